@@ -1,0 +1,204 @@
+//! What an upstream offers, as last known, and the view of several upstreams as one.
+//!
+//! Definitions are kept raw and shown raw: in the merged view only the name changes.
+
+use std::collections::HashMap;
+
+use crate::json::Raw;
+use crate::name::{Namespace, UpstreamName};
+use crate::protocol::method;
+
+/// The lists of one upstream, every page of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Catalog {
+    pub tools: Vec<Raw>,
+    pub prompts: Vec<Raw>,
+    pub resources: Vec<Raw>,
+    pub templates: Vec<Raw>,
+}
+
+/// The four lists of MCP: how each is asked for and what its answer holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum List {
+    Tools,
+    Prompts,
+    Resources,
+    Templates,
+}
+
+impl List {
+    pub const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
+
+    /// The list that `method` asks for.
+    pub fn asked_by(asked: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|list| list.method() == asked)
+    }
+
+    pub fn method(self) -> &'static str {
+        match self {
+            Self::Tools => method::TOOLS_LIST,
+            Self::Prompts => method::PROMPTS_LIST,
+            Self::Resources => method::RESOURCES_LIST,
+            Self::Templates => method::TEMPLATES_LIST,
+        }
+    }
+
+    /// The member of the answer that holds the items.
+    pub fn member(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
+        }
+    }
+
+    /// The capability under which a server offers it.
+    pub fn capability(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources | Self::Templates => "resources",
+        }
+    }
+}
+
+impl Catalog {
+    pub fn list(&self, list: List) -> &[Raw] {
+        match list {
+            List::Tools => &self.tools,
+            List::Prompts => &self.prompts,
+            List::Resources => &self.resources,
+            List::Templates => &self.templates,
+        }
+    }
+
+    pub fn list_mut(&mut self, list: List) -> &mut Vec<Raw> {
+        match list {
+            List::Tools => &mut self.tools,
+            List::Prompts => &mut self.prompts,
+            List::Resources => &mut self.resources,
+            List::Templates => &mut self.templates,
+        }
+    }
+}
+
+/// The answer to a list request.
+pub fn list_result(list: List, items: &[Raw]) -> Raw {
+    Raw::of(&HashMap::from([(list.member(), items)]))
+}
+
+/// All upstreams in one: each list under its merged names, and the way back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    catalog: Catalog,
+    tools: HashMap<String, Origin>,
+    prompts: HashMap<String, Origin>,
+    resources: HashMap<String, UpstreamName>,
+}
+
+/// Where a merged name leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    pub upstream: UpstreamName,
+    pub name: String,
+}
+
+impl Merged {
+    /// Merges catalogs in the order of the configuration. A resource keeps its address; where two
+    /// upstreams offer the same one, the first has it.
+    pub fn of<'a>(catalogs: impl IntoIterator<Item = (&'a UpstreamName, &'a Catalog)>) -> Self {
+        let mut merged = Self::default();
+        let (mut tools, mut prompts) = (Namespace::default(), Namespace::default());
+        for (upstream, catalog) in catalogs {
+            for tool in &catalog.tools {
+                let renamed = rename(&mut tools, &mut merged.tools, upstream, tool);
+                merged.catalog.tools.extend(renamed);
+            }
+            for prompt in &catalog.prompts {
+                let renamed = rename(&mut prompts, &mut merged.prompts, upstream, prompt);
+                merged.catalog.prompts.extend(renamed);
+            }
+            for resource in &catalog.resources {
+                let Some(uri) = resource.text_member("uri") else { continue };
+                if let std::collections::hash_map::Entry::Vacant(free) = merged.resources.entry(uri) {
+                    free.insert(upstream.clone());
+                    merged.catalog.resources.push(resource.clone());
+                }
+            }
+            merged.catalog.templates.extend(catalog.templates.iter().cloned());
+        }
+        merged
+    }
+
+    pub fn list(&self, list: List) -> &[Raw] {
+        self.catalog.list(list)
+    }
+
+    pub fn tool(&self, name: &str) -> Option<&Origin> {
+        self.tools.get(name)
+    }
+
+    pub fn prompt(&self, name: &str) -> Option<&Origin> {
+        self.prompts.get(name)
+    }
+
+    pub fn resource(&self, uri: &str) -> Option<&UpstreamName> {
+        self.resources.get(uri)
+    }
+}
+
+fn rename(
+    names: &mut Namespace,
+    origins: &mut HashMap<String, Origin>,
+    upstream: &UpstreamName,
+    item: &Raw,
+) -> Option<Raw> {
+    let original = item.text_member("name")?;
+    let shown = names.name(upstream, &original);
+    let renamed = item.with("name", &Raw::of(&shown));
+    origins.insert(shown, Origin { upstream: upstream.clone(), name: original });
+    Some(renamed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &'static str) -> Raw {
+        Raw::parse(bytes::Bytes::from_static(text.as_bytes())).unwrap()
+    }
+
+    fn name(text: &str) -> UpstreamName {
+        UpstreamName::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_merged_tool_differs_from_its_original_in_its_name_only() {
+        let (files, echo) = (name("files"), raw(r#"{"z":1,"name":"echo","inputSchema":{"b":1,"a":2}}"#));
+        let catalog = Catalog { tools: vec![echo], ..Catalog::default() };
+        let merged = Merged::of([(&files, &catalog)]);
+        assert_eq!(
+            list_result(List::Tools, merged.list(List::Tools)).as_str(),
+            r#"{"tools":[{"z":1,"name":"files__echo","inputSchema":{"b":1,"a":2}}]}"#
+        );
+        let origin = merged.tool("files__echo").unwrap();
+        assert_eq!((origin.upstream.as_str(), origin.name.as_str()), ("files", "echo"));
+    }
+
+    #[test]
+    fn tools_of_the_same_name_stay_apart() {
+        let catalog = Catalog { tools: vec![raw(r#"{"name":"echo"}"#)], ..Catalog::default() };
+        let merged = Merged::of([(&name("a"), &catalog), (&name("b"), &catalog)]);
+        assert_eq!(merged.tool("a__echo").unwrap().upstream, name("a"));
+        assert_eq!(merged.tool("b__echo").unwrap().upstream, name("b"));
+    }
+
+    #[test]
+    fn a_resource_keeps_its_address_and_belongs_to_the_first_that_offers_it() {
+        let catalog = Catalog { resources: vec![raw(r#"{"uri":"x://1"}"#)], ..Catalog::default() };
+        let merged = Merged::of([(&name("a"), &catalog), (&name("b"), &catalog)]);
+        assert_eq!(merged.list(List::Resources).len(), 1);
+        assert_eq!(merged.resource("x://1"), Some(&name("a")));
+    }
+}

@@ -1,0 +1,119 @@
+//! Who may speak to the endpoint.
+//!
+//! "Only on 127.0.0.1" is no boundary: a web page reaches every local port, and a name that
+//! resolves to 127.0.0.1 makes it same-origin. So each request must name this very host, must not
+//! come from a page, and must carry a token. Refusals of pages come before the token is looked at,
+//! so that no page learns whether a token is right.
+
+use subtle::ConstantTimeEq as _;
+
+/// Why a request is refused before anything is read from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("the Host header must name this gateway")]
+    Host,
+    #[error("requests from web pages are not accepted")]
+    Origin,
+    #[error("a bearer token is required")]
+    Token,
+}
+
+/// The parts of a request that decide.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Visitor<'a> {
+    pub host: Option<&'a str>,
+    pub origin: Option<&'a str>,
+    pub fetch_site: Option<&'a str>,
+    pub authorization: Option<&'a str>,
+}
+
+/// Checks that a visitor speaks to this host, on this port, and is not a web page.
+pub fn check_place(visitor: Visitor<'_>, port: u16, own_page: bool) -> Result<(), Refusal> {
+    let authorities = [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
+    let here = |authority: &str| authorities.iter().any(|own| own.eq_ignore_ascii_case(authority));
+    if !visitor.host.is_some_and(here) {
+        return Err(Refusal::Host);
+    }
+    let own_origin = |origin: &str| origin.strip_prefix("http://").is_some_and(here);
+    match visitor.origin {
+        Some(origin) if !(own_page && own_origin(origin)) => return Err(Refusal::Origin),
+        Some(_) | None => {}
+    }
+    match visitor.fetch_site {
+        None | Some("none") => Ok(()),
+        Some("same-origin") if own_page => Ok(()),
+        Some(_) => Err(Refusal::Origin),
+    }
+}
+
+/// The token that a visitor presents.
+pub fn bearer<'a>(visitor: Visitor<'a>) -> Result<&'a str, Refusal> {
+    let token = visitor.authorization.and_then(|value| value.split_once(' '));
+    match token {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() => Ok(token),
+        Some(_) | None => Err(Refusal::Token),
+    }
+}
+
+/// Compares without telling by its duration how much of the token was right.
+pub fn same_token(presented: &str, known: &str) -> bool {
+    !known.is_empty() && bool::from(presented.as_bytes().ct_eq(known.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn visitor() -> Visitor<'static> {
+        Visitor { host: Some("127.0.0.1:7420"), ..Visitor::default() }
+    }
+
+    #[test]
+    fn only_this_host_and_port_are_this_gateway() {
+        for host in ["127.0.0.1:7420", "localhost:7420", "LOCALHOST:7420", "[::1]:7420"] {
+            assert_eq!(check_place(Visitor { host: Some(host), ..visitor() }, 7420, false), Ok(()), "{host}");
+        }
+        for host in
+            ["evil.com", "127.0.0.1.nip.io:7420", "0.0.0.0:7420", "localhost:3000", "localhost.:7420", "localhost", ""]
+        {
+            let found = check_place(Visitor { host: Some(host), ..visitor() }, 7420, false);
+            assert_eq!(found, Err(Refusal::Host), "{host}");
+        }
+        assert_eq!(check_place(Visitor::default(), 7420, false), Err(Refusal::Host));
+    }
+
+    #[test]
+    fn no_page_may_speak_to_the_editors_endpoint_not_even_our_own() {
+        for origin in
+            ["https://evil.com", "null", "http://localhost:3000", "http://127.0.0.1.evil.com", "http://127.0.0.1:7420"]
+        {
+            let found = check_place(Visitor { origin: Some(origin), ..visitor() }, 7420, false);
+            assert_eq!(found, Err(Refusal::Origin), "{origin}");
+        }
+        for site in ["cross-site", "same-site", "same-origin"] {
+            let found = check_place(Visitor { fetch_site: Some(site), ..visitor() }, 7420, false);
+            assert_eq!(found, Err(Refusal::Origin), "{site}");
+        }
+    }
+
+    #[test]
+    fn the_dashboard_may_speak_to_the_control_api_from_its_own_origin_only() {
+        let page = Visitor { origin: Some("http://127.0.0.1:7420"), fetch_site: Some("same-origin"), ..visitor() };
+        assert_eq!(check_place(page, 7420, true), Ok(()));
+        let other = Visitor { origin: Some("http://localhost:3000"), ..visitor() };
+        assert_eq!(check_place(other, 7420, true), Err(Refusal::Origin));
+        let site = Visitor { fetch_site: Some("same-site"), ..visitor() };
+        assert_eq!(check_place(site, 7420, true), Err(Refusal::Origin));
+    }
+
+    #[test]
+    fn a_token_is_a_bearer_token_that_is_not_empty() {
+        let with = |value| bearer(Visitor { authorization: Some(value), ..visitor() });
+        assert_eq!(with("Bearer abc"), Ok("abc"));
+        assert_eq!(with("bearer abc"), Ok("abc"));
+        for bad in ["Bearer ", "Bearer", "Basic abc", ""] {
+            assert_eq!(with(bad), Err(Refusal::Token), "{bad}");
+        }
+        assert!(!same_token("", "") && !same_token("ab", "abc") && same_token("abc", "abc"));
+    }
+}

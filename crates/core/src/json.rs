@@ -1,0 +1,224 @@
+//! Raw JSON: values that keep the bytes they came with.
+//!
+//! The gateway carries other people's data. It parses as little as it can and changes nothing it
+//! was not asked to change: key order, unknown members, big numbers and escapes all survive,
+//! because nothing is ever rebuilt from a model. A [`Raw`] is a view into the buffer the message
+//! arrived in, so passing it on copies nothing.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// One JSON value, exactly as it came.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Raw(Bytes);
+
+/// Deeper nesting than anybody writes, and shallow enough for every reader's stack.
+const MAX_DEPTH: usize = 128;
+
+impl Raw {
+    /// Checks that `buffer` is one JSON value and keeps it.
+    pub fn parse(buffer: Bytes) -> Result<Self, serde_json::Error> {
+        let raw: &RawValue = serde_json::from_slice(&buffer)?;
+        let slice = buffer.slice_ref(raw.get().as_bytes());
+        Ok(Self(slice))
+    }
+
+    /// A value that the gateway writes itself.
+    pub fn of<T: serde::Serialize + ?Sized>(value: &T) -> Self {
+        Self(serde_json::to_vec(value).expect("the gateway's own types serialise").into())
+    }
+
+    /// The part of `buffer` that `raw` was parsed from, without a copy.
+    pub(crate) fn view(buffer: &Bytes, raw: &RawValue) -> Self {
+        Self(buffer.slice_ref(raw.get().as_bytes()))
+    }
+
+    pub fn as_bytes(&self) -> &Bytes {
+        &self.0
+    }
+
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("checked when it was parsed")
+    }
+
+    /// Reads it into a type, for the few messages the gateway must understand.
+    pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
+        serde_json::from_slice(&self.0)
+    }
+
+    /// The member `key`, if this is an object that has it.
+    pub fn member(&self, key: &str) -> Option<Self> {
+        self.find(key).map(|raw| Self::view(&self.0, raw))
+    }
+
+    /// The member `key`, if it is a string.
+    pub fn text_member(&self, key: &str) -> Option<String> {
+        self.find(key).and_then(|raw| serde_json::from_str(raw.get()).ok())
+    }
+
+    /// The elements, if this is an array.
+    pub fn elements(&self) -> Option<Vec<Self>> {
+        let elements: Vec<&RawValue> = serde_json::from_slice(&self.0).ok()?;
+        Some(elements.into_iter().map(|raw| Self::view(&self.0, raw)).collect())
+    }
+
+    /// The same object with `key` set to `value`. Every other byte stays as it is: an existing
+    /// value is replaced where it stands, a new member goes last.
+    pub fn with(&self, key: &str, value: &Self) -> Self {
+        let (start, end, insert) = match self.find(key) {
+            Some(old) => {
+                let start = old.get().as_ptr() as usize - self.0.as_ptr() as usize;
+                (start, start + old.get().len(), None)
+            }
+            None => {
+                let brace = self.0.iter().rposition(|byte| *byte == b'}').unwrap_or(self.0.len());
+                let empty = self.0[..brace].iter().all(|byte| byte.is_ascii_whitespace() || *byte == b'{');
+                let comma = if empty { "" } else { "," };
+                (brace, brace, Some(format!("{comma}{}:", Self::of(key).as_str())))
+            }
+        };
+        let insert = insert.as_deref().unwrap_or_default().as_bytes();
+        let mut edited = BytesMut::with_capacity(self.0.len() + insert.len() + value.0.len());
+        edited.put_slice(&self.0[..start]);
+        edited.put_slice(insert);
+        edited.put_slice(&value.0);
+        edited.put_slice(&self.0[end..]);
+        Self(edited.freeze())
+    }
+
+    fn find(&self, key: &str) -> Option<&RawValue> {
+        let Members(members) = serde_json::from_slice(&self.0).ok()?;
+        members.into_iter().find(|(name, _)| name == key).map(|(_, raw)| raw)
+    }
+}
+
+impl std::fmt::Debug for Raw {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl serde::Serialize for Raw {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_slice(&self.0).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+/// Whether `json` nests deeper than a reader can be asked to follow.
+pub fn too_deep(json: &[u8]) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in json {
+        match (in_string, byte) {
+            (true, _) if escaped => escaped = false,
+            (true, b'\\') => escaped = true,
+            (true, b'"') => in_string = false,
+            (true, _) => {}
+            (false, b'"') => in_string = true,
+            (false, b'{' | b'[') => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return true;
+                }
+            }
+            (false, b'}' | b']') => depth = depth.saturating_sub(1),
+            (false, _) => {}
+        }
+    }
+    false
+}
+
+/// The members of an object in their order, each value raw. A key that stands twice is an error:
+/// two readers could each believe another one.
+pub(crate) struct Members<'a>(pub(crate) Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Each;
+        impl<'de> Visitor<'de> for Each {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members: Vec<(String, &RawValue)> = Vec::new();
+                while let Some(key) = map.next_key::<String>()? {
+                    if members.iter().any(|(known, _)| *known == key) {
+                        return Err(A::Error::custom(format_args!("duplicate member `{key}`")));
+                    }
+                    members.push((key, map.next_value()?));
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Each)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn raw(text: &str) -> Raw {
+        Raw::parse(Bytes::copy_from_slice(text.as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn replacing_a_member_leaves_every_other_byte() {
+        let tool = raw(r#"{ "zeta":1.0e3,  "name" : "a\u0062", "x":[ 1 , 2] }"#);
+        let renamed = tool.with("name", &raw(r#""up__ab""#));
+        assert_eq!(renamed.as_str(), r#"{ "zeta":1.0e3,  "name" : "up__ab", "x":[ 1 , 2] }"#);
+    }
+
+    #[test]
+    fn a_new_member_goes_last() {
+        assert_eq!(raw("{}").with("a", &raw("1")).as_str(), r#"{"a":1}"#);
+        assert_eq!(raw(r#"{"b":{}}"#).with("a", &raw("1")).as_str(), r#"{"b":{},"a":1}"#);
+    }
+
+    #[test]
+    fn a_nested_member_of_the_same_name_is_not_touched() {
+        let edited = raw(r#"{"in":{"name":1},"name":2}"#).with("name", &raw("3"));
+        assert_eq!(edited.as_str(), r#"{"in":{"name":1},"name":3}"#);
+    }
+
+    #[test]
+    fn nesting_beyond_the_limit_is_found_and_brackets_in_strings_do_not_count() {
+        assert!(too_deep("[".repeat(10_000).as_bytes()));
+        assert!(!too_deep(format!("[\"{}\\\"[\"]", "[".repeat(10_000)).as_bytes()));
+    }
+
+    fn value() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            any::<i64>().prop_map(serde_json::Value::from),
+            any::<bool>().prop_map(serde_json::Value::from),
+            any::<String>().prop_map(serde_json::Value::from),
+        ];
+        leaf.prop_recursive(3, 24, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(serde_json::Value::from),
+                prop::collection::vec((any::<String>(), inner), 0..6)
+                    .prop_map(|members| members.into_iter().collect::<serde_json::Value>()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn setting_a_member_changes_that_member_only(
+            members in prop::collection::hash_map(any::<String>(), value(), 0..6),
+            key: String,
+            new in value(),
+        ) {
+            let object = Raw::of(&members);
+            let edited: serde_json::Value = object.with(&key, &Raw::of(&new)).read().unwrap();
+            let mut wanted: serde_json::Value = object.read().unwrap();
+            wanted[&key] = new;
+            prop_assert_eq!(edited, wanted);
+        }
+    }
+}

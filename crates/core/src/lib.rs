@@ -1,0 +1,30 @@
+//! The pure heart of Evermoor: what is known and decided, without I/O, async, clock or OS.
+//!
+//! # Layout
+//! - [`json`]: raw JSON values that keep their bytes, and shallow edits of raw objects
+//! - [`envelope`]: the JSON-RPC envelope, the only part of a message that is parsed
+//! - [`protocol`]: MCP revisions, methods and the few messages the gateway writes itself
+//! - [`name`]: names of upstreams, and the names of their tools in the merged view
+//! - [`catalog`]: what an upstream offers, and the merged view of several
+//! - [`config`]: `config.toml`, parsed and validated as a whole
+//! - [`failure`]: failures with a code for programs and a remedy for people
+//! - [`outcome`]: the answer to a call that its upstream did not answer
+//! - [`backoff`]: how long to wait before the next attempt
+//! - [`session`]: session ids that survive a restart
+//! - [`sse`]: server-sent events, parsed from chunks
+//! - [`guard`]: who may speak to the endpoint
+//! - [`view`]: what the control API says
+
+pub mod backoff;
+pub mod catalog;
+pub mod config;
+pub mod envelope;
+pub mod failure;
+pub mod guard;
+pub mod json;
+pub mod name;
+pub mod outcome;
+pub mod protocol;
+pub mod session;
+pub mod sse;
+pub mod view;

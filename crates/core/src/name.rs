@@ -1,0 +1,127 @@
+//! Names: of upstreams, and of what they offer when all of them are seen as one.
+//!
+//! In the merged view a tool is called `<upstream>__<tool>`. Real clients accept only letters,
+//! digits, `_` and `-`, and put their own prefix before it, so the whole name stays within 46
+//! characters. A name that does not fit is cut and closed with a hash of the full one: the same
+//! tool gets the same name on every machine and after every restart, and no two get the same.
+
+use std::collections::HashSet;
+
+use sha2::{Digest, Sha256};
+
+/// The longest name shown in the merged view.
+pub const LONGEST: usize = 46;
+const LONGEST_UPSTREAM: usize = 24;
+const SEPARATOR: &str = "__";
+
+/// The name of an upstream: what it is called in the configuration, in paths and in tool names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UpstreamName(String);
+
+/// Why a word cannot name an upstream.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` cannot name an upstream: use 1 to {LONGEST_UPSTREAM} lower-case letters, digits and single dashes")]
+pub struct BadName(String);
+
+impl UpstreamName {
+    pub fn parse(text: &str) -> Result<Self, BadName> {
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let framed = text.starts_with('-') || text.ends_with('-');
+        if (1..=LONGEST_UPSTREAM).contains(&text.len()) && text.chars().all(allowed) && !framed {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(BadName(text.to_owned()))
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for UpstreamName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The names of one list in the merged view, each given once.
+#[derive(Debug, Default)]
+pub struct Namespace {
+    taken: HashSet<String>,
+}
+
+impl Namespace {
+    /// The name under which `upstream`'s `original` is shown.
+    pub fn name(&mut self, upstream: &UpstreamName, original: &str) -> String {
+        let plain = format!("{upstream}{SEPARATOR}{original}");
+        let fits = plain.len() <= LONGEST && plain.chars().all(portable);
+        let name = if fits && !self.taken.contains(&plain) { plain } else { hashed(upstream, original) };
+        self.taken.insert(name.clone());
+        name
+    }
+}
+
+fn portable(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '-'
+}
+
+fn hashed(upstream: &UpstreamName, original: &str) -> String {
+    let digest = Sha256::digest(format!("{upstream}\0{original}"));
+    let hash = format!("{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
+    let tidy = |c| if portable(c) { c } else { '_' };
+    let room = LONGEST - hash.len() - 1;
+    let head: String =
+        format!("{upstream}{SEPARATOR}{original}").chars().map(tidy).take(room).collect();
+    format!("{head}_{hash}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pieces() -> UpstreamName {
+        UpstreamName::parse("pieces").unwrap()
+    }
+
+    #[test]
+    fn a_plain_tool_keeps_its_name_behind_its_upstream() {
+        let name = Namespace::default().name(&pieces(), "ask_pieces_ltm");
+        assert_eq!(name, "pieces__ask_pieces_ltm");
+    }
+
+    #[test]
+    fn a_name_that_clients_refuse_is_made_portable_and_stays_unique() {
+        let mut names = Namespace::default();
+        let (dot, slash) = (names.name(&pieces(), "a.b"), names.name(&pieces(), "a/b"));
+        assert!(dot.starts_with("pieces__a_b_") && slash.starts_with("pieces__a_b_"));
+        assert_ne!(dot, slash);
+    }
+
+    #[test]
+    fn an_upstream_name_must_work_in_a_path_and_in_a_tool_name() {
+        for bad in ["", "Pieces", "a_b", "a b", "-a", "a-", "../x", &"a".repeat(25)] {
+            assert!(UpstreamName::parse(bad).is_err(), "{bad}");
+        }
+        assert!(UpstreamName::parse("pieces-2").is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn every_name_is_portable_short_unique_and_the_same_next_time(
+            originals in prop::collection::hash_set(".{1,70}", 1..8),
+        ) {
+            let originals: Vec<String> = originals.into_iter().collect();
+            let all = |names: &mut Namespace| -> Vec<String> {
+                originals.iter().map(|original| names.name(&pieces(), original)).collect()
+            };
+            let first = all(&mut Namespace::default());
+            prop_assert_eq!(&first, &all(&mut Namespace::default()));
+            prop_assert_eq!(first.iter().collect::<HashSet<_>>().len(), originals.len());
+            for name in first {
+                prop_assert!(name.len() <= LONGEST && name.chars().all(portable), "{}", name);
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Server-sent events, parsed from chunks as they arrive.
+//!
+//! Chunks end anywhere, lines end in any of the three ways the standard allows, and an event that
+//! is not closed by an empty line never happened: a stream cut in the middle of an event must not
+//! look like a short answer.
+
+use bytes::{Bytes, BytesMut};
+
+/// One complete event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// The `event` field, or empty for the default `message`.
+    pub kind: String,
+    /// The `data` lines, joined by line feeds.
+    pub data: Bytes,
+    /// The last `id` seen on this stream, for resuming it.
+    pub id: Option<String>,
+}
+
+/// An event grew beyond what the reader is prepared to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an event is larger than {limit} bytes")]
+pub struct TooLarge {
+    pub limit: usize,
+}
+
+/// Turns chunks into events.
+#[derive(Debug)]
+pub struct Parser {
+    limit: usize,
+    line: BytesMut,
+    after_cr: bool,
+    started: bool,
+    kind: String,
+    data: BytesMut,
+    has_data: bool,
+    id: Option<String>,
+    retry: Option<u64>,
+}
+
+impl Parser {
+    /// A parser that holds at most `limit` bytes of an unfinished event.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            line: BytesMut::new(),
+            after_cr: false,
+            started: false,
+            kind: String::new(),
+            data: BytesMut::new(),
+            has_data: false,
+            id: None,
+            retry: None,
+        }
+    }
+
+    /// The reconnection time the server asked for, in milliseconds.
+    pub fn retry(&self) -> Option<u64> {
+        self.retry
+    }
+
+    /// Takes a chunk and returns the events it completed.
+    pub fn push(&mut self, chunk: &[u8]) -> Result<Vec<Event>, TooLarge> {
+        let mut events = Vec::new();
+        let mut rest = chunk;
+        if self.after_cr && rest.first() == Some(&b'\n') {
+            rest = &rest[1..];
+        }
+        if !rest.is_empty() {
+            self.after_cr = false;
+        }
+        while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+            self.line.extend_from_slice(&rest[..end]);
+            let crlf = rest[end] == b'\r' && rest.get(end + 1) == Some(&b'\n');
+            self.after_cr = rest[end] == b'\r' && end + 1 == rest.len();
+            rest = &rest[end + 1 + usize::from(crlf)..];
+            let line = self.line.split().freeze();
+            events.extend(self.line(&line));
+        }
+        self.line.extend_from_slice(rest);
+        if self.line.len() + self.data.len() > self.limit {
+            return Err(TooLarge { limit: self.limit });
+        }
+        Ok(events)
+    }
+
+    fn line(&mut self, line: &Bytes) -> Option<Event> {
+        let line = if self.started { &line[..] } else { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) };
+        self.started = true;
+        if line.is_empty() {
+            return self.finish();
+        }
+        let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
+        let value = line.get(colon + 1..).unwrap_or_default();
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match &line[..colon] {
+            b"data" => {
+                if self.has_data {
+                    self.data.extend_from_slice(b"\n");
+                }
+                self.data.extend_from_slice(value);
+                self.has_data = true;
+            }
+            b"event" => self.kind = String::from_utf8_lossy(value).into_owned(),
+            b"id" if !value.contains(&0) => self.id = Some(String::from_utf8_lossy(value).into_owned()),
+            b"retry" => self.retry = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok()).or(self.retry),
+            _ => {}
+        }
+        None
+    }
+
+    fn finish(&mut self) -> Option<Event> {
+        let kind = std::mem::take(&mut self.kind);
+        let data = self.data.split().freeze();
+        let has_data = std::mem::take(&mut self.has_data);
+        has_data.then(|| Event { kind, data, id: self.id.clone() })
+    }
+}
+
+/// Writes one event with a single line of data. The data must hold no line break.
+pub fn write(kind: Option<&str>, id: Option<&str>, data: &[u8]) -> Bytes {
+    let mut text = BytesMut::with_capacity(data.len() + 48);
+    if let Some(kind) = kind {
+        text.extend_from_slice(format!("event: {kind}\n").as_bytes());
+    }
+    if let Some(id) = id {
+        text.extend_from_slice(format!("id: {id}\n").as_bytes());
+    }
+    for line in data.split(|byte| *byte == b'\n') {
+        text.extend_from_slice(b"data: ");
+        text.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
+        text.extend_from_slice(b"\n");
+    }
+    text.extend_from_slice(b"\n");
+    text.freeze()
+}
+
+/// A line that keeps a stream alive and says nothing.
+pub const KEEPALIVE: Bytes = Bytes::from_static(b": keepalive\n\n");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn events(chunks: &[&str]) -> Vec<Event> {
+        let mut parser = Parser::new(1 << 20);
+        chunks.iter().flat_map(|chunk| parser.push(chunk.as_bytes()).unwrap()).collect()
+    }
+
+    fn data(events: &[Event]) -> Vec<&[u8]> {
+        events.iter().map(|event| &event.data[..]).collect()
+    }
+
+    #[test]
+    fn an_event_ends_with_an_empty_line_whatever_the_line_ends() {
+        for text in ["data: a\n\ndata: b\n\n", "data: a\r\n\r\ndata: b\r\n\r\n", "data: a\r\rdata: b\r\r"] {
+            assert_eq!(data(&events(&[text])), [b"a", b"b"], "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_event_cut_short_never_happened() {
+        assert!(events(&["data: {\"id\":1}\n"]).is_empty());
+    }
+
+    #[test]
+    fn data_lines_are_joined_and_comments_passed_over() {
+        assert_eq!(data(&events(&[": hello\n\ndata: a\ndata:b\n\n"])), [b"a\nb"]);
+    }
+
+    #[test]
+    fn an_event_without_data_is_none_but_its_id_counts() {
+        let found = events(&["id: 7\n\nevent: x\ndata: 1\n\n"]);
+        assert_eq!(found, [Event { kind: "x".into(), data: Bytes::from_static(b"1"), id: Some("7".into()) }]);
+    }
+
+    #[test]
+    fn an_endless_line_is_refused() {
+        let mut parser = Parser::new(64);
+        assert_eq!(parser.push(&[b'x'; 65]), Err(TooLarge { limit: 64 }));
+    }
+
+    proptest! {
+        #[test]
+        fn where_chunks_end_makes_no_difference(
+            lines in prop::collection::vec("(data|event|id|retry|)(:| |)[a-z0-9]{0,4}(\n|\r|\r\n)", 0..12),
+            cut in 0_usize..200,
+        ) {
+            let text = lines.concat() + "\n\n";
+            let cut = cut.min(text.len());
+            prop_assert_eq!(events(&[&text]), events(&[&text[..cut], &text[cut..]]));
+        }
+
+        #[test]
+        fn what_is_written_is_read_back(payload: String) {
+            let payload = serde_json::to_vec(&payload).unwrap();
+            let mut parser = Parser::new(1 << 20);
+            let read = parser.push(&write(None, Some("1"), &payload)).unwrap();
+            prop_assert_eq!(&read[0].data[..], &payload[..]);
+        }
+    }
+}

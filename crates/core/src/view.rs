@@ -1,0 +1,252 @@
+//! What the gateway tells the people who watch it: the tray, the dashboard and the command line.
+//!
+//! These types are the control API. They are all that crosses it, the TypeScript types of the
+//! dashboard are generated from them, and every sentence a person reads about the state of things
+//! is made here, so that tray, dashboard and terminal never tell different stories.
+
+use serde::{Deserialize, Serialize};
+
+#[cfg(test)]
+use ts_rs::TS;
+
+use crate::failure::Failure;
+
+/// The whole state at one moment: what `/api/status` answers and `/api/events` streams.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct Status {
+    /// Version of the gateway that speaks.
+    pub version: String,
+    /// The gateway's process.
+    pub pid: u32,
+    /// The address editors use for all upstreams in one.
+    pub endpoint: String,
+    /// One word for the icon.
+    pub overall: Overall,
+    /// One sentence for a person.
+    pub sentence: String,
+    /// Every upstream, in the order of the configuration.
+    pub upstreams: Vec<Upstream>,
+    /// What is worth knowing although nothing is broken.
+    pub warnings: Vec<Failure>,
+}
+
+/// The state of the whole, from which the tray takes its shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub enum Overall {
+    /// Every upstream is connected.
+    Healthy,
+    /// Something is being connected for the first time or brought back.
+    Busy,
+    /// At least one upstream is down; the gateway serves.
+    Degraded,
+    /// The gateway does not serve.
+    Down,
+    /// A person paused it.
+    Paused,
+}
+
+/// One upstream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct Upstream {
+    /// Its name in the configuration, in paths and in tool names.
+    pub name: String,
+    /// What a person calls it.
+    pub title: String,
+    /// Where it is: an address or a command, never with a secret in it.
+    pub target: String,
+    /// The address editors use for this upstream alone.
+    pub endpoint: String,
+    /// Whether it can be used.
+    pub link: Link,
+    /// How many tools it offers, as last known.
+    pub tools: u32,
+}
+
+/// Whether an upstream can be used, with what is known only in that state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "state")]
+#[cfg_attr(test, derive(TS))]
+pub enum Link {
+    /// The first connection is being made.
+    Connecting,
+    /// Connected and answering, since this moment (milliseconds of the Unix epoch).
+    Connected {
+        #[cfg_attr(test, ts(type = "number"))]
+        since: u64,
+        /// What the server calls itself.
+        server: String,
+    },
+    /// Not usable; it is being brought back.
+    Down {
+        #[cfg_attr(test, ts(type = "number"))]
+        since: u64,
+        /// When the next attempt is made (milliseconds of the Unix epoch).
+        #[cfg_attr(test, ts(type = "number"))]
+        retry_at: u64,
+        /// Attempts made since it went down.
+        attempts: u32,
+        failure: Failure,
+    },
+}
+
+/// What a refused control request answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct Refusal {
+    pub error: Failure,
+}
+
+impl Status {
+    /// Puts a state together from its parts; the word and the sentence follow from them.
+    pub fn of(
+        version: String,
+        pid: u32,
+        endpoint: String,
+        upstreams: Vec<Upstream>,
+        warnings: Vec<Failure>,
+    ) -> Self {
+        let overall = overall(&upstreams);
+        let sentence = sentence(&upstreams);
+        Self { version, pid, endpoint, overall, sentence, upstreams, warnings }
+    }
+}
+
+impl Upstream {
+    /// The state in a word or two, for a row in a menu or a table.
+    pub fn word(&self) -> &'static str {
+        match &self.link {
+            Link::Connecting => "Connecting",
+            Link::Connected { .. } => "Connected",
+            Link::Down { failure, .. } => failure.code.word(),
+        }
+    }
+
+    fn is_down(&self) -> bool {
+        matches!(self.link, Link::Down { .. })
+    }
+}
+
+fn overall(upstreams: &[Upstream]) -> Overall {
+    if upstreams.iter().any(Upstream::is_down) {
+        Overall::Degraded
+    } else if upstreams.iter().any(|upstream| upstream.link == Link::Connecting) {
+        Overall::Busy
+    } else {
+        Overall::Healthy
+    }
+}
+
+fn sentence(upstreams: &[Upstream]) -> String {
+    let down: Vec<&Upstream> = upstreams.iter().filter(|upstream| upstream.is_down()).collect();
+    match (down.as_slice(), upstreams) {
+        ([], []) => "No upstream is set up yet".into(),
+        ([], _) => match upstreams.iter().find(|upstream| upstream.link == Link::Connecting) {
+            Some(upstream) => format!("Connecting to {}", upstream.title),
+            None if upstreams.len() == 1 => format!("{} is connected", upstreams[0].title),
+            None => format!("All {} upstreams are connected", upstreams.len()),
+        },
+        ([one], _) => match &one.link {
+            Link::Down { failure, .. } => format!("{} {}", one.title, failure.code.predicate()),
+            Link::Connecting | Link::Connected { .. } => format!("{} is down", one.title),
+        },
+        (several, all) => format!("{} of {} upstreams are down", several.len(), all.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::Code;
+
+    fn upstream(title: &str, link: Link) -> Upstream {
+        Upstream {
+            name: title.to_lowercase(),
+            title: title.into(),
+            target: "http://127.0.0.1:1/mcp".into(),
+            endpoint: "http://127.0.0.1:7420/mcp/x".into(),
+            link,
+            tools: 0,
+        }
+    }
+
+    fn connected() -> Link {
+        Link::Connected { since: 1, server: "x".into() }
+    }
+
+    fn down(code: Code) -> Link {
+        let failure = Failure::new(code, "it happened", "do this");
+        Link::Down { since: 1, retry_at: 2, attempts: 3, failure }
+    }
+
+    fn status(upstreams: Vec<Upstream>) -> Status {
+        Status::of("0".into(), 1, "http://127.0.0.1:7420/mcp".into(), upstreams, vec![])
+    }
+
+    #[test]
+    fn one_upstream_down_is_named_in_the_sentence() {
+        let status = status(vec![
+            upstream("PiecesOS", down(Code::ConnectionRefused)),
+            upstream("GitHub", connected()),
+        ]);
+        assert_eq!(status.overall, Overall::Degraded);
+        assert_eq!(status.sentence, "PiecesOS is not running");
+    }
+
+    #[test]
+    fn several_upstreams_down_are_counted() {
+        let status = status(vec![
+            upstream("A", down(Code::ConnectionRefused)),
+            upstream("B", down(Code::Timeout)),
+            upstream("C", connected()),
+        ]);
+        assert_eq!(status.sentence, "2 of 3 upstreams are down");
+    }
+
+    #[test]
+    fn connecting_is_busy_and_says_to_what() {
+        let status = status(vec![upstream("A", connected()), upstream("B", Link::Connecting)]);
+        assert_eq!(status.overall, Overall::Busy);
+        assert_eq!(status.sentence, "Connecting to B");
+    }
+
+    #[test]
+    fn all_connected_is_healthy() {
+        let all = status(vec![upstream("A", connected()), upstream("B", connected())]);
+        assert_eq!((all.overall, all.sentence.as_str()), (Overall::Healthy, "All 2 upstreams are connected"));
+        assert_eq!(status(vec![upstream("A", connected())]).sentence, "A is connected");
+        assert_eq!(status(vec![]).sentence, "No upstream is set up yet");
+    }
+
+    /// The dashboard's types are written from the types above. `npm run types` writes the file;
+    /// here a file that no longer matches fails.
+    #[test]
+    fn the_dashboards_types_are_those_of_the_control_api() {
+        let config = ts_rs::Config::default();
+        let types = [
+            Status::decl(&config),
+            Overall::decl(&config),
+            Upstream::decl(&config),
+            Link::decl(&config),
+            Failure::decl(&config),
+            Code::decl(&config),
+            Refusal::decl(&config),
+        ];
+        let header = "// Generated from crates/core/src/view.rs by `npm run types`. Do not edit.\n";
+        let wanted = types
+            .iter()
+            .fold(String::from(header), |file, decl| format!("{file}\nexport {decl}\n"));
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ui/src/lib/types.ts");
+        if std::env::var_os("EVERMOOR_WRITE_TYPES").is_some() {
+            std::fs::write(path, &wanted).unwrap();
+        }
+        let found = std::fs::read_to_string(path).unwrap_or_default().replace("\r\n", "\n");
+        assert_eq!(found, wanted, "ui/src/lib/types.ts is stale: run `npm run types`");
+    }
+}
