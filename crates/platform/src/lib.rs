@@ -1,0 +1,22 @@
+//! The operating system: the only place for `cfg(target_os)` and for unsafe code.
+//!
+//! One module per capability. What can be decided without the system (paths, command lines, the
+//! reading of another tool's output) is a pure function that takes the system as a parameter and
+//! is tested on all of them; what cannot is a thin call.
+//!
+//! # Layout
+//! - [`system`]: which of the three systems this is
+//! - [`paths`]: where each kind of file belongs
+//! - [`files`]: files that only their owner may read, and writes that never tear
+//! - [`lock`]: one instance only
+//! - [`process`]: starting programs that outlive us, or that must not
+//! - [`port`]: who holds a port
+//! - [`signals`]: when the system asks us to stop
+
+pub mod files;
+pub mod lock;
+pub mod paths;
+pub mod port;
+pub mod process;
+pub mod signals;
+pub mod system;

@@ -1,0 +1,169 @@
+//! Where each kind of file belongs.
+//!
+//! Each system has its own places, and people look for things there. `--home` puts everything
+//! under one folder instead: for tests, for servers, and for trying a second Evermoor.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::system::System;
+
+/// The places of one Evermoor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paths {
+    /// The configuration file.
+    pub config: PathBuf,
+    /// Keys, tokens, and what is remembered: kept and backed up.
+    pub data: PathBuf,
+    /// Logs.
+    pub logs: PathBuf,
+    /// What is true only while the gateway runs.
+    pub runtime: PathBuf,
+}
+
+/// The environment names no home folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no home folder: set {variable}, or use --home DIR")]
+pub struct NoHome {
+    variable: &'static str,
+}
+
+const APPLE_ID: &str = "dev.evermoor.app";
+
+impl Paths {
+    /// The places for this user, or all of them under `home`.
+    pub fn find(home: Option<PathBuf>) -> Result<Self, NoHome> {
+        match home {
+            Some(home) => Ok(Self::under(&home)),
+            None => Self::on(System::HERE, |name| std::env::var_os(name)),
+        }
+    }
+
+    fn under(home: &Path) -> Self {
+        Self {
+            config: home.join("config.toml"),
+            data: home.join("data"),
+            logs: home.join("logs"),
+            runtime: home.join("run"),
+        }
+    }
+
+    fn on(system: System, env: impl Fn(&str) -> Option<OsString>) -> Result<Self, NoHome> {
+        let set = |name: &'static str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let need = |name: &'static str| set(name).ok_or(NoHome { variable: name });
+        match system {
+            System::MacOs => {
+                let library = need("HOME")?.join("Library");
+                let support = library.join("Application Support").join(APPLE_ID);
+                Ok(Self {
+                    config: support.join("config.toml"),
+                    logs: library.join("Logs").join("Evermoor"),
+                    runtime: support.join("run"),
+                    data: support,
+                })
+            }
+            System::Linux => {
+                let xdg = |name: &'static str, default: &str| match set(name) {
+                    Some(folder) if folder.is_absolute() => Ok(folder.join("evermoor")),
+                    Some(_) | None => Ok(need("HOME")?.join(default).join("evermoor")),
+                };
+                let logs = xdg("XDG_STATE_HOME", ".local/state")?;
+                Ok(Self {
+                    config: xdg("XDG_CONFIG_HOME", ".config")?.join("config.toml"),
+                    data: xdg("XDG_DATA_HOME", ".local/share")?,
+                    runtime: match set("XDG_RUNTIME_DIR") {
+                        Some(folder) => folder.join("evermoor"),
+                        None => logs.join("run"),
+                    },
+                    logs,
+                })
+            }
+            System::Windows => {
+                let local = need("LOCALAPPDATA")?.join("Evermoor");
+                Ok(Self {
+                    config: need("APPDATA")?.join("Evermoor").join("config.toml"),
+                    data: local.join("Data"),
+                    logs: local.join("Logs"),
+                    runtime: local.join("Run"),
+                })
+            }
+        }
+    }
+
+    /// Where a running gateway says how to reach its control API.
+    pub fn runtime_file(&self) -> PathBuf {
+        self.runtime.join("gateway.json")
+    }
+
+    /// Held by the one gateway that may run.
+    pub fn lock_file(&self) -> PathBuf {
+        self.runtime.join("gateway.lock")
+    }
+
+    /// The editors' tokens.
+    pub fn token_file(&self) -> PathBuf {
+        self.data.join("tokens.json")
+    }
+
+    /// The key that signs session ids.
+    pub fn session_key_file(&self) -> PathBuf {
+        self.data.join("session.key")
+    }
+
+    /// The gateway's log.
+    pub fn log_file(&self) -> PathBuf {
+        self.logs.join("gateway.log")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on(system: System, env: &[(&str, &str)]) -> Result<Paths, NoHome> {
+        Paths::on(system, |name| {
+            env.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    fn parts(path: &Path) -> String {
+        path.to_string_lossy().replace('\\', "/")
+    }
+
+    #[test]
+    fn macos_keeps_them_in_the_library() {
+        let paths = on(System::MacOs, &[("HOME", "/Users/a")]).unwrap();
+        assert_eq!(parts(&paths.config), "/Users/a/Library/Application Support/dev.evermoor.app/config.toml");
+        assert_eq!(parts(&paths.logs), "/Users/a/Library/Logs/Evermoor");
+    }
+
+    #[test]
+    fn linux_follows_the_xdg_folders_and_ignores_relative_ones() {
+        let paths = on(System::Linux, &[("HOME", "/home/a"), ("XDG_CONFIG_HOME", "cfg"), ("XDG_RUNTIME_DIR", "/run/a")]);
+        let paths = paths.unwrap();
+        assert_eq!(parts(&paths.config), "/home/a/.config/evermoor/config.toml");
+        assert_eq!(parts(&paths.runtime), "/run/a/evermoor");
+        let bare = on(System::Linux, &[("HOME", "/home/a")]).unwrap();
+        assert_eq!(parts(&bare.runtime), "/home/a/.local/state/evermoor/run");
+    }
+
+    #[test]
+    fn windows_roams_the_configuration_and_nothing_else() {
+        let paths = on(System::Windows, &[("APPDATA", "C:/R"), ("LOCALAPPDATA", "C:/L")]).unwrap();
+        assert_eq!(parts(&paths.config), "C:/R/Evermoor/config.toml");
+        assert_eq!(parts(&paths.data), "C:/L/Evermoor/Data");
+    }
+
+    #[test]
+    fn a_machine_without_a_home_folder_is_told_what_to_set() {
+        let error = on(System::Linux, &[]).unwrap_err();
+        assert_eq!(error.to_string(), "there is no home folder: set HOME, or use --home DIR");
+    }
+
+    #[test]
+    fn a_given_home_holds_everything() {
+        let paths = Paths::find(Some(PathBuf::from("/tmp/e"))).unwrap();
+        assert_eq!(parts(&paths.config), "/tmp/e/config.toml");
+        assert!([&paths.data, &paths.logs, &paths.runtime].iter().all(|path| path.starts_with("/tmp/e")));
+    }
+}

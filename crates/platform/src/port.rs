@@ -1,0 +1,150 @@
+//! Who holds a port.
+//!
+//! When the endpoint's port is taken, a person must be told by whom. Each system has its own way
+//! to find out; what it prints is read by pure functions, tested on every system.
+
+use crate::system::System;
+
+/// A process that listens on a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    pub pid: u32,
+    /// The program's name, where the system tells it.
+    pub name: Option<String>,
+}
+
+/// The process that listens on this TCP port of the loopback or of every address, if it can be found.
+pub async fn owner(port: u16) -> Option<Owner> {
+    match System::HERE {
+        System::Linux => linux::owner(port),
+        System::MacOs => {
+            let filter = format!("-iTCP:{port}");
+            let said = run("lsof", &["-nP", &filter, "-sTCP:LISTEN", "-Fpc"]).await?;
+            read_lsof(&said)
+        }
+        System::Windows => {
+            let pid = read_netstat(&run("netstat", &["-ano", "-p", "TCP"]).await?, port)?;
+            let filter = format!("PID eq {pid}");
+            let said = run("tasklist", &["/FI", &filter, "/FO", "CSV", "/NH"]).await;
+            Some(Owner { pid, name: said.as_deref().and_then(read_tasklist) })
+        }
+    }
+}
+
+async fn run(program: &str, args: &[&str]) -> Option<String> {
+    let output = crate::process::command(program)
+        .args(args)
+        .stdout(std::process::Stdio::piped())
+        .kill_on_drop(true)
+        .output();
+    let output = tokio::time::timeout(std::time::Duration::from_secs(3), output).await.ok()?.ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// `lsof -Fpc`: a line `p<pid>` and a line `c<command>` for each process.
+fn read_lsof(said: &str) -> Option<Owner> {
+    let field = |letter: char| said.lines().find_map(|line| line.strip_prefix(letter));
+    Some(Owner { pid: field('p')?.parse().ok()?, name: field('c').map(str::to_owned) })
+}
+
+/// `netstat -ano`: protocol, local address, foreign address, state, pid. The word for the state
+/// is translated, so a listener is known by its foreign port 0.
+fn read_netstat(said: &str, port: u16) -> Option<u32> {
+    let ends = format!(":{port}");
+    said.lines().find_map(|line| {
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        match columns.as_slice() {
+            ["TCP", local, foreign, .., pid] if local.ends_with(&ends) && foreign.ends_with(":0") => {
+                pid.parse().ok()
+            }
+            _ => None,
+        }
+    })
+}
+
+/// `tasklist /FO CSV`: the first column is the program's name.
+fn read_tasklist(said: &str) -> Option<String> {
+    let name = said.trim().strip_prefix('"')?.split('"').next()?;
+    Some(name.to_owned())
+}
+
+/// `/proc/net/tcp`: the inode of the socket that listens (state 0A) on the port.
+fn read_proc_tcp(said: &str, port: u16) -> Option<u64> {
+    let ends = format!(":{port:04X}");
+    said.lines().skip(1).find_map(|line| {
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        let listens = columns.get(1)?.ends_with(&ends) && columns.get(3) == Some(&"0A");
+        listens.then(|| columns.get(9)?.parse().ok())?
+    })
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use super::{Owner, read_proc_tcp};
+    use std::fs;
+
+    pub(super) fn owner(port: u16) -> Option<Owner> {
+        let inode = ["/proc/net/tcp", "/proc/net/tcp6"]
+            .iter()
+            .find_map(|table| read_proc_tcp(&fs::read_to_string(table).ok()?, port))?;
+        let socket = format!("socket:[{inode}]");
+        let pids = fs::read_dir("/proc").ok()?.flatten();
+        let pid = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).find(|pid| {
+            let files = fs::read_dir(format!("/proc/{pid}/fd"));
+            files.is_ok_and(|files| {
+                files.flatten().any(|file| {
+                    fs::read_link(file.path()).is_ok_and(|target| target.as_os_str() == socket.as_str())
+                })
+            })
+        })?;
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok();
+        Some(Owner { pid, name: name.map(|name| name.trim().to_owned()) })
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod linux {
+    pub(super) fn owner(_: u16) -> Option<super::Owner> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lsof_is_understood() {
+        let owner = read_lsof("p812\ncnode\nf22\n").unwrap();
+        assert_eq!(owner, Owner { pid: 812, name: Some("node".into()) });
+        assert_eq!(read_lsof(""), None);
+    }
+
+    #[test]
+    fn netstat_and_tasklist_are_understood() {
+        let said = "\n  Proto  Local Address   Foreign Address  State        PID\n  \
+                    TCP    127.0.0.1:74200 0.0.0.0:0        LISTENING    1\n  \
+                    TCP    127.0.0.1:7420  127.0.0.1:50000  ESTABLISHED  2\n  \
+                    TCP    127.0.0.1:7420  0.0.0.0:0        ABHÖREN      812\n";
+        assert_eq!(read_netstat(said, 7420), Some(812));
+        assert_eq!(read_tasklist("\"node.exe\",\"812\",\"Console\"\r\n").as_deref(), Some("node.exe"));
+        assert_eq!(read_tasklist("INFO: No tasks are running"), None);
+    }
+
+    #[test]
+    fn the_kernels_table_is_understood() {
+        let said = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
+                    0: 0100007F:1CFC 00000000:0000 01 00000000:00000000 00:00000000 00000000  1000        0 11 1\n   \
+                    1: 0100007F:1CFC 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 22 1\n";
+        assert_eq!(read_proc_tcp(said, 7420), Some(22));
+        assert_eq!(read_proc_tcp(said, 7421), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_port_of_our_own_is_ours() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let owner = owner(listener.local_addr().unwrap().port()).await.unwrap();
+        assert_eq!(owner.pid, std::process::id());
+    }
+}

@@ -1,0 +1,110 @@
+//! Starting programs that outlive us, or that must not.
+//!
+//! This is the only place that makes a command: every child gets its own group, so that its whole
+//! tree can be ended, and no console window flashes on Windows.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+
+use tokio::process::{Child, Command};
+
+/// A command in a group of its own, without a console window, with nothing on its standard input
+/// or output until the caller says otherwise.
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = silent(program.as_ref());
+    own_group(&mut command);
+    command
+}
+
+/// Starts a program that goes on when we end. What it prints goes to the end of `log`.
+pub fn start_detached(program: &Path, args: &[&OsStr], log: &Path) -> io::Result<Child> {
+    if let Some(folder) = log.parent() {
+        crate::files::private_folder(folder)?;
+    }
+    let log = std::fs::File::options().create(true).append(true).open(log)?;
+    let mut command = silent(program.as_os_str());
+    command.args(args).stdout(log.try_clone()?).stderr(log);
+    own_session(&mut command);
+    command.spawn()
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the place the rule points to")]
+fn silent(program: &OsStr) -> Command {
+    let mut command = Command::new(program);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+#[cfg(unix)]
+fn own_group(command: &mut Command) {
+    command.process_group(0);
+}
+
+/// Leaves the terminal's session, so that closing the terminal does not end it.
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "a new session can only be made between fork and exec")]
+fn own_session(command: &mut Command) {
+    // SAFETY: setsid is async-signal-safe and the closure touches nothing else.
+    unsafe {
+        command.pre_exec(|| rustix::process::setsid().map(drop).map_err(io::Error::from));
+    }
+}
+
+#[cfg(windows)]
+fn own_group(command: &mut Command) {
+    use windows_sys::Win32::System::Threading::{CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW};
+    command.creation_flags(CREATE_NEW_PROCESS_GROUP | CREATE_NO_WINDOW);
+}
+
+/// Windows knows no sessions; a group of its own is what keeps Ctrl-C away.
+#[cfg(windows)]
+fn own_session(command: &mut Command) {
+    own_group(command);
+}
+
+/// Ends a whole group of processes at once.
+#[cfg(unix)]
+pub fn kill_group(leader: u32) -> io::Result<()> {
+    signal_group(leader, rustix::process::Signal::KILL)
+}
+
+#[cfg(unix)]
+fn signal_group(leader: u32, signal: rustix::process::Signal) -> io::Result<()> {
+    let pid = i32::try_from(leader).ok().and_then(rustix::process::Pid::from_raw);
+    let pid = pid.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    rustix::process::kill_process_group(pid, signal).map_err(io::Error::from)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+    #[tokio::test]
+    async fn killing_a_group_ends_the_grandchildren_too() {
+        let mut child = command("sh")
+            .args(["-c", "sleep 600 & echo started; wait"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert_eq!(output.next_line().await.unwrap().as_deref(), Some("started"));
+        kill_group(child.id().unwrap()).unwrap();
+        child.wait().await.unwrap();
+        // The grandchild holds the other end of the pipe for as long as it lives.
+        assert_eq!(output.next_line().await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_detached_program_leads_its_own_session_and_writes_to_the_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("logs/x.log");
+        let args = ["-c", "echo session $(ps -o sid= -p $$) pid $$"].map(OsStr::new);
+        start_detached(Path::new("/bin/sh"), &args, &log).unwrap().wait().await.unwrap();
+        let said = std::fs::read_to_string(&log).unwrap();
+        let words: Vec<&str> = said.split_whitespace().collect();
+        assert_eq!(words[1], words[3], "{said}");
+    }
+}
