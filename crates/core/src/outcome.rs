@@ -71,6 +71,8 @@ pub enum Unknown {
     Timeout,
     /// The reply could not be read.
     MalformedReply,
+    /// The gateway itself ended while the call was under way.
+    GatewayRestarted,
 }
 
 impl NotSent {
@@ -98,6 +100,7 @@ impl Unknown {
         match self {
             Self::ConnectionReset | Self::EofBeforeReply | Self::BadGateway => -33010,
             Self::Timeout => -33011,
+            Self::GatewayRestarted => -33012,
             Self::MalformedReply => -33020,
         }
     }
@@ -109,6 +112,7 @@ impl Unknown {
             Self::BadGateway => "bad_gateway",
             Self::Timeout => "timeout",
             Self::MalformedReply => "malformed_reply",
+            Self::GatewayRestarted => "gateway_restarted",
         }
     }
 }
@@ -144,11 +148,19 @@ impl Undelivered<'_> {
             return Response::result(id, Raw::of(&result));
         }
         let error = serde_json::json!({ "code": details.code, "message": text, "data": details });
-        Response { id: Some(id), outcome: Outcome::Error(Raw::of(&error)) }
+        Response {
+            id: Some(id),
+            outcome: Outcome::Error(Raw::of(&error)),
+        }
     }
 
     fn text(&self) -> String {
-        let Self { subject, title, detail, .. } = self;
+        let Self {
+            subject,
+            title,
+            detail,
+            ..
+        } = self;
         match self.fate {
             Fate::NotSent(NotSent::QueueFull) => format!(
                 "Not delivered: \"{subject}\" was not sent to {title}, because too many calls wait for it \
@@ -200,7 +212,8 @@ impl Undelivered<'_> {
 
 fn moment(at: SystemTime) -> String {
     let full = humantime::format_rfc3339_seconds(at).to_string();
-    full.split_once('T').map_or(full.clone(), |(_, time)| time.to_owned())
+    full.split_once('T')
+        .map_or(full.clone(), |(_, time)| time.to_owned())
 }
 
 /// What `params` of a request call by name: a tool's name, or the method itself.
@@ -218,7 +231,11 @@ mod tests {
 
     fn undelivered(fate: Fate, is_tool: bool) -> Undelivered<'static> {
         Undelivered {
-            subject: if is_tool { "create_memory" } else { "resources/read" },
+            subject: if is_tool {
+                "create_memory"
+            } else {
+                "resources/read"
+            },
             is_tool,
             upstream: "pieces",
             title: "Pieces",
@@ -248,13 +265,19 @@ mod tests {
     #[test]
     fn a_method_that_is_no_tool_call_gets_an_error() {
         let error = &answer(Fate::NotSent(NotSent::HoldExpired), false)["error"];
-        assert_eq!((error["code"].as_i64(), error["data"]["outcome"].as_str()), (Some(-33003), Some("not_sent")));
+        assert_eq!(
+            (error["code"].as_i64(), error["data"]["outcome"].as_str()),
+            (Some(-33003), Some("not_sent"))
+        );
     }
 
     #[test]
     fn the_subject_of_a_tool_call_is_the_tool() {
         let params = Raw::of(&serde_json::json!({ "name": "echo", "arguments": {} }));
         assert_eq!(subject("tools/call", Some(&params)), ("echo".into(), true));
-        assert_eq!(subject("resources/read", Some(&params)), ("resources/read".into(), false));
+        assert_eq!(
+            subject("resources/read", Some(&params)),
+            ("resources/read".into(), false)
+        );
     }
 }

@@ -85,12 +85,19 @@ impl Parser {
     }
 
     fn line(&mut self, line: &Bytes) -> Option<Event> {
-        let line = if self.started { &line[..] } else { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) };
+        let line = if self.started {
+            &line[..]
+        } else {
+            line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
+        };
         self.started = true;
         if line.is_empty() {
             return self.finish();
         }
-        let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
+        let colon = line
+            .iter()
+            .position(|byte| *byte == b':')
+            .unwrap_or(line.len());
         let value = line.get(colon + 1..).unwrap_or_default();
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match &line[..colon] {
@@ -102,8 +109,15 @@ impl Parser {
                 self.has_data = true;
             }
             b"event" => self.kind = String::from_utf8_lossy(value).into_owned(),
-            b"id" if !value.contains(&0) => self.id = Some(String::from_utf8_lossy(value).into_owned()),
-            b"retry" => self.retry = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok()).or(self.retry),
+            b"id" if !value.contains(&0) => {
+                self.id = Some(String::from_utf8_lossy(value).into_owned())
+            }
+            b"retry" => {
+                self.retry = std::str::from_utf8(value)
+                    .ok()
+                    .and_then(|text| text.parse().ok())
+                    .or(self.retry)
+            }
             _ => {}
         }
         None
@@ -113,7 +127,11 @@ impl Parser {
         let kind = std::mem::take(&mut self.kind);
         let data = self.data.split().freeze();
         let has_data = std::mem::take(&mut self.has_data);
-        has_data.then(|| Event { kind, data, id: self.id.clone() })
+        has_data.then(|| Event {
+            kind,
+            data,
+            id: self.id.clone(),
+        })
     }
 }
 
@@ -145,7 +163,10 @@ mod tests {
 
     fn events(chunks: &[&str]) -> Vec<Event> {
         let mut parser = Parser::new(1 << 20);
-        chunks.iter().flat_map(|chunk| parser.push(chunk.as_bytes()).unwrap()).collect()
+        chunks
+            .iter()
+            .flat_map(|chunk| parser.push(chunk.as_bytes()).unwrap())
+            .collect()
     }
 
     fn data(events: &[Event]) -> Vec<&[u8]> {
@@ -154,7 +175,11 @@ mod tests {
 
     #[test]
     fn an_event_ends_with_an_empty_line_whatever_the_line_ends() {
-        for text in ["data: a\n\ndata: b\n\n", "data: a\r\n\r\ndata: b\r\n\r\n", "data: a\r\rdata: b\r\r"] {
+        for text in [
+            "data: a\n\ndata: b\n\n",
+            "data: a\r\n\r\ndata: b\r\n\r\n",
+            "data: a\r\rdata: b\r\r",
+        ] {
             assert_eq!(data(&events(&[text])), [b"a", b"b"], "{text:?}");
         }
     }
@@ -166,13 +191,23 @@ mod tests {
 
     #[test]
     fn data_lines_are_joined_and_comments_passed_over() {
-        assert_eq!(data(&events(&[": hello\n\ndata: a\ndata:b\n\n"])), [b"a\nb"]);
+        assert_eq!(
+            data(&events(&[": hello\n\ndata: a\ndata:b\n\n"])),
+            [b"a\nb"]
+        );
     }
 
     #[test]
     fn an_event_without_data_is_none_but_its_id_counts() {
         let found = events(&["id: 7\n\nevent: x\ndata: 1\n\n"]);
-        assert_eq!(found, [Event { kind: "x".into(), data: Bytes::from_static(b"1"), id: Some("7".into()) }]);
+        assert_eq!(
+            found,
+            [Event {
+                kind: "x".into(),
+                data: Bytes::from_static(b"1"),
+                id: Some("7".into())
+            }]
+        );
     }
 
     #[test]

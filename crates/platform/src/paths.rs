@@ -49,7 +49,11 @@ impl Paths {
     }
 
     fn on(system: System, env: impl Fn(&str) -> Option<OsString>) -> Result<Self, NoHome> {
-        let set = |name: &'static str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let set = |name: &'static str| {
+            env(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
         let need = |name: &'static str| set(name).ok_or(NoHome { variable: name });
         match system {
             System::MacOs => {
@@ -95,6 +99,11 @@ impl Paths {
         self.runtime.join("gateway.json")
     }
 
+    /// Why the gateway could not start, for whoever started it.
+    pub fn start_failure_file(&self) -> PathBuf {
+        self.runtime.join("start-failure.json")
+    }
+
     /// Held by the one gateway that may run.
     pub fn lock_file(&self) -> PathBuf {
         self.runtime.join("gateway.lock")
@@ -122,7 +131,9 @@ mod tests {
 
     fn on(system: System, env: &[(&str, &str)]) -> Result<Paths, NoHome> {
         Paths::on(system, |name| {
-            env.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
+            env.iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| OsString::from(value))
         })
     }
 
@@ -133,13 +144,23 @@ mod tests {
     #[test]
     fn macos_keeps_them_in_the_library() {
         let paths = on(System::MacOs, &[("HOME", "/Users/a")]).unwrap();
-        assert_eq!(parts(&paths.config), "/Users/a/Library/Application Support/dev.evermoor.app/config.toml");
+        assert_eq!(
+            parts(&paths.config),
+            "/Users/a/Library/Application Support/dev.evermoor.app/config.toml"
+        );
         assert_eq!(parts(&paths.logs), "/Users/a/Library/Logs/Evermoor");
     }
 
     #[test]
     fn linux_follows_the_xdg_folders_and_ignores_relative_ones() {
-        let paths = on(System::Linux, &[("HOME", "/home/a"), ("XDG_CONFIG_HOME", "cfg"), ("XDG_RUNTIME_DIR", "/run/a")]);
+        let paths = on(
+            System::Linux,
+            &[
+                ("HOME", "/home/a"),
+                ("XDG_CONFIG_HOME", "cfg"),
+                ("XDG_RUNTIME_DIR", "/run/a"),
+            ],
+        );
         let paths = paths.unwrap();
         assert_eq!(parts(&paths.config), "/home/a/.config/evermoor/config.toml");
         assert_eq!(parts(&paths.runtime), "/run/a/evermoor");
@@ -149,7 +170,11 @@ mod tests {
 
     #[test]
     fn windows_roams_the_configuration_and_nothing_else() {
-        let paths = on(System::Windows, &[("APPDATA", "C:/R"), ("LOCALAPPDATA", "C:/L")]).unwrap();
+        let paths = on(
+            System::Windows,
+            &[("APPDATA", "C:/R"), ("LOCALAPPDATA", "C:/L")],
+        )
+        .unwrap();
         assert_eq!(parts(&paths.config), "C:/R/Evermoor/config.toml");
         assert_eq!(parts(&paths.data), "C:/L/Evermoor/Data");
     }
@@ -157,13 +182,20 @@ mod tests {
     #[test]
     fn a_machine_without_a_home_folder_is_told_what_to_set() {
         let error = on(System::Linux, &[]).unwrap_err();
-        assert_eq!(error.to_string(), "there is no home folder: set HOME, or use --home DIR");
+        assert_eq!(
+            error.to_string(),
+            "there is no home folder: set HOME, or use --home DIR"
+        );
     }
 
     #[test]
     fn a_given_home_holds_everything() {
         let paths = Paths::find(Some(PathBuf::from("/tmp/e"))).unwrap();
         assert_eq!(parts(&paths.config), "/tmp/e/config.toml");
-        assert!([&paths.data, &paths.logs, &paths.runtime].iter().all(|path| path.starts_with("/tmp/e")));
+        assert!(
+            [&paths.data, &paths.logs, &paths.runtime]
+                .iter()
+                .all(|path| path.starts_with("/tmp/e"))
+        );
     }
 }

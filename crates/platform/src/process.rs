@@ -23,17 +23,26 @@ pub fn start_detached(program: &Path, args: &[&OsStr], log: &Path) -> io::Result
     if let Some(folder) = log.parent() {
         crate::files::private_folder(folder)?;
     }
-    let log = std::fs::File::options().create(true).append(true).open(log)?;
+    let log = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(log)?;
     let mut command = silent(program.as_os_str());
     command.args(args).stdout(log.try_clone()?).stderr(log);
     own_session(&mut command);
     command.spawn()
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the place the rule points to")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the place the rule points to"
+)]
 fn silent(program: &OsStr) -> Command {
     let mut command = Command::new(program);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     command
 }
 
@@ -44,7 +53,10 @@ fn own_group(command: &mut Command) {
 
 /// Leaves the terminal's session, so that closing the terminal does not end it.
 #[cfg(unix)]
-#[expect(unsafe_code, reason = "a new session can only be made between fork and exec")]
+#[expect(
+    unsafe_code,
+    reason = "a new session can only be made between fork and exec"
+)]
 fn own_session(command: &mut Command) {
     // SAFETY: setsid is async-signal-safe and the closure touches nothing else.
     unsafe {
@@ -72,7 +84,9 @@ pub fn kill_group(leader: u32) -> io::Result<()> {
 
 #[cfg(unix)]
 fn signal_group(leader: u32, signal: rustix::process::Signal) -> io::Result<()> {
-    let pid = i32::try_from(leader).ok().and_then(rustix::process::Pid::from_raw);
+    let pid = i32::try_from(leader)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
     let pid = pid.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     rustix::process::kill_process_group(pid, signal).map_err(io::Error::from)
 }
@@ -90,7 +104,10 @@ mod tests {
             .spawn()
             .unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert_eq!(output.next_line().await.unwrap().as_deref(), Some("started"));
+        assert_eq!(
+            output.next_line().await.unwrap().as_deref(),
+            Some("started")
+        );
         kill_group(child.id().unwrap()).unwrap();
         child.wait().await.unwrap();
         // The grandchild holds the other end of the pipe for as long as it lives.
@@ -102,7 +119,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("logs/x.log");
         let args = ["-c", "echo session $(ps -o sid= -p $$) pid $$"].map(OsStr::new);
-        start_detached(Path::new("/bin/sh"), &args, &log).unwrap().wait().await.unwrap();
+        start_detached(Path::new("/bin/sh"), &args, &log)
+            .unwrap()
+            .wait()
+            .await
+            .unwrap();
         let said = std::fs::read_to_string(&log).unwrap();
         let words: Vec<&str> = said.split_whitespace().collect();
         assert_eq!(words[1], words[3], "{said}");

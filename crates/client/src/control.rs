@@ -1,0 +1,139 @@
+//! The control API of a running gateway.
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, StatusCode};
+
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::runtime::Runtime;
+use evermoor_core::view::{Refusal, Status};
+use evermoor_platform::files;
+use evermoor_platform::lock::InstanceLock;
+use evermoor_platform::paths::Paths;
+
+use crate::http::{Events, Http, HttpError};
+
+/// A running gateway, as its own tools see it.
+#[derive(Clone)]
+pub struct Control {
+    http: Http,
+    runtime: Runtime,
+}
+
+/// Why the gateway did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    #[error(transparent)]
+    Unreachable(#[from] HttpError),
+    #[error("{0}")]
+    Refused(Failure),
+    #[error("the gateway's answer makes no sense to this version of Evermoor")]
+    Unreadable,
+}
+
+impl Control {
+    /// The gateway that runs in these places, if one does.
+    ///
+    /// The lock is asked first: while nobody holds it the runtime file is a leftover, and its
+    /// token must not be shown to whoever has taken the port since.
+    pub fn find(paths: &Paths) -> Option<Self> {
+        if !matches!(InstanceLock::take(&paths.lock_file()), Ok(None)) {
+            return None;
+        }
+        let content = files::read_private(&paths.runtime_file()).ok()??;
+        let runtime: Runtime = serde_json::from_slice(&content).ok()?;
+        let http = Http::new(&runtime.origin, &runtime.control_token);
+        Some(Self { http, runtime })
+    }
+
+    pub fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
+    pub async fn status(&self) -> Result<Status, ControlError> {
+        read(&self.request(Method::GET, "/api/status").await?)
+    }
+
+    /// Follows the state from now on.
+    pub async fn follow(&self) -> Result<Following, ControlError> {
+        let answer = self
+            .http
+            .send(Method::GET, "/api/events", &[], Bytes::new())
+            .await?;
+        if answer.status != StatusCode::OK {
+            return Err(ControlError::Unreadable);
+        }
+        Ok(Following {
+            events: answer.events(),
+        })
+    }
+
+    /// Brings one upstream back: its connection is made anew.
+    pub async fn restart_upstream(&self, name: &str) -> Result<(), ControlError> {
+        let path = format!("/api/upstreams/{name}/restart");
+        self.request(Method::POST, &path).await.map(drop)
+    }
+
+    /// A link that opens the dashboard in a browser, once.
+    pub async fn dashboard_link(&self) -> Result<String, ControlError> {
+        #[derive(serde::Deserialize)]
+        struct Link {
+            url: String,
+        }
+        let link: Link = read(&self.request(Method::POST, "/api/links").await?)?;
+        Ok(link.url)
+    }
+
+    async fn request(&self, method: Method, path: &str) -> Result<Bytes, ControlError> {
+        let json = (
+            http::header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json"),
+        );
+        let answer = self.http.send(method, path, &[json], Bytes::new()).await?;
+        let status = answer.status;
+        let body = answer.bytes().await?;
+        if status.is_success() {
+            return Ok(body);
+        }
+        let refusal: Refusal = read(&body)?;
+        Err(ControlError::Refused(refusal.error))
+    }
+}
+
+/// The states of a gateway, one after the other.
+pub struct Following {
+    events: Events,
+}
+
+impl Following {
+    /// The next state; `None` when the gateway has gone.
+    pub async fn next(&mut self) -> Option<Status> {
+        loop {
+            let event = self.events.next().await?;
+            if event.kind == "status" {
+                return serde_json::from_slice(&event.data).ok();
+            }
+        }
+    }
+}
+
+impl From<ControlError> for Failure {
+    fn from(error: ControlError) -> Self {
+        match error {
+            ControlError::Refused(failure) => failure,
+            ControlError::Unreachable(error) => Self::new(
+                Code::ConnectionLost,
+                format!("{error}."),
+                "Start Evermoor again.",
+            ),
+            ControlError::Unreadable => Self::new(
+                Code::Internal,
+                "The gateway speaks another version.",
+                "Restart Evermoor, so that both are the same version.",
+            ),
+        }
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(body: &Bytes) -> Result<T, ControlError> {
+    serde_json::from_slice(body).map_err(|_| ControlError::Unreadable)
+}

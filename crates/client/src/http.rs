@@ -1,0 +1,150 @@
+//! A small HTTP client for the loopback: no TLS, no proxies, no redirects, connections reused.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use tokio::time::timeout;
+
+use evermoor_core::sse::{self, Event};
+
+/// A gateway's address, with the token that goes with every request.
+#[derive(Clone)]
+pub struct Http {
+    client: Client<HttpConnector, Full<Bytes>>,
+    origin: String,
+    token: HeaderValue,
+}
+
+/// Why a request led to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// Nothing was sent.
+    #[error("the gateway cannot be reached: {0}")]
+    NotSent(String),
+    /// It was sent, and the connection broke before the answer was complete.
+    #[error("the connection to the gateway broke: {0}")]
+    Broken(String),
+}
+
+/// An answer whose body is read as it comes.
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    body: Incoming,
+}
+
+/// The largest event or body that is read.
+const LARGEST: usize = 64 << 20;
+/// A living gateway says something on every stream at least every ten seconds.
+const SILENCE_LIMIT: Duration = Duration::from_secs(30);
+
+impl Http {
+    /// A client for the gateway at `origin`. A token that no header can hold is no token.
+    pub fn new(origin: &str, token: &str) -> Self {
+        let bearer = HeaderValue::from_str(&format!("Bearer {token}"));
+        let mut token = bearer.unwrap_or_else(|_| HeaderValue::from_static("Bearer"));
+        token.set_sensitive(true);
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        let client = Client::builder(TokioExecutor::new()).build(connector);
+        Self {
+            client,
+            origin: origin.to_owned(),
+            token,
+        }
+    }
+
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(HeaderName, HeaderValue)],
+        body: Bytes,
+    ) -> Result<Answer, HttpError> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.origin))
+            .header(http::header::AUTHORIZATION, self.token.clone())
+            .body(Full::new(body))
+            .map_err(|error| HttpError::NotSent(error.to_string()))?;
+        for (name, value) in headers {
+            request.headers_mut().insert(name, value.clone());
+        }
+        match self.client.request(request).await {
+            Ok(response) => {
+                let (head, body) = response.into_parts();
+                Ok(Answer {
+                    status: head.status,
+                    headers: head.headers,
+                    body,
+                })
+            }
+            Err(error) if error.is_connect() => Err(HttpError::NotSent(cause(&error))),
+            Err(error) => Err(HttpError::Broken(cause(&error))),
+        }
+    }
+}
+
+impl Answer {
+    pub fn is_event_stream(&self) -> bool {
+        let kind = self.headers.get(http::header::CONTENT_TYPE);
+        kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+    }
+
+    /// The whole body.
+    pub async fn bytes(self) -> Result<Bytes, HttpError> {
+        let body = self.body.collect().await;
+        body.map(http_body_util::Collected::to_bytes)
+            .map_err(|error| HttpError::Broken(cause(&error)))
+    }
+
+    /// The body as a stream of events.
+    pub fn events(self) -> Events {
+        Events {
+            body: self.body,
+            parser: sse::Parser::new(LARGEST),
+            ready: Vec::new().into_iter(),
+        }
+    }
+}
+
+/// A stream of server-sent events.
+pub struct Events {
+    body: Incoming,
+    parser: sse::Parser,
+    ready: std::vec::IntoIter<Event>,
+}
+
+impl Events {
+    /// The next event; `None` when the stream ended or fell silent. Comments are signs of life
+    /// and are passed over.
+    pub async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.ready.next() {
+                return Some(event);
+            }
+            let frame = timeout(SILENCE_LIMIT, self.body.frame())
+                .await
+                .ok()??
+                .ok()?;
+            if let Some(chunk) = frame.data_ref() {
+                self.ready = self.parser.push(chunk).ok()?.into_iter();
+            }
+        }
+    }
+}
+
+/// The innermost reason, which is the one a person understands.
+fn cause(error: &dyn std::error::Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}

@@ -1,0 +1,115 @@
+//! Keeps a gateway running and says how it is.
+//!
+//! # Theory of operation
+//! One task, two states. *Attach*: adopt the gateway that runs, or start one. *Follow*: pass on
+//! every state it reports, until its stream ends. When it ends the gateway has died or is being
+//! replaced, and the task attaches again, with a growing wait between attempts that fail. It
+//! never gives up and never ends a gateway.
+
+use serde::Serialize;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use evermoor_core::backoff::Backoff;
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::view::Status;
+
+use crate::control::Control;
+use crate::launch::Launcher;
+
+/// What is known of the gateway at this moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum Presence {
+    /// It is being looked for or started.
+    Starting,
+    /// It serves, and this is its state.
+    Serving { status: Status },
+    /// It does not serve; another attempt follows.
+    Lost { failure: Failure },
+}
+
+/// A handle to the task that keeps a gateway running.
+#[derive(Clone, Debug)]
+pub struct Keeper {
+    launcher: Launcher,
+    presence: watch::Receiver<Presence>,
+}
+
+impl Keeper {
+    /// Keeps a gateway running until `stop`. The gateway goes on when this ends.
+    pub fn start(launcher: Launcher, tasks: &TaskTracker, stop: CancellationToken) -> Self {
+        let (show, presence) = watch::channel(Presence::Starting);
+        let task = Task {
+            launcher: launcher.clone(),
+            show,
+        };
+        tasks.spawn(stop.run_until_cancelled_owned(task.run()));
+        Self { launcher, presence }
+    }
+
+    pub fn presence(&self) -> watch::Receiver<Presence> {
+        self.presence.clone()
+    }
+
+    /// Asks the gateway to bring one upstream back.
+    pub async fn restart_upstream(&self, name: &str) -> Result<(), Failure> {
+        let control = Control::find(self.launcher.paths()).ok_or_else(not_running)?;
+        control.restart_upstream(name).await.map_err(Failure::from)
+    }
+}
+
+struct Task {
+    launcher: Launcher,
+    show: watch::Sender<Presence>,
+}
+
+impl Task {
+    async fn run(self) {
+        let mut attempt = 0;
+        loop {
+            let began = Instant::now();
+            let failure = match self.launcher.attach().await {
+                Ok(control) => self.follow(&control).await,
+                Err(failure) => failure,
+            };
+            tracing::warn!(%failure, attempt, "gateway lost");
+            self.show.send_replace(Presence::Lost { failure });
+            if began.elapsed() >= Backoff::LOCAL.longest() {
+                attempt = 0;
+            }
+            sleep(Backoff::LOCAL.wait(attempt, dice())).await;
+            attempt += 1;
+        }
+    }
+
+    /// Passes on every state until there are no more, and says why.
+    async fn follow(&self, control: &Control) -> Failure {
+        let mut following = match control.follow().await {
+            Ok(following) => following,
+            Err(error) => return error.into(),
+        };
+        while let Some(status) = following.next().await {
+            self.show.send_replace(Presence::Serving { status });
+        }
+        Failure::new(
+            Code::ConnectionLost,
+            "The gateway stopped.",
+            "Evermoor is starting it again.",
+        )
+    }
+}
+
+fn not_running() -> Failure {
+    Failure::new(
+        Code::ConnectionRefused,
+        "The gateway is not running.",
+        "Start Evermoor.",
+    )
+}
+
+fn dice() -> u32 {
+    getrandom::u32().unwrap_or(u32::MAX)
+}

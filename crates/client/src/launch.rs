@@ -1,0 +1,102 @@
+//! Starts a gateway when there is none.
+//!
+//! Ten editors may start at once and each may want a gateway: the lock decides which one serves,
+//! the others end at once, and everybody attaches to the winner.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use evermoor_core::failure::{Code, Failure};
+use evermoor_platform::paths::Paths;
+use evermoor_platform::{files, process};
+
+use crate::control::Control;
+
+/// How a gateway is started: the program, and where everything is.
+#[derive(Clone, Debug)]
+pub struct Launcher {
+    program: PathBuf,
+    home: Option<PathBuf>,
+    paths: Paths,
+}
+
+/// A gateway that does not serve by then will not.
+const START_LIMIT: Duration = Duration::from_secs(15);
+/// There is nothing to wait on in another process's start, so its runtime file is looked for.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+impl Launcher {
+    /// `program` is the `evermoor` binary; `home` is what `--home` was given, if it was.
+    pub fn new(program: PathBuf, home: Option<PathBuf>, paths: Paths) -> Self {
+        Self {
+            program,
+            home,
+            paths,
+        }
+    }
+
+    pub fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    /// The gateway that runs, or one that is started now.
+    pub async fn attach(&self) -> Result<Control, Failure> {
+        match Control::find(&self.paths) {
+            Some(control) => Ok(control),
+            None => self.start().await,
+        }
+    }
+
+    async fn start(&self) -> Result<Control, Failure> {
+        let _ = std::fs::remove_file(self.paths.start_failure_file());
+        let home = self.home.as_deref().map(Path::as_os_str);
+        let mut args = vec![OsStr::new("serve"), OsStr::new("--background")];
+        args.extend(
+            home.into_iter()
+                .flat_map(|home| [OsStr::new("--home"), home]),
+        );
+        let started = process::start_detached(&self.program, &args, &self.paths.log_file());
+        let mut child = started.map_err(|error| {
+            let what = format!(
+                "The gateway could not be started: {} ({error}).",
+                self.program.display()
+            );
+            Failure::new(Code::Internal, what, "Install Evermoor again.")
+        })?;
+        let deadline = Instant::now() + START_LIMIT;
+        let mut ended = false;
+        while Instant::now() < deadline {
+            if let Some(control) = Control::find(&self.paths) {
+                return Ok(control);
+            }
+            if ended {
+                break;
+            }
+            // One that ended may have lost to another that serves, so look once more after it.
+            ended = tokio::select! {
+                _ = child.wait() => true,
+                () = sleep(LOOK_AGAIN) => false,
+            };
+        }
+        Err(self.why_it_ended())
+    }
+
+    fn why_it_ended(&self) -> Failure {
+        let told = files::read_private(&self.paths.start_failure_file())
+            .ok()
+            .flatten();
+        told.and_then(|told| serde_json::from_slice(&told).ok())
+            .unwrap_or_else(|| {
+                let log = self.paths.log_file();
+                let remedy = format!("Look at the end of {}.", log.display());
+                Failure::new(
+                    Code::Internal,
+                    "The gateway ended while it started.",
+                    remedy,
+                )
+            })
+    }
+}

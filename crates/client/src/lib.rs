@@ -1,0 +1,21 @@
+//! Everything that talks to a running gateway from outside: the tray, the command line, the shim.
+//!
+//! It knows how to find the gateway, how to start one, and how to follow its state. It knows
+//! nothing of upstreams and links none of the gateway's code, so that the tray stays small and the
+//! gateway stays replaceable.
+//!
+//! # Layout
+//! - [`http`]: a small HTTP client for the loopback
+//! - [`control`]: the control API
+//! - [`keeper`]: keeps a gateway running and says how it is
+//! - [`launch`]: starts a gateway when there is none
+//! - [`shim`]: an editor's standard input and output as a session with the gateway
+
+pub mod control;
+pub mod http;
+pub mod keeper;
+pub mod launch;
+pub mod shim;
+
+pub use control::{Control, ControlError};
+pub use keeper::{Keeper, Presence};

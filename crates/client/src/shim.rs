@@ -1,0 +1,270 @@
+//! An editor's standard input and output as a session with the gateway.
+//!
+//! # Theory of operation
+//! Each line from the editor is one message and becomes one POST. Requests are sent side by side;
+//! `initialize`, notifications and answers one after the other, because their order matters. Every
+//! answer goes through one writer, one line each.
+//!
+//! Editors do not start a stdio server again that ended, so the shim ends only with its input.
+//! While the gateway is away it starts one and sends what was never sent; a call that may have run
+//! gets an honest answer instead of a second chance.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderName, HeaderValue, Method};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::task::TaskTracker;
+
+use evermoor_core::call::Class;
+use evermoor_core::envelope::{Message, Request, Response};
+use evermoor_core::failure::Failure;
+use evermoor_core::outcome::{self, Fate, NotSent, Undelivered, Unknown};
+use evermoor_core::protocol::{header, method};
+use evermoor_core::tokens::{LOCAL, Tokens};
+use evermoor_platform::files;
+
+use crate::http::{Answer, Http, HttpError};
+use crate::launch::Launcher;
+
+/// How long a message waits for a gateway that does not come.
+const PATIENCE: Duration = Duration::from_secs(25);
+/// How long answers under way are waited for once the editor has closed its end.
+const FAREWELL: Duration = Duration::from_secs(4);
+const PAUSE: Duration = Duration::from_millis(100);
+const SESSION: HeaderName = HeaderName::from_static(header::SESSION);
+
+/// Bridges `input` and `output` to `path` of the gateway, until the input ends.
+pub async fn run(
+    launcher: Launcher,
+    path: String,
+    input: impl AsyncBufRead + Unpin,
+    output: impl AsyncWrite + Unpin + Send + 'static,
+) -> std::io::Result<()> {
+    let (answers, lines) = mpsc::channel(64);
+    let (gateway, _) = watch::channel(None);
+    let shim = Arc::new(Shim {
+        launcher,
+        path,
+        gateway,
+        session: watch::Sender::new(None),
+        answers,
+    });
+    let (calls, writer) = (TaskTracker::new(), TaskTracker::new());
+    writer.spawn(write_lines(lines, output));
+
+    let mut input = input.split(b'\n');
+    while let Some(line) = input.next_segment().await? {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        match Message::parse(&Bytes::from(line)) {
+            Ok(Message::Request(request)) if request.method != method::INITIALIZE => {
+                calls.spawn(Arc::clone(&shim).call(request));
+            }
+            Ok(Message::Request(request)) => Arc::clone(&shim).call(request).await,
+            Ok(message) => shim.tell(&message).await,
+            Err(rejected) => shim.answer(&Message::Response(rejected.into())).await,
+        }
+    }
+    calls.close();
+    let _ = timeout(FAREWELL, calls.wait()).await;
+    drop(shim);
+    writer.close();
+    let _ = timeout(PAUSE, writer.wait()).await;
+    Ok(())
+}
+
+struct Shim {
+    launcher: Launcher,
+    path: String,
+    /// The gateway last attached to.
+    gateway: watch::Sender<Option<Http>>,
+    session: watch::Sender<Option<HeaderValue>>,
+    answers: mpsc::Sender<Bytes>,
+}
+
+impl Shim {
+    /// One request and its one answer.
+    async fn call(self: Arc<Self>, request: Request) {
+        let body = request.to_bytes();
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let sent_at = SystemTime::now();
+            let failed = match self.post(body.clone()).await {
+                Ok(answer) => match self.relay(&request, answer).await {
+                    Ok(()) => return,
+                    Err(error) => error,
+                },
+                Err(failed) => failed,
+            };
+            self.gateway.send_replace(None);
+            let once = Class::of(&request.method) == Class::Once;
+            let fate = match failed {
+                HttpError::Broken(_) if once => Fate::Unknown(Unknown::GatewayRestarted, sent_at),
+                HttpError::NotSent(_) | HttpError::Broken(_) if Instant::now() < deadline => {
+                    sleep(PAUSE).await;
+                    continue;
+                }
+                HttpError::NotSent(_) | HttpError::Broken(_) => Fate::NotSent(NotSent::HoldExpired),
+            };
+            return self
+                .answer(&Message::Response(undelivered(&request, fate, &failed)))
+                .await;
+        }
+    }
+
+    /// A message that wants no answer. Without a gateway it is kept back until there is one.
+    async fn tell(&self, message: &Message) {
+        let deadline = Instant::now() + PATIENCE;
+        while let Err(error) = self.post(message.to_bytes()).await {
+            self.gateway.send_replace(None);
+            if Instant::now() >= deadline {
+                return tracing::warn!(%error, "a notification was not delivered");
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn post(&self, body: Bytes) -> Result<Answer, HttpError> {
+        let gateway = self
+            .gateway()
+            .await
+            .map_err(|failure| HttpError::NotSent(failure.to_string()))?;
+        let mut headers = vec![
+            (
+                http::header::CONTENT_TYPE,
+                HeaderValue::from_static("application/json"),
+            ),
+            (
+                http::header::ACCEPT,
+                HeaderValue::from_static("application/json, text/event-stream"),
+            ),
+        ];
+        let session = self.session.borrow().clone();
+        headers.extend(session.map(|session| (SESSION, session)));
+        gateway.send(Method::POST, &self.path, &headers, body).await
+    }
+
+    /// The gateway, started if there is none.
+    async fn gateway(&self) -> Result<Http, Failure> {
+        if let Some(gateway) = self.gateway.borrow().clone() {
+            return Ok(gateway);
+        }
+        let control = self.launcher.attach().await?;
+        let tokens = files::read_private(&self.launcher.paths().token_file())
+            .ok()
+            .flatten();
+        let tokens = tokens.and_then(|content| Tokens::parse(&content).ok());
+        let token = tokens
+            .as_ref()
+            .and_then(|tokens| tokens.of(LOCAL))
+            .unwrap_or_default();
+        let gateway = Http::new(&control.runtime().origin, token);
+        self.gateway.send_replace(Some(gateway.clone()));
+        Ok(gateway)
+    }
+
+    /// Passes on what the gateway answered. An error means that the one answer is still owed.
+    async fn relay(&self, request: &Request, answer: Answer) -> Result<(), HttpError> {
+        if let Some(session) = answer.headers.get(SESSION) {
+            self.session.send_replace(Some(session.clone()));
+        }
+        if !answer.is_event_stream() {
+            let status = answer.status;
+            let body = answer.bytes().await?;
+            let message = Message::parse(&body).unwrap_or_else(|_| {
+                let what = format!("The gateway refused the request ({status}).");
+                Message::Response(Response::error(None, -32603, &what))
+            });
+            self.answer(&addressed(message, request)).await;
+            return Ok(());
+        }
+        let mut events = answer.events();
+        while let Some(event) = events.next().await {
+            let Ok(message) = Message::parse(&event.data) else {
+                continue;
+            };
+            let last = matches!(message, Message::Response(_));
+            self.answer(&message).await;
+            if last {
+                return Ok(());
+            }
+        }
+        Err(HttpError::Broken("the reply stream ended".into()))
+    }
+
+    async fn answer(&self, message: &Message) {
+        // The writer ends only with the editor's own end of the pipe.
+        let _ = self.answers.send(message.to_bytes()).await;
+    }
+}
+
+/// A refusal that names no request belongs to the request that was sent.
+fn addressed(message: Message, request: &Request) -> Message {
+    match message {
+        Message::Response(response) if response.id.is_none() => Message::Response(Response {
+            id: Some(request.id.clone()),
+            ..response
+        }),
+        Message::Response(_) | Message::Request(_) | Message::Notification(_) => message,
+    }
+}
+
+fn undelivered(request: &Request, fate: Fate, failed: &HttpError) -> Response {
+    let (subject, is_tool) = outcome::subject(&request.method, request.params.as_ref());
+    let undelivered = Undelivered {
+        subject: &subject,
+        is_tool,
+        upstream: "evermoor",
+        title: "Evermoor",
+        fate,
+        detail: &failed.to_string(),
+        attempts: 1,
+        held: PATIENCE,
+    };
+    undelivered.answer(request.id.clone())
+}
+
+async fn write_lines(mut lines: mpsc::Receiver<Bytes>, mut output: impl AsyncWrite + Unpin) {
+    while let Some(line) = lines.recv().await {
+        let written = match output.write_all(&one_line(&line)).await {
+            Ok(()) => output.flush().await,
+            Err(error) => Err(error),
+        };
+        if written.is_err() {
+            return;
+        }
+    }
+}
+
+/// A message as one line. A line break can only stand between the tokens of JSON, where a space
+/// means the same.
+fn one_line(message: &Bytes) -> Bytes {
+    let mut line = BytesMut::with_capacity(message.len() + 1);
+    line.extend(message.iter().map(|byte| {
+        if matches!(byte, b'\n' | b'\r') {
+            b' '
+        } else {
+            *byte
+        }
+    }));
+    line.extend_from_slice(b"\n");
+    line.freeze()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_of_many_lines_becomes_one_line() {
+        assert_eq!(
+            &one_line(&Bytes::from_static(b"{\r\n \"a\":1\n}"))[..],
+            b"{   \"a\":1 }\n"
+        );
+    }
+}
