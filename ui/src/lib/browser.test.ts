@@ -1,0 +1,180 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+
+import { BrowserGateway } from './browser'
+import type { Presence } from './gateway'
+import { failure, status } from './samples'
+import { gatewayGone } from './texts'
+
+const event = `event: status\ndata: ${JSON.stringify(status())}\n\n`
+
+/** A stream that has told one state and stays open until it is ended, or its request aborted. */
+function stream() {
+  let open!: ReadableStreamDefaultController<Uint8Array>
+  const body = new ReadableStream<Uint8Array>({ start: (controller) => void (open = controller) })
+  open.enqueue(new TextEncoder().encode(event))
+  const answer = new Response(body)
+  aborts.set(answer, () => open.error(new Error('aborted')))
+  return { answer, end: () => open.close() }
+}
+
+const aborts = new WeakMap<Response, () => void>()
+const answers: Array<Response | Error> = []
+
+/** Gives the prepared answers in turn; when there are none left, it hangs. */
+const fetch = vi.fn((_path: string, request: RequestInit = {}) => {
+  const answer = answers.shift()
+  return new Promise<Response>((resolve, reject) => {
+    request.signal?.addEventListener('abort', () => {
+      reject(new Error('aborted'))
+      if (answer instanceof Response) aborts.get(answer)?.()
+    })
+    if (answer instanceof Response) resolve(answer)
+    else if (answer) reject(answer)
+  })
+})
+const asked = () => fetch.mock.calls.map(([path]) => path)
+
+let stop = () => {}
+function watch() {
+  const told: Presence[] = []
+  stop = new BrowserGateway().watch((presence) => told.push(presence))
+  return told
+}
+const kinds = (told: Presence[]) => told.map(({ kind }) => kind)
+const pass = (milliseconds = 0) => vi.advanceTimersByTimeAsync(milliseconds)
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  vi.stubGlobal('fetch', fetch)
+  sessionStorage.setItem('evermoor.token', 'token')
+})
+
+afterEach(() => {
+  stop()
+  answers.length = 0
+  fetch.mockClear()
+  sessionStorage.clear()
+  history.replaceState(null, '', '/')
+  vi.unstubAllGlobals()
+  vi.useRealTimers()
+})
+
+describe('to get in', () => {
+  test('a page without a token asks nothing and is locked', async () => {
+    sessionStorage.clear()
+    const told = watch()
+    await pass()
+    expect(told).toEqual([{ kind: 'locked', stale: false }])
+    expect(asked()).toEqual([])
+  })
+
+  test('a code is taken off the address and exchanged for a token', async () => {
+    sessionStorage.clear()
+    history.replaceState(null, '', '/#code=once')
+    answers.push(Response.json({ token: 'fresh' }), stream().answer)
+    const told = watch()
+    expect(location.hash).toBe('')
+    await pass()
+    expect(fetch.mock.calls[0]?.[1]?.body).toBe('{"code":"once"}')
+    expect(fetch.mock.calls[1]?.[1]?.headers).toEqual({ Authorization: 'Bearer fresh' })
+    expect(told).toEqual([{ kind: 'serving', status: status() }])
+  })
+
+  test('a code that was used before says so', async () => {
+    sessionStorage.clear()
+    history.replaceState(null, '', '/#code=again')
+    answers.push(new Response('', { status: 401 }))
+    const told = watch()
+    await pass()
+    expect(told).toEqual([{ kind: 'locked', stale: true }])
+  })
+
+  test('a token that is no longer good is forgotten', async () => {
+    answers.push(new Response('', { status: 401 }))
+    const told = watch()
+    await pass(60_000)
+    expect(told).toEqual([{ kind: 'locked', stale: false }])
+    expect(sessionStorage).toHaveLength(0)
+    expect(asked()).toEqual(['/api/events'])
+  })
+
+  test('a new link in the same tab opens it again', async () => {
+    sessionStorage.clear()
+    const told = watch()
+    await pass()
+    answers.push(Response.json({ token: 'fresh' }), stream().answer)
+    history.replaceState(null, '', '/#code=new')
+    dispatchEvent(new Event('hashchange'))
+    await pass()
+    expect(kinds(told)).toEqual(['locked', 'serving'])
+  })
+})
+
+describe('the stream', () => {
+  test('that ends is opened again, at first soon and then less often, forever', async () => {
+    const first = stream()
+    answers.push(first.answer)
+    const told = watch()
+    await pass()
+    for (let failed = 0; failed < 20; failed++) answers.push(new Error('refused'))
+    first.end()
+    await pass()
+    expect(kinds(told)).toEqual(['serving', 'lost'])
+    const counts = []
+    for (const wait of [250, 500, 1_000, 2_000, 4_000, 5_000, 5_000]) {
+      await pass(wait - 1)
+      const before = asked().length
+      await pass(1)
+      counts.push(asked().length - before)
+    }
+    expect(counts).toEqual([1, 1, 1, 1, 1, 1, 1])
+    answers.splice(0, answers.length, stream().answer)
+    await pass(5_000)
+    expect(told.at(-1)?.kind).toBe('serving')
+  })
+
+  test('that falls silent is asked for anew, without alarm', async () => {
+    answers.push(stream().answer, stream().answer)
+    const told = watch()
+    await pass(45_000)
+    expect(kinds(told)).toEqual(['serving', 'serving'])
+  })
+
+  test('that never begins is a gateway lost', async () => {
+    const told = watch()
+    await pass(10_000)
+    expect(kinds(told)).toEqual(['lost'])
+  })
+
+  test('is left when nobody watches', async () => {
+    answers.push(stream().answer)
+    const told = watch()
+    await pass()
+    stop()
+    await pass(120_000)
+    expect(kinds(told)).toEqual(['serving'])
+    expect(asked()).toHaveLength(1)
+  })
+})
+
+describe('a restart', () => {
+  const restart = (answer: Response | Error) => {
+    answers.push(answer)
+    return new BrowserGateway().restart('a b')
+  }
+
+  test('that is accepted has nothing to say', async () => {
+    expect(await restart(new Response('', { status: 202 }))).toBeUndefined()
+    expect(asked()).toEqual(['/api/upstreams/a%20b/restart'])
+  })
+
+  test('that is refused passes on the reason', async () => {
+    const refusal = Response.json({ error: failure('not_found') }, { status: 404 })
+    expect(await restart(refusal)).toEqual(failure('not_found'))
+  })
+
+  test('never fails without a text', async () => {
+    expect((await restart(new Response('<html>', { status: 500 })))?.what).toBeTruthy()
+    expect(await restart(new Error('refused'))).toEqual(gatewayGone)
+  })
+})

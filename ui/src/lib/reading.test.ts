@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest'
+
+import { type Board, emptyBoard, next } from './board'
+import { ageOf, headlineOf, helpOf, rowsOf } from './reading'
+import { NOON, connected, down, failure, status, upstream } from './samples'
+import type { Code, Upstream } from './types'
+
+const serving = (...upstreams: Upstream[]) =>
+  next(emptyBoard(NOON), { kind: 'told', presence: { kind: 'serving', status: status(...upstreams) } }, NOON)
+
+const lose = (board: Board, code: Code = 'connection_lost') =>
+  next(board, { kind: 'told', presence: { kind: 'lost', failure: failure(code) } }, NOON)
+
+const later = (board: Board, milliseconds: number) => next(board, { kind: 'ticked' }, NOON + milliseconds)
+
+test('the sentence is that of the gateway', () => {
+  expect(headlineOf(serving(upstream('A')))).toEqual({
+    shape: 'healthy',
+    sentence: 'Everything is connected',
+    detail: '12 tools from 1 upstream',
+  })
+})
+
+test('a gateway that has just gone is restarting, one that stays away does not answer', () => {
+  const board = lose(serving(upstream('A')))
+  expect(headlineOf(board)).toMatchObject({ shape: 'busy', sentence: 'Evermoor is restarting…' })
+  expect(headlineOf(later(board, 9_999)).shape).toBe('busy')
+  expect(headlineOf(later(board, 10_000))).toMatchObject({
+    shape: 'down',
+    sentence: 'Evermoor does not answer',
+    detail: 'Start PiecesOS.',
+  })
+})
+
+test('a failure that no restart explains is told at once', () => {
+  const { shape, sentence, detail } = headlineOf(lose(serving(), 'port_taken'))
+  expect([shape, sentence, detail]).toEqual(['down', failure().what, failure().remedy])
+})
+
+test('a state is old from the moment its gateway is lost', () => {
+  const board = serving(upstream('A'))
+  expect(ageOf(later(board, 60_000))).toBeUndefined()
+  expect(ageOf(later(lose(board), 3_000))).toBe(3_000)
+  expect(ageOf(lose(emptyBoard(NOON)))).toBeUndefined()
+})
+
+test('a connected upstream says since when', () => {
+  const [row] = rowsOf(later(serving(upstream('A', connected())), 3 * 3_600_000))
+  expect(row).toMatchObject({ shape: 'healthy', word: 'Connected', timing: 'for 3 h', detail: '' })
+})
+
+test('an upstream that is down counts down and says what to do', () => {
+  const board = serving(upstream('A', down()))
+  const timing = (milliseconds: number) => rowsOf(later(board, milliseconds))[0]?.timing
+  expect(rowsOf(board)[0]).toMatchObject({
+    shape: 'down',
+    word: 'Not running',
+    detail: 'Nothing listens at localhost:39300. Start PiecesOS.',
+  })
+  expect([0, 1, 3_999, 4_000].map(timing)).toEqual([
+    '· next try in 4 s',
+    '· next try in 4 s',
+    '· next try in 1 s',
+    '· trying now',
+  ])
+})
+
+test('an old state does not pretend to run on, and offers nothing', () => {
+  const rows = rowsOf(lose(serving(upstream('A'), upstream('B', down()))))
+  expect(rows.map(({ timing, ready }) => [timing, ready])).toEqual([
+    ['', false],
+    ['', false],
+  ])
+})
+
+test('a command is restarted, an address reconnected', () => {
+  const command = { ...upstream('Files'), target: 'npx -y server-files' }
+  expect(rowsOf(serving(command, upstream('A'))).map(({ action }) => action)).toEqual(['Restart', 'Reconnect'])
+})
+
+test('a refusal is told in the row', () => {
+  const refused = { kind: 'refused', name: 'a', failure: failure('not_found') } as const
+  expect(rowsOf(next(serving(upstream('A')), refused, NOON))[0]?.detail).toBe(
+    'Nothing listens at localhost:39300. Start PiecesOS.',
+  )
+})
+
+test('the headline offers help only when one action is the answer', () => {
+  expect(helpOf(serving(upstream('A'), upstream('B', down())))?.name).toBe('b')
+  expect(helpOf(serving(upstream('A', down()), upstream('B', down())))).toBeUndefined()
+  expect(helpOf(serving(upstream('A')))).toBeUndefined()
+  expect(helpOf(lose(serving(upstream('A', down()))))).toBeUndefined()
+})

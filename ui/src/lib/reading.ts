@@ -1,0 +1,108 @@
+// What a person reads off the board: the headline and the rows. Pure.
+
+import type { Board } from './board'
+import * as texts from './texts'
+import type { Code, Overall, Upstream } from './types'
+
+/** A gateway that is away this long is not merely restarting. */
+const RESTART = 10_000
+
+/** Failures that a restart of the gateway explains. Any other is told at once. */
+const passing: Code[] = ['connection_lost', 'connection_refused', 'connect_timeout', 'timeout']
+
+export interface Headline {
+  shape: Overall
+  sentence: string
+  detail: string
+}
+
+export interface Row {
+  name: string
+  title: string
+  target: string
+  tools: string
+  shape: Overall
+  word: string
+  /** What follows the word: since when, or when the next attempt is made. */
+  timing: string
+  /** What happened and what to do; empty while all is well. */
+  detail: string
+  action: string
+  /** Whether the action is what helps. */
+  urgent: boolean
+  /** Whether the action is to be offered: not while it is being done, nor without a gateway. */
+  ready: boolean
+}
+
+export function headlineOf({ presence, now }: Board): Headline {
+  switch (presence.kind) {
+    case 'serving': {
+      const { overall, sentence, upstreams } = presence.status
+      const detail = upstreams.length ? texts.summary(upstreams) : texts.ready
+      return { shape: overall, sentence, detail }
+    }
+    case 'lost': {
+      const { failure, since } = presence
+      if (!passing.includes(failure.code)) {
+        return { shape: 'down', sentence: failure.what, detail: failure.remedy }
+      }
+      if (now - since < RESTART) {
+        return { shape: 'busy', sentence: texts.restarting, detail: texts.soonBack }
+      }
+      return { shape: 'down', sentence: texts.away, detail: failure.remedy }
+    }
+    case 'starting':
+    case 'locked':
+      return { shape: 'busy', sentence: texts.starting, detail: texts.soonBack }
+  }
+}
+
+/** How old the state on show is; nothing while it is live. */
+export function ageOf({ presence, status, now }: Board): number | undefined {
+  if (!status || presence.kind === 'serving') return undefined
+  return presence.kind === 'lost' ? now - presence.since : 0
+}
+
+export function rowsOf(board: Board): Row[] {
+  return (board.status?.upstreams ?? []).map((upstream) => rowOf(upstream, board))
+}
+
+/** The one row whose action helps, if there is exactly one and a gateway to do it. */
+export function helpOf(board: Board): Row | undefined {
+  const urgent = rowsOf(board).filter((row) => row.urgent)
+  return urgent.length === 1 && board.presence.kind === 'serving' ? urgent[0] : undefined
+}
+
+function rowOf(upstream: Upstream, board: Board): Row {
+  const live = board.presence.kind === 'serving'
+  const asked = upstream.name in board.asked
+  const refusal = board.refused[upstream.name]
+  const { name, title, target, link } = upstream
+  const isAddress = /^https?:/.test(target)
+  const row: Row = {
+    name,
+    title,
+    target,
+    tools: texts.tools(upstream.tools),
+    shape: 'busy',
+    word: texts.connecting,
+    timing: '',
+    detail: '',
+    action: isAddress ? texts.reconnect : texts.restart,
+    urgent: link.state === 'down',
+    ready: live && !asked,
+  }
+  if (asked) return { ...row, word: isAddress ? texts.isReconnecting : texts.isRestarting }
+  if (link.state === 'connected') {
+    row.shape = 'healthy'
+    row.word = texts.connected
+    row.timing = live ? texts.forLength(board.now - link.since) : ''
+  }
+  if (link.state === 'down') {
+    row.shape = 'down'
+    row.word = texts.words[link.failure.code]
+    row.timing = live ? texts.nextTry(link.retryAt - board.now) : ''
+    row.detail = texts.failure(link.failure)
+  }
+  return refusal ? { ...row, detail: texts.failure(refusal.failure) } : row
+}

@@ -1,0 +1,69 @@
+// Pieces that the tests put together.
+
+import type { Gateway, Presence } from './gateway'
+import type { Code, Failure, Link, Status, Upstream } from './types'
+
+export const NOON = Date.UTC(2026, 5, 1, 12)
+
+export const failure = (code: Code = 'connection_refused'): Failure => ({
+  code,
+  what: 'Nothing listens at localhost:39300.',
+  remedy: 'Start PiecesOS.',
+})
+
+export const connected = (since = NOON): Link => ({ state: 'connected', since, server: 'server' })
+
+export const down = (attempts = 1, code?: Code): Link => ({
+  state: 'down',
+  since: NOON,
+  retryAt: NOON + 4_000,
+  attempts,
+  failure: failure(code),
+})
+
+export const upstream = (title: string, link: Link = connected()): Upstream => ({
+  name: title.toLowerCase(),
+  title,
+  target: 'http://localhost:39300/mcp',
+  endpoint: `http://127.0.0.1:7420/mcp/${title.toLowerCase()}`,
+  link,
+  tools: 12,
+})
+
+export const status = (...upstreams: Upstream[]): Status => ({
+  version: '0.1.0',
+  pid: 4711,
+  endpoint: 'http://127.0.0.1:7420/mcp',
+  overall: 'healthy',
+  sentence: 'Everything is connected',
+  upstreams,
+  warnings: [],
+})
+
+/** A gateway that says what it is told to say and remembers what it was asked. */
+export class FakeGateway implements Gateway {
+  tell: (presence: Presence) => void = () => undefined
+  watched = false
+  restarted: string[] = []
+  copied: string[] = []
+  refusal: Failure | undefined
+  clipboardWorks = true
+
+  watch(tell: (presence: Presence) => void): () => void {
+    this.tell = tell
+    this.watched = true
+    return () => {
+      this.watched = false
+    }
+  }
+
+  async restart(name: string): Promise<Failure | undefined> {
+    this.restarted.push(name)
+    return this.refusal
+  }
+
+  async copy(text: string): Promise<void> {
+    if (!this.clipboardWorks) throw new Error('not allowed')
+    this.copied.push(text)
+  }
+}

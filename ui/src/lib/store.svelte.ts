@@ -1,0 +1,39 @@
+// The one owner of what the views show. It listens to the gateway and keeps the clock.
+
+import { type Board, type BoardEvent, emptyBoard, next } from './board'
+import type { Gateway } from './gateway'
+
+export class Store {
+  board = $state.raw<Board>(emptyBoard(0))
+  readonly #gateway: Gateway
+  readonly #clock: () => number
+
+  constructor(gateway: Gateway, clock: () => number = Date.now) {
+    this.#gateway = gateway
+    this.#clock = clock
+    this.board = emptyBoard(clock())
+  }
+
+  /** Watches until the answer is called. */
+  start(): () => void {
+    const stop = this.#gateway.watch((presence) => this.#note({ kind: 'told', presence }))
+    const ticking = setInterval(() => this.#note({ kind: 'ticked' }), 1_000)
+    return () => {
+      clearInterval(ticking)
+      stop()
+    }
+  }
+
+  restart = async (name: string): Promise<void> => {
+    if (name in this.board.asked) return
+    this.#note({ kind: 'asked', name })
+    const failure = await this.#gateway.restart(name)
+    if (failure) this.#note({ kind: 'refused', name, failure })
+  }
+
+  copy = (text: string): Promise<void> => this.#gateway.copy(text)
+
+  #note(event: BoardEvent) {
+    this.board = next(this.board, event, this.#clock())
+  }
+}

@@ -1,0 +1,102 @@
+// Every English text of the dashboard that the gateway does not send. The gateway's own sentences
+// are made in `crates/core/src/view.rs`; a word for a state is the same there and here.
+
+import { count, countdown, duration } from './format'
+import type { Code, Failure, Upstream } from './types'
+
+export const name = 'Evermoor'
+
+export const title = (sentence: string) => `${sentence} – ${name}`
+export const summary = (upstreams: Upstream[]) => {
+  const tools = upstreams.reduce((sum, upstream) => sum + upstream.tools, 0)
+  return `${count(tools, 'tool')} from ${count(upstreams.length, 'upstream')}`
+}
+export const colophon = (version: string, pid: number) => `${name} ${version}, process ${pid}`
+
+export const starting = 'Evermoor is starting…'
+export const restarting = 'Evermoor is restarting…'
+export const away = 'Evermoor does not answer'
+export const soonBack = 'This usually takes a few seconds.'
+export const ready = 'The gateway is running.'
+export const lastKnown = 'Last known state'
+export const asOf = (age: number) =>
+  age < 1_000 ? lastKnown : `${lastKnown}, ${duration(age)} old`
+
+export const lockedTitle = 'This page needs a new link'
+export const lockedStale = 'The link was used before or is too old.'
+export const lockedRemedy = 'Run this in a terminal, or choose Open Evermoor in the tray menu.'
+export const openCommand = 'evermoor open'
+
+export const endpointLabel = 'Endpoint for your editors'
+export const upstreamsLabel = 'Upstreams'
+export const warningsLabel = 'Worth knowing'
+
+export const copy = 'Copy'
+export const copied = 'Copied'
+export const notCopied = 'Not copied'
+export const copyOf = (what: string) => `Copy ${what}`
+export const theEndpoint = 'the endpoint'
+export const theCommand = 'the command'
+export const theConfiguration = 'the configuration'
+
+export const editorLabel = 'Point your editor here'
+export const editorHint =
+  'Add this to the MCP configuration of your editor. It needs no token and survives every restart.'
+export const editorSnippet = `{
+  "mcpServers": {
+    "evermoor": {
+      "command": "evermoor",
+      "args": ["connect"]
+    }
+  }
+}`
+
+export const noUpstreamsHint =
+  'Add one to the configuration file. It is connected as soon as you save.'
+export const upstreamSnippet = '[upstreams.pieces]\npreset = "pieces-os"'
+
+export const reconnect = 'Reconnect'
+export const restart = 'Restart'
+export const isRestarting = 'Restarting'
+export const isReconnecting = 'Reconnecting'
+export const actionOn = (action: string, title: string) => `${action} ${title}`
+
+export const forLength = (length: number) => `for ${duration(length)}`
+export const nextTry = (wait: number) => {
+  const left = countdown(wait)
+  return left ? `· next try in ${left}` : '· trying now'
+}
+export const tools = (amount: number) => count(amount, 'tool')
+export const failure = ({ what, remedy }: Failure) => `${what} ${remedy}`
+
+/** The state in a word or two, as `Code::word` has it. */
+export const words: Record<Code, string> = {
+  connection_refused: 'Not running',
+  dns_failure: 'Not reachable',
+  connect_timeout: 'Not reachable',
+  tls: 'Not trusted',
+  connection_lost: 'Connection lost',
+  timeout: 'Not responding',
+  refused: 'Not serving MCP',
+  auth_required: 'Needs sign-in',
+  not_mcp: 'Not serving MCP',
+  configuration: 'Set up wrongly',
+  token_off: 'Open',
+  port_taken: 'Port taken',
+  not_found: 'Not found',
+  forbidden: 'Not allowed',
+  internal: 'Broken',
+}
+export const connecting = 'Connecting'
+export const connected = 'Connected'
+
+export const gatewayGone: Failure = {
+  code: 'connection_lost',
+  what: 'The gateway closed the connection or is not running.',
+  remedy: 'This page keeps trying. In a terminal, “evermoor status” says more.',
+}
+export const notUnderstood: Failure = {
+  code: 'internal',
+  what: 'The gateway gave an answer that this page does not understand.',
+  remedy: 'Reload the page: the gateway may have been updated.',
+}

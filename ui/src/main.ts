@@ -1,0 +1,16 @@
+// Chooses who brings the state, and shows it.
+
+import { mount } from 'svelte'
+
+import App from './App.svelte'
+import './look.css'
+import { BrowserGateway } from './lib/browser'
+import { ShellGateway } from './lib/shell'
+import { Store } from './lib/store.svelte'
+
+const inShell = '__TAURI_INTERNALS__' in window
+const store = new Store(inShell ? new ShellGateway() : new BrowserGateway())
+store.start()
+
+const target = document.getElementById('app')
+if (target) mount(App, { target, props: { store } })
