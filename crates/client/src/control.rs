@@ -1,5 +1,7 @@
 //! The control API of a running gateway.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode};
 
@@ -30,6 +32,9 @@ pub enum ControlError {
     Unreadable,
 }
 
+/// A gateway on this machine that takes longer for a word is not well.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 impl Control {
     /// The gateway that runs in these places, if one does.
     ///
@@ -49,22 +54,25 @@ impl Control {
         &self.runtime
     }
 
+    /// Whether somebody answers at its address. No token is shown for this.
+    pub async fn answers(&self) -> bool {
+        let stranger = Http::new(&self.runtime.origin, "");
+        let health = stranger.send(Method::GET, "/healthz", &[], Bytes::new());
+        let answer = tokio::time::timeout(PATIENCE, health).await;
+        matches!(answer, Ok(Ok(answer)) if answer.status == StatusCode::OK)
+    }
+
     pub async fn status(&self) -> Result<Status, ControlError> {
         read(&self.request(Method::GET, "/api/status").await?)
     }
 
     /// Follows the state from now on.
     pub async fn follow(&self) -> Result<Following, ControlError> {
-        let answer = self
-            .http
-            .send(Method::GET, "/api/events", &[], Bytes::new())
-            .await?;
+        let answer = self.http.send(Method::GET, "/api/events", &[], Bytes::new()).await?;
         if answer.status != StatusCode::OK {
             return Err(ControlError::Unreadable);
         }
-        Ok(Following {
-            events: answer.events(),
-        })
+        Ok(Following { events: answer.events() })
     }
 
     /// Brings one upstream back: its connection is made anew.
@@ -84,10 +92,7 @@ impl Control {
     }
 
     async fn request(&self, method: Method, path: &str) -> Result<Bytes, ControlError> {
-        let json = (
-            http::header::CONTENT_TYPE,
-            HeaderValue::from_static("application/json"),
-        );
+        let json = (http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let answer = self.http.send(method, path, &[json], Bytes::new()).await?;
         let status = answer.status;
         let body = answer.bytes().await?;
@@ -120,11 +125,9 @@ impl From<ControlError> for Failure {
     fn from(error: ControlError) -> Self {
         match error {
             ControlError::Refused(failure) => failure,
-            ControlError::Unreachable(error) => Self::new(
-                Code::ConnectionLost,
-                format!("{error}."),
-                "Start Evermoor again.",
-            ),
+            ControlError::Unreachable(error) => {
+                Self::new(Code::ConnectionLost, format!("{error}."), "Start Evermoor again.")
+            }
             ControlError::Unreadable => Self::new(
                 Code::Internal,
                 "The gateway speaks another version.",

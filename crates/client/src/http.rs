@@ -53,11 +53,7 @@ impl Http {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let client = Client::builder(TokioExecutor::new()).build(connector);
-        Self {
-            client,
-            origin: origin.to_owned(),
-            token,
-        }
+        Self { client, origin: origin.to_owned(), token }
     }
 
     pub async fn send(
@@ -79,11 +75,7 @@ impl Http {
         match self.client.request(request).await {
             Ok(response) => {
                 let (head, body) = response.into_parts();
-                Ok(Answer {
-                    status: head.status,
-                    headers: head.headers,
-                    body,
-                })
+                Ok(Answer { status: head.status, headers: head.headers, body })
             }
             Err(error) if error.is_connect() => Err(HttpError::NotSent(cause(&error))),
             Err(error) => Err(HttpError::Broken(cause(&error))),
@@ -106,11 +98,7 @@ impl Answer {
 
     /// The body as a stream of events.
     pub fn events(self) -> Events {
-        Events {
-            body: self.body,
-            parser: sse::Parser::new(LARGEST),
-            ready: Vec::new().into_iter(),
-        }
+        Events { body: self.body, parser: sse::Parser::new(LARGEST), ready: Vec::new().into_iter() }
     }
 }
 
@@ -129,10 +117,7 @@ impl Events {
             if let Some(event) = self.ready.next() {
                 return Some(event);
             }
-            let frame = timeout(SILENCE_LIMIT, self.body.frame())
-                .await
-                .ok()??
-                .ok()?;
+            let frame = timeout(SILENCE_LIMIT, self.body.frame()).await.ok()??.ok()?;
             if let Some(chunk) = frame.data_ref() {
                 self.ready = self.parser.push(chunk).ok()?.into_iter();
             }

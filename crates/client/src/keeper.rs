@@ -42,10 +42,7 @@ impl Keeper {
     /// Keeps a gateway running until `stop`. The gateway goes on when this ends.
     pub fn start(launcher: Launcher, tasks: &TaskTracker, stop: CancellationToken) -> Self {
         let (show, presence) = watch::channel(Presence::Starting);
-        let task = Task {
-            launcher: launcher.clone(),
-            show,
-        };
+        let task = Task { launcher: launcher.clone(), show };
         tasks.spawn(stop.run_until_cancelled_owned(task.run()));
         Self { launcher, presence }
     }
@@ -94,20 +91,12 @@ impl Task {
         while let Some(status) = following.next().await {
             self.show.send_replace(Presence::Serving { status });
         }
-        Failure::new(
-            Code::ConnectionLost,
-            "The gateway stopped.",
-            "Evermoor is starting it again.",
-        )
+        Failure::new(Code::ConnectionLost, "The gateway stopped.", "Evermoor is starting it again.")
     }
 }
 
 fn not_running() -> Failure {
-    Failure::new(
-        Code::ConnectionRefused,
-        "The gateway is not running.",
-        "Start Evermoor.",
-    )
+    Failure::new(Code::ConnectionRefused, "The gateway is not running.", "Start Evermoor.")
 }
 
 fn dice() -> u32 {

@@ -31,22 +31,24 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 impl Launcher {
     /// `program` is the `evermoor` binary; `home` is what `--home` was given, if it was.
     pub fn new(program: PathBuf, home: Option<PathBuf>, paths: Paths) -> Self {
-        Self {
-            program,
-            home,
-            paths,
-        }
+        Self { program, home, paths }
     }
 
     pub fn paths(&self) -> &Paths {
         &self.paths
     }
 
-    /// The gateway that runs, or one that is started now.
+    /// The gateway that runs, or one that is started now. A gateway that holds its lock but does
+    /// not answer is about to end or about to serve, so it is given time for either.
     pub async fn attach(&self) -> Result<Control, Failure> {
-        match Control::find(&self.paths) {
-            Some(control) => Ok(control),
-            None => self.start().await,
+        let deadline = Instant::now() + START_LIMIT;
+        loop {
+            match Control::find(&self.paths) {
+                None => return self.start().await,
+                Some(control) if control.answers().await => return Ok(control),
+                Some(_) if Instant::now() >= deadline => return Err(stuck()),
+                Some(_) => sleep(LOOK_AGAIN).await,
+            }
         }
     }
 
@@ -54,22 +56,17 @@ impl Launcher {
         let _ = std::fs::remove_file(self.paths.start_failure_file());
         let home = self.home.as_deref().map(Path::as_os_str);
         let mut args = vec![OsStr::new("serve"), OsStr::new("--background")];
-        args.extend(
-            home.into_iter()
-                .flat_map(|home| [OsStr::new("--home"), home]),
-        );
+        args.extend(home.into_iter().flat_map(|home| [OsStr::new("--home"), home]));
         let started = process::start_detached(&self.program, &args, &self.paths.log_file());
         let mut child = started.map_err(|error| {
-            let what = format!(
-                "The gateway could not be started: {} ({error}).",
-                self.program.display()
-            );
+            let what =
+                format!("The gateway could not be started: {} ({error}).", self.program.display());
             Failure::new(Code::Internal, what, "Install Evermoor again.")
         })?;
         let deadline = Instant::now() + START_LIMIT;
         let mut ended = false;
         while Instant::now() < deadline {
-            if let Some(control) = Control::find(&self.paths) {
+            if let Some(control) = self.serving().await {
                 return Ok(control);
             }
             if ended {
@@ -84,19 +81,22 @@ impl Launcher {
         Err(self.why_it_ended())
     }
 
-    fn why_it_ended(&self) -> Failure {
-        let told = files::read_private(&self.paths.start_failure_file())
-            .ok()
-            .flatten();
-        told.and_then(|told| serde_json::from_slice(&told).ok())
-            .unwrap_or_else(|| {
-                let log = self.paths.log_file();
-                let remedy = format!("Look at the end of {}.", log.display());
-                Failure::new(
-                    Code::Internal,
-                    "The gateway ended while it started.",
-                    remedy,
-                )
-            })
+    async fn serving(&self) -> Option<Control> {
+        let control = Control::find(&self.paths)?;
+        control.answers().await.then_some(control)
     }
+
+    fn why_it_ended(&self) -> Failure {
+        let told = files::read_private(&self.paths.start_failure_file()).ok().flatten();
+        told.and_then(|told| serde_json::from_slice(&told).ok()).unwrap_or_else(|| {
+            let log = self.paths.log_file();
+            let remedy = format!("Look at the end of {}.", log.display());
+            Failure::new(Code::Internal, "The gateway ended while it started.", remedy)
+        })
+    }
+}
+
+fn stuck() -> Failure {
+    let what = "A gateway is running but does not answer.";
+    Failure::new(Code::Timeout, what, "End the process `evermoor serve`, then try again.")
 }

@@ -9,12 +9,14 @@
 //! - [`control`]: the control API
 //! - [`keeper`]: keeps a gateway running and says how it is
 //! - [`launch`]: starts a gateway when there is none
+//! - [`mcp`]: a session of our own through the public endpoint
 //! - [`shim`]: an editor's standard input and output as a session with the gateway
 
 pub mod control;
 pub mod http;
 pub mod keeper;
 pub mod launch;
+pub mod mcp;
 pub mod shim;
 
 pub use control::{Control, ControlError};

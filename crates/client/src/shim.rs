@@ -46,13 +46,8 @@ pub async fn run(
 ) -> std::io::Result<()> {
     let (answers, lines) = mpsc::channel(64);
     let (gateway, _) = watch::channel(None);
-    let shim = Arc::new(Shim {
-        launcher,
-        path,
-        gateway,
-        session: watch::Sender::new(None),
-        answers,
-    });
+    let shim =
+        Arc::new(Shim { launcher, path, gateway, session: watch::Sender::new(None), answers });
     let (calls, writer) = (TaskTracker::new(), TaskTracker::new());
     writer.spawn(write_lines(lines, output));
 
@@ -111,9 +106,7 @@ impl Shim {
                 }
                 HttpError::NotSent(_) | HttpError::Broken(_) => Fate::NotSent(NotSent::HoldExpired),
             };
-            return self
-                .answer(&Message::Response(undelivered(&request, fate, &failed)))
-                .await;
+            return self.answer(&Message::Response(undelivered(&request, fate, &failed))).await;
         }
     }
 
@@ -130,19 +123,11 @@ impl Shim {
     }
 
     async fn post(&self, body: Bytes) -> Result<Answer, HttpError> {
-        let gateway = self
-            .gateway()
-            .await
-            .map_err(|failure| HttpError::NotSent(failure.to_string()))?;
+        let gateway =
+            self.gateway().await.map_err(|failure| HttpError::NotSent(failure.to_string()))?;
         let mut headers = vec![
-            (
-                http::header::CONTENT_TYPE,
-                HeaderValue::from_static("application/json"),
-            ),
-            (
-                http::header::ACCEPT,
-                HeaderValue::from_static("application/json, text/event-stream"),
-            ),
+            (http::header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+            (http::header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream")),
         ];
         let session = self.session.borrow().clone();
         headers.extend(session.map(|session| (SESSION, session)));
@@ -155,14 +140,9 @@ impl Shim {
             return Ok(gateway);
         }
         let control = self.launcher.attach().await?;
-        let tokens = files::read_private(&self.launcher.paths().token_file())
-            .ok()
-            .flatten();
+        let tokens = files::read_private(&self.launcher.paths().token_file()).ok().flatten();
         let tokens = tokens.and_then(|content| Tokens::parse(&content).ok());
-        let token = tokens
-            .as_ref()
-            .and_then(|tokens| tokens.of(LOCAL))
-            .unwrap_or_default();
+        let token = tokens.as_ref().and_then(|tokens| tokens.of(LOCAL)).unwrap_or_default();
         let gateway = Http::new(&control.runtime().origin, token);
         self.gateway.send_replace(Some(gateway.clone()));
         Ok(gateway)
@@ -206,10 +186,9 @@ impl Shim {
 /// A refusal that names no request belongs to the request that was sent.
 fn addressed(message: Message, request: &Request) -> Message {
     match message {
-        Message::Response(response) if response.id.is_none() => Message::Response(Response {
-            id: Some(request.id.clone()),
-            ..response
-        }),
+        Message::Response(response) if response.id.is_none() => {
+            Message::Response(Response { id: Some(request.id.clone()), ..response })
+        }
         Message::Response(_) | Message::Request(_) | Message::Notification(_) => message,
     }
 }
@@ -245,13 +224,11 @@ async fn write_lines(mut lines: mpsc::Receiver<Bytes>, mut output: impl AsyncWri
 /// means the same.
 fn one_line(message: &Bytes) -> Bytes {
     let mut line = BytesMut::with_capacity(message.len() + 1);
-    line.extend(message.iter().map(|byte| {
-        if matches!(byte, b'\n' | b'\r') {
-            b' '
-        } else {
-            *byte
-        }
-    }));
+    line.extend(message.iter().map(
+        |byte| {
+            if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }
+        },
+    ));
     line.extend_from_slice(b"\n");
     line.freeze()
 }
@@ -262,9 +239,6 @@ mod tests {
 
     #[test]
     fn a_message_of_many_lines_becomes_one_line() {
-        assert_eq!(
-            &one_line(&Bytes::from_static(b"{\r\n \"a\":1\n}"))[..],
-            b"{   \"a\":1 }\n"
-        );
+        assert_eq!(&one_line(&Bytes::from_static(b"{\r\n \"a\":1\n}"))[..], b"{   \"a\":1 }\n");
     }
 }

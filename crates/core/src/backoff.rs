@@ -14,20 +14,15 @@ pub struct Backoff {
 
 impl Backoff {
     /// For an upstream on this machine: it comes back fast, and asking costs nothing.
-    pub const LOCAL: Self = Self {
-        first: Duration::from_millis(100),
-        longest: Duration::from_secs(5),
-    };
+    pub const LOCAL: Self =
+        Self { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
     /// For an upstream elsewhere.
-    pub const REMOTE: Self = Self {
-        first: Duration::from_millis(100),
-        longest: Duration::from_secs(60),
-    };
+    pub const REMOTE: Self =
+        Self { first: Duration::from_millis(100), longest: Duration::from_secs(60) };
 
     /// The wait before attempt `attempt` (the first is 0), with `dice` from the whole range of u32.
     pub fn wait(self, attempt: u32, dice: u32) -> Duration {
-        self.ceiling(attempt)
-            .mul_f64(f64::from(dice) / f64::from(u32::MAX))
+        self.ceiling(attempt).mul_f64(f64::from(dice) / f64::from(u32::MAX))
     }
 
     /// The longest wait; also how long a connection must have lived to count as recovered.
@@ -36,9 +31,7 @@ impl Backoff {
     }
 
     fn ceiling(self, attempt: u32) -> Duration {
-        let doubled = self
-            .first
-            .saturating_mul(2_u32.saturating_pow(attempt.min(31)));
+        let doubled = self.first.saturating_mul(2_u32.saturating_pow(attempt.min(31)));
         doubled.min(self.longest)
     }
 }
@@ -50,9 +43,8 @@ mod tests {
 
     #[test]
     fn the_ceiling_doubles_up_to_the_longest_wait() {
-        let ceilings: Vec<u128> = (0..8)
-            .map(|attempt| Backoff::LOCAL.wait(attempt, u32::MAX).as_millis())
-            .collect();
+        let ceilings: Vec<u128> =
+            (0..8).map(|attempt| Backoff::LOCAL.wait(attempt, u32::MAX).as_millis()).collect();
         assert_eq!(ceilings, [100, 200, 400, 800, 1600, 3200, 5000, 5000]);
     }
 

@@ -29,11 +29,7 @@ impl Class {
             "tasks/cancel",
             "logging/setLevel",
         ];
-        if REPEATABLE.contains(&called) {
-            Self::Repeatable
-        } else {
-            Self::Once
-        }
+        if REPEATABLE.contains(&called) { Self::Repeatable } else { Self::Once }
     }
 }
 

@@ -129,10 +129,7 @@ impl Merged {
                     merged.catalog.resources.push(resource.clone());
                 }
             }
-            merged
-                .catalog
-                .templates
-                .extend(catalog.templates.iter().cloned());
+            merged.catalog.templates.extend(catalog.templates.iter().cloned());
         }
         merged
     }
@@ -163,13 +160,7 @@ fn rename(
     let original = item.text_member("name")?;
     let shown = names.name(upstream, &original);
     let renamed = item.with("name", &Raw::of(&shown));
-    origins.insert(
-        shown,
-        Origin {
-            upstream: upstream.clone(),
-            name: original,
-        },
-    );
+    origins.insert(shown, Origin { upstream: upstream.clone(), name: original });
     Some(renamed)
 }
 
@@ -187,32 +178,21 @@ mod tests {
 
     #[test]
     fn a_merged_tool_differs_from_its_original_in_its_name_only() {
-        let (files, echo) = (
-            name("files"),
-            raw(r#"{"z":1,"name":"echo","inputSchema":{"b":1,"a":2}}"#),
-        );
-        let catalog = Catalog {
-            tools: vec![echo],
-            ..Catalog::default()
-        };
+        let (files, echo) =
+            (name("files"), raw(r#"{"z":1,"name":"echo","inputSchema":{"b":1,"a":2}}"#));
+        let catalog = Catalog { tools: vec![echo], ..Catalog::default() };
         let merged = Merged::of([(&files, &catalog)]);
         assert_eq!(
             list_result(List::Tools, merged.list(List::Tools)).as_str(),
             r#"{"tools":[{"z":1,"name":"files__echo","inputSchema":{"b":1,"a":2}}]}"#
         );
         let origin = merged.tool("files__echo").unwrap();
-        assert_eq!(
-            (origin.upstream.as_str(), origin.name.as_str()),
-            ("files", "echo")
-        );
+        assert_eq!((origin.upstream.as_str(), origin.name.as_str()), ("files", "echo"));
     }
 
     #[test]
     fn tools_of_the_same_name_stay_apart() {
-        let catalog = Catalog {
-            tools: vec![raw(r#"{"name":"echo"}"#)],
-            ..Catalog::default()
-        };
+        let catalog = Catalog { tools: vec![raw(r#"{"name":"echo"}"#)], ..Catalog::default() };
         let merged = Merged::of([(&name("a"), &catalog), (&name("b"), &catalog)]);
         assert_eq!(merged.tool("a__echo").unwrap().upstream, name("a"));
         assert_eq!(merged.tool("b__echo").unwrap().upstream, name("b"));
@@ -220,10 +200,7 @@ mod tests {
 
     #[test]
     fn a_resource_keeps_its_address_and_belongs_to_the_first_that_offers_it() {
-        let catalog = Catalog {
-            resources: vec![raw(r#"{"uri":"x://1"}"#)],
-            ..Catalog::default()
-        };
+        let catalog = Catalog { resources: vec![raw(r#"{"uri":"x://1"}"#)], ..Catalog::default() };
         let merged = Merged::of([(&name("a"), &catalog), (&name("b"), &catalog)]);
         assert_eq!(merged.list(List::Resources).len(), 1);
         assert_eq!(merged.resource("x://1"), Some(&name("a")));

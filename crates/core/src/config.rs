@@ -104,25 +104,15 @@ impl Config {
         let file: File = toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| line(text, span.start));
             let what = format!("{}.", error.message().trim_end_matches('.'));
-            Mistake {
-                line,
-                what,
-                remedy: "Correct the line, or see `evermoor --help`.".into(),
-            }
+            Mistake { line, what, remedy: "Correct the line, or see `evermoor --help`.".into() }
         })?;
-        let upstreams: Result<Vec<_>, _> = file
-            .upstreams
-            .iter()
-            .map(|(name, table)| upstream(text, name, table))
-            .collect();
+        let upstreams: Result<Vec<_>, _> =
+            file.upstreams.iter().map(|(name, table)| upstream(text, name, table)).collect();
         let mut upstreams = upstreams?;
         if upstreams.is_empty() {
             upstreams.push(demo());
         }
-        Ok(Self {
-            gateway: gateway(text, &file.gateway)?,
-            upstreams,
-        })
+        Ok(Self { gateway: gateway(text, &file.gateway)?, upstreams })
     }
 }
 
@@ -168,16 +158,11 @@ fn gateway(text: &str, table: &GatewayTable) -> Result<Gateway, Mistake> {
             what: format!("`{}` is not an address to listen on.", listen.get_ref()),
             remedy: format!("Write an address and a port, such as \"{DEFAULT_LISTEN}\"."),
         })?,
-        None => DEFAULT_LISTEN
-            .parse::<SocketAddr>()
-            .expect("the default is an address"),
+        None => DEFAULT_LISTEN.parse::<SocketAddr>().expect("the default is an address"),
     };
     if !listen.ip().is_loopback() {
         return Err(Mistake {
-            line: table
-                .listen
-                .as_ref()
-                .map(|listen| line(text, listen.span().start)),
+            line: table.listen.as_ref().map(|listen| line(text, listen.span().start)),
             what: format!("`{listen}` can be reached from other machines."),
             remedy: format!("Listen on this machine only, such as \"{DEFAULT_LISTEN}\"."),
         });
@@ -209,14 +194,9 @@ fn upstream(
         });
     };
     Ok(Upstream {
-        title: table
-            .title
-            .clone()
-            .unwrap_or_else(|| name.as_str().to_owned()),
+        title: table.title.clone().unwrap_or_else(|| name.as_str().to_owned()),
         name,
-        transport: Transport::Http {
-            url: http_url(text, url)?,
-        },
+        transport: Transport::Http { url: http_url(text, url)? },
         call_timeout: span(text, table.call_timeout.as_ref(), DEFAULT_CALL_TIMEOUT)?,
     })
 }
@@ -233,10 +213,7 @@ fn demo() -> Upstream {
 fn http_url(text: &str, url: &Spanned<String>) -> Result<Url, Mistake> {
     let wrong = |why: String| Mistake {
         line: Some(line(text, url.span().start)),
-        what: format!(
-            "`{}` is not an address of an MCP server: {why}.",
-            url.get_ref()
-        ),
+        what: format!("`{}` is not an address of an MCP server: {why}.", url.get_ref()),
         remedy: "Write an http or https address, such as \"http://127.0.0.1:3001/mcp\".".into(),
     };
     let parsed = Url::parse(url.get_ref()).map_err(|error| wrong(error.to_string()))?;
@@ -284,10 +261,7 @@ mod tests {
     fn an_upstream_needs_a_way_to_reach_it() {
         let found = mistake("[upstreams.a]\ntitle = \"A\"\n");
         assert_eq!(found.line, Some(1));
-        assert!(
-            found.what.contains("`a`") && found.remedy.contains("url"),
-            "{found}"
-        );
+        assert!(found.what.contains("`a`") && found.remedy.contains("url"), "{found}");
     }
 
     #[test]
@@ -300,19 +274,12 @@ mod tests {
         );
         assert_eq!(mistake("[gateway]\nlisten = 1\n").line, Some(2));
         assert_eq!(mistake("[gatway]\n").line, Some(1));
-        assert_eq!(
-            mistake("[upstreams.\"A B\"]\nurl = \"http://x\"\n").line,
-            Some(1)
-        );
+        assert_eq!(mistake("[upstreams.\"A B\"]\nurl = \"http://x\"\n").line, Some(1));
     }
 
     #[test]
     fn the_gateway_listens_on_this_machine_only() {
-        assert!(
-            mistake("[gateway]\nlisten = \"0.0.0.0:7420\"\n")
-                .what
-                .contains("other machines")
-        );
+        assert!(mistake("[gateway]\nlisten = \"0.0.0.0:7420\"\n").what.contains("other machines"));
     }
 
     #[test]

@@ -78,12 +78,7 @@ impl Message {
         };
         let Members(members) =
             serde_json::from_slice(&buffer).map_err(|error| unreadable(&error))?;
-        let member = |name| {
-            members
-                .iter()
-                .find(|(key, _)| key == name)
-                .map(|(_, raw)| *raw)
-        };
+        let member = |name| members.iter().find(|(key, _)| key == name).map(|(_, raw)| *raw);
         let raw = |value: &RawValue| Raw::view(&buffer, value);
 
         let id = match member("id") {
@@ -91,11 +86,7 @@ impl Message {
             None => None,
         };
         let refuse = |why: &'static str| {
-            Err(Rejected {
-                code: INVALID_REQUEST,
-                why: why.into(),
-                id: id.clone(),
-            })
+            Err(Rejected { code: INVALID_REQUEST, why: why.into(), id: id.clone() })
         };
         if members.iter().any(|(key, _)| imitates(key)) {
             return refuse("a member of the message is written in the wrong case");
@@ -105,32 +96,22 @@ impl Message {
         }
         let params = member("params").map(raw);
         if params.as_ref().is_some_and(|raw| too_deep(raw.as_bytes())) {
-            return Err(Rejected {
-                code: PARSE_ERROR,
-                why: "nested too deeply".into(),
-                id: None,
-            });
+            return Err(Rejected { code: PARSE_ERROR, why: "nested too deeply".into(), id: None });
         }
         let method = member("method").map(|method| serde_json::from_str::<String>(method.get()));
         match (method, member("result"), member("error")) {
             (Some(Err(_)), _, _) => refuse("`method` must be a string"),
             (Some(Ok(method)), None, None) => match (&id, member("id")) {
-                (Some(id), _) => Ok(Self::Request(Request {
-                    id: id.clone(),
-                    method,
-                    params,
-                })),
+                (Some(id), _) => Ok(Self::Request(Request { id: id.clone(), method, params })),
                 (None, None) => Ok(Self::Notification(Notification { method, params })),
                 (None, Some(_)) => refuse("`id` must not be null"),
             },
-            (None, Some(result), None) if id.is_some() => Ok(Self::Response(Response {
-                id,
-                outcome: Outcome::Result(raw(result)),
-            })),
-            (None, None, Some(error)) => Ok(Self::Response(Response {
-                id,
-                outcome: Outcome::Error(raw(error)),
-            })),
+            (None, Some(result), None) if id.is_some() => {
+                Ok(Self::Response(Response { id, outcome: Outcome::Result(raw(result)) }))
+            }
+            (None, None, Some(error)) => {
+                Ok(Self::Response(Response { id, outcome: Outcome::Error(raw(error)) }))
+            }
             _ => refuse("a message has either `method`, `result` or `error`"),
         }
     }
@@ -146,62 +127,39 @@ impl Message {
 
 impl Request {
     pub fn new(id: Id, method: &str, params: Option<Raw>) -> Self {
-        Self {
-            id,
-            method: method.to_owned(),
-            params,
-        }
+        Self { id, method: method.to_owned(), params }
     }
 
     pub fn to_bytes(&self) -> Bytes {
         write(&[
             ("id", self.id.0.as_bytes()),
             ("method", Raw::of(&self.method).as_bytes()),
-            (
-                "params",
-                self.params
-                    .as_ref()
-                    .map_or(&[][..], |params| params.as_bytes()),
-            ),
+            ("params", self.params.as_ref().map_or(&[][..], |params| params.as_bytes())),
         ])
     }
 }
 
 impl Notification {
     pub fn new(method: &str, params: Option<Raw>) -> Self {
-        Self {
-            method: method.to_owned(),
-            params,
-        }
+        Self { method: method.to_owned(), params }
     }
 
     pub fn to_bytes(&self) -> Bytes {
         write(&[
             ("method", Raw::of(&self.method).as_bytes()),
-            (
-                "params",
-                self.params
-                    .as_ref()
-                    .map_or(&[][..], |params| params.as_bytes()),
-            ),
+            ("params", self.params.as_ref().map_or(&[][..], |params| params.as_bytes())),
         ])
     }
 }
 
 impl Response {
     pub fn result(id: Id, result: Raw) -> Self {
-        Self {
-            id: Some(id),
-            outcome: Outcome::Result(result),
-        }
+        Self { id: Some(id), outcome: Outcome::Result(result) }
     }
 
     pub fn error(id: Option<Id>, code: i32, message: &str) -> Self {
         let error = Raw::of(&serde_json::json!({ "code": code, "message": message }));
-        Self {
-            id,
-            outcome: Outcome::Error(error),
-        }
+        Self { id, outcome: Outcome::Error(error) }
     }
 
     pub fn to_bytes(&self) -> Bytes {
@@ -231,11 +189,8 @@ impl Id {
     /// A string or a whole number; `null` is the id of an answer to something unreadable.
     fn parse(raw: Raw) -> Result<Option<Self>, Rejected> {
         let text = raw.as_str();
-        let whole = text
-            .strip_prefix('-')
-            .unwrap_or(text)
-            .bytes()
-            .all(|byte| byte.is_ascii_digit());
+        let whole =
+            text.strip_prefix('-').unwrap_or(text).bytes().all(|byte| byte.is_ascii_digit());
         match text.as_bytes().first() {
             Some(b'"') => Ok(Some(Self(raw))),
             Some(b'-' | b'0'..=b'9') if whole => Ok(Some(Self(raw))),
@@ -252,29 +207,16 @@ impl Id {
 /// Whether another reader, less careful about case, would take `key` for a member of the envelope.
 fn imitates(key: &str) -> bool {
     !MEMBERS.contains(&key)
-        && MEMBERS
-            .iter()
-            .any(|known| key.to_uppercase() == known.to_uppercase())
+        && MEMBERS.iter().any(|known| key.to_uppercase() == known.to_uppercase())
 }
 
 fn unreadable(error: &serde_json::Error) -> Rejected {
-    let code = if error.is_data() {
-        INVALID_REQUEST
-    } else {
-        PARSE_ERROR
-    };
-    Rejected {
-        code,
-        why: error.to_string().into(),
-        id: None,
-    }
+    let code = if error.is_data() { INVALID_REQUEST } else { PARSE_ERROR };
+    Rejected { code, why: error.to_string().into(), id: None }
 }
 
 fn write(members: &[(&str, &[u8])]) -> Bytes {
-    let length: usize = members
-        .iter()
-        .map(|(key, value)| key.len() + value.len() + 4)
-        .sum();
+    let length: usize = members.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
     let mut text = BytesMut::with_capacity(length + 18);
     text.put_slice(b"{\"jsonrpc\":\"2.0\"");
     for (key, value) in members.iter().filter(|(_, value)| !value.is_empty()) {
@@ -350,12 +292,7 @@ mod tests {
     #[test]
     fn what_is_not_json_is_a_parse_error() {
         assert_eq!(code("{"), PARSE_ERROR);
-        assert_eq!(
-            Message::parse(&Bytes::from_static(b"\"\xff\""))
-                .unwrap_err()
-                .code,
-            PARSE_ERROR
-        );
+        assert_eq!(Message::parse(&Bytes::from_static(b"\"\xff\"")).unwrap_err().code, PARSE_ERROR);
         let deep = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{}}}"#,
             "[".repeat(10_000) + &"]".repeat(10_000)

@@ -60,11 +60,7 @@ pub enum Code {
 
 impl Failure {
     pub fn new(code: Code, what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            code,
-            what: what.into(),
-            remedy: remedy.into(),
-        }
+        Self { code, what: what.into(), remedy: remedy.into() }
     }
 }
 

@@ -29,16 +29,9 @@ pub struct Visitor<'a> {
 
 /// Checks that a visitor speaks to this host, on this port, and is not a web page.
 pub fn check_place(visitor: Visitor<'_>, port: u16, own_page: bool) -> Result<(), Refusal> {
-    let authorities = [
-        format!("127.0.0.1:{port}"),
-        format!("localhost:{port}"),
-        format!("[::1]:{port}"),
-    ];
-    let here = |authority: &str| {
-        authorities
-            .iter()
-            .any(|own| own.eq_ignore_ascii_case(authority))
-    };
+    let authorities =
+        [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
+    let here = |authority: &str| authorities.iter().any(|own| own.eq_ignore_ascii_case(authority));
     if !visitor.host.is_some_and(here) {
         return Err(Refusal::Host);
     }
@@ -56,9 +49,7 @@ pub fn check_place(visitor: Visitor<'_>, port: u16, own_page: bool) -> Result<()
 
 /// The token that a visitor presents.
 pub fn bearer<'a>(visitor: Visitor<'a>) -> Result<&'a str, Refusal> {
-    let token = visitor
-        .authorization
-        .and_then(|value| value.split_once(' '));
+    let token = visitor.authorization.and_then(|value| value.split_once(' '));
     match token {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() => {
             Ok(token)
@@ -77,29 +68,14 @@ mod tests {
     use super::*;
 
     fn visitor() -> Visitor<'static> {
-        Visitor {
-            host: Some("127.0.0.1:7420"),
-            ..Visitor::default()
-        }
+        Visitor { host: Some("127.0.0.1:7420"), ..Visitor::default() }
     }
 
     #[test]
     fn only_this_host_and_port_are_this_gateway() {
-        for host in [
-            "127.0.0.1:7420",
-            "localhost:7420",
-            "LOCALHOST:7420",
-            "[::1]:7420",
-        ] {
+        for host in ["127.0.0.1:7420", "localhost:7420", "LOCALHOST:7420", "[::1]:7420"] {
             assert_eq!(
-                check_place(
-                    Visitor {
-                        host: Some(host),
-                        ..visitor()
-                    },
-                    7420,
-                    false
-                ),
+                check_place(Visitor { host: Some(host), ..visitor() }, 7420, false),
                 Ok(()),
                 "{host}"
             );
@@ -113,20 +89,10 @@ mod tests {
             "localhost",
             "",
         ] {
-            let found = check_place(
-                Visitor {
-                    host: Some(host),
-                    ..visitor()
-                },
-                7420,
-                false,
-            );
+            let found = check_place(Visitor { host: Some(host), ..visitor() }, 7420, false);
             assert_eq!(found, Err(Refusal::Host), "{host}");
         }
-        assert_eq!(
-            check_place(Visitor::default(), 7420, false),
-            Err(Refusal::Host)
-        );
+        assert_eq!(check_place(Visitor::default(), 7420, false), Err(Refusal::Host));
     }
 
     #[test]
@@ -138,25 +104,11 @@ mod tests {
             "http://127.0.0.1.evil.com",
             "http://127.0.0.1:7420",
         ] {
-            let found = check_place(
-                Visitor {
-                    origin: Some(origin),
-                    ..visitor()
-                },
-                7420,
-                false,
-            );
+            let found = check_place(Visitor { origin: Some(origin), ..visitor() }, 7420, false);
             assert_eq!(found, Err(Refusal::Origin), "{origin}");
         }
         for site in ["cross-site", "same-site", "same-origin"] {
-            let found = check_place(
-                Visitor {
-                    fetch_site: Some(site),
-                    ..visitor()
-                },
-                7420,
-                false,
-            );
+            let found = check_place(Visitor { fetch_site: Some(site), ..visitor() }, 7420, false);
             assert_eq!(found, Err(Refusal::Origin), "{site}");
         }
     }
@@ -169,26 +121,15 @@ mod tests {
             ..visitor()
         };
         assert_eq!(check_place(page, 7420, true), Ok(()));
-        let other = Visitor {
-            origin: Some("http://localhost:3000"),
-            ..visitor()
-        };
+        let other = Visitor { origin: Some("http://localhost:3000"), ..visitor() };
         assert_eq!(check_place(other, 7420, true), Err(Refusal::Origin));
-        let site = Visitor {
-            fetch_site: Some("same-site"),
-            ..visitor()
-        };
+        let site = Visitor { fetch_site: Some("same-site"), ..visitor() };
         assert_eq!(check_place(site, 7420, true), Err(Refusal::Origin));
     }
 
     #[test]
     fn a_token_is_a_bearer_token_that_is_not_empty() {
-        let with = |value| {
-            bearer(Visitor {
-                authorization: Some(value),
-                ..visitor()
-            })
-        };
+        let with = |value| bearer(Visitor { authorization: Some(value), ..visitor() });
         assert_eq!(with("Bearer abc"), Ok("abc"));
         assert_eq!(with("bearer abc"), Ok("abc"));
         for bad in ["Bearer ", "Bearer", "Basic abc", ""] {

@@ -26,11 +26,7 @@ impl Raw {
 
     /// A value that the gateway writes itself.
     pub fn of<T: serde::Serialize + ?Sized>(value: &T) -> Self {
-        Self(
-            serde_json::to_vec(value)
-                .expect("the gateway's own types serialise")
-                .into(),
-        )
+        Self(serde_json::to_vec(value).expect("the gateway's own types serialise").into())
     }
 
     /// The part of `buffer` that `raw` was parsed from, without a copy.
@@ -58,19 +54,13 @@ impl Raw {
 
     /// The member `key`, if it is a string.
     pub fn text_member(&self, key: &str) -> Option<String> {
-        self.find(key)
-            .and_then(|raw| serde_json::from_str(raw.get()).ok())
+        self.find(key).and_then(|raw| serde_json::from_str(raw.get()).ok())
     }
 
     /// The elements, if this is an array.
     pub fn elements(&self) -> Option<Vec<Self>> {
         let elements: Vec<&RawValue> = serde_json::from_slice(&self.0).ok()?;
-        Some(
-            elements
-                .into_iter()
-                .map(|raw| Self::view(&self.0, raw))
-                .collect(),
-        )
+        Some(elements.into_iter().map(|raw| Self::view(&self.0, raw)).collect())
     }
 
     /// The same object with `key` set to `value`. Every other byte stays as it is: an existing
@@ -82,20 +72,11 @@ impl Raw {
                 (start, start + old.get().len(), None)
             }
             None => {
-                let brace = self
-                    .0
-                    .iter()
-                    .rposition(|byte| *byte == b'}')
-                    .unwrap_or(self.0.len());
-                let empty = self.0[..brace]
-                    .iter()
-                    .all(|byte| byte.is_ascii_whitespace() || *byte == b'{');
+                let brace = self.0.iter().rposition(|byte| *byte == b'}').unwrap_or(self.0.len());
+                let empty =
+                    self.0[..brace].iter().all(|byte| byte.is_ascii_whitespace() || *byte == b'{');
                 let comma = if empty { "" } else { "," };
-                (
-                    brace,
-                    brace,
-                    Some(format!("{comma}{}:", Self::of(key).as_str())),
-                )
+                (brace, brace, Some(format!("{comma}{}:", Self::of(key).as_str())))
             }
         };
         let insert = insert.as_deref().unwrap_or_default().as_bytes();
@@ -109,10 +90,7 @@ impl Raw {
 
     fn find(&self, key: &str) -> Option<&RawValue> {
         let Members(members) = serde_json::from_slice(&self.0).ok()?;
-        members
-            .into_iter()
-            .find(|(name, _)| name == key)
-            .map(|(_, raw)| raw)
+        members.into_iter().find(|(name, _)| name == key).map(|(_, raw)| raw)
     }
 }
 
@@ -194,19 +172,13 @@ mod tests {
     fn replacing_a_member_leaves_every_other_byte() {
         let tool = raw(r#"{ "zeta":1.0e3,  "name" : "a\u0062", "x":[ 1 , 2] }"#);
         let renamed = tool.with("name", &raw(r#""up__ab""#));
-        assert_eq!(
-            renamed.as_str(),
-            r#"{ "zeta":1.0e3,  "name" : "up__ab", "x":[ 1 , 2] }"#
-        );
+        assert_eq!(renamed.as_str(), r#"{ "zeta":1.0e3,  "name" : "up__ab", "x":[ 1 , 2] }"#);
     }
 
     #[test]
     fn a_new_member_goes_last() {
         assert_eq!(raw("{}").with("a", &raw("1")).as_str(), r#"{"a":1}"#);
-        assert_eq!(
-            raw(r#"{"b":{}}"#).with("a", &raw("1")).as_str(),
-            r#"{"b":{},"a":1}"#
-        );
+        assert_eq!(raw(r#"{"b":{}}"#).with("a", &raw("1")).as_str(), r#"{"b":{},"a":1}"#);
     }
 
     #[test]
@@ -218,9 +190,7 @@ mod tests {
     #[test]
     fn nesting_beyond_the_limit_is_found_and_brackets_in_strings_do_not_count() {
         assert!(too_deep("[".repeat(10_000).as_bytes()));
-        assert!(!too_deep(
-            format!("[\"{}\\\"[\"]", "[".repeat(10_000)).as_bytes()
-        ));
+        assert!(!too_deep(format!("[\"{}\\\"[\"]", "[".repeat(10_000)).as_bytes()));
     }
 
     fn value() -> impl Strategy<Value = serde_json::Value> {

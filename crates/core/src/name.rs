@@ -58,11 +58,8 @@ impl Namespace {
     pub fn name(&mut self, upstream: &UpstreamName, original: &str) -> String {
         let plain = format!("{upstream}{SEPARATOR}{original}");
         let fits = plain.len() <= LONGEST && plain.chars().all(portable);
-        let name = if fits && !self.taken.contains(&plain) {
-            plain
-        } else {
-            hashed(upstream, original)
-        };
+        let name =
+            if fits && !self.taken.contains(&plain) { plain } else { hashed(upstream, original) };
         self.taken.insert(name.clone());
         name
     }
@@ -74,17 +71,11 @@ fn portable(c: char) -> bool {
 
 fn hashed(upstream: &UpstreamName, original: &str) -> String {
     let digest = Sha256::digest(format!("{upstream}\0{original}"));
-    let hash = format!(
-        "{:02x}{:02x}{:02x}{:02x}",
-        digest[0], digest[1], digest[2], digest[3]
-    );
+    let hash = format!("{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
     let tidy = |c| if portable(c) { c } else { '_' };
     let room = LONGEST - hash.len() - 1;
-    let head: String = format!("{upstream}{SEPARATOR}{original}")
-        .chars()
-        .map(tidy)
-        .take(room)
-        .collect();
+    let head: String =
+        format!("{upstream}{SEPARATOR}{original}").chars().map(tidy).take(room).collect();
     format!("{head}_{hash}")
 }
 
@@ -113,16 +104,7 @@ mod tests {
 
     #[test]
     fn an_upstream_name_must_work_in_a_path_and_in_a_tool_name() {
-        for bad in [
-            "",
-            "Pieces",
-            "a_b",
-            "a b",
-            "-a",
-            "a-",
-            "../x",
-            &"a".repeat(25),
-        ] {
+        for bad in ["", "Pieces", "a_b", "a b", "-a", "a-", "../x", &"a".repeat(25)] {
             assert!(UpstreamName::parse(bad).is_err(), "{bad}");
         }
         assert!(UpstreamName::parse("pieces-2").is_ok());

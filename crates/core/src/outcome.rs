@@ -148,19 +148,11 @@ impl Undelivered<'_> {
             return Response::result(id, Raw::of(&result));
         }
         let error = serde_json::json!({ "code": details.code, "message": text, "data": details });
-        Response {
-            id: Some(id),
-            outcome: Outcome::Error(Raw::of(&error)),
-        }
+        Response { id: Some(id), outcome: Outcome::Error(Raw::of(&error)) }
     }
 
     fn text(&self) -> String {
-        let Self {
-            subject,
-            title,
-            detail,
-            ..
-        } = self;
+        let Self { subject, title, detail, .. } = self;
         match self.fate {
             Fate::NotSent(NotSent::QueueFull) => format!(
                 "Not delivered: \"{subject}\" was not sent to {title}, because too many calls wait for it \
@@ -212,8 +204,7 @@ impl Undelivered<'_> {
 
 fn moment(at: SystemTime) -> String {
     let full = humantime::format_rfc3339_seconds(at).to_string();
-    full.split_once('T')
-        .map_or(full.clone(), |(_, time)| time.to_owned())
+    full.split_once('T').map_or(full.clone(), |(_, time)| time.to_owned())
 }
 
 /// What `params` of a request call by name: a tool's name, or the method itself.
@@ -231,11 +222,7 @@ mod tests {
 
     fn undelivered(fate: Fate, is_tool: bool) -> Undelivered<'static> {
         Undelivered {
-            subject: if is_tool {
-                "create_memory"
-            } else {
-                "resources/read"
-            },
+            subject: if is_tool { "create_memory" } else { "resources/read" },
             is_tool,
             upstream: "pieces",
             title: "Pieces",
@@ -275,9 +262,6 @@ mod tests {
     fn the_subject_of_a_tool_call_is_the_tool() {
         let params = Raw::of(&serde_json::json!({ "name": "echo", "arguments": {} }));
         assert_eq!(subject("tools/call", Some(&params)), ("echo".into(), true));
-        assert_eq!(
-            subject("resources/read", Some(&params)),
-            ("resources/read".into(), false)
-        );
+        assert_eq!(subject("resources/read", Some(&params)), ("resources/read".into(), false));
     }
 }

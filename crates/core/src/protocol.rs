@@ -15,20 +15,14 @@ pub enum Revision {
 }
 
 impl Revision {
-    pub const ALL: [Self; 4] = [
-        Self::V2024_11_05,
-        Self::V2025_03_26,
-        Self::V2025_06_18,
-        Self::V2025_11_25,
-    ];
+    pub const ALL: [Self; 4] =
+        [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25];
 
     /// What the gateway offers when the other side asks for something it does not know.
     pub const LATEST: Self = Self::V2025_11_25;
 
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|revision| revision.as_str() == text)
+        Self::ALL.into_iter().find(|revision| revision.as_str() == text)
     }
 
     pub fn as_str(self) -> &'static str {
@@ -174,18 +168,12 @@ mod tests {
         let handshake = Handshake::read(&result).unwrap();
         assert_eq!(handshake.revision, Revision::V2025_06_18);
         assert!(handshake.offers("tools") && !handshake.offers("prompts"));
-        assert_eq!(
-            handshake.server_info.as_str(),
-            r#"{"name":"s","version":"1","icons":[]}"#
-        );
+        assert_eq!(handshake.server_info.as_str(), r#"{"name":"s","version":"1","icons":[]}"#);
         assert_eq!(handshake.instructions.as_deref(), Some("Use it."));
     }
 
     #[test]
     fn an_answer_that_is_no_handshake_is_not_taken_for_one() {
-        assert_eq!(
-            Handshake::read(&Raw::of(&serde_json::json!({ "tools": [] }))),
-            None
-        );
+        assert_eq!(Handshake::read(&Raw::of(&serde_json::json!({ "tools": [] }))), None);
     }
 }

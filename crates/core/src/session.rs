@@ -74,10 +74,7 @@ impl SessionKey {
         Some(Session {
             revision: Revision::parse(claims.r)?,
             editor: claims.e.to_owned(),
-            client: Program {
-                name: claims.c.to_owned(),
-                version: claims.v.to_owned(),
-            },
+            client: Program { name: claims.c.to_owned(), version: claims.v.to_owned() },
             nonce: BASE64.decode(claims.n).ok()?.try_into().ok()?,
         })
     }
@@ -98,13 +95,8 @@ impl std::fmt::Debug for SessionKey {
 /// Cuts a client's own words to a size that fits in a header; an id must also be free of what
 /// borrowed parsing cannot hold, so a name with escapes is left out.
 fn shorten(text: &str) -> &str {
-    let plain = text
-        .chars()
-        .all(|c| c != '"' && c != '\\' && !c.is_control());
-    let end = text
-        .char_indices()
-        .nth(LONGEST_CLIENT)
-        .map_or(text.len(), |(end, _)| end);
+    let plain = text.chars().all(|c| c != '"' && c != '\\' && !c.is_control());
+    let end = text.char_indices().nth(LONGEST_CLIENT).map_or(text.len(), |(end, _)| end);
     if plain { &text[..end] } else { "" }
 }
 
@@ -117,10 +109,7 @@ mod tests {
         Session {
             revision: Revision::V2025_06_18,
             editor: "local".into(),
-            client: Program {
-                name: name.into(),
-                version: "1.2".into(),
-            },
+            client: Program { name: name.into(), version: "1.2".into() },
             nonce: [7; 16],
         }
     }
@@ -128,10 +117,7 @@ mod tests {
     #[test]
     fn an_id_is_as_good_after_a_restart() {
         let id = SessionKey::new([1; 32]).sign(&session("claude-code"));
-        assert_eq!(
-            SessionKey::new([1; 32]).verify(&id),
-            Some(session("claude-code"))
-        );
+        assert_eq!(SessionKey::new([1; 32]).verify(&id), Some(session("claude-code")));
     }
 
     #[test]
@@ -142,10 +128,7 @@ mod tests {
 
     #[test]
     fn the_key_is_never_printed() {
-        assert_eq!(
-            format!("{:?}", SessionKey::new([1; 32])),
-            "SessionKey(secret)"
-        );
+        assert_eq!(format!("{:?}", SessionKey::new([1; 32])), "SessionKey(secret)");
     }
 
     proptest! {

@@ -94,10 +94,7 @@ impl Parser {
         if line.is_empty() {
             return self.finish();
         }
-        let colon = line
-            .iter()
-            .position(|byte| *byte == b':')
-            .unwrap_or(line.len());
+        let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
         let value = line.get(colon + 1..).unwrap_or_default();
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match &line[..colon] {
@@ -127,11 +124,7 @@ impl Parser {
         let kind = std::mem::take(&mut self.kind);
         let data = self.data.split().freeze();
         let has_data = std::mem::take(&mut self.has_data);
-        has_data.then(|| Event {
-            kind,
-            data,
-            id: self.id.clone(),
-        })
+        has_data.then(|| Event { kind, data, id: self.id.clone() })
     }
 }
 
@@ -163,10 +156,7 @@ mod tests {
 
     fn events(chunks: &[&str]) -> Vec<Event> {
         let mut parser = Parser::new(1 << 20);
-        chunks
-            .iter()
-            .flat_map(|chunk| parser.push(chunk.as_bytes()).unwrap())
-            .collect()
+        chunks.iter().flat_map(|chunk| parser.push(chunk.as_bytes()).unwrap()).collect()
     }
 
     fn data(events: &[Event]) -> Vec<&[u8]> {
@@ -175,11 +165,9 @@ mod tests {
 
     #[test]
     fn an_event_ends_with_an_empty_line_whatever_the_line_ends() {
-        for text in [
-            "data: a\n\ndata: b\n\n",
-            "data: a\r\n\r\ndata: b\r\n\r\n",
-            "data: a\r\rdata: b\r\r",
-        ] {
+        for text in
+            ["data: a\n\ndata: b\n\n", "data: a\r\n\r\ndata: b\r\n\r\n", "data: a\r\rdata: b\r\r"]
+        {
             assert_eq!(data(&events(&[text])), [b"a", b"b"], "{text:?}");
         }
     }
@@ -191,10 +179,7 @@ mod tests {
 
     #[test]
     fn data_lines_are_joined_and_comments_passed_over() {
-        assert_eq!(
-            data(&events(&[": hello\n\ndata: a\ndata:b\n\n"])),
-            [b"a\nb"]
-        );
+        assert_eq!(data(&events(&[": hello\n\ndata: a\ndata:b\n\n"])), [b"a\nb"]);
     }
 
     #[test]
@@ -202,11 +187,7 @@ mod tests {
         let found = events(&["id: 7\n\nevent: x\ndata: 1\n\n"]);
         assert_eq!(
             found,
-            [Event {
-                kind: "x".into(),
-                data: Bytes::from_static(b"1"),
-                id: Some("7".into())
-            }]
+            [Event { kind: "x".into(), data: Bytes::from_static(b"1"), id: Some("7".into()) }]
         );
     }
 

@@ -38,9 +38,7 @@ impl Tokens {
     /// A first token, made from 32 random bytes.
     pub fn first(random: [u8; 32]) -> Self {
         let token = format!("em_{}", BASE64.encode(random));
-        Self {
-            editors: BTreeMap::from([(LOCAL.to_owned(), token)]),
-        }
+        Self { editors: BTreeMap::from([(LOCAL.to_owned(), token)]) }
     }
 
     pub fn parse(content: &[u8]) -> Result<Self, BadTokens> {
@@ -49,11 +47,7 @@ impl Tokens {
         if tokens.editors.is_empty() {
             return Err(BadTokens::Empty);
         }
-        match tokens
-            .editors
-            .iter()
-            .find(|(_, token)| token.len() < SHORTEST)
-        {
+        match tokens.editors.iter().find(|(_, token)| token.len() < SHORTEST) {
             Some((editor, _)) => Err(BadTokens::TooShort(editor.clone())),
             None => Ok(tokens),
         }
@@ -67,11 +61,7 @@ impl Tokens {
     /// nothing about which one was close.
     pub fn editor(&self, presented: &str) -> Option<&str> {
         self.editors.iter().fold(None, |found, (editor, token)| {
-            if same_token(presented, token) {
-                Some(editor.as_str())
-            } else {
-                found
-            }
+            if same_token(presented, token) { Some(editor.as_str()) } else { found }
         })
     }
 
@@ -102,10 +92,7 @@ mod tests {
 
     #[test]
     fn a_file_that_protects_nothing_is_refused() {
-        assert_eq!(
-            Tokens::parse(br#"{"editors":{}}"#).unwrap_err(),
-            BadTokens::Empty
-        );
+        assert_eq!(Tokens::parse(br#"{"editors":{}}"#).unwrap_err(), BadTokens::Empty);
         assert_eq!(
             Tokens::parse(br#"{"editors":{"a":""}}"#).unwrap_err(),
             BadTokens::TooShort("a".into())

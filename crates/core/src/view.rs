@@ -70,11 +70,7 @@ pub struct Upstream {
 
 /// Whether an upstream can be used, with what is known only in that state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase",
-    tag = "state"
-)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "state")]
 #[cfg_attr(test, derive(TS))]
 pub enum Link {
     /// The first connection is being made.
@@ -118,15 +114,7 @@ impl Status {
     ) -> Self {
         let overall = overall(&upstreams);
         let sentence = sentence(&upstreams);
-        Self {
-            version,
-            pid,
-            endpoint,
-            overall,
-            sentence,
-            upstreams,
-            warnings,
-        }
+        Self { version, pid, endpoint, overall, sentence, upstreams, warnings }
     }
 }
 
@@ -148,10 +136,7 @@ impl Upstream {
 fn overall(upstreams: &[Upstream]) -> Overall {
     if upstreams.iter().any(Upstream::is_down) {
         Overall::Degraded
-    } else if upstreams
-        .iter()
-        .any(|upstream| upstream.link == Link::Connecting)
-    {
+    } else if upstreams.iter().any(|upstream| upstream.link == Link::Connecting) {
         Overall::Busy
     } else {
         Overall::Healthy
@@ -159,16 +144,10 @@ fn overall(upstreams: &[Upstream]) -> Overall {
 }
 
 fn sentence(upstreams: &[Upstream]) -> String {
-    let down: Vec<&Upstream> = upstreams
-        .iter()
-        .filter(|upstream| upstream.is_down())
-        .collect();
+    let down: Vec<&Upstream> = upstreams.iter().filter(|upstream| upstream.is_down()).collect();
     match (down.as_slice(), upstreams) {
         ([], []) => "No upstream is set up yet".into(),
-        ([], _) => match upstreams
-            .iter()
-            .find(|upstream| upstream.link == Link::Connecting)
-        {
+        ([], _) => match upstreams.iter().find(|upstream| upstream.link == Link::Connecting) {
             Some(upstream) => format!("Connecting to {}", upstream.title),
             None if upstreams.len() == 1 => format!("{} is connected", upstreams[0].title),
             None => format!("All {} upstreams are connected", upstreams.len()),
@@ -198,30 +177,16 @@ mod tests {
     }
 
     fn connected() -> Link {
-        Link::Connected {
-            since: 1,
-            server: "x".into(),
-        }
+        Link::Connected { since: 1, server: "x".into() }
     }
 
     fn down(code: Code) -> Link {
         let failure = Failure::new(code, "it happened", "do this");
-        Link::Down {
-            since: 1,
-            retry_at: 2,
-            attempts: 3,
-            failure,
-        }
+        Link::Down { since: 1, retry_at: 2, attempts: 3, failure }
     }
 
     fn status(upstreams: Vec<Upstream>) -> Status {
-        Status::of(
-            "0".into(),
-            1,
-            "http://127.0.0.1:7420/mcp".into(),
-            upstreams,
-            vec![],
-        )
+        Status::of("0".into(), 1, "http://127.0.0.1:7420/mcp".into(), upstreams, vec![])
     }
 
     #[test]
@@ -246,10 +211,7 @@ mod tests {
 
     #[test]
     fn connecting_is_busy_and_says_to_what() {
-        let status = status(vec![
-            upstream("A", connected()),
-            upstream("B", Link::Connecting),
-        ]);
+        let status = status(vec![upstream("A", connected()), upstream("B", Link::Connecting)]);
         assert_eq!(status.overall, Overall::Busy);
         assert_eq!(status.sentence, "Connecting to B");
     }
@@ -261,10 +223,7 @@ mod tests {
             (all.overall, all.sentence.as_str()),
             (Overall::Healthy, "All 2 upstreams are connected")
         );
-        assert_eq!(
-            status(vec![upstream("A", connected())]).sentence,
-            "A is connected"
-        );
+        assert_eq!(status(vec![upstream("A", connected())]).sentence, "A is connected");
         assert_eq!(status(vec![]).sentence, "No upstream is set up yet");
     }
 
@@ -283,19 +242,14 @@ mod tests {
             Refusal::decl(&config),
         ];
         let header = "// Generated from crates/core/src/view.rs by `npm run types`. Do not edit.\n";
-        let wanted = types.iter().fold(String::from(header), |file, decl| {
-            format!("{file}\nexport {decl}\n")
-        });
+        let wanted = types
+            .iter()
+            .fold(String::from(header), |file, decl| format!("{file}\nexport {decl}\n"));
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ui/src/lib/types.ts");
         if std::env::var_os("EVERMOOR_WRITE_TYPES").is_some() {
             std::fs::write(path, &wanted).unwrap();
         }
-        let found = std::fs::read_to_string(path)
-            .unwrap_or_default()
-            .replace("\r\n", "\n");
-        assert_eq!(
-            found, wanted,
-            "ui/src/lib/types.ts is stale: run `npm run types`"
-        );
+        let found = std::fs::read_to_string(path).unwrap_or_default().replace("\r\n", "\n");
+        assert_eq!(found, wanted, "ui/src/lib/types.ts is stale: run `npm run types`");
     }
 }

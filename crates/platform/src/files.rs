@@ -33,11 +33,7 @@ pub fn private_folder(path: &Path) -> io::Result<()> {
 pub fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     private_folder(folder)?;
-    let name = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let new = folder.join(format!(".{name}.{}.new", std::process::id()));
     let written = write_new(&new, content).and_then(|()| fs::rename(&new, path));
     if written.is_err() {
@@ -58,25 +54,18 @@ fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
 
 /// Reads a file that holds a secret, if nobody else can. `None` if there is none.
 pub fn read_private(path: &Path) -> Result<Option<Vec<u8>>, Unsafe> {
-    let unreadable = |source| Unsafe::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
+    let unreadable = |source| Unsafe::Unreadable { path: path.to_owned(), source };
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(error)),
     };
     if !found.is_file() {
-        return Err(Unsafe::NotPlain {
-            path: path.to_owned(),
-        });
+        return Err(Unsafe::NotPlain { path: path.to_owned() });
     }
     check_owner(path, &found)?;
     let mut content = Vec::new();
-    File::open(path)
-        .and_then(|mut file| file.read_to_end(&mut content))
-        .map_err(unreadable)?;
+    File::open(path).and_then(|mut file| file.read_to_end(&mut content)).map_err(unreadable)?;
     Ok(Some(content))
 }
 
@@ -84,14 +73,10 @@ pub fn read_private(path: &Path) -> Result<Option<Vec<u8>>, Unsafe> {
 fn check_owner(path: &Path, found: &fs::Metadata) -> Result<(), Unsafe> {
     use std::os::unix::fs::MetadataExt as _;
     if found.uid() != rustix::process::geteuid().as_raw() {
-        return Err(Unsafe::NotOurs {
-            path: path.to_owned(),
-        });
+        return Err(Unsafe::NotOurs { path: path.to_owned() });
     }
     if found.mode() & 0o077 != 0 {
-        return Err(Unsafe::OpenToOthers {
-            path: path.to_owned(),
-        });
+        return Err(Unsafe::OpenToOthers { path: path.to_owned() });
     }
     Ok(())
 }
@@ -114,10 +99,7 @@ mod tests {
         write_private(&path, b"one").unwrap();
         write_private(&path, b"two").unwrap();
         assert_eq!(read_private(&path).unwrap().unwrap(), b"two");
-        assert_eq!(
-            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(
             fs::read_dir(path.parent().unwrap()).unwrap().count(),
             1,

@@ -10,11 +10,13 @@
 //! - [`files`]: files that only their owner may read, and writes that never tear
 //! - [`lock`]: one instance only
 //! - [`process`]: starting programs that outlive us, or that must not
+//! - [`open`]: a page in the browser
 //! - [`port`]: who holds a port
 //! - [`signals`]: when the system asks us to stop
 
 pub mod files;
 pub mod lock;
+pub mod open;
 pub mod paths;
 pub mod port;
 pub mod process;

@@ -19,11 +19,7 @@ impl InstanceLock {
         if let Some(folder) = path.parent() {
             crate::files::private_folder(folder)?;
         }
-        let file = File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)?;
+        let file = File::options().write(true).create(true).truncate(false).open(path)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Self { _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),

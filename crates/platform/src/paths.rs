@@ -49,11 +49,8 @@ impl Paths {
     }
 
     fn on(system: System, env: impl Fn(&str) -> Option<OsString>) -> Result<Self, NoHome> {
-        let set = |name: &'static str| {
-            env(name)
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
-        };
+        let set =
+            |name: &'static str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let need = |name: &'static str| set(name).ok_or(NoHome { variable: name });
         match system {
             System::MacOs => {
@@ -131,9 +128,7 @@ mod tests {
 
     fn on(system: System, env: &[(&str, &str)]) -> Result<Paths, NoHome> {
         Paths::on(system, |name| {
-            env.iter()
-                .find(|(key, _)| *key == name)
-                .map(|(_, value)| OsString::from(value))
+            env.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
         })
     }
 
@@ -155,11 +150,7 @@ mod tests {
     fn linux_follows_the_xdg_folders_and_ignores_relative_ones() {
         let paths = on(
             System::Linux,
-            &[
-                ("HOME", "/home/a"),
-                ("XDG_CONFIG_HOME", "cfg"),
-                ("XDG_RUNTIME_DIR", "/run/a"),
-            ],
+            &[("HOME", "/home/a"), ("XDG_CONFIG_HOME", "cfg"), ("XDG_RUNTIME_DIR", "/run/a")],
         );
         let paths = paths.unwrap();
         assert_eq!(parts(&paths.config), "/home/a/.config/evermoor/config.toml");
@@ -170,11 +161,7 @@ mod tests {
 
     #[test]
     fn windows_roams_the_configuration_and_nothing_else() {
-        let paths = on(
-            System::Windows,
-            &[("APPDATA", "C:/R"), ("LOCALAPPDATA", "C:/L")],
-        )
-        .unwrap();
+        let paths = on(System::Windows, &[("APPDATA", "C:/R"), ("LOCALAPPDATA", "C:/L")]).unwrap();
         assert_eq!(parts(&paths.config), "C:/R/Evermoor/config.toml");
         assert_eq!(parts(&paths.data), "C:/L/Evermoor/Data");
     }
@@ -182,10 +169,7 @@ mod tests {
     #[test]
     fn a_machine_without_a_home_folder_is_told_what_to_set() {
         let error = on(System::Linux, &[]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "there is no home folder: set HOME, or use --home DIR"
-        );
+        assert_eq!(error.to_string(), "there is no home folder: set HOME, or use --home DIR");
     }
 
     #[test]

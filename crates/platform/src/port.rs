@@ -26,10 +26,7 @@ pub async fn owner(port: u16) -> Option<Owner> {
             let pid = read_netstat(&run("netstat", &["-ano", "-p", "TCP"]).await?, port)?;
             let filter = format!("PID eq {pid}");
             let said = run("tasklist", &["/FI", &filter, "/FO", "CSV", "/NH"]).await;
-            Some(Owner {
-                pid,
-                name: said.as_deref().and_then(read_tasklist),
-            })
+            Some(Owner { pid, name: said.as_deref().and_then(read_tasklist) })
         }
     }
 }
@@ -40,20 +37,15 @@ async fn run(program: &str, args: &[&str]) -> Option<String> {
         .stdout(std::process::Stdio::piped())
         .kill_on_drop(true)
         .output();
-    let output = tokio::time::timeout(std::time::Duration::from_secs(3), output)
-        .await
-        .ok()?
-        .ok()?;
+    let output =
+        tokio::time::timeout(std::time::Duration::from_secs(3), output).await.ok()?.ok()?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// `lsof -Fpc`: a line `p<pid>` and a line `c<command>` for each process.
 fn read_lsof(said: &str) -> Option<Owner> {
     let field = |letter: char| said.lines().find_map(|line| line.strip_prefix(letter));
-    Some(Owner {
-        pid: field('p')?.parse().ok()?,
-        name: field('c').map(str::to_owned),
-    })
+    Some(Owner { pid: field('p')?.parse().ok()?, name: field('c').map(str::to_owned) })
 }
 
 /// `netstat -ano`: protocol, local address, foreign address, state, pid. The word for the state
@@ -100,9 +92,8 @@ mod linux {
             .find_map(|table| read_proc_tcp(&fs::read_to_string(table).ok()?, port))?;
         let socket = format!("socket:[{inode}]");
         let pids = fs::read_dir("/proc").ok()?.flatten();
-        let pid = pids
-            .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
-            .find(|pid| {
+        let pid = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).find(
+            |pid| {
                 let files = fs::read_dir(format!("/proc/{pid}/fd"));
                 files.is_ok_and(|files| {
                     files.flatten().any(|file| {
@@ -110,12 +101,10 @@ mod linux {
                             .is_ok_and(|target| target.as_os_str() == socket.as_str())
                     })
                 })
-            })?;
+            },
+        )?;
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok();
-        Some(Owner {
-            pid,
-            name: name.map(|name| name.trim().to_owned()),
-        })
+        Some(Owner { pid, name: name.map(|name| name.trim().to_owned()) })
     }
 }
 
@@ -133,13 +122,7 @@ mod tests {
     #[test]
     fn lsof_is_understood() {
         let owner = read_lsof("p812\ncnode\nf22\n").unwrap();
-        assert_eq!(
-            owner,
-            Owner {
-                pid: 812,
-                name: Some("node".into())
-            }
-        );
+        assert_eq!(owner, Owner { pid: 812, name: Some("node".into()) });
         assert_eq!(read_lsof(""), None);
     }
 

@@ -23,26 +23,17 @@ pub fn start_detached(program: &Path, args: &[&OsStr], log: &Path) -> io::Result
     if let Some(folder) = log.parent() {
         crate::files::private_folder(folder)?;
     }
-    let log = std::fs::File::options()
-        .create(true)
-        .append(true)
-        .open(log)?;
+    let log = std::fs::File::options().create(true).append(true).open(log)?;
     let mut command = silent(program.as_os_str());
     command.args(args).stdout(log.try_clone()?).stderr(log);
     own_session(&mut command);
     command.spawn()
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the place the rule points to"
-)]
+#[expect(clippy::disallowed_methods, reason = "this is the place the rule points to")]
 fn silent(program: &OsStr) -> Command {
     let mut command = Command::new(program);
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
 
@@ -53,10 +44,7 @@ fn own_group(command: &mut Command) {
 
 /// Leaves the terminal's session, so that closing the terminal does not end it.
 #[cfg(unix)]
-#[expect(
-    unsafe_code,
-    reason = "a new session can only be made between fork and exec"
-)]
+#[expect(unsafe_code, reason = "a new session can only be made between fork and exec")]
 fn own_session(command: &mut Command) {
     // SAFETY: setsid is async-signal-safe and the closure touches nothing else.
     unsafe {
@@ -79,16 +67,41 @@ fn own_session(command: &mut Command) {
 /// Ends a whole group of processes at once.
 #[cfg(unix)]
 pub fn kill_group(leader: u32) -> io::Result<()> {
-    signal_group(leader, rustix::process::Signal::KILL)
+    let leader = pid(leader)?;
+    rustix::process::kill_process_group(leader, rustix::process::Signal::KILL)
+        .map_err(io::Error::from)
+}
+
+/// Ends one process at once, without asking it.
+#[cfg(unix)]
+pub fn kill(process: u32) -> io::Result<()> {
+    let process = pid(process)?;
+    rustix::process::kill_process(process, rustix::process::Signal::KILL).map_err(io::Error::from)
 }
 
 #[cfg(unix)]
-fn signal_group(leader: u32, signal: rustix::process::Signal) -> io::Result<()> {
-    let pid = i32::try_from(leader)
-        .ok()
-        .and_then(rustix::process::Pid::from_raw);
-    let pid = pid.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    rustix::process::kill_process_group(pid, signal).map_err(io::Error::from)
+fn pid(process: u32) -> io::Result<rustix::process::Pid> {
+    let pid = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw);
+    pid.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
+}
+
+/// Ends one process at once, without asking it.
+#[cfg(windows)]
+#[expect(unsafe_code, reason = "a process is ended through a handle")]
+pub fn kill(process: u32) -> io::Result<()> {
+    use windows_sys::Win32::Foundation::CloseHandle;
+    use windows_sys::Win32::System::Threading::{OpenProcess, PROCESS_TERMINATE, TerminateProcess};
+    // SAFETY: the handle is checked before it is used, and closed exactly once.
+    unsafe {
+        let handle = OpenProcess(PROCESS_TERMINATE, 0, process);
+        if handle.is_null() {
+            return Err(io::Error::last_os_error());
+        }
+        let ended = TerminateProcess(handle, 1);
+        let error = io::Error::last_os_error();
+        CloseHandle(handle);
+        if ended == 0 { Err(error) } else { Ok(()) }
+    }
 }
 
 #[cfg(all(test, unix))]
@@ -104,10 +117,7 @@ mod tests {
             .spawn()
             .unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert_eq!(
-            output.next_line().await.unwrap().as_deref(),
-            Some("started")
-        );
+        assert_eq!(output.next_line().await.unwrap().as_deref(), Some("started"));
         kill_group(child.id().unwrap()).unwrap();
         child.wait().await.unwrap();
         // The grandchild holds the other end of the pipe for as long as it lives.
@@ -119,11 +129,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("logs/x.log");
         let args = ["-c", "echo session $(ps -o sid= -p $$) pid $$"].map(OsStr::new);
-        start_detached(Path::new("/bin/sh"), &args, &log)
-            .unwrap()
-            .wait()
-            .await
-            .unwrap();
+        start_detached(Path::new("/bin/sh"), &args, &log).unwrap().wait().await.unwrap();
         let said = std::fs::read_to_string(&log).unwrap();
         let words: Vec<&str> = said.split_whitespace().collect();
         assert_eq!(words[1], words[3], "{said}");

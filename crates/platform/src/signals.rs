@@ -4,10 +4,9 @@
 #[cfg(unix)]
 pub async fn stop_requested() {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut term), Ok(mut int)) = (
-        signal(SignalKind::terminate()),
-        signal(SignalKind::interrupt()),
-    ) else {
+    let (Ok(mut term), Ok(mut int)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
         return std::future::pending().await;
     };
     tokio::select! {
@@ -20,11 +19,9 @@ pub async fn stop_requested() {
 #[cfg(windows)]
 pub async fn stop_requested() {
     use tokio::signal::windows;
-    let (Ok(mut c), Ok(mut close), Ok(mut shutdown)) = (
-        windows::ctrl_c(),
-        windows::ctrl_close(),
-        windows::ctrl_shutdown(),
-    ) else {
+    let (Ok(mut c), Ok(mut close), Ok(mut shutdown)) =
+        (windows::ctrl_c(), windows::ctrl_close(), windows::ctrl_shutdown())
+    else {
         return std::future::pending().await;
     };
     tokio::select! {

@@ -1,0 +1,81 @@
+//! What a person can type.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+/// One local endpoint for every MCP server, that never goes away.
+#[derive(Debug, Parser)]
+#[command(name = "evermoor", version, propagate_version = true, arg_required_else_help = true)]
+pub(crate) struct Args {
+    /// Keep everything under this folder, with DIR/config.toml as the configuration.
+    #[arg(long, global = true, value_name = "DIR", env = "EVERMOOR_HOME")]
+    pub(crate) home: Option<PathBuf>,
+
+    /// Print data as JSON.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the gateway in the foreground.
+    Serve {
+        /// Started by another program: print no address.
+        #[arg(long, hide = true)]
+        background: bool,
+    },
+    /// Connect an editor that speaks MCP over standard input and output.
+    Connect {
+        /// Show one upstream under its own tool names; without it, all upstreams in one.
+        upstream: Option<String>,
+    },
+    /// Say how things are.
+    Status,
+    /// Open the dashboard in a browser.
+    Open {
+        /// Print the link instead. It works once.
+        #[arg(long)]
+        print: bool,
+    },
+    /// List the tools that editors see.
+    Tools {
+        /// Only this upstream's, under their own names.
+        upstream: Option<String>,
+    },
+    /// Call a tool through the endpoint, as an editor would.
+    Call {
+        /// The tool's name, as `evermoor tools` shows it.
+        tool: String,
+        /// Its arguments; a value that is JSON is taken as JSON.
+        #[arg(value_name = "NAME=VALUE")]
+        arguments: Vec<String>,
+    },
+    /// Show in half a minute what Evermoor does when a server dies.
+    Demo {
+        /// Be the server that dies.
+        #[arg(long, hide = true, value_name = "ADDRESS")]
+        serve_on: Option<String>,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn global_flags_work_before_and_after_the_command() {
+        for line in [["evermoor", "--json", "status"], ["evermoor", "status", "--json"]] {
+            assert!(Args::try_parse_from(line).unwrap().json);
+        }
+    }
+}

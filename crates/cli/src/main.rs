@@ -1,0 +1,37 @@
+//! `evermoor`: the gateway, the shim and the commands of a person, in one binary without a window.
+
+mod args;
+mod call;
+mod connect;
+mod demo;
+mod exit;
+mod open;
+mod serve;
+mod status;
+mod terminal;
+
+use clap::Parser as _;
+
+use args::{Args, Command};
+use evermoor_platform::paths::Paths;
+use exit::Exit;
+
+fn main() -> std::process::ExitCode {
+    let args = Args::parse();
+    let paths = match Paths::find(args.home.clone()) {
+        Ok(paths) => paths,
+        Err(error) => return Exit::failure(&error).into(),
+    };
+    let place = serve::Place { home: args.home, paths };
+    let exit = match args.command {
+        Command::Serve { background } => serve::run(&place, background),
+        Command::Connect { upstream } => connect::run(place, upstream.as_deref()),
+        Command::Status => status::run(&place.paths, args.json),
+        Command::Open { print } => open::run(&place, print),
+        Command::Tools { upstream } => call::tools(&place, upstream.as_deref(), args.json),
+        Command::Call { tool, arguments } => call::call(&place, &tool, &arguments, args.json),
+        Command::Demo { serve_on: None } => demo::run(),
+        Command::Demo { serve_on: Some(address) } => demo::serve(&address),
+    };
+    exit.into()
+}

@@ -1,0 +1,27 @@
+//! `evermoor open`: the dashboard in a browser, by a link that works once.
+
+use evermoor_client::Control;
+use evermoor_platform::open::open_in_browser;
+
+use crate::exit::Exit;
+use crate::serve::Place;
+use crate::status::run_async;
+use crate::terminal;
+
+pub(crate) fn run(place: &Place, print: bool) -> Exit {
+    let Some(control) = Control::find(&place.paths) else {
+        return Exit::not_running();
+    };
+    let work = async {
+        let link = control.dashboard_link().await?;
+        if print || !open_in_browser(&link).await {
+            terminal::print(&link);
+        }
+        Ok::<_, evermoor_client::ControlError>(())
+    };
+    match run_async(work) {
+        Ok(Ok(())) => Exit::Ok,
+        Ok(Err(error)) => Exit::failure(&error),
+        Err(error) => Exit::failure(&error),
+    }
+}

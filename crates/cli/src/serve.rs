@@ -1,0 +1,139 @@
+//! `evermoor serve`: the gateway in the foreground.
+
+use std::path::PathBuf;
+
+use tokio_util::sync::CancellationToken;
+
+use evermoor_core::config::{Config, Mistake};
+use evermoor_core::failure::{Code, Failure};
+use evermoor_gateway::{Gateway, StartError};
+use evermoor_platform::paths::Paths;
+use evermoor_platform::{files, signals};
+
+use crate::exit::Exit;
+use crate::terminal;
+
+/// Which Evermoor a command speaks of.
+pub(crate) struct Place {
+    /// What `--home` was given, to be passed on to a gateway that is started.
+    pub(crate) home: Option<PathBuf>,
+    pub(crate) paths: Paths,
+}
+
+pub(crate) fn run(place: &Place, background: bool) -> Exit {
+    log_to_stderr();
+    let config = match read_config(&place.paths) {
+        Ok(config) => config,
+        Err(failure) => {
+            leave_word(&place.paths, &failure);
+            terminal::complain(&failure);
+            return Exit::BadConfiguration;
+        }
+    };
+    let runtime =
+        match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => return Exit::failure(&error),
+        };
+    runtime.block_on(serve(config, place, background))
+}
+
+async fn serve(config: Config, place: &Place, background: bool) -> Exit {
+    let stop = CancellationToken::new();
+    let gateway = match Gateway::start(config, place.paths.clone(), stop.clone()).await {
+        Ok(gateway) => gateway,
+        Err(StartError::RunsAlready) => return runs_already(&place.paths).await,
+        Err(error) => {
+            let failure = Failure::from(&error);
+            leave_word(&place.paths, &failure);
+            return match error {
+                StartError::Keys(_) => {
+                    terminal::complain(&failure);
+                    Exit::BadConfiguration
+                }
+                _ => Exit::failure(&failure),
+            };
+        }
+    };
+    if !background {
+        greet(&gateway);
+    }
+    let asked = async {
+        signals::stop_requested().await;
+        stop.cancel();
+        std::future::pending::<()>().await;
+    };
+    let served = tokio::select! {
+        served = gateway.run() => served,
+        () = asked => Ok(()),
+    };
+    match served {
+        Ok(()) => Exit::Ok,
+        Err(error) => Exit::failure(&error),
+    }
+}
+
+fn greet(gateway: &Gateway) {
+    let (Ok(address), Ok(link)) = (gateway.address(), gateway.dashboard_link()) else {
+        return;
+    };
+    let program = std::env::current_exe().unwrap_or_else(|_| "evermoor".into());
+    let entry = serde_json::json!({ "mcpServers": { "evermoor": { "command": program, "args": ["connect"] } } });
+    let colours = terminal::Palette::for_output();
+    let (strong, quiet) = (colours.strong, colours.quiet);
+    terminal::print(&format_args!("{strong}Evermoor is running.{strong:#}\n"));
+    terminal::print(&format_args!("  Endpoint   http://{address}/mcp"));
+    terminal::print(&format_args!("  Dashboard  {link}"));
+    terminal::print(&format_args!(
+        "             {quiet}The link works once; `evermoor open` makes another.{quiet:#}"
+    ));
+    terminal::print(&format_args!("  Editor     {entry}"));
+    terminal::print(&format_args!(
+        "  Try it     {} call demo__echo text=hello\n",
+        program.display()
+    ));
+}
+
+async fn runs_already(paths: &Paths) -> Exit {
+    let where_it_is = match evermoor_client::Control::find(paths) {
+        Some(control) => format!(" at {}/mcp", control.runtime().origin),
+        None => String::new(),
+    };
+    terminal::print(&format_args!("Evermoor is already running{where_it_is}."));
+    Exit::Ok
+}
+
+/// The configuration, or the empty one where there is no file.
+fn read_config(paths: &Paths) -> Result<Config, Failure> {
+    let text = match std::fs::read_to_string(&paths.config) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => {
+            let what = format!("{} cannot be read: {error}.", paths.config.display());
+            return Err(Failure::new(Code::Configuration, what, "Make it readable text."));
+        }
+    };
+    Config::parse(&text).map_err(|Mistake { line, what, remedy }| {
+        let place = line.map(|line| format!(", line {line}")).unwrap_or_default();
+        let what = format!("{}{place}: {what}", paths.config.display());
+        Failure::new(Code::Configuration, what, remedy)
+    })
+}
+
+/// Tells whoever started us why we end.
+fn leave_word(paths: &Paths, failure: &Failure) {
+    if let Ok(content) = serde_json::to_vec(failure) {
+        let _ = files::write_private(&paths.start_failure_file(), &content);
+    }
+}
+
+pub(crate) fn log_to_stderr() {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_env("EVERMOOR_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        .with_target(false)
+        .try_init();
+}

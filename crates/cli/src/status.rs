@@ -1,0 +1,71 @@
+//! `evermoor status`: how things are.
+
+use evermoor_client::Control;
+use evermoor_core::view::{Link, Overall, Status, Upstream};
+use evermoor_platform::paths::Paths;
+
+use crate::exit::Exit;
+use crate::terminal::{self, Palette};
+
+pub(crate) fn run(paths: &Paths, json: bool) -> Exit {
+    let Some(control) = Control::find(paths) else {
+        return Exit::not_running();
+    };
+    let status = match run_async(control.status()) {
+        Ok(Ok(status)) => status,
+        Ok(Err(error)) => return Exit::failure(&error),
+        Err(error) => return Exit::failure(&error),
+    };
+    if json {
+        let mut data = serde_json::json!(status);
+        data["schema"] = 1.into();
+        terminal::print(&data);
+    } else {
+        show(&status);
+    }
+    match status.overall {
+        Overall::Healthy | Overall::Busy => Exit::Ok,
+        Overall::Degraded | Overall::Down | Overall::Paused => Exit::Degraded,
+    }
+}
+
+/// Runs one small piece of async work.
+pub(crate) fn run_async<T>(work: impl Future<Output = T>) -> std::io::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(work))
+}
+
+fn show(status: &Status) {
+    let colours = Palette::for_output();
+    let strong = colours.strong;
+    terminal::print(&format_args!("{strong}{}{strong:#}\n", status.sentence));
+    let rows: Vec<Vec<String>> = status.upstreams.iter().map(row).collect();
+    for (line, upstream) in terminal::columns(&rows).iter().zip(&status.upstreams) {
+        let (mark, style) = match upstream.link {
+            Link::Connected { .. } => ("●", colours.good),
+            Link::Connecting => ("◐", colours.busy),
+            Link::Down { .. } => ("○", colours.bad),
+        };
+        terminal::print(&format_args!("  {style}{mark}{style:#} {line}"));
+        if let Link::Down { failure, .. } = &upstream.link {
+            let quiet = colours.quiet;
+            terminal::print(&format_args!(
+                "    {quiet}{} {}{quiet:#}",
+                failure.what, failure.remedy
+            ));
+        }
+    }
+    for warning in &status.warnings {
+        let busy = colours.busy;
+        terminal::print(&format_args!("\n{busy}warning:{busy:#} {warning}"));
+    }
+    terminal::print(&format_args!("\nEndpoint  {}", status.endpoint));
+}
+
+fn row(upstream: &Upstream) -> Vec<String> {
+    let tools = match upstream.tools {
+        1 => "1 tool".to_owned(),
+        count => format!("{count} tools"),
+    };
+    vec![upstream.name.clone(), upstream.word().to_owned(), tools, upstream.target.clone()]
+}

@@ -1,0 +1,68 @@
+//! The control API: what the tray, the dashboard and the command line may see and do.
+//!
+//! Its token is another one than the editors', lies in the runtime file, and is new at each start.
+//! No request ever carries a command line or an address to connect to.
+
+mod events;
+pub mod links;
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use http::StatusCode;
+use tokio_util::sync::CancellationToken;
+
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::view::{Refusal, Status};
+
+use crate::router;
+use links::Links;
+
+/// What the control API works on.
+pub struct Control {
+    pub router: router::Router,
+    pub links: Links,
+    pub control_token: String,
+    pub stop: CancellationToken,
+}
+
+/// The routes that need the control token.
+pub fn routes() -> Router<Arc<Control>> {
+    Router::new()
+        .route("/api/status", get(status))
+        .route("/api/events", get(events::follow))
+        .route("/api/upstreams/{name}/restart", post(restart))
+        .route("/api/links", post(links::make))
+}
+
+/// The route by which a browser gets the control token.
+pub fn login() -> Router<Arc<Control>> {
+    Router::new().route("/api/login", post(links::login))
+}
+
+async fn status(State(control): State<Arc<Control>>) -> Json<Status> {
+    Json(control.router.overview().borrow().status.clone())
+}
+
+async fn restart(State(control): State<Arc<Control>>, Path(name): Path<String>) -> Response {
+    match control.router.upstream(&name) {
+        Some(upstream) => {
+            upstream.restart().await;
+            (StatusCode::ACCEPTED, Json(serde_json::json!({}))).into_response()
+        }
+        None => {
+            let what = format!("There is no upstream `{name}`.");
+            refuse(
+                StatusCode::NOT_FOUND,
+                Failure::new(Code::NotFound, what, "See `evermoor status`."),
+            )
+        }
+    }
+}
+
+fn refuse(status: StatusCode, error: Failure) -> Response {
+    (status, Json(Refusal { error })).into_response()
+}

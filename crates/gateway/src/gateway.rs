@@ -1,0 +1,235 @@
+//! Puts the parts together and runs them until told to stop.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{get, post};
+use axum::{Router, middleware};
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use evermoor_core::config::Config;
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::runtime::Runtime;
+use evermoor_platform::lock::InstanceLock;
+use evermoor_platform::paths::Paths;
+use evermoor_platform::{files, port};
+
+use crate::control::{self, Control, links::Links};
+use crate::downstream::guard::{self, Door};
+use crate::downstream::mcp::{self, Endpoint, LARGEST_REQUEST};
+use crate::keys::{self, KeyError};
+use crate::router;
+use crate::status::{self, Setting};
+use crate::upstream::Handle;
+use crate::{VERSION, dashboard};
+
+/// A gateway that listens.
+pub struct Gateway {
+    listener: TcpListener,
+    app: Router,
+    control: Arc<Control>,
+    paths: Paths,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    _lock: InstanceLock,
+}
+
+/// Why a gateway cannot serve.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("Evermoor runs already.")]
+    RunsAlready,
+    #[error("{0}")]
+    PortTaken(Failure),
+    #[error(transparent)]
+    Keys(#[from] KeyError),
+    #[error("{path} cannot be written: {source}")]
+    Unwritable { path: String, source: std::io::Error },
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: SocketAddr, source: std::io::Error },
+}
+
+/// Whoever asks whether a gateway runs holds its lock for a moment; that is no second gateway.
+const LOCK_PATIENCE: Duration = Duration::from_millis(500);
+/// How long calls under way may take to end when the gateway is stopped.
+const DRAIN: Duration = Duration::from_secs(10);
+
+impl Gateway {
+    /// Takes the lock and the port, and connects to the upstreams.
+    pub async fn start(
+        config: Config,
+        paths: Paths,
+        stop: CancellationToken,
+    ) -> Result<Self, StartError> {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let lock = take_lock(&paths).await?;
+        let (tokens, key) = (keys::tokens(&paths)?, keys::session_key(&paths)?);
+        let listener = listen(config.gateway.listen).await?;
+        let address = listener.local_addr().unwrap_or(config.gateway.listen);
+        let origin = format!("http://{address}");
+
+        let tasks = TaskTracker::new();
+        let changed = Arc::new(Notify::new());
+        let hold = config.gateway.hold;
+        let upstreams: Arc<[Handle]> = config
+            .upstreams
+            .into_iter()
+            .map(|upstream| {
+                Handle::start(upstream, hold, changed.clone(), &tasks, stop.child_token())
+            })
+            .collect();
+        let setting =
+            Setting { origin: origin.clone(), warnings: warnings(config.gateway.require_token) };
+        let (show, overview) = watch::channel(status::overview(&upstreams, &setting));
+        let keep = status::keep(Arc::clone(&upstreams), setting, changed, show);
+        tasks.spawn(stop.child_token().run_until_cancelled_owned(keep));
+
+        let router = router::Router::new(upstreams, overview);
+        let door = Arc::new(Door {
+            port: address.port(),
+            tokens,
+            require_token: config.gateway.require_token,
+            control_token: keys::unguessable()?,
+        });
+        let control = Arc::new(Control {
+            router: router.clone(),
+            links: Links::new(origin.clone()),
+            control_token: door.control_token.clone(),
+            stop: stop.clone(),
+        });
+        let endpoint = Arc::new(Endpoint { router, key, tasks: tasks.clone() });
+        let app = app(&door, endpoint, Arc::clone(&control));
+        announce(&paths, origin, &door.control_token)?;
+        Ok(Self { listener, app, control, paths, tasks, stop, _lock: lock })
+    }
+
+    /// A link that opens the dashboard once.
+    pub fn dashboard_link(&self) -> Result<String, KeyError> {
+        self.control.links.make()
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until told to stop, then lets calls under way end.
+    pub async fn run(self) -> std::io::Result<()> {
+        let stop = self.stop.clone();
+        let serve = axum::serve(self.listener, self.app)
+            .with_graceful_shutdown(async move { stop.cancelled().await })
+            .into_future();
+        tokio::pin!(serve);
+        let served = tokio::select! {
+            served = &mut serve => served,
+            () = async {
+                self.stop.cancelled().await;
+                tokio::time::sleep(DRAIN).await;
+            } => Ok(()),
+        };
+        self.tasks.close();
+        let _ = tokio::time::timeout(DRAIN, self.tasks.wait()).await;
+        let _ = std::fs::remove_file(self.paths.runtime_file());
+        served
+    }
+}
+
+fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Control>) -> Router {
+    let editors = Router::new()
+        .route("/mcp", post(mcp::all).fallback(mcp::not_offered))
+        .route("/mcp/{upstream}", post(mcp::one).fallback(mcp::not_offered))
+        .layer(DefaultBodyLimit::max(LARGEST_REQUEST))
+        .layer(middleware::from_fn_with_state(Arc::clone(door), guard::editors))
+        .with_state(endpoint);
+    let tools = control::routes()
+        .layer(middleware::from_fn_with_state(Arc::clone(door), guard::control))
+        .with_state(Arc::clone(&control));
+    let pages = control::login()
+        .with_state(control)
+        .fallback(get(dashboard::file))
+        .layer(middleware::from_fn_with_state(Arc::clone(door), guard::place));
+    Router::new()
+        .route("/healthz", get(|| async { "ok\n" }))
+        .merge(editors)
+        .merge(tools)
+        .merge(pages)
+}
+
+async fn take_lock(paths: &Paths) -> Result<InstanceLock, StartError> {
+    let path = paths.lock_file();
+    let deadline = tokio::time::Instant::now() + LOCK_PATIENCE;
+    loop {
+        match InstanceLock::take(&path) {
+            Ok(Some(lock)) => return Ok(lock),
+            Ok(None) if tokio::time::Instant::now() >= deadline => {
+                return Err(StartError::RunsAlready);
+            }
+            Ok(None) => tokio::time::sleep(LOCK_PATIENCE / 20).await,
+            Err(source) => {
+                return Err(StartError::Unwritable { path: path.display().to_string(), source });
+            }
+        }
+    }
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
+    match TcpListener::bind(address).await {
+        Ok(listener) => Ok(listener),
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
+            let owner = port::owner(address.port()).await;
+            let by = match owner {
+                Some(port::Owner { pid, name: Some(name) }) => {
+                    format!("\"{name}\" (process {pid})")
+                }
+                Some(port::Owner { pid, name: None }) => format!("process {pid}"),
+                None => "another program".into(),
+            };
+            let what = format!("Port {} is used by {by}.", address.port());
+            let remedy =
+                "End that program, or set another `listen` under [gateway] in config.toml.";
+            Err(StartError::PortTaken(Failure::new(Code::PortTaken, what, remedy)))
+        }
+        Err(source) => Err(StartError::Listen { address, source }),
+    }
+}
+
+fn announce(paths: &Paths, origin: String, control_token: &str) -> Result<(), StartError> {
+    let runtime = Runtime {
+        pid: std::process::id(),
+        version: VERSION.into(),
+        origin,
+        control_token: control_token.into(),
+    };
+    let path = paths.runtime_file();
+    let content = serde_json::to_vec(&runtime).expect("strings and numbers serialise");
+    files::write_private(&path, &content)
+        .map_err(|source| StartError::Unwritable { path: path.display().to_string(), source })
+}
+
+fn warnings(require_token: bool) -> Vec<Failure> {
+    if require_token {
+        return Vec::new();
+    }
+    let what = "Every program on this machine may use your tools: the token is turned off.";
+    let remedy = "Remove `require_token = false` from config.toml.";
+    vec![Failure::new(Code::TokenOff, what, remedy)]
+}
+
+impl From<&StartError> for Failure {
+    fn from(error: &StartError) -> Self {
+        match error {
+            StartError::PortTaken(failure) => failure.clone(),
+            StartError::RunsAlready
+            | StartError::Keys(_)
+            | StartError::Unwritable { .. }
+            | StartError::Listen { .. } => {
+                Self::new(Code::Configuration, format!("{error}."), "Then start Evermoor again.")
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The gateway's own secrets: the editors' tokens, the key of session ids, the control token.
+//!
+//! They are made at the first start and kept in files that only their owner can read. A file that
+//! is there but cannot be trusted stops the start: serving openly is never the fallback.
+
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+
+use evermoor_core::session::SessionKey;
+use evermoor_core::tokens::{BadTokens, Tokens};
+use evermoor_platform::files::{self, Unsafe};
+use evermoor_platform::paths::Paths;
+
+/// Why there are no keys to serve with.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    #[error(transparent)]
+    Unsafe(#[from] Unsafe),
+    #[error("{path} cannot be used: {source}; remove it and Evermoor makes a new one")]
+    BadTokens { path: String, source: BadTokens },
+    #[error("{path} is not a session key; remove it and Evermoor makes a new one")]
+    BadKey { path: String },
+    #[error("{path} cannot be written: {source}")]
+    Unwritable { path: String, source: std::io::Error },
+    #[error("the system gives no random numbers: {0}")]
+    NoRandom(getrandom::Error),
+}
+
+/// The editors' tokens, made at the first start.
+pub fn tokens(paths: &Paths) -> Result<Tokens, KeyError> {
+    let path = paths.token_file();
+    if let Some(content) = files::read_private(&path)? {
+        let bad = |source| KeyError::BadTokens { path: shown(&path), source };
+        return Tokens::parse(&content).map_err(bad);
+    }
+    let tokens = Tokens::first(random()?);
+    write(&path, &tokens.to_bytes())?;
+    Ok(tokens)
+}
+
+/// The key of session ids, made at the first start.
+pub fn session_key(paths: &Paths) -> Result<SessionKey, KeyError> {
+    let path = paths.session_key_file();
+    let key = match files::read_private(&path)? {
+        Some(content) => content.try_into().map_err(|_| KeyError::BadKey { path: shown(&path) })?,
+        None => {
+            let key: [u8; 32] = random()?;
+            write(&path, &key)?;
+            key
+        }
+    };
+    Ok(SessionKey::new(key))
+}
+
+/// A word that nobody can guess.
+pub fn unguessable() -> Result<String, KeyError> {
+    Ok(BASE64.encode(random::<32>()?))
+}
+
+/// Bytes that nobody can guess.
+pub fn random<const N: usize>() -> Result<[u8; N], KeyError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(KeyError::NoRandom)?;
+    Ok(bytes)
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<(), KeyError> {
+    files::write_private(path, content)
+        .map_err(|source| KeyError::Unwritable { path: shown(path), source })
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,131 @@
+//! One upstream: a supervised connection, and the delivery of calls over it.
+//!
+//! # Theory of operation
+//! One task, the [`supervisor`], owns the connection. It connects, watches, notices when the
+//! connection dies and makes another one, for ever. Everybody else holds a [`Handle`]: a `watch`
+//! on the state, and a way to report that a connection is broken. A call takes the connection of
+//! the moment from the watch and uses it directly ([`delivery`]), so that the supervisor is never
+//! in its way; while there is none, the call is held.
+
+mod connection;
+pub(crate) mod delivery;
+mod http;
+mod listing;
+mod supervisor;
+mod tripwire;
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::{Notify, mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use evermoor_core::catalog::Catalog;
+use evermoor_core::config;
+use evermoor_core::failure::Failure;
+use evermoor_core::name::UpstreamName;
+use evermoor_core::protocol::Handshake;
+
+pub use connection::{Reply, ReplyStream};
+use http::HttpConnection;
+
+/// An upstream, as everybody but its supervisor sees it.
+#[derive(Clone)]
+pub struct Handle {
+    pub config: Arc<config::Upstream>,
+    state: watch::Receiver<State>,
+    commands: mpsc::Sender<Command>,
+    /// How many calls wait for the connection to come back.
+    held: Arc<watch::Sender<usize>>,
+    hold: Duration,
+}
+
+/// What is known of an upstream at one moment.
+#[derive(Clone)]
+pub struct State {
+    pub link: Link,
+    /// What the upstream last said of itself. It outlives the connection.
+    pub known: Option<Arc<Known>>,
+}
+
+/// Whether there is a connection, with what exists only in that state.
+#[derive(Clone)]
+pub enum Link {
+    /// The first connection is being made.
+    Connecting,
+    /// Calls can be sent.
+    Ready(Arc<Ready>),
+    /// There is none; the next attempt is made at `retry_at`.
+    Down { since: SystemTime, retry_at: SystemTime, attempts: u32, failure: Failure },
+}
+
+/// A connection in use.
+pub struct Ready {
+    pub since: SystemTime,
+    /// Counts the connections of this upstream.
+    generation: u64,
+    connection: HttpConnection,
+}
+
+/// What an upstream last said of itself.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Known {
+    pub handshake: Handshake,
+    pub catalog: Catalog,
+}
+
+/// What the supervisor can be told.
+enum Command {
+    /// The connection of this generation failed a call.
+    Broken { generation: u64, failure: Failure },
+    /// A person wants the connection made anew.
+    Restart,
+}
+
+impl Handle {
+    /// Starts the supervisor of one upstream. `changed` is notified of every change of state.
+    pub fn start(
+        config: config::Upstream,
+        hold: Duration,
+        changed: Arc<Notify>,
+        tasks: &TaskTracker,
+        stop: CancellationToken,
+    ) -> Self {
+        let (show, state) = watch::channel(State { link: Link::Connecting, known: None });
+        let (commands, orders) = mpsc::channel(64);
+        let held = Arc::new(watch::Sender::new(0));
+        let config = Arc::new(config);
+        let supervisor = supervisor::Supervisor::new(
+            Arc::clone(&config),
+            supervisor::Board { show, changed },
+            orders,
+            held.subscribe(),
+            tasks.clone(),
+        );
+        tasks.spawn(stop.run_until_cancelled_owned(supervisor.run()));
+        Self { config, state, commands, held, hold }
+    }
+
+    pub fn name(&self) -> &UpstreamName {
+        &self.config.name
+    }
+
+    pub fn state(&self) -> State {
+        self.state.borrow().clone()
+    }
+
+    /// What it last said of itself, waiting a little if it has never been heard of.
+    pub async fn known(&self, patience: Duration) -> Option<Arc<Known>> {
+        let mut state = self.state.clone();
+        let settled = state.wait_for(|state| !matches!(state.link, Link::Connecting));
+        let _ = tokio::time::timeout(patience, settled).await;
+        let known = self.state.borrow().known.clone();
+        known
+    }
+
+    pub async fn restart(&self) {
+        // A supervisor that is gone is one whose gateway is being stopped.
+        let _ = self.commands.send(Command::Restart).await;
+    }
+}

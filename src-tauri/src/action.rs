@@ -1,0 +1,66 @@
+//! What a click in the menu asks for, and how it is done.
+
+use tauri::{AppHandle, Manager};
+use tauri_plugin_clipboard_manager::ClipboardExt;
+use tracing::warn;
+
+use crate::gateway::Gateway;
+use crate::window;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Copy(String),
+    Open,
+    Quit,
+    /// Brings back the upstream of this name.
+    Restart(String),
+}
+
+/// An action travels through the desktop as the identifier of its row.
+impl Action {
+    pub(crate) fn id(&self) -> String {
+        match self {
+            Self::Copy(text) => format!("copy {text}"),
+            Self::Open => "open".into(),
+            Self::Quit => "quit".into(),
+            Self::Restart(name) => format!("restart {name}"),
+        }
+    }
+
+    pub(crate) fn parse(id: &str) -> Option<Self> {
+        match id.split_once(' ') {
+            Some(("copy", text)) => Some(Self::Copy(text.into())),
+            Some(("restart", name)) => Some(Self::Restart(name.into())),
+            None if id == "open" => Some(Self::Open),
+            None if id == "quit" => Some(Self::Quit),
+            Some(_) | None => None,
+        }
+    }
+
+    pub(crate) fn perform(self, app: &AppHandle) {
+        match self {
+            Self::Copy(text) => {
+                if let Err(error) = app.clipboard().write_text(text) {
+                    warn!(%error, "the text could not be copied");
+                }
+            }
+            Self::Open => window::open(app),
+            Self::Quit => app.exit(0),
+            Self::Restart(upstream) => app.state::<Gateway>().restart(upstream),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_action_is_read_back_from_its_row() {
+        let copy = Action::Copy("http://127.0.0.1:7420/mcp".into());
+        for action in [copy, Action::Open, Action::Quit, Action::Restart("my files".into())] {
+            assert_eq!(Action::parse(&action.id()), Some(action));
+        }
+        assert_eq!(Action::parse("unknown"), None);
+    }
+}

@@ -1,0 +1,87 @@
+//! The tray application: an icon, a menu and a window over the gateway, which is a process of its
+//! own. It holds no state and knows no MCP; all it shows is the gateway's presence.
+
+mod action;
+mod commands;
+mod gateway;
+mod icon;
+mod log;
+mod menu;
+mod reopen;
+mod row;
+mod system;
+mod tray;
+mod window;
+
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use evermoor_core::failure::{Code, Failure};
+use tauri::{App, AppHandle, Manager, RunEvent};
+use tokio::time::Instant;
+use tracing::error;
+
+use crate::gateway::Gateway;
+use crate::reopen::Reopening;
+use crate::tray::Tray;
+
+/// Runs until a person quits.
+pub fn run() -> ExitCode {
+    log::start();
+    let app = match build() {
+        Ok(app) => app,
+        Err(failure) => {
+            error!(%failure, "Evermoor cannot start");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut reopening = Reopening::new(SystemTime::now(), Instant::now());
+    let code = app.run_return(move |app, event| on_event(app, &event, &mut reopening));
+    u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+fn build() -> Result<App, Failure> {
+    system::check_display()?;
+    let launcher = gateway::launcher()?;
+    tauri::Builder::default()
+        .plugin(tauri_plugin_single_instance::init(|app, _, _| window::open(app)))
+        .plugin(tauri_plugin_clipboard_manager::init())
+        .invoke_handler(tauri::generate_handler![
+            commands::copy,
+            commands::presence,
+            commands::restart_upstream
+        ])
+        .setup(move |app| {
+            let app = app.handle();
+            system::show_in_dock(app, false);
+            app.manage(Gateway::start(launcher));
+            let gateway = app.state::<Gateway>();
+            gateway.spawn(window::follow(app.clone(), gateway.presence()));
+            let tray = Tray::put_up(app, &gateway.presence().borrow());
+            if tray.is_none() || std::env::args().any(|argument| argument == "--window") {
+                window::open(app);
+            }
+            if let Some(tray) = tray {
+                gateway.spawn(tray.follow(gateway.presence()));
+            }
+            Ok(())
+        })
+        .build(tauri::generate_context!())
+        .map_err(|error| {
+            let what = format!("The application could not be put together: {error}.");
+            Failure::new(Code::Internal, what, "Please report this.")
+        })
+}
+
+fn on_event(app: &AppHandle, event: &RunEvent, reopening: &mut Reopening) {
+    if let RunEvent::ExitRequested { code: None, api, .. } = event {
+        // The last window was closed; the tray stays.
+        api.prevent_exit();
+    } else if matches!(event, RunEvent::Exit) {
+        app.state::<Gateway>().let_go();
+    } else if system::is_reopened(event)
+        && reopening.is_by_a_person(SystemTime::now(), Instant::now())
+    {
+        window::open(app);
+    }
+}

@@ -1,0 +1,28 @@
+//! Windows: the taskbar has a theme of its own.
+
+use evermoor_core::failure::Failure;
+use tauri::{AppHandle, RunEvent};
+use windows_registry::CURRENT_USER;
+
+use crate::icon::Backdrop;
+
+const THEMES: &str = r"Software\Microsoft\Windows\CurrentVersion\Themes\Personalize";
+
+/// A person who is logged in has a display.
+pub(crate) fn check_display() -> Result<(), Failure> {
+    Ok(())
+}
+
+/// A window has its button in the taskbar without help.
+pub(crate) fn show_in_dock(_app: &AppHandle, _shown: bool) {}
+
+/// A second launch is a second process, which the single instance sees to.
+pub(crate) fn is_reopened(_event: &RunEvent) -> bool {
+    false
+}
+
+/// The colour of the taskbar; dark where it was never chosen.
+pub(crate) fn backdrop() -> Backdrop {
+    let light = CURRENT_USER.open(THEMES).and_then(|key| key.get_u32("SystemUsesLightTheme"));
+    if light == Ok(1) { Backdrop::Light } else { Backdrop::Dark }
+}

@@ -1,0 +1,123 @@
+//! The control API and the dashboard's door.
+
+use evermoor_core::sse;
+use evermoor_core::view::{Link, Status};
+use evermoor_tests::Scene;
+use evermoor_tests::gateway::{Gateway, http};
+use http::StatusCode;
+use serde_json::{Value, json};
+
+/// The states that a gateway streams.
+struct States {
+    answer: reqwest::Response,
+    parser: sse::Parser,
+    ready: Vec<sse::Event>,
+}
+
+impl States {
+    async fn of(gateway: &Gateway) -> Self {
+        let request = http()
+            .get(format!("{}/api/events", gateway.origin))
+            .bearer_auth(&gateway.control_token);
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK);
+        Self { answer, parser: sse::Parser::new(1 << 20), ready: Vec::new() }
+    }
+
+    async fn next(&mut self) -> Status {
+        while self.ready.is_empty() {
+            let chunk = self.answer.chunk().await.unwrap().expect("the stream goes on");
+            self.ready = self.parser.push(&chunk).unwrap();
+        }
+        serde_json::from_slice(&self.ready.remove(0).data).unwrap()
+    }
+
+    async fn until(&mut self, wanted: impl Fn(&Link) -> bool) -> Status {
+        loop {
+            let status = self.next().await;
+            if wanted(&status.upstreams[0].link) {
+                return status;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_stream_of_states_begins_with_now_and_tells_every_change() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    let gateway = scene.gateway(&[&upstream]).await;
+    let mut states = States::of(&gateway).await;
+    states.until(|link| matches!(link, Link::Connected { .. })).await;
+    upstream.kill().await;
+    let down = states.until(|link| matches!(link, Link::Down { .. })).await;
+    assert_eq!(down.sentence, "notes is not running");
+    upstream.start_again().await;
+    let back = states.until(|link| matches!(link, Link::Connected { .. })).await;
+    assert_eq!(back.sentence, "notes is connected");
+}
+
+#[tokio::test]
+async fn a_person_can_have_a_connection_made_anew() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    let gateway = scene.gateway(&[&upstream]).await;
+    let Link::Connected { since: before, .. } = gateway.until_connected("notes").await.link else {
+        panic!("connected")
+    };
+    let restart = |name: &str| {
+        http()
+            .post(format!("{}/api/upstreams/{name}/restart", gateway.origin))
+            .bearer_auth(&gateway.control_token)
+            .send()
+    };
+    assert_eq!(restart("notes").await.unwrap().status(), StatusCode::ACCEPTED);
+    gateway
+        .until(
+            "notes",
+            |upstream| matches!(upstream.link, Link::Connected { since, .. } if since > before),
+        )
+        .await;
+    let unknown = restart("nobody").await.unwrap();
+    assert_eq!(unknown.status(), StatusCode::NOT_FOUND);
+    let refusal: Value = serde_json::from_slice(&unknown.bytes().await.unwrap()).unwrap();
+    assert_eq!(refusal["error"]["what"], "There is no upstream `nobody`.");
+}
+
+#[tokio::test]
+async fn a_browser_gets_in_by_a_link_that_works_once() {
+    let scene = Scene::new();
+    let gateway = scene.gateway(&[]).await;
+    let made =
+        http().post(format!("{}/api/links", gateway.origin)).bearer_auth(&gateway.control_token);
+    let made: Value =
+        serde_json::from_slice(&made.send().await.unwrap().bytes().await.unwrap()).unwrap();
+    let code = made["url"].as_str().unwrap().split_once("#code=").unwrap().1.to_owned();
+    let login = |origin: &'static str| {
+        let request = http()
+            .post(format!("{}/api/login", gateway.origin))
+            .header("content-type", "application/json")
+            .body(json!({ "code": code }).to_string());
+        if origin.is_empty() { request } else { request.header("origin", origin) }.send()
+    };
+    assert_eq!(login("https://evil.com").await.unwrap().status(), StatusCode::FORBIDDEN);
+    let admitted = login("").await.unwrap();
+    assert_eq!(admitted.status(), StatusCode::OK);
+    let admitted: Value = serde_json::from_slice(&admitted.bytes().await.unwrap()).unwrap();
+    assert_eq!(admitted["token"], gateway.control_token.as_str());
+    assert_eq!(login("").await.unwrap().status(), StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn the_dashboard_is_served_with_a_strict_policy_and_knows_nothing_by_itself() {
+    let scene = Scene::new();
+    let gateway = scene.gateway(&[]).await;
+    let page = http().get(&gateway.origin).send().await.unwrap();
+    assert_eq!(page.status(), StatusCode::OK);
+    let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
+    assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    let text = String::from_utf8(page.bytes().await.unwrap().to_vec()).unwrap();
+    assert!(!text.contains(&gateway.control_token) && !text.contains(&gateway.token()));
+    let health = http().get(format!("{}/healthz", gateway.origin)).send().await.unwrap();
+    assert_eq!(health.bytes().await.unwrap(), "ok\n");
+}

@@ -1,0 +1,12 @@
+//! The end-to-end tests: one binary, every scenario a sentence.
+
+mod call;
+mod command_line;
+mod control;
+mod door;
+mod outage;
+mod peers;
+mod shim;
+mod tidy;
+#[cfg(target_os = "linux")]
+mod tray;

@@ -1,0 +1,47 @@
+//! A session bus that starts nothing by itself: no keyring, no settings service, no portal.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use super::program::Program;
+
+pub(super) struct Bus {
+    address: String,
+    _daemon: Program,
+}
+
+impl Bus {
+    pub(super) async fn start(home: &Path) -> Self {
+        let settings = home.join("bus.xml");
+        fs::write(&settings, configuration(&home.join("run"))).expect("the bus can be configured");
+        let mut daemon = Program::start(Path::new("dbus-daemon"), |command| {
+            command.arg("--config-file").arg(settings).args(["--nofork", "--print-address=1"]);
+            command.stdout(Stdio::piped()).stderr(Stdio::null());
+        });
+        let address = daemon.first_line().await;
+        Self { address, _daemon: daemon }
+    }
+
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+}
+
+fn configuration(folder: &Path) -> String {
+    let folder = folder.display();
+    format!(
+        r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <type>session</type>
+  <listen>unix:dir={folder}</listen>
+  <policy context="default">
+    <allow send_destination="*" eavesdrop="true"/>
+    <allow eavesdrop="true"/>
+    <allow own="*"/>
+  </policy>
+</busconfig>
+"#
+    )
+}

@@ -1,0 +1,28 @@
+//! A display without a screen.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use super::program::Program;
+
+pub(super) struct Display {
+    name: String,
+    _server: Program,
+}
+
+impl Display {
+    /// Xvfb finds a free number itself and says which once it is ready.
+    pub(super) async fn start() -> Self {
+        let mut server = Program::start(Path::new("Xvfb"), |command| {
+            command.args(["-displayfd", "1", "-screen", "0", "1280x800x24"]);
+            command.args(["-nolisten", "tcp", "-noreset"]);
+            command.stdout(Stdio::piped()).stderr(Stdio::null());
+        });
+        let name = format!(":{}", server.first_line().await);
+        Self { name, _server: server }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+}

@@ -1,0 +1,91 @@
+//! A menu as it was read from the tray.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use zbus::zvariant::{OwnedValue, Structure, Value};
+
+/// The whole menu at one moment. Displayed, it looks like a menu.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Menu {
+    pub rows: Vec<Row>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What a person reads; `---` for a separator.
+    pub label: String,
+    /// Whether it can be clicked.
+    pub enabled: bool,
+    /// The submenu behind it.
+    pub rows: Vec<Row>,
+    pub(super) id: i32,
+}
+
+/// One node of the answer to `com.canonical.dbusmenu.GetLayout`.
+pub(super) type Node = (i32, HashMap<String, OwnedValue>, Vec<OwnedValue>);
+
+impl Menu {
+    pub(super) fn read(root: &Node) -> Self {
+        Self { rows: root.2.iter().filter_map(|child| Row::read(child)).collect() }
+    }
+
+    /// The row with this label, submenus included.
+    pub fn row(&self, label: &str) -> Option<&Row> {
+        find(&self.rows, label)
+    }
+
+    /// The labels of the top rows, in order.
+    pub fn labels(&self) -> Vec<&str> {
+        self.rows.iter().map(|row| row.label.as_str()).collect()
+    }
+}
+
+impl Row {
+    fn read(node: &Value<'_>) -> Option<Self> {
+        let (id, about, children): (i32, HashMap<String, Value<'_>>, Vec<Value<'_>>) =
+            Structure::try_from(node).ok()?.try_into().ok()?;
+        let text = |name| match about.get(name) {
+            Some(Value::Str(text)) => text.as_str(),
+            _ => "",
+        };
+        let is = |name| !matches!(about.get(name), Some(Value::Bool(false)));
+        let label = match text("type") {
+            "separator" => "---".to_owned(),
+            _ => without_shortcuts(text("label")),
+        };
+        let rows = children.iter().filter_map(Self::read).collect();
+        is("visible").then(|| Self { label, enabled: is("enabled"), rows, id })
+    }
+}
+
+impl fmt::Display for Menu {
+    fn fmt(&self, page: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn draw(rows: &[Row], depth: usize, page: &mut fmt::Formatter<'_>) -> fmt::Result {
+            for row in rows {
+                let state = if row.enabled { "" } else { " (disabled)" };
+                writeln!(page, "{:indent$}{}{state}", "", row.label, indent = depth * 4)?;
+                draw(&row.rows, depth + 1, page)?;
+            }
+            Ok(())
+        }
+        draw(&self.rows, 0, page)
+    }
+}
+
+fn find<'a>(rows: &'a [Row], label: &str) -> Option<&'a Row> {
+    rows.iter().find_map(|row| if row.label == label { Some(row) } else { find(&row.rows, label) })
+}
+
+/// An underscore marks the letter of a shortcut; two stand for one.
+fn without_shortcuts(label: &str) -> String {
+    let mut letters = label.chars();
+    let mut text = String::new();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '_' => text.extend(letters.next()),
+            letter => text.push(letter),
+        }
+    }
+    text
+}

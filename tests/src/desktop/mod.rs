@@ -1,0 +1,94 @@
+//! A desktop of its own for one test: a display, a session bus, and a tray that the test reads and
+//! clicks as a person would. Nothing of it touches the desktop, the home or the services of the
+//! machine, and all of it is gone when the [`Desktop`] is dropped.
+//!
+//! ```ignore
+//! let desktop = Desktop::start().await;
+//! let mut app = desktop.launch(&program, [], [("EVERMOOR_HOME", home)]);
+//! let tray = desktop.tray().await;
+//! tray.until_row("fake — Connected").await;
+//! tray.click("Quit Evermoor").await;
+//! assert!(app.ended().await.success());
+//! ```
+
+mod bus;
+mod display;
+mod menu;
+mod program;
+mod tray;
+mod tray_host;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use self::bus::Bus;
+use self::display::Display;
+pub use self::menu::{Menu, Row};
+pub use self::program::Program;
+pub use self::tray::{Icon, Tray};
+use self::tray_host::TrayHost;
+
+/// How long anything on a desktop may take, on a machine that is busy with other things.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub struct Desktop {
+    host: TrayHost,
+    bus: Bus,
+    display: Display,
+    home: TempDir,
+}
+
+impl Desktop {
+    /// An empty desktop whose panel has a tray.
+    pub async fn start() -> Self {
+        let home = tempfile::Builder::new()
+            .prefix("evermoor-desktop")
+            .tempdir()
+            .expect("a home can be made");
+        private_folder(&home.path().join("run"));
+        let display = Display::start().await;
+        let bus = Bus::start(home.path()).await;
+        let host = TrayHost::start(bus.address()).await;
+        Self { host, bus, display, home }
+    }
+
+    /// Starts a program on this desktop. It is killed when the handle is dropped.
+    pub fn launch<'a, V: AsRef<OsStr>>(
+        &self,
+        program: &Path,
+        arguments: impl IntoIterator<Item = &'a str>,
+        variables: impl IntoIterator<Item = (&'a str, V)>,
+    ) -> Program {
+        Program::start(program, |command| {
+            command.args(arguments);
+            command.env("HOME", self.home.path());
+            command.env("XDG_RUNTIME_DIR", self.home.path().join("run"));
+            command.env("DISPLAY", self.display.name());
+            command.env("DBUS_SESSION_BUS_ADDRESS", self.bus.address());
+            command.env("GDK_BACKEND", "x11");
+            command.env("NO_AT_BRIDGE", "1");
+            command.envs(variables);
+        })
+    }
+
+    /// The icon that appears next in the tray, or has appeared already.
+    pub async fn tray(&self) -> Tray {
+        self.host.next().await
+    }
+
+    /// The home of every program on this desktop.
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+}
+
+/// Sockets in the runtime folder are for its owner only, and libraries insist on that.
+fn private_folder(folder: &Path) {
+    let made = fs::DirBuilder::new().mode(0o700).create(folder);
+    made.expect("a folder can be made");
+}

@@ -1,0 +1,70 @@
+//! A program that a test started, and that does not outlive it.
+
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use super::PATIENCE;
+
+/// What a program keeps of the environment of the tests; all else would tie it to this machine.
+const KEPT: [&str; 5] = ["PATH", "LANG", "EVERMOOR_LOG", "RUST_BACKTRACE", "LLVM_PROFILE_FILE"];
+
+pub struct Program {
+    name: String,
+    child: Child,
+}
+
+impl Program {
+    pub(super) fn start(program: &Path, prepare: impl FnOnce(&mut Command)) -> Self {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the program stays in the test's process group, so that a killed test takes it along"
+        )]
+        let mut command = Command::new(program);
+        command.env_clear().stdin(Stdio::null()).kill_on_drop(true);
+        command.envs(std::env::vars_os().filter(|(name, _)| KEPT.iter().any(|kept| name == kept)));
+        prepare(&mut command);
+        let name = program.display().to_string();
+        let child =
+            command.spawn().unwrap_or_else(|error| panic!("{name} does not start: {error}"));
+        Self { name, child }
+    }
+
+    /// Its first line on standard output, which must have been piped.
+    pub(super) async fn first_line(&mut self) -> String {
+        let output = self.child.stdout.as_mut().expect("standard output was piped");
+        let mut line = String::new();
+        match timeout(PATIENCE, BufReader::new(output).read_line(&mut line)).await {
+            Ok(Ok(1..)) => line.trim().to_owned(),
+            Ok(Ok(0)) => panic!("{} ended without a word", self.name),
+            Ok(Err(error)) => panic!("{} cannot be read: {error}", self.name),
+            Err(_) => panic!("{} says nothing", self.name),
+        }
+    }
+
+    /// Its process, while it runs.
+    pub fn pid(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    /// Whether it has not ended yet.
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("a child can be asked").is_none()
+    }
+
+    /// Waits until it ends by itself.
+    pub async fn ended(&mut self) -> ExitStatus {
+        timeout(PATIENCE, self.child.wait())
+            .await
+            .unwrap_or_else(|_| panic!("{} does not end", self.name))
+            .expect("a child can be waited for")
+    }
+
+    /// Ends it without giving it a chance to do anything about it.
+    pub async fn kill(&mut self) {
+        self.child.kill().await.expect("a child can be killed");
+    }
+}

@@ -1,0 +1,145 @@
+//! An icon in the tray, read and clicked as a panel would. Whoever waits for a change waits for the
+//! signals of the icon, never for time to pass.
+
+use std::path::PathBuf;
+
+use futures_util::StreamExt;
+use tokio::time::timeout;
+use zbus::message::Type;
+use zbus::names::{OwnedUniqueName, UniqueName};
+use zbus::zvariant::{OwnedObjectPath, Value};
+use zbus::{Connection, MatchRule, MessageStream, Proxy};
+
+use super::PATIENCE;
+use super::menu::{Menu, Node};
+
+/// An icon in the tray, with its menu.
+pub struct Tray {
+    connection: Connection,
+    icon: Proxy<'static>,
+    menu: Proxy<'static>,
+}
+
+/// The picture that an icon shows.
+#[derive(Clone, Debug)]
+pub struct Icon {
+    pub path: PathBuf,
+    pub picture: Vec<u8>,
+}
+
+/// Where on the bus an icon is.
+pub(super) struct Place {
+    pub(super) owner: OwnedUniqueName,
+    pub(super) path: String,
+}
+
+impl Tray {
+    pub(super) async fn at(connection: &Connection, place: Place) -> zbus::Result<Self> {
+        let Place { owner, path } = place;
+        let icon = proxy(connection, &owner, path, "org.kde.StatusNotifierItem").await?;
+        let menu: OwnedObjectPath = icon.get_property("Menu").await?;
+        let menu = proxy(connection, &owner, menu.to_string(), "com.canonical.dbusmenu").await?;
+        Ok(Self { connection: connection.clone(), icon, menu })
+    }
+
+    /// The menu as it is now.
+    pub async fn menu(&self) -> Menu {
+        self.read_menu().await.expect("the menu can be read")
+    }
+
+    /// The picture as it is now.
+    pub async fn icon(&self) -> Icon {
+        self.until("the icon has a picture", async || self.read_icon().await).await
+    }
+
+    /// Waits for a row with this label, in the menu or a submenu.
+    pub async fn until_row(&self, label: &str) -> Menu {
+        self.until_menu(&format!("a row says \"{label}\""), |menu| menu.row(label).is_some()).await
+    }
+
+    /// Waits until no row has this label.
+    pub async fn until_no_row(&self, label: &str) -> Menu {
+        self.until_menu(&format!("no row says \"{label}\""), |menu| menu.row(label).is_none()).await
+    }
+
+    /// Waits until the menu is as wanted.
+    pub async fn until_menu(&self, wanted: &str, is: impl Fn(&Menu) -> bool) -> Menu {
+        self.until(wanted, async || self.read_menu().await.ok().filter(|menu| is(menu))).await
+    }
+
+    /// Waits for another picture than this one.
+    pub async fn until_icon_differs(&self, from: &Icon) -> Icon {
+        let other = async || self.read_icon().await.filter(|icon| icon.picture != from.picture);
+        self.until("the icon changes", other).await
+    }
+
+    /// Clicks the row with this label, once it is there.
+    pub async fn click(&self, label: &str) {
+        let menu = self.until_row(label).await;
+        let row = menu.row(label).filter(|row| row.enabled);
+        let row = row.unwrap_or_else(|| panic!("\"{label}\" is disabled in\n{menu}"));
+        let click = (row.id, "clicked", Value::from(0), 0_u32);
+        self.menu.call_method("Event", &click).await.expect("the row can be clicked");
+    }
+
+    /// Looks again after every signal of the icon's owner until there is what is wanted.
+    async fn until<T>(&self, wanted: &str, look: impl AsyncFn() -> Option<T>) -> T {
+        let mut signals = self.signals().await.expect("signals can be asked for");
+        let search = async {
+            loop {
+                if let Some(found) = look().await {
+                    return found;
+                }
+                signals
+                    .next()
+                    .await
+                    .expect("the bus lives as long as the desktop")
+                    .expect("a signal can be read");
+            }
+        };
+        match timeout(PATIENCE, search).await {
+            Ok(found) => found,
+            Err(_) => match self.read_menu().await {
+                Ok(menu) => panic!("waited in vain until {wanted}; the menu:\n{menu}"),
+                Err(error) => panic!("waited in vain until {wanted}; no menu: {error}"),
+            },
+        }
+    }
+
+    async fn signals(&self) -> zbus::Result<MessageStream> {
+        let owner = UniqueName::try_from(self.icon.destination().as_str())?.to_owned();
+        let rule = MatchRule::builder().msg_type(Type::Signal).sender(owner)?.build();
+        MessageStream::for_match_rule(rule, &self.connection, Some(1024)).await
+    }
+
+    async fn read_menu(&self) -> zbus::Result<Menu> {
+        self.menu.call_method("AboutToShow", &0).await?;
+        let (_, root): (u32, Node) =
+            self.menu.call("GetLayout", &(0, -1, Vec::<&str>::new())).await?;
+        Ok(Menu::read(&root))
+    }
+
+    /// The picture may be replaced between its name and its bytes; then there is none for now.
+    async fn read_icon(&self) -> Option<Icon> {
+        let name: String = self.icon.get_property("IconName").await.ok()?;
+        let path = PathBuf::from(name);
+        let picture = tokio::fs::read(&path).await.ok()?;
+        Some(Icon { path, picture })
+    }
+}
+
+/// Properties are read anew each time: icons announce changes with signals of their own.
+async fn proxy(
+    connection: &Connection,
+    owner: &OwnedUniqueName,
+    path: String,
+    interface: &'static str,
+) -> zbus::Result<Proxy<'static>> {
+    zbus::proxy::Builder::new(connection)
+        .destination(owner.clone())?
+        .path(path)?
+        .interface(interface)?
+        .cache_properties(zbus::proxy::CacheProperties::No)
+        .build()
+        .await
+}

@@ -1,0 +1,43 @@
+//! A fake upstream: a process that speaks MCP over HTTP, keeps a ledger, and can be killed.
+
+use std::path::PathBuf;
+
+use crate::ledger::Ledger;
+use crate::programs::{Process, built};
+
+/// A fake upstream, running or dead.
+pub struct Upstream {
+    pub name: String,
+    pub url: String,
+    pub ledger: Ledger,
+    process: Process,
+}
+
+impl Upstream {
+    pub async fn start(name: &str, ledger: PathBuf) -> Self {
+        let ledger = Ledger::at(ledger);
+        let (process, url) = start(&ledger, "127.0.0.1:0").await;
+        Self { name: name.to_owned(), url, ledger, process }
+    }
+
+    /// Ends it as a crash would.
+    pub async fn kill(&mut self) {
+        self.process.kill().await;
+    }
+
+    /// Starts it again at the address it had. It remembers no session.
+    pub async fn start_again(&mut self) {
+        let address = self.url.trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
+        let (process, url) = start(&self.ledger, &address).await;
+        assert_eq!(url, self.url);
+        self.process = process;
+    }
+}
+
+async fn start(ledger: &Ledger, address: &str) -> (Process, String) {
+    let mut process = Process::start(&built("fake-upstream"), |command| {
+        command.arg(address).arg(ledger.path());
+    });
+    let url = process.line().await;
+    (process, url)
+}

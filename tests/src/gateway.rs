@@ -1,0 +1,108 @@
+//! A real `evermoor serve`, and what its control API says.
+
+use std::path::{Path, PathBuf};
+
+use evermoor_core::runtime::Runtime;
+use evermoor_core::tokens::{LOCAL, Tokens};
+use evermoor_core::view::{Link, Status, Upstream};
+use tokio::time::{Instant, sleep};
+
+use crate::PATIENCE;
+use crate::editor::Editor;
+use crate::programs::{Process, built};
+
+/// A running gateway.
+pub struct Gateway {
+    pub home: PathBuf,
+    pub origin: String,
+    pub control_token: String,
+    pub process: Process,
+    http: reqwest::Client,
+}
+
+impl Gateway {
+    /// Starts a gateway in `home` and waits until it serves.
+    pub async fn start(home: &Path) -> Self {
+        let mut process = Process::start(&built("evermoor"), |command| {
+            command.arg("serve").arg("--home").arg(home);
+        });
+        process.line_with("Try it").await;
+        let runtime = runtime(home);
+        Self {
+            home: home.to_owned(),
+            origin: runtime.origin,
+            control_token: runtime.control_token,
+            process,
+            http: http(),
+        }
+    }
+
+    /// The token that editors use.
+    pub fn token(&self) -> String {
+        let content =
+            std::fs::read(self.home.join("data/tokens.json")).expect("the gateway made tokens");
+        Tokens::parse(&content)
+            .expect("the gateway reads them too")
+            .of(LOCAL)
+            .expect("one is ours")
+            .to_owned()
+    }
+
+    /// An editor with a session at `path`, over HTTP.
+    pub async fn editor(&self, path: &str) -> Editor {
+        Editor::over_http(&self.origin, path, &self.token()).await
+    }
+
+    /// An editor that speaks over the shim.
+    pub async fn editor_over_shim(&self, upstream: Option<&str>) -> Editor {
+        Editor::over_shim(&self.home, upstream).await
+    }
+
+    pub async fn status(&self) -> Status {
+        let answer = self
+            .http
+            .get(format!("{}/api/status", self.origin))
+            .bearer_auth(&self.control_token)
+            .send()
+            .await
+            .expect("the gateway answers");
+        let body = answer.bytes().await.expect("the answer is complete");
+        serde_json::from_slice(&body).expect("the answer is a status")
+    }
+
+    /// Waits until an upstream is in a state.
+    pub async fn until(&self, name: &str, wanted: impl Fn(&Upstream) -> bool) -> Upstream {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let status = self.status().await;
+            let upstream = status.upstreams.into_iter().find(|upstream| upstream.name == name);
+            let upstream = upstream.expect("the upstream is configured");
+            if wanted(&upstream) {
+                return upstream;
+            }
+            assert!(Instant::now() < deadline, "{name} is still {:?}", upstream.link);
+            sleep(std::time::Duration::from_millis(10)).await;
+        }
+    }
+
+    pub async fn until_connected(&self, name: &str) -> Upstream {
+        self.until(name, |upstream| matches!(upstream.link, Link::Connected { .. })).await
+    }
+
+    pub async fn until_down(&self, name: &str) -> Upstream {
+        self.until(name, |upstream| matches!(upstream.link, Link::Down { .. })).await
+    }
+}
+
+/// What a gateway in `home` says of itself.
+pub fn runtime(home: &Path) -> Runtime {
+    let content = std::fs::read(home.join("run/gateway.json")).expect("a gateway runs");
+    serde_json::from_slice(&content).expect("its runtime file can be read")
+}
+
+/// An HTTP client for the loopback.
+pub fn http() -> reqwest::Client {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder().no_proxy().tls_certs_only([]);
+    client.build().expect("a client can be made")
+}

@@ -1,0 +1,35 @@
+//! What was really executed: one line per execution, written before the reply is sent.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The executions of a fake upstream. It survives the upstream.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    path: PathBuf,
+}
+
+impl Ledger {
+    pub fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn record(&self, nonce: &str) {
+        let mut file = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(&self.path)
+            .expect("the ledger can be written");
+        file.write_all(format!("{nonce}\n").as_bytes()).expect("the ledger can be written");
+    }
+
+    /// How often a call was executed.
+    pub fn executions(&self, nonce: &str) -> usize {
+        let lines = std::fs::read_to_string(&self.path).unwrap_or_default();
+        lines.lines().filter(|line| *line == nonce).count()
+    }
+}

@@ -1,0 +1,74 @@
+//! The programs under test, as they were built with the tests, and processes that end with them.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::time::timeout;
+
+use crate::PATIENCE;
+
+/// A program of this workspace, built with the same profile as the tests.
+pub fn built(name: &str) -> PathBuf {
+    let tests = std::env::current_exe().expect("the tests are a program");
+    let folder = tests.ancestors().nth(2).expect("tests lie in <profile>/deps");
+    let program = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    assert!(
+        program.exists(),
+        "{} is missing: run `cargo build --workspace --bins`",
+        program.display()
+    );
+    program
+}
+
+/// A process that ends with the test, with its standard output to read.
+pub struct Process {
+    pub child: Child,
+    pub output: Lines<BufReader<ChildStdout>>,
+}
+
+impl Process {
+    pub fn start(program: &Path, prepare: impl FnOnce(&mut Command)) -> Self {
+        let mut command = evermoor_platform::process::command(program);
+        command.stdout(Stdio::piped()).stderr(Stdio::inherit()).kill_on_drop(true);
+        prepare(&mut command);
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{} does not start: {error}", program.display()));
+        let output = child.stdout.take().expect("standard output was piped");
+        Self { child, output: BufReader::new(output).lines() }
+    }
+
+    /// The next line it prints.
+    pub async fn line(&mut self) -> String {
+        let line = timeout(PATIENCE, self.output.next_line()).await;
+        line.expect("it prints a line in time")
+            .expect("its output can be read")
+            .expect("it has not ended")
+    }
+
+    /// The next line it prints that holds `part`.
+    pub async fn line_with(&mut self, part: &str) -> String {
+        loop {
+            let line = self.line().await;
+            if line.contains(part) {
+                return line;
+            }
+        }
+    }
+
+    /// Ends it as a crash would.
+    pub async fn kill(&mut self) {
+        self.child.kill().await.expect("it can be killed");
+    }
+
+    pub async fn ended(&mut self) -> std::process::ExitStatus {
+        let ended = timeout(PATIENCE, self.child.wait()).await;
+        ended.expect("it ends in time").expect("its end can be waited for")
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id().expect("it has not ended")
+    }
+}

@@ -1,0 +1,61 @@
+//! A scene: a folder for one test, with what plays in it.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::fake::Upstream;
+use crate::gateway::Gateway;
+
+/// Where one test happens. Everything in it is gone when it is dropped.
+pub struct Scene {
+    folder: TempDir,
+}
+
+impl Scene {
+    #[expect(clippy::new_without_default, reason = "a scene is made on purpose, never by default")]
+    pub fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("evermoor-scene").tempdir();
+        Self { folder: folder.expect("a folder can be made") }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Evermoor's home in this scene.
+    pub fn home(&self) -> PathBuf {
+        self.path("home")
+    }
+
+    pub async fn upstream(&self, name: &str) -> Upstream {
+        Upstream::start(name, self.path(&format!("{name}.ledger"))).await
+    }
+
+    /// A gateway with these upstreams and the usual settings.
+    pub async fn gateway(&self, upstreams: &[&Upstream]) -> Gateway {
+        self.gateway_with("", upstreams).await
+    }
+
+    /// A gateway with these upstreams and `settings` under `[gateway]`.
+    pub async fn gateway_with(&self, settings: &str, upstreams: &[&Upstream]) -> Gateway {
+        self.configure(settings, upstreams);
+        Gateway::start(&self.home()).await
+    }
+
+    /// Writes the configuration of this scene's gateway.
+    pub fn configure(&self, settings: &str, upstreams: &[&Upstream]) {
+        let listen = if settings.contains("listen") { "" } else { "listen = \"127.0.0.1:0\"\n" };
+        let mut text = format!("[gateway]\n{listen}{settings}\n");
+        for upstream in upstreams {
+            text += &format!("\n[upstreams.{}]\nurl = \"{}\"\n", upstream.name, upstream.url);
+        }
+        write(&self.home().join("config.toml"), &text);
+    }
+}
+
+fn write(path: &Path, text: &str) {
+    let folder = path.parent().expect("a file lies in a folder");
+    std::fs::create_dir_all(folder).expect("a folder can be made");
+    std::fs::write(path, text).expect("a file can be written");
+}
