@@ -1,43 +1,16 @@
 //! The control API and the dashboard's door.
 
-use evermoor_core::sse;
 use evermoor_core::view::{Link, Status};
 use evermoor_tests::Scene;
-use evermoor_tests::gateway::{Gateway, http};
+use evermoor_tests::gateway::{States, http};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-/// The states that a gateway streams.
-struct States {
-    answer: reqwest::Response,
-    parser: sse::Parser,
-    ready: Vec<sse::Event>,
-}
-
-impl States {
-    async fn of(gateway: &Gateway) -> Self {
-        let request = http()
-            .get(format!("{}/api/events", gateway.origin))
-            .bearer_auth(&gateway.control_token);
-        let answer = request.send().await.unwrap();
-        assert_eq!(answer.status(), StatusCode::OK);
-        Self { answer, parser: sse::Parser::new(1 << 20), ready: Vec::new() }
-    }
-
-    async fn next(&mut self) -> Status {
-        while self.ready.is_empty() {
-            let chunk = self.answer.chunk().await.unwrap().expect("the stream goes on");
-            self.ready = self.parser.push(&chunk).unwrap();
-        }
-        serde_json::from_slice(&self.ready.remove(0).data).unwrap()
-    }
-
-    async fn until(&mut self, wanted: impl Fn(&Link) -> bool) -> Status {
-        loop {
-            let status = self.next().await;
-            if wanted(&status.upstreams[0].link) {
-                return status;
-            }
+async fn until(states: &mut States, wanted: impl Fn(&Link) -> bool) -> Status {
+    loop {
+        let status = states.next().await;
+        if wanted(&status.upstreams[0].link) {
+            return status;
         }
     }
 }
@@ -47,13 +20,13 @@ async fn the_stream_of_states_begins_with_now_and_tells_every_change() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
-    let mut states = States::of(&gateway).await;
-    states.until(|link| matches!(link, Link::Connected { .. })).await;
+    let mut states = gateway.states().await;
+    until(&mut states, |link| matches!(link, Link::Connected { .. })).await;
     upstream.kill().await;
-    let down = states.until(|link| matches!(link, Link::Down { .. })).await;
+    let down = until(&mut states, |link| matches!(link, Link::Down { .. })).await;
     assert_eq!(down.sentence, "notes is not running");
     upstream.start_again().await;
-    let back = states.until(|link| matches!(link, Link::Connected { .. })).await;
+    let back = until(&mut states, |link| matches!(link, Link::Connected { .. })).await;
     assert_eq!(back.sentence, "notes is connected");
 }
 

@@ -11,8 +11,8 @@ async fn a_call_made_while_the_upstream_is_down_is_held_and_runs_once() {
     let mut editor = gateway.editor("/mcp/notes").await;
     upstream.kill().await;
     gateway.until_down("notes").await;
-    let (result, ()) =
-        tokio::join!(editor.call("record", &json!({ "nonce": "held" })), upstream.start_again());
+    let held = json!({ "nonce": "held" });
+    let (result, ()) = tokio::join!(editor.call("record", &held), upstream.start_again());
     assert_eq!(result["content"][0]["text"], "held");
     assert_eq!(upstream.ledger.executions("held"), 1);
 }
@@ -44,13 +44,12 @@ async fn a_call_cut_off_in_the_middle_is_told_that_nobody_knows_and_is_not_repea
     let mut editor = gateway.editor("/mcp/notes").await;
     let ledger = upstream.ledger.clone();
     let cut = async {
-        while ledger.executions("cut") == 0 {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
+        upstream.until_executed("cut").await;
         upstream.kill().await;
         upstream.start_again().await;
     };
-    let (result, ()) = tokio::join!(editor.call("hang", &json!({ "nonce": "cut" })), cut);
+    let call = json!({ "nonce": "cut" });
+    let (result, ()) = tokio::join!(editor.call("hang", &call), cut);
     assert_eq!(result["_meta"]["dev.evermoor/outcome"]["outcome"], "unknown", "{result}");
     editor.call("record", &json!({ "nonce": "after" })).await;
     assert_eq!((ledger.executions("cut"), ledger.executions("after")), (1, 1));

@@ -50,7 +50,10 @@ async fn the_tray_starts_a_gateway_and_quitting_leaves_it_serving() {
 async fn the_tray_starts_the_gateway_again_when_it_dies_and_editors_go_on() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
-    scene.configure(&format!("listen = \"127.0.0.1:{}\"", evermoor_tests::peers::free_port()), &[&upstream]);
+    scene.configure(
+        &format!("listen = \"127.0.0.1:{}\"", evermoor_tests::peers::free_port()),
+        &[&upstream],
+    );
     let mut gateway = evermoor_tests::gateway::Gateway::start(&scene.home()).await;
     let mut editor = gateway.editor("/mcp/notes").await;
     let desktop = Desktop::start().await;

@@ -20,6 +20,11 @@ impl Upstream {
         Self { name: name.to_owned(), url, ledger, process }
     }
 
+    /// Waits until it has executed a call.
+    pub async fn until_executed(&mut self, nonce: &str) {
+        self.process.line_with(&format!("executed {nonce}")).await;
+    }
+
     /// Ends it as a crash would.
     pub async fn kill(&mut self) {
         self.process.kill().await;

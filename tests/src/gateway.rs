@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use evermoor_core::runtime::Runtime;
+use evermoor_core::sse;
 use evermoor_core::tokens::{LOCAL, Tokens};
 use evermoor_core::view::{Link, Status, Upstream};
-use tokio::time::{Instant, sleep};
+use tokio::time::timeout;
 
 use crate::PATIENCE;
 use crate::editor::Editor;
@@ -70,18 +71,25 @@ impl Gateway {
         serde_json::from_slice(&body).expect("the answer is a status")
     }
 
+    /// The states of this gateway from now on.
+    pub async fn states(&self) -> States {
+        let request = self.http.get(format!("{}/api/events", self.origin));
+        let answer =
+            request.bearer_auth(&self.control_token).send().await.expect("the gateway answers");
+        assert!(answer.status().is_success(), "the gateway answered {}", answer.status());
+        States { answer, parser: sse::Parser::new(1 << 20), ready: Vec::new().into_iter() }
+    }
+
     /// Waits until an upstream is in a state.
     pub async fn until(&self, name: &str, wanted: impl Fn(&Upstream) -> bool) -> Upstream {
-        let deadline = Instant::now() + PATIENCE;
+        let mut states = self.states().await;
         loop {
-            let status = self.status().await;
+            let status = states.next().await;
             let upstream = status.upstreams.into_iter().find(|upstream| upstream.name == name);
             let upstream = upstream.expect("the upstream is configured");
             if wanted(&upstream) {
                 return upstream;
             }
-            assert!(Instant::now() < deadline, "{name} is still {:?}", upstream.link);
-            sleep(std::time::Duration::from_millis(10)).await;
         }
     }
 
@@ -91,6 +99,27 @@ impl Gateway {
 
     pub async fn until_down(&self, name: &str) -> Upstream {
         self.until(name, |upstream| matches!(upstream.link, Link::Down { .. })).await
+    }
+}
+
+/// The states that a gateway streams, one after the other.
+pub struct States {
+    answer: reqwest::Response,
+    parser: sse::Parser,
+    ready: std::vec::IntoIter<sse::Event>,
+}
+
+impl States {
+    pub async fn next(&mut self) -> Status {
+        loop {
+            if let Some(event) = self.ready.next() {
+                return serde_json::from_slice(&event.data).expect("an event is a status");
+            }
+            let chunk =
+                timeout(PATIENCE, self.answer.chunk()).await.expect("the state changes in time");
+            let chunk = chunk.expect("the stream is whole").expect("the gateway goes on");
+            self.ready = self.parser.push(&chunk).expect("a state is small").into_iter();
+        }
     }
 }
 

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::PATIENCE;
@@ -22,10 +23,11 @@ pub fn built(name: &str) -> PathBuf {
     program
 }
 
-/// A process that ends with the test, with its standard output to read.
+/// A process that ends with the test. What it prints is kept until it is asked for, so that it never
+/// waits for its reader.
 pub struct Process {
     pub child: Child,
-    pub output: Lines<BufReader<ChildStdout>>,
+    lines: mpsc::UnboundedReceiver<String>,
 }
 
 impl Process {
@@ -37,15 +39,16 @@ impl Process {
             .spawn()
             .unwrap_or_else(|error| panic!("{} does not start: {error}", program.display()));
         let output = child.stdout.take().expect("standard output was piped");
-        Self { child, output: BufReader::new(output).lines() }
+        let (send, lines) = mpsc::unbounded_channel();
+        #[expect(clippy::disallowed_methods, reason = "ends with the output of the process")]
+        drop(tokio::spawn(read_lines(output, send)));
+        Self { child, lines }
     }
 
     /// The next line it prints.
     pub async fn line(&mut self) -> String {
-        let line = timeout(PATIENCE, self.output.next_line()).await;
-        line.expect("it prints a line in time")
-            .expect("its output can be read")
-            .expect("it has not ended")
+        let line = timeout(PATIENCE, self.lines.recv()).await;
+        line.expect("it prints a line in time").expect("it has not ended")
     }
 
     /// The next line it prints that holds `part`.
@@ -70,5 +73,14 @@ impl Process {
 
     pub fn pid(&self) -> u32 {
         self.child.id().expect("it has not ended")
+    }
+}
+
+async fn read_lines(output: ChildStdout, lines: mpsc::UnboundedSender<String>) {
+    let mut output = BufReader::new(output).lines();
+    while let Ok(Some(line)) = output.next_line().await {
+        if lines.send(line).is_err() {
+            return;
+        }
     }
 }

@@ -72,6 +72,10 @@ fn read_tasklist(said: &str) -> Option<String> {
 }
 
 /// `/proc/net/tcp`: the inode of the socket that listens (state 0A) on the port.
+#[cfg_attr(
+    not(any(target_os = "linux", test)),
+    expect(dead_code, reason = "used on one system, tested on all")
+)]
 fn read_proc_tcp(said: &str, port: u16) -> Option<u64> {
     let ends = format!(":{port:04X}");
     said.lines().skip(1).find_map(|line| {

@@ -1,6 +1,6 @@
 //! `fake-upstream ADDRESS LEDGER`: an MCP server that keeps a ledger of what it executed.
 //!
-//! It prints its address once it listens. It is strict where the protocol is: without a session it
+//! It prints its address once it listens, and each execution. It is strict where the protocol is: without a session it
 //! gave out itself, it answers nothing.
 
 use std::path::PathBuf;
@@ -37,12 +37,14 @@ async fn main() {
     let fake = Arc::new(Fake { ledger, sessions: AtomicU64::new(0) });
     let listener = tokio::net::TcpListener::bind(address).await.expect("the address is free");
     let address = listener.local_addr().expect("it listens");
-    #[expect(clippy::print_stdout, reason = "the test that started it reads its address")]
-    {
-        println!("http://{address}/mcp");
-    }
+    say(&format!("http://{address}/mcp"));
     let app = Router::new().route("/mcp", post(answer)).with_state(fake);
     axum::serve(listener, app).await.expect("it serves until it is killed");
+}
+
+#[expect(clippy::print_stdout, reason = "the test that started it reads what it says")]
+fn say(line: &str) {
+    println!("{line}");
 }
 
 async fn answer(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: Bytes) -> HttpResponse {
@@ -89,17 +91,22 @@ impl Fake {
         json(StatusCode::OK, &response)
     }
 
+    fn execute(&self, nonce: &str) {
+        self.ledger.record(nonce);
+        say(&format!("executed {nonce}"));
+    }
+
     async fn call(&self, request: &Request, params: &Raw) -> HttpResponse {
         let arguments =
             params.member("arguments").unwrap_or_else(|| Raw::of(&serde_json::json!({})));
         let nonce = arguments.text_member("nonce").unwrap_or_default();
         let result = match params.text_member("name").unwrap_or_default().as_str() {
             "record" => {
-                self.ledger.record(&nonce);
+                self.execute(&nonce);
                 text(&nonce)
             }
             "hang" => {
-                self.ledger.record(&nonce);
+                self.execute(&nonce);
                 tokio::time::sleep(Duration::from_secs(3600)).await;
                 text(&nonce)
             }
