@@ -1,6 +1,7 @@
 //! A real `evermoor serve`, and what its control API says.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use evermoor_core::runtime::Runtime;
 use evermoor_core::sse;
@@ -127,6 +128,20 @@ impl States {
 pub fn runtime(home: &Path) -> Runtime {
     let content = std::fs::read(home.join("run/gateway.json")).expect("a gateway runs");
     serde_json::from_slice(&content).expect("its runtime file can be read")
+}
+
+/// The gateway that follows the one with process `before`. Nothing announces it but its file.
+pub async fn next_gateway(home: &Path, before: u32) -> Runtime {
+    let next = async {
+        loop {
+            let content = std::fs::read(home.join("run/gateway.json")).unwrap_or_default();
+            match serde_json::from_slice::<Runtime>(&content) {
+                Ok(runtime) if runtime.pid != before => return runtime,
+                Ok(_) | Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        }
+    };
+    timeout(PATIENCE, next).await.expect("another gateway is started in time")
 }
 
 /// An HTTP client for the loopback.

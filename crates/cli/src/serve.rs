@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tokio_util::sync::CancellationToken;
 
-use evermoor_core::config::{Config, Mistake};
+use evermoor_core::config::{Config, Mistake, Transport};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_gateway::{Gateway, StartError};
 use evermoor_platform::paths::Paths;
@@ -40,6 +40,7 @@ pub(crate) fn run(place: &Place, background: bool) -> Exit {
 
 async fn serve(config: Config, place: &Place, background: bool) -> Exit {
     let stop = CancellationToken::new();
+    let demo = config.upstreams.iter().any(|upstream| upstream.transport == Transport::Demo);
     let gateway = match Gateway::start(config, place.paths.clone(), stop.clone()).await {
         Ok(gateway) => gateway,
         Err(StartError::RunsAlready) => return runs_already(&place.paths).await,
@@ -51,12 +52,15 @@ async fn serve(config: Config, place: &Place, background: bool) -> Exit {
                     terminal::complain(&failure);
                     Exit::BadConfiguration
                 }
-                _ => Exit::failure(&failure),
+                StartError::RunsAlready
+                | StartError::PortTaken(_)
+                | StartError::Unwritable { .. }
+                | StartError::Listen { .. } => Exit::failure(&failure),
             };
         }
     };
     if !background {
-        greet(&gateway);
+        greet(&gateway, demo);
     }
     let asked = async {
         signals::stop_requested().await;
@@ -73,7 +77,7 @@ async fn serve(config: Config, place: &Place, background: bool) -> Exit {
     }
 }
 
-fn greet(gateway: &Gateway) {
+fn greet(gateway: &Gateway, demo: bool) {
     let (Ok(address), Ok(link)) = (gateway.address(), gateway.dashboard_link()) else {
         return;
     };
@@ -88,10 +92,8 @@ fn greet(gateway: &Gateway) {
         "             {quiet}The link works once; `evermoor open` makes another.{quiet:#}"
     ));
     terminal::print(&format_args!("  Editor     {entry}"));
-    terminal::print(&format_args!(
-        "  Try it     {} call demo__echo text=hello\n",
-        program.display()
-    ));
+    let first = if demo { "call demo__echo text=hello" } else { "tools" };
+    terminal::print(&format_args!("  Try it     {} {first}\n", program.display()));
 }
 
 async fn runs_already(paths: &Paths) -> Exit {

@@ -23,7 +23,9 @@ async fn main() {
     gateway.until_connected("bench").await;
     let direct = upstream.url.trim_end_matches("/mcp").to_owned();
 
-    for (label, size, calls) in [("100 B", 100, 300), ("10 KB", 10_000, 150), ("1 MB", 1_000_000, 10)] {
+    for (label, size, calls) in
+        [("100 B", 100, 300), ("10 KB", 10_000, 150), ("1 MB", 1_000_000, 10)]
+    {
         let text = "x".repeat(size);
         let mut ways = [
             ("direct", Editor::over_http(&direct, "/mcp", "none").await),
@@ -39,7 +41,12 @@ async fn main() {
         for ((way, _), times) in ways.iter().zip(&mut times) {
             times.sort_unstable();
             let at = |share: f64| shown(times[((times.len() - 1) as f64 * share) as usize]);
-            say(&format!("{label:>6} {way:<8} p50 {:>9}  p95 {:>9}  p99 {:>9}", at(0.50), at(0.95), at(0.99)));
+            say(&format!(
+                "{label:>6} {way:<8} p50 {:>9}  p95 {:>9}  p99 {:>9}",
+                at(0.50),
+                at(0.95),
+                at(0.99)
+            ));
         }
     }
     for concurrency in [1, 16, 64] {
@@ -47,7 +54,9 @@ async fn main() {
             throughput(&direct, "/mcp", "none", concurrency).await,
             throughput(&gateway.origin, "/mcp/bench", &gateway.token(), concurrency).await,
         );
-        say(&format!("{concurrency:>6} at once: direct {straight:>7.0}/s  through {through:>7.0}/s"));
+        say(&format!(
+            "{concurrency:>6} at once: direct {straight:>7.0}/s  through {through:>7.0}/s"
+        ));
     }
     memory(&gateway);
 }
@@ -81,7 +90,10 @@ fn memory(gateway: &Gateway) {
     let rollup = format!("/proc/{}/smaps_rollup", gateway.process.pid());
     let Ok(rollup) = std::fs::read_to_string(Path::new(&rollup)) else { return };
     let pss = rollup.lines().find(|line| line.starts_with("Pss:")).unwrap_or_default();
-    say(&format!("gateway after the run         {}", pss.split_whitespace().collect::<Vec<_>>().join(" ")));
+    say(&format!(
+        "gateway after the run         {}",
+        pss.split_whitespace().collect::<Vec<_>>().join(" ")
+    ));
 }
 
 fn shown(time: Duration) -> String {

@@ -52,8 +52,8 @@ export const editorSnippet = `{
 }`
 
 export const noUpstreamsHint =
-  'Add one to the configuration file. It is connected as soon as you save.'
-export const upstreamSnippet = '[upstreams.pieces]\npreset = "pieces-os"'
+  'Add one to the configuration file, then start Evermoor again.'
+export const upstreamSnippet = '[upstreams.notes]\nurl = "http://127.0.0.1:3001/mcp"'
 
 export const reconnect = 'Reconnect'
 export const restart = 'Restart'

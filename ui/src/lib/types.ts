@@ -1,14 +1,86 @@
 // Generated from crates/core/src/view.rs by `npm run types`. Do not edit.
 
-export type Status = { version: string, pid: number, endpoint: string, overall: Overall, sentence: string, upstreams: Array<Upstream>, warnings: Array<Failure>, };
+export type Status = { 
+/**
+ * Version of the gateway that speaks.
+ */
+version: string, 
+/**
+ * The gateway's process.
+ */
+pid: number, 
+/**
+ * The address editors use for all upstreams in one.
+ */
+endpoint: string, 
+/**
+ * One word for the icon.
+ */
+overall: Overall, 
+/**
+ * One sentence for a person.
+ */
+sentence: string, 
+/**
+ * Every upstream, in the order of the configuration.
+ */
+upstreams: Array<Upstream>, 
+/**
+ * What is worth knowing although nothing is broken.
+ */
+warnings: Array<Failure>, };
 
 export type Overall = "healthy" | "busy" | "degraded" | "down" | "paused";
 
-export type Upstream = { name: string, title: string, target: string, endpoint: string, link: Link, tools: number, };
+export type Upstream = { 
+/**
+ * Its name in the configuration, in paths and in tool names.
+ */
+name: string, 
+/**
+ * What a person calls it.
+ */
+title: string, 
+/**
+ * Where it is: an address or a command, never with a secret in it.
+ */
+target: string, 
+/**
+ * The address editors use for this upstream alone.
+ */
+endpoint: string, 
+/**
+ * Whether it can be used.
+ */
+link: Link, 
+/**
+ * How many tools it offers, as last known.
+ */
+tools: number, };
 
-export type Link = { "state": "connecting" } | { "state": "connected", since: number, server: string, } | { "state": "down", since: number, retryAt: number, attempts: number, failure: Failure, };
+export type Link = { "state": "connecting" } | { "state": "connected", since: number, 
+/**
+ * What the server calls itself.
+ */
+server: string, } | { "state": "down", since: number, 
+/**
+ * When the next attempt is made (milliseconds of the Unix epoch).
+ */
+retryAt: number, 
+/**
+ * Attempts made since it went down.
+ */
+attempts: number, failure: Failure, };
 
-export type Failure = { code: Code, what: string, remedy: string, };
+export type Failure = { code: Code, 
+/**
+ * One sentence: what happened, to what.
+ */
+what: string, 
+/**
+ * One sentence: what to do next.
+ */
+remedy: string, };
 
 export type Code = "connection_refused" | "dns_failure" | "connect_timeout" | "tls" | "connection_lost" | "timeout" | "refused" | "auth_required" | "not_mcp" | "configuration" | "token_off" | "port_taken" | "not_found" | "forbidden" | "internal";
 

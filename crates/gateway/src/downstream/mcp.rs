@@ -81,8 +81,8 @@ impl Endpoint {
         {
             return self.initialize(&view, editor, request).await;
         }
-        if let Err(refusal) = self.session(editor, headers) {
-            return refusal;
+        if let Err((status, why)) = self.session(editor, headers) {
+            return refuse(status, why);
         }
         match message {
             Message::Request(request) => {
@@ -111,23 +111,22 @@ impl Endpoint {
     }
 
     /// The session that a message belongs to: one that this installation gave to this editor.
-    fn session(&self, editor: &Editor, headers: &HeaderMap) -> Result<Session, HttpResponse> {
+    fn session(&self, editor: &Editor, headers: &HeaderMap) -> Result<Session, Refused> {
         let Some(id) = headers.get(mcp_header::SESSION) else {
             let why = "There is no session yet. Send `initialize` first, then its Mcp-Session-Id.";
-            return Err(refuse(StatusCode::BAD_REQUEST, why));
+            return Err((StatusCode::BAD_REQUEST, why));
         };
         let session = id.to_str().ok().and_then(|id| self.key.verify(id));
-        match session.filter(|session| session.editor == editor.0) {
-            Some(session) => Ok(session),
-            None => Err(refuse(
-                StatusCode::NOT_FOUND,
-                "This session is not known. Send `initialize` again.",
-            )),
-        }
+        let unknown =
+            (StatusCode::NOT_FOUND, "This session is not known. Send `initialize` again.");
+        session.filter(|session| session.editor == editor.0).ok_or(unknown)
     }
 }
 
-fn check_types(headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
+/// Why a message is not read.
+type Refused = (StatusCode, &'static str);
+
+fn check_types(headers: &HeaderMap) -> Result<(), Refused> {
     let value = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = value(header::CONTENT_TYPE).split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {

@@ -120,8 +120,7 @@ impl Handle {
         let mut state = self.state.clone();
         let settled = state.wait_for(|state| !matches!(state.link, Link::Connecting));
         let _ = tokio::time::timeout(patience, settled).await;
-        let known = self.state.borrow().known.clone();
-        known
+        self.state().known
     }
 
     pub async fn restart(&self) {

@@ -49,11 +49,14 @@ fn explain(error: &reqwest::Error) -> (Code, String) {
     } else {
         Code::ConnectionRefused
     };
-    let what = match code {
-        Code::ConnectionRefused => "Nothing listens".to_owned(),
-        Code::ConnectTimeout => "Nobody answers".to_owned(),
-        Code::DnsFailure => "The name is not known".to_owned(),
-        _ => format!("The connection failed ({why})"),
+    let what = if code == Code::ConnectionRefused {
+        "Nothing listens".to_owned()
+    } else if code == Code::ConnectTimeout {
+        "Nobody answers".to_owned()
+    } else if code == Code::DnsFailure {
+        "The name is not known".to_owned()
+    } else {
+        format!("The connection failed ({why})")
     };
     (code, what)
 }
@@ -68,7 +71,14 @@ fn remedy(code: Code) -> &'static str {
         }
         Code::Tls => "Check the server's certificate.",
         Code::AuthRequired => "Give Evermoor valid credentials for it.",
-        _ => "Check its address in the configuration.",
+        Code::Refused
+        | Code::NotMcp
+        | Code::Configuration
+        | Code::TokenOff
+        | Code::PortTaken
+        | Code::NotFound
+        | Code::Forbidden
+        | Code::Internal => "Check its address in the configuration.",
     }
 }
 

@@ -1,0 +1,18 @@
+// npm run bench: measures the figures that Evermoor promises. Arguments after -- go to the measuring program.
+
+import { cargo, run } from "./command.mjs";
+import { buildDashboard } from "./dashboard.mjs";
+import { main } from "./main.mjs";
+import { toCompile } from "./needs.mjs";
+import { setUp } from "./setup.mjs";
+import { runSteps } from "./steps.mjs";
+
+await main(async (args) => {
+  await setUp({ needs: toCompile });
+  const status = await runSteps([
+    buildDashboard(),
+    // Measured is the program that people run, against the fake that the tests use.
+    { name: "program", command: cargo("build", "--release", "--locked", "-p", "evermoor", "-p", "evermoor-tests", "--bins") },
+  ]);
+  return status || run(cargo("run", "--release", "--locked", "-p", "evermoor-tests", "--bin", "bench", "--", ...args));
+});

@@ -1,0 +1,13 @@
+// npm run check: the part of npm test that is quick enough for every save. `npm run check -- lint` runs one step.
+
+import { quickSteps } from "./checks.mjs";
+import { main } from "./main.mjs";
+import { forTheTray, toCompile } from "./needs.mjs";
+import { setUp } from "./setup.mjs";
+import { choose, runSteps } from "./steps.mjs";
+
+await main(async (names) => {
+  const steps = choose(quickSteps(), names);
+  await setUp({ needs: [...toCompile, ...forTheTray], tools: ["cargo-nextest"] });
+  return runSteps(steps, { summary: true });
+});

@@ -1,0 +1,43 @@
+// The step that builds the dashboard, only when something it is made of has changed.
+//
+// The programs embed the result, so files that are written anew would make cargo compile them again.
+
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+import { npx } from "./command.mjs";
+import { root } from "./env.mjs";
+
+const stamp = path.join(root, "node_modules", ".cache", "evermoor", "dashboard");
+
+export function buildDashboard() {
+  let sources;
+  return {
+    name: "dashboard",
+    command: npx("vite", ["build", "ui", "--logLevel", "warn"]),
+    before: () => {
+      sources = digest(["package-lock.json", ...filesIn("ui", ["dist"])]);
+      const fresh = existsSync(path.join(root, "ui/dist/index.html")) && existsSync(stamp) && readFileSync(stamp, "utf8") === sources;
+      return fresh ? "nothing it is made of has changed" : undefined;
+    },
+    after: () => {
+      mkdirSync(path.dirname(stamp), { recursive: true });
+      writeFileSync(stamp, sources);
+    },
+  };
+}
+
+/** All files below `folder`, sorted, relative to the checkout. */
+function filesIn(folder, except = []) {
+  return readdirSync(path.join(root, folder), { withFileTypes: true })
+    .filter(({ name }) => !except.includes(name) && name !== "node_modules")
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => (entry.isDirectory() ? filesIn(path.join(folder, entry.name)) : [path.join(folder, entry.name)]));
+}
+
+function digest(files) {
+  const hash = createHash("sha256");
+  for (const file of files) hash.update(`${file}\0`).update(readFileSync(path.join(root, file)));
+  return hash.digest("hex");
+}

@@ -1,0 +1,61 @@
+// Where things are on this machine: the checkout, the cache folder, the build folder, a display.
+
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { colour } from "./terminal.mjs";
+
+export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
+
+/** The folder for what can be made again, by each system's own custom. */
+export function cacheDir(system, env) {
+  const { join } = pathsOf(system);
+  switch (system) {
+    case "win32":
+      return join(env.LOCALAPPDATA || join(env.USERPROFILE, "AppData", "Local"), "evermoor");
+    case "darwin":
+      return join(env.HOME, "Library", "Caches", "evermoor");
+    default:
+      return join(env.XDG_CACHE_HOME || join(env.HOME, ".cache"), "evermoor");
+  }
+}
+
+/** One build folder for all checkouts of a person: a second clone or worktree starts warm. */
+export function targetDir(system, env) {
+  const { isAbsolute, join } = pathsOf(system);
+  const chosen = env.CARGO_TARGET_DIR;
+  if (!chosen) return join(cacheDir(system, env), "target");
+  // Tauri starts cargo in a folder of its own, where a relative path would lead elsewhere.
+  return isAbsolute(chosen) ? chosen : join(root, chosen);
+}
+
+/** Whether a tray icon has somewhere to appear. */
+export function hasDisplay(system, env) {
+  return system !== "linux" || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
+}
+
+/** The environment of every program the scripts start. */
+export function childEnv(system, env) {
+  const cargoHome = env.CARGO_HOME || path.join(env.HOME || env.USERPROFILE || "", ".cargo");
+  // Windows calls it Path, and a second spelling of the same variable would lose one of the two.
+  const name = Object.keys(env).find((key) => key.toUpperCase() === "PATH") || "PATH";
+  const folders = (env[name] || "").split(path.delimiter);
+  const bin = path.join(cargoHome, "bin");
+  // A shell opened before Rust was installed does not have it on its path yet.
+  if (!folders.includes(bin) && existsSync(bin)) folders.push(bin);
+  return { ...env, [name]: folders.join(path.delimiter), CARGO_TARGET_DIR: targetDir(system, env) };
+}
+
+export const env = childEnv(process.platform, process.env);
+// Some tools paint even what is piped into a file.
+if (!colour) env.NO_COLOR = "1";
+
+/** The path of a program that cargo built. */
+export function built(profile, name) {
+  return path.join(env.CARGO_TARGET_DIR, profile, process.platform === "win32" ? `${name}.exe` : name);
+}
+
+function pathsOf(system) {
+  return system === "win32" ? path.win32 : path.posix;
+}

@@ -1,0 +1,14 @@
+// The frame of every script: a wrong machine gets one sentence, a failure its status, a bug its stack.
+
+import { Unready } from "./machine.mjs";
+import { giveUp } from "./terminal.mjs";
+
+export async function main(work) {
+  try {
+    process.exitCode = await work(process.argv.slice(2));
+  } catch (error) {
+    if (!(error instanceof Unready)) throw error;
+    giveUp(error.message);
+    process.exitCode = 1;
+  }
+}

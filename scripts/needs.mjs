@@ -1,0 +1,70 @@
+// What the system must provide on Linux, how to see whether it does, and who can install it.
+//
+// Looking for the thing itself and not for a package lets a hand-made installation count, and any distribution.
+
+/** To compile: the TLS library brings C code. */
+export const toCompile = [
+  { what: "a C compiler", program: "cc", apt: "build-essential", pacman: "base-devel", rpm: ["gcc", "gcc-c++", "make"] },
+];
+
+/** To build and show the tray application. A server without a display needs none of it. */
+export const forTheTray = [
+  { what: "pkg-config, which finds libraries", program: "pkg-config", apt: "pkg-config", pacman: "pkgconf" },
+  { what: "WebKit, which draws the window", library: "webkit2gtk-4.1", apt: "libwebkit2gtk-4.1-dev", pacman: "webkit2gtk-4.1" },
+  {
+    what: "AppIndicator, which shows the tray icon",
+    library: "ayatana-appindicator3-0.1",
+    apt: "libayatana-appindicator3-dev",
+    pacman: "libayatana-appindicator",
+  },
+];
+
+/** To test the tray application and the keychain on a machine without a screen. */
+export const forTheTests = [
+  { what: "a display in memory", program: "Xvfb", apt: "xvfb", pacman: "xorg-server-xvfb" },
+  { what: "its access control", program: "xauth", apt: "xauth", pacman: "xorg-xauth" },
+  { what: "a session bus", program: "dbus-run-session", apt: "dbus", pacman: "dbus" },
+  { what: "a driver for the window", program: "WebKitWebDriver", apt: "webkit2gtk-driver", pacman: "webkit2gtk-4.1" },
+  { what: "screenshots", program: "import", apt: "imagemagick", pacman: "imagemagick" },
+  { what: "a keychain", program: "gnome-keyring-daemon", apt: "gnome-keyring", pacman: "gnome-keyring" },
+  { what: "a view into the keychain", program: "secret-tool", apt: "libsecret-tools", pacman: "libsecret" },
+];
+
+const managers = [
+  {
+    program: "apt-get",
+    names: (need) => [need.apt],
+    refresh: ["update", "-qq"],
+    install: ["install", "-y", "-qq", "--no-install-recommends"],
+  },
+  { program: "dnf", names: rpmNames, install: ["install", "-y", "--setopt=install_weak_deps=False"] },
+  { program: "zypper", names: rpmNames, install: ["--non-interactive", "install", "--no-recommends"] },
+  { program: "pacman", names: (need) => [need.pacman], install: ["-S", "--needed", "--noconfirm"] },
+];
+
+/** The package manager to use, of those for which `has(program)` holds. */
+export function chooseManager(has) {
+  return managers.find(({ program }) => has(program));
+}
+
+/** The needs that are not met. `hasLibrary` is asked only where pkg-config can answer. */
+export function missing(needs, hasProgram, hasLibrary) {
+  return needs.filter(({ program, library }) =>
+    program ? !hasProgram(program) : !hasProgram("pkg-config") || !hasLibrary(library),
+  );
+}
+
+/** The commands that install `needs`, for root or through sudo. */
+export function installCommands(manager, needs, isRoot) {
+  const packages = [...new Set(needs.flatMap(manager.names))];
+  const lines = manager.refresh ? [manager.refresh] : [];
+  lines.push([...manager.install, ...packages]);
+  // Debian's packages may ask questions, and sudo drops the environment that would forbid it.
+  const lead = manager.program === "apt-get" ? ["env", "DEBIAN_FRONTEND=noninteractive"] : [];
+  return lines.map((line) => [...(isRoot ? [] : ["sudo"]), ...lead, manager.program, ...line]);
+}
+
+// rpm packages announce the programs and the pkg-config modules they hold, under names that all distributions share.
+function rpmNames({ rpm, program, library }) {
+  return rpm || [program ? `/usr/bin/${program}` : `pkgconfig(${library})`];
+}

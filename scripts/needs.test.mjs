@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { chooseManager, forTheTests, forTheTray, installCommands, missing, toCompile } from "./needs.mjs";
+
+const only = (...names) => (name) => names.includes(name);
+
+test("the package manager is the one that is there", () => {
+  for (const program of ["apt-get", "dnf", "zypper", "pacman"]) {
+    assert.equal(chooseManager(only(program)).program, program);
+  }
+  assert.equal(chooseManager(only("brew")), undefined);
+});
+
+test("only what is missing is installed", () => {
+  const absent = missing(forTheTray, only("pkg-config"), only("webkit2gtk-4.1"));
+  assert.deepEqual(absent.map(({ apt }) => apt), ["libayatana-appindicator3-dev"]);
+  assert.deepEqual(missing(toCompile, only("cc"), only()), []);
+});
+
+test("without pkg-config no library counts as found", () => {
+  assert.equal(missing(forTheTray, only(), () => assert.fail("nobody can answer")).length, forTheTray.length);
+});
+
+test("apt refreshes its lists, then installs without asking and without extras", () => {
+  assert.deepEqual(installCommands(chooseManager(only("apt-get")), toCompile, true), [
+    ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "update", "-qq"],
+    ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq", "--no-install-recommends", "build-essential"],
+  ]);
+});
+
+test("who is not root goes through sudo", () => {
+  const [line] = installCommands(chooseManager(only("pacman")), toCompile, false);
+  assert.deepEqual(line, ["sudo", "pacman", "-S", "--needed", "--noconfirm", "base-devel"]);
+});
+
+test("rpm systems are asked for the thing itself", () => {
+  const [line] = installCommands(chooseManager(only("dnf")), forTheTray, true);
+  assert.deepEqual(line.slice(-3), ["/usr/bin/pkg-config", "pkgconfig(webkit2gtk-4.1)", "pkgconfig(ayatana-appindicator3-0.1)"]);
+});
+
+test("a package that serves two needs is named once", () => {
+  const [line] = installCommands(chooseManager(only("pacman")), [...forTheTray, ...forTheTests], true);
+  assert.equal(line.filter((word) => word === "webkit2gtk-4.1").length, 1);
+});
+
+test("every need can be looked for and installed everywhere", () => {
+  for (const need of [...toCompile, ...forTheTray, ...forTheTests]) {
+    assert.ok(need.what && need.apt && need.pacman, JSON.stringify(need));
+    assert.notEqual(Boolean(need.program), Boolean(need.library), JSON.stringify(need));
+  }
+});

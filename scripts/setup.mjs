@@ -1,0 +1,69 @@
+// Installs what is missing: system packages, npm packages, cargo's tools. Says what and why before it does.
+
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+import { ask, command, npm, run } from "./command.mjs";
+import { root } from "./env.mjs";
+import { Unready, checkMachine, hasProgram, thisCommand } from "./machine.mjs";
+import { chooseManager, installCommands, missing } from "./needs.mjs";
+import { say } from "./terminal.mjs";
+
+/** `needs` of the system, `folders` with npm packages, `tools` of cargo. */
+export async function setUp({ needs = [], folders = ["."], tools = [] }) {
+  checkMachine();
+  if (process.platform === "linux") await installNeeds(needs);
+  for (const folder of folders) await installPackages(folder);
+  for (const tool of tools) await installTool(tool);
+}
+
+async function installNeeds(needs) {
+  const absent = missing(needs, hasProgram, (library) => ask("pkg-config", "--exists", library) !== undefined);
+  if (absent.length === 0) return;
+  const wanted = absent.map(({ what }) => what).join("; ");
+  const manager = chooseManager(hasProgram);
+  if (!manager) {
+    throw new Unready(`Evermoor needs ${wanted}, and no package manager it knows is here: install that, then run ${thisCommand()} again.`);
+  }
+  const isRoot = process.getuid() === 0;
+  const commands = installCommands(manager, absent, isRoot);
+  if (!isRoot && !hasProgram("sudo")) {
+    const line = commands[commands.length - 1].slice(1).join(" ");
+    throw new Unready(`Evermoor needs ${wanted}: run this as root, then ${thisCommand()} again: ${line}`);
+  }
+  say(`This machine lacks ${wanted}.`);
+  for (const [program, ...args] of commands) await must(command(program, args));
+}
+
+/** Whether the packages in node_modules are other than the lock file's. Optional ones depend on the system. */
+export function isStale(lock, installed) {
+  return Object.entries(lock.packages).some(([place, { version, optional }]) => {
+    if (place === "") return false;
+    const found = installed.packages[place];
+    return found ? found.version !== version : !optional;
+  });
+}
+
+async function installPackages(folder) {
+  const cwd = path.resolve(root, folder);
+  const read = (file) => JSON.parse(readFileSync(path.join(cwd, file), "utf8"));
+  // npm writes this list last, so an interrupted installation has none.
+  const record = "node_modules/.package-lock.json";
+  if (existsSync(path.join(cwd, record)) && !isStale(read("package-lock.json"), read(record))) return;
+  say(`The npm packages of ${folder === "." ? "the project" : folder} are missing or out of date.`);
+  // A person's own ignore-scripts would leave out the Node that the test peers bring along.
+  await must(npm(["ci", "--loglevel=error", "--ignore-scripts=false"], { cwd }));
+}
+
+async function installTool(tool) {
+  if (ask("cargo", tool.replace("cargo-", ""), "--version") !== undefined) return;
+  say(`${tool} is missing; cargo builds it once, which takes a few minutes.`);
+  // Its own build folder, which cargo removes afterwards.
+  await must(command("cargo", ["install", "--locked", tool], { env: { CARGO_TARGET_DIR: undefined } }));
+}
+
+async function must(line) {
+  say(`  ${line.shown}`);
+  const status = await run(line);
+  if (status !== 0) throw new Unready(`"${line.shown}" failed with status ${status}; when that is mended, run ${thisCommand()} again.`);
+}

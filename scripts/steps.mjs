@@ -1,0 +1,76 @@
+// Runs steps in order, tells how long each took, stops at the first that fails and says how to run it alone.
+//
+// A step is { name, command, skip?, before?, after?, unavailable? }:
+//   skip         a reason not to run it
+//   before       a function that may return such a reason when its turn comes
+//   after        a function called when it has succeeded
+//   unavailable  the exit status that means "cannot be done on this machine"
+
+import { run } from "./command.mjs";
+import { Unready, thisCommand } from "./machine.mjs";
+import { duration, giveUp, heading, paint, say } from "./terminal.mjs";
+
+/** The steps a person asked for by name, or all. */
+export function choose(steps, names) {
+  const known = steps.map(({ name }) => name);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new Unready(`There is no step "${unknown}"; the steps are ${known.join(", ")}.`);
+  return names.length === 0 ? steps : steps.filter(({ name }) => names.includes(name));
+}
+
+/** Resolves to the exit status of the whole. `summary`: with a table of the times, for steps that have been chosen. */
+export async function runSteps(steps, { summary = false } = {}) {
+  const done = [];
+  let status = 0;
+  for (const step of steps) {
+    const result = await runStep(step);
+    done.push({ name: step.name, ...result });
+    if (result.outcome === "failed") {
+      status = result.status;
+      break;
+    }
+  }
+  if (summary) say(table(done));
+  const last = done[done.length - 1];
+  // Whoever pressed Ctrl-C knows why it ended.
+  if (status !== 0 && status !== 130) {
+    const { name, command } = steps[done.length - 1];
+    giveUp(`\n${name} failed with status ${status} after ${duration(last.took)}: ${command.shown}`);
+    if (summary) say(`Run it alone: ${thisCommand()} -- ${name}`);
+  }
+  return status;
+}
+
+async function runStep({ name, command, skip, before, after, unavailable }) {
+  const began = performance.now();
+  const reason = skip || (before && before());
+  if (reason) {
+    say(`\n${paint("dim", `== ${name}: skipped, ${reason}`)}`);
+    return { outcome: "skipped", status: 0, took: performance.now() - began };
+  }
+  heading(name, command.shown);
+  let status;
+  try {
+    status = await run(command);
+  } catch (error) {
+    giveUp(`${command.program} could not be started: ${error.message}`);
+    status = 127;
+  }
+  const took = performance.now() - began;
+  if (status !== 0 && status === unavailable) return { outcome: "skipped", status, took };
+  if (status !== 0) return { outcome: "failed", status, took };
+  if (after) after();
+  say(paint("green", `   ${name}: ${duration(took)}`));
+  return { outcome: "ok", status, took };
+}
+
+export function table(done) {
+  const width = Math.max(5, ...done.map(({ name }) => name.length));
+  const rows = done.map(({ name, outcome, took }) => {
+    const mark = outcome === "ok" ? duration(took) : outcome;
+    const style = { ok: "green", failed: "red", skipped: "dim" }[outcome];
+    return `  ${name.padEnd(width)}  ${paint(style, mark.padStart(12))}`;
+  });
+  const total = done.reduce((sum, { took }) => sum + took, 0);
+  return ["", ...rows, `  ${"total".padEnd(width)}  ${duration(total).padStart(12)}`].join("\n");
+}

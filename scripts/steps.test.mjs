@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { fullSteps, quickSteps } from "./checks.mjs";
+import { headless } from "./platforms.mjs";
+import { choose, table } from "./steps.mjs";
+
+const facts = { system: "linux", ci: undefined, warm: () => false, strict: false };
+const names = (steps) => steps.map(({ name }) => name);
+const step = (steps, name) => steps.find((one) => one.name === name);
+
+test("the quick steps come in the same order in the full run", () => {
+  const full = names(fullSteps(facts));
+  const shared = names(quickSteps()).filter((name) => full.includes(name));
+  assert.deepEqual(shared, full.filter((name) => shared.includes(name)));
+});
+
+test("the dashboard is built before anything that embeds it", () => {
+  const full = names(fullSteps(facts));
+  for (const later of ["lint", "build", "tests", "macos"]) assert.ok(full.indexOf("dashboard") < full.indexOf(later));
+});
+
+test("every compilation takes the same packages, locked", () => {
+  for (const { name, command } of fullSteps(facts)) {
+    if (["lint", "build", "tests"].includes(name)) assert.match(command.shown, /--workspace --locked/);
+  }
+});
+
+test("the headless crates are always checked for the other systems", () => {
+  for (const name of ["macos", "windows"]) {
+    const { command } = step(fullSteps(facts), name);
+    for (const crate of headless) assert.ok(command.args.includes(crate));
+    assert.ok(!command.args.includes("--workspace"));
+  }
+});
+
+test("the tray is checked too when that is cheap, or on a build machine", () => {
+  const macosOnly = (triple) => triple.includes("apple");
+  assert.ok(step(fullSteps({ ...facts, warm: macosOnly }), "macos").command.args.includes("--workspace"));
+  assert.ok(!step(fullSteps({ ...facts, warm: macosOnly }), "windows").command.args.includes("--workspace"));
+  assert.ok(step(fullSteps({ ...facts, ci: "true" }), "windows").command.args.includes("--workspace"));
+});
+
+test("other systems are checked from Linux only, and skipped with a reason elsewhere", () => {
+  assert.equal(step(fullSteps(facts), "macos").skip, undefined);
+  assert.match(step(fullSteps({ ...facts, system: "darwin" }), "windows").skip, /Linux/);
+});
+
+test("a machine that cannot check other systems fails only where that is the whole point", () => {
+  assert.equal(step(fullSteps(facts), "macos").unavailable, 3);
+  assert.equal(step(fullSteps({ ...facts, strict: true }), "macos").unavailable, undefined);
+});
+
+test("steps are chosen by name, all without one, and a wrong name is told", () => {
+  const steps = quickSteps();
+  assert.equal(choose(steps, []).length, steps.length);
+  assert.deepEqual(names(choose(steps, ["unit", "lint"])), ["lint", "unit"]);
+  assert.throws(() => choose(steps, ["lnt"]), /There is no step "lnt"; the steps are scripts, format,/);
+});
+
+test("the table shows each time and their sum", () => {
+  const lines = table([
+    { name: "format", outcome: "ok", took: 1500 },
+    { name: "lint", outcome: "failed", took: 500 },
+  ]).split("\n");
+  assert.match(lines[1], /format\s.*1\.5 s/);
+  assert.match(lines[2], /lint\s.*failed/);
+  assert.match(lines[3], /total\s.*2\.0 s/);
+});
