@@ -122,7 +122,7 @@ test('warnings are told with their remedy', async () => {
 
 test('without upstreams, it shows how to add one', async () => {
   await show(status())
-  expect(screen.getByText(/\[upstreams.pieces\]/)).toBeTruthy()
+  expect(screen.getByText(/\[upstreams.notes\]/)).toBeTruthy()
 })
 
 test('without a token, it says how to get in and nothing else', async () => {
