@@ -4,7 +4,7 @@ use axum::response::{IntoResponse as _, Response};
 use http::{HeaderName, StatusCode, Uri, header};
 
 #[derive(rust_embed::Embed)]
-#[folder = "$CARGO_MANIFEST_DIR/../../ui/dist"]
+#[folder = "../../ui/dist"]
 #[allow_missing = true]
 struct Files;
 
