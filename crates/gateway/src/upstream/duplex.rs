@@ -7,7 +7,7 @@
 //! counted: it came too late or twice. When the channel ends, every call in flight learns of it at
 //! once, because its sender in the table is dropped.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -56,7 +56,7 @@ pub(super) struct Inbox {
     closed: CancellationToken,
 }
 
-type Calls = Arc<Mutex<HashMap<u64, Call>>>;
+type Calls = Arc<Mutex<BTreeMap<u64, Call>>>;
 
 /// A call in flight.
 struct Call {
