@@ -152,6 +152,7 @@ impl<'a> Delivery<'a> {
         };
         let unknown = |why, detail| CallError::Unknown { why, detail, connection_broke: false };
         tokio::select! {
+            biased;
             reply = ready.connection.call(self.request) => reply,
             () = given_up => Err(unknown(Unknown::Stalled, "it stopped answering".into())),
             () = sleep(limit) => {

@@ -136,6 +136,7 @@ impl<C: Connect> Supervisor<C> {
                 }
             };
             tokio::select! {
+                biased;
                 Some(message) = incoming.recv() => match message {
                     Incoming::Closed(failure) => return failure,
                     Incoming::Notification(told) => {
@@ -221,6 +222,7 @@ impl<C: Connect> Supervisor<C> {
                 self.config.transport.is_local() && !looping && *self.held.borrow_and_update() > 0;
             let wait = if watched { wait.min(WATCHED) } else { wait };
             tokio::select! {
+                biased;
                 () = sleep(wait.saturating_sub(began.elapsed())) => return,
                 Ok(()) = self.held.changed() => {}
                 Ok(()) = self.wakes.changed() => return,

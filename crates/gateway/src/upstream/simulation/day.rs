@@ -50,25 +50,24 @@ impl Day {
     }
 
     async fn run(&self) -> Log {
-        let dice = Dice::new(self.seed);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let (_wakes, woken) = watch::channel(0);
         let (noon, began) =
             (SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000), Instant::now());
-        let jitter = dice.clone();
-        let around = Surroundings {
-            hold: Duration::from_secs(25),
-            changed: Arc::new(Notify::new()),
-            wakes: woken,
-            chance: Chance::new(
-                move || u32::try_from(jitter.below(u64::from(u32::MAX))).unwrap_or(0),
-                move || noon + began.elapsed(),
-            ),
-            tasks: tasks.clone(),
-        };
         let servers: Vec<Server> =
-            (0..SERVERS).map(|_| Server::new(dice.clone(), tasks.clone())).collect();
+            (0..SERVERS).map(|_| Server::new(self.seed, tasks.clone())).collect();
         let start = |(number, server): (usize, &Server)| {
+            let dice = Mutex::new(Dice::of(self.seed, ("waits", number)));
+            let around = Surroundings {
+                hold: Duration::from_secs(25),
+                changed: Arc::new(Notify::new()),
+                wakes: woken.clone(),
+                chance: Chance::new(
+                    move || u32::try_from(dice.lock().next() >> 32).unwrap_or(0),
+                    move || noon + began.elapsed(),
+                ),
+                tasks: tasks.clone(),
+            };
             let text = format!("[upstreams.s{number}]\nurl = \"http://127.0.0.1:1/\"\n");
             let config = Config::parse(&text).expect("a valid configuration").upstreams.remove(0);
             Handle::start_with(config, server.clone(), &around, stop.child_token())
@@ -79,14 +78,16 @@ impl Day {
         let end = began + self.length;
         let editors = TaskTracker::new();
         for editor in 0..EDITORS {
-            editors.spawn(call_all_day(editor, handles.clone(), dice.clone(), log.clone(), end));
+            let dice = Dice::of(self.seed, ("editor", editor));
+            editors.spawn(call_all_day(editor, handles.clone(), dice, log.clone(), end));
         }
-        editors.spawn(misbehave(servers.clone(), dice.clone(), log.clone(), end));
+        let dice = Dice::of(self.seed, "faults");
+        editors.spawn(misbehave(servers.clone(), dice, log.clone(), end));
         editors.close();
         editors.wait().await;
 
         for server in &servers {
-            server.be(Mood::Well);
+            server.be(Mood::Well, false);
         }
         // Whoever was hit last has its longest wait behind it by then.
         sleep(Duration::from_secs(6)).await;
@@ -103,14 +104,14 @@ impl Day {
 async fn call_all_day(
     editor: usize,
     handles: Arc<[Handle]>,
-    dice: Dice,
+    mut dice: Dice,
     log: Arc<Mutex<Log>>,
     end: Instant,
 ) {
     let mut number = 0;
     while Instant::now() < end {
         sleep(dice.up_to(CALL_EVERY * 2)).await;
-        let server = usize::try_from(dice.below(SERVERS as u64)).unwrap_or(0);
+        let server = dice.below(SERVERS);
         let patience = dice.one_in(20).then(|| dice.up_to(Duration::from_secs(20)));
         let call = call(&handles, server, format!("{editor}-{number}"), patience).await;
         log.lock().calls.push(call);
@@ -156,18 +157,18 @@ fn read(result: &Raw) -> Answer {
 }
 
 /// Gives servers bad moods, and takes them back.
-async fn misbehave(servers: Vec<Server>, dice: Dice, log: Arc<Mutex<Log>>, end: Instant) {
+async fn misbehave(servers: Vec<Server>, mut dice: Dice, log: Arc<Mutex<Log>>, end: Instant) {
     let tasks = TaskTracker::new();
     while Instant::now() < end {
         sleep(dice.up_to(FAULT_EVERY * 2)).await;
-        let server = servers[usize::try_from(dice.below(SERVERS as u64)).unwrap_or(0)].clone();
-        let mood = Mood::BAD[usize::try_from(dice.below(Mood::BAD.len() as u64)).unwrap_or(0)];
+        let server = servers[dice.below(SERVERS)].clone();
+        let mood = Mood::BAD[dice.below(Mood::BAD.len())];
         log.lock().faults += 1;
-        server.be(mood);
-        let length = dice.up_to(LONGEST_FAULT);
+        server.be(mood, dice.one_in(3));
+        let (length, breaks) = (dice.up_to(LONGEST_FAULT), dice.one_in(3));
         tasks.spawn(async move {
             sleep(length).await;
-            server.be(Mood::Well);
+            server.be(Mood::Well, breaks);
         });
     }
     tasks.close();

@@ -46,8 +46,10 @@ impl Log {
 
     /// Two days with the same fingerprint were the same day.
     pub(super) fn fingerprint(&self) -> u64 {
+        let mut calls: Vec<&Call> = self.calls.iter().chain(&self.last).collect();
+        calls.sort_by_key(|call| &call.nonce);
         let mut hasher = DefaultHasher::new();
-        (&self.calls, &self.last, self.faults).hash(&mut hasher);
+        (calls, self.faults).hash(&mut hasher);
         hasher.finish()
     }
 

@@ -57,7 +57,7 @@ impl Mood {
 #[derive(Clone)]
 pub(super) struct Server {
     state: Arc<Mutex<State>>,
-    dice: Dice,
+    seed: u64,
     tasks: TaskTracker,
 }
 
@@ -70,20 +70,20 @@ struct State {
 }
 
 impl Server {
-    pub(super) fn new(dice: Dice, tasks: TaskTracker) -> Self {
+    pub(super) fn new(seed: u64, tasks: TaskTracker) -> Self {
         let state = State {
             mood: Mood::Well,
             ledger: BTreeMap::new(),
             connections: CancellationToken::new(),
         };
-        Self { state: Arc::new(Mutex::new(state)), dice, tasks }
+        Self { state: Arc::new(Mutex::new(state)), seed, tasks }
     }
 
-    /// Changes what it does; some changes break every connection.
-    pub(super) fn be(&self, mood: Mood) {
+    /// Changes what it does, and breaks every connection if it is to.
+    pub(super) fn be(&self, mood: Mood, breaks: bool) {
         let mut state = self.state.lock();
         state.mood = mood;
-        if mood == Mood::Down || self.dice.one_in(3) {
+        if mood == Mood::Down || breaks {
             std::mem::take(&mut state.connections).cancel();
         }
     }
@@ -126,7 +126,11 @@ impl Server {
     }
 
     async fn handle(self, request: Request, inbox: Inbox, broken: CancellationToken) {
-        sleep(Duration::from_millis(1) + self.dice.up_to(Duration::from_millis(40))).await;
+        let nonce = nonce(&request);
+        let mut dice = Dice::of(self.seed, &nonce);
+        // No two calls of different editors take the same time, so that none tie.
+        let place = nonce.split('-').next().and_then(|editor| editor.parse().ok()).unwrap_or(0);
+        sleep(Duration::from_millis(1 + 8 * dice.below(5) as u64 + place)).await;
         let id = request.id.clone();
         let mood = self.mood();
         let called = request.method == method::TOOLS_CALL;
@@ -134,7 +138,7 @@ impl Server {
             Mood::Hung | Mood::Down => return std::future::pending().await,
             Mood::DiesBeforeExecuting if called => return broken.cancel(),
             Mood::Slow => {
-                sleep(Duration::from_secs(2) + self.dice.up_to(Duration::from_secs(8))).await
+                sleep(Duration::from_millis(2000 + 8 * dice.below(1000) as u64 + place)).await
             }
             _ => {}
         }
@@ -142,7 +146,6 @@ impl Server {
             method::INITIALIZE => initialize(),
             method::TOOLS_LIST => Raw::of(&serde_json::json!({ "tools": [{ "name": "record" }] })),
             method::TOOLS_CALL => {
-                let nonce = nonce(&request);
                 *self.state.lock().ledger.entry(nonce.clone()).or_default() += 1;
                 Raw::of(&serde_json::json!({ "nonce": nonce }))
             }
