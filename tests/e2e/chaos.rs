@@ -1,0 +1,1 @@
+//! A run of everything at once, held against the ledger.
