@@ -7,6 +7,7 @@
 pub mod answer;
 #[cfg(target_os = "linux")]
 pub mod desktop;
+pub mod dice;
 pub mod editor;
 pub mod fake;
 pub mod fake_server;

@@ -13,10 +13,7 @@ const HELD: usize = 1024;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_thousand_calls_at_once_as_many_wait_as_may_and_the_rest_hears_so_at_once() {
     let mut play = Play::with("hold = 25", "").await;
-    let mut editors = Vec::new();
-    for _ in 0..CALLS {
-        editors.push(play.gateway.editor("/mcp/notes").await);
-    }
+    let editors = play.editor.crowd(CALLS);
     play.proxy.set(evermoor_tests::proxy::Fault::Refuse).await;
     play.gateway.until_down("notes").await;
     let began = Instant::now();
@@ -46,10 +43,7 @@ async fn of_two_thousand_calls_at_once_as_many_wait_as_may_and_the_rest_hears_so
 #[tokio::test]
 async fn a_call_turned_away_from_a_full_queue_is_told_when_to_come_back() {
     let play = Play::with("hold = 25", "").await;
-    let mut editors = Vec::new();
-    for _ in 0..=HELD {
-        editors.push(play.gateway.editor("/mcp/notes").await);
-    }
+    let editors = play.editor.crowd(HELD + 1);
     play.proxy.set(evermoor_tests::proxy::Fault::Refuse).await;
     play.gateway.until_down("notes").await;
     let mut calls: JoinSet<Answer> = JoinSet::new();
