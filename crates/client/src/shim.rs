@@ -204,6 +204,7 @@ fn undelivered(request: &Request, fate: Fate, failed: &HttpError) -> Response {
         detail: &failed.to_string(),
         attempts: 1,
         held: PATIENCE,
+        retry_after: None,
     };
     undelivered.answer(request.id.clone())
 }

@@ -42,10 +42,21 @@ pub struct Upstream {
     pub transport: Transport,
     /// The longest a call may take that was sent to a living upstream.
     pub call_timeout: Duration,
-    /// How long it may be silent before it is asked for a sign of life; `None` for never.
-    pub keepalive_interval: Option<Duration>,
+    /// When it is asked for a sign of life.
+    pub keepalive: Keepalive,
     /// Which of its tools may be called twice.
     pub repetition: Repetition,
+}
+
+/// When an upstream is asked for a sign of life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keepalive {
+    /// As its transport suggests.
+    Usual,
+    /// After this much silence: a person says that it must answer this often.
+    Every(Duration),
+    /// It wants to be left alone.
+    Never,
 }
 
 /// How an upstream is reached.
@@ -69,7 +80,6 @@ pub struct Mistake {
 
 const DEFAULT_HOLD: Duration = Duration::from_secs(25);
 const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
-const DEFAULT_KEEPALIVE: Duration = Duration::from_secs(30);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -229,13 +239,18 @@ fn upstream(
         name,
         transport: Transport::Http { url: http_url(text, url)? },
         call_timeout: span(text, table.call_timeout.as_ref(), DEFAULT_CALL_TIMEOUT)?,
-        keepalive_interval: Some(span(text, table.keepalive_interval.as_ref(), DEFAULT_KEEPALIVE)?)
-            .filter(|interval| !interval.is_zero()),
+        keepalive: keepalive(text, table.keepalive_interval.as_ref())?,
         repetition: Repetition {
             trust_annotations: table.trust_annotations,
             safe_tools: safe_tools(&table.tools),
         },
     })
+}
+
+fn keepalive(text: &str, interval: Option<&Spanned<Span>>) -> Result<Keepalive, Mistake> {
+    let Some(interval) = interval else { return Ok(Keepalive::Usual) };
+    let every = span(text, Some(interval), Duration::ZERO)?;
+    Ok(if every.is_zero() { Keepalive::Never } else { Keepalive::Every(every) })
 }
 
 fn safe_tools(tools: &BTreeMap<String, ToolTable>) -> Vec<String> {
@@ -249,7 +264,7 @@ fn demo() -> Upstream {
         title: "Demo".into(),
         transport: Transport::Demo,
         call_timeout: DEFAULT_CALL_TIMEOUT,
-        keepalive_interval: Some(DEFAULT_KEEPALIVE),
+        keepalive: Keepalive::Usual,
         repetition: Repetition::default(),
     }
 }
@@ -334,6 +349,20 @@ mod tests {
         };
         assert_eq!(timeout("180"), Duration::from_secs(180));
         assert_eq!(timeout("\"3m\""), Duration::from_secs(180));
+    }
+
+    #[test]
+    fn a_keepalive_of_zero_is_none() {
+        let keepalive = |setting: &str| {
+            let text = format!("[upstreams.a]\nurl = \"http://x\"\n{setting}\n");
+            Config::parse(&text).unwrap().upstreams[0].keepalive
+        };
+        assert_eq!(keepalive(""), Keepalive::Usual);
+        assert_eq!(
+            keepalive("keepalive_interval = \"3m\""),
+            Keepalive::Every(Duration::from_secs(180))
+        );
+        assert_eq!(keepalive("keepalive_interval = 0"), Keepalive::Never);
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub enum Code {
     Tls,
     /// The connection broke while it was in use.
     ConnectionLost,
+    /// It has forgotten the session that it gave us.
+    SessionLost,
     /// The other side is there and does not answer.
     Timeout,
     /// It answers, but refuses to serve.
@@ -73,7 +75,7 @@ impl Code {
             Self::ConnectionRefused => "Not running",
             Self::DnsFailure | Self::ConnectTimeout => "Not reachable",
             Self::Tls => "Not trusted",
-            Self::ConnectionLost => "Connection lost",
+            Self::ConnectionLost | Self::SessionLost => "Connection lost",
             Self::Timeout => "Not responding",
             Self::Refused | Self::NotMcp => "Not serving MCP",
             Self::AuthRequired => "Needs sign-in",
@@ -93,7 +95,7 @@ impl Code {
             Self::ConnectionRefused => "is not running",
             Self::DnsFailure | Self::ConnectTimeout => "cannot be reached",
             Self::Tls => "cannot be trusted: its certificate was refused",
-            Self::ConnectionLost => "closed the connection",
+            Self::ConnectionLost | Self::SessionLost => "closed the connection",
             Self::Timeout => "is not responding",
             Self::Refused | Self::NotMcp => "does not serve MCP at its address",
             Self::AuthRequired => "needs you to sign in",

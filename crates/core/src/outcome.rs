@@ -34,6 +34,8 @@ pub struct Undelivered<'a> {
     pub attempts: u32,
     /// How long the call waited for its upstream.
     pub held: Duration,
+    /// When it may be worth calling again, where that is known.
+    pub retry_after: Option<Duration>,
 }
 
 /// How far a call got.
@@ -50,6 +52,8 @@ pub enum Fate {
 pub enum NotSent {
     /// The upstream did not come back while the call was held.
     HoldExpired,
+    /// The upstream forgets every session as soon as it is made.
+    SessionRefused,
     /// Too many calls wait already.
     QueueFull,
     /// The upstream wants credentials.
@@ -73,6 +77,8 @@ pub enum Unknown {
     Timeout,
     /// The reply could not be read.
     MalformedReply,
+    /// The upstream's process ended during the call.
+    UpstreamCrashed,
     /// The reply was larger than the gateway holds; the call did run.
     ReplyTooLarge,
     /// The upstream is there and has stopped answering.
@@ -84,6 +90,7 @@ pub enum Unknown {
 impl NotSent {
     fn code(self) -> i32 {
         match self {
+            Self::SessionRefused => -33001,
             Self::HoldExpired => -33003,
             Self::QueueFull | Self::Busy => -33002,
             Self::AuthRequired => -33004,
@@ -93,6 +100,7 @@ impl NotSent {
 
     fn cause(self) -> &'static str {
         match self {
+            Self::SessionRefused => "session_refused",
             Self::HoldExpired => "hold_expired",
             Self::QueueFull => "queue_full",
             Self::Busy => "busy",
@@ -108,7 +116,7 @@ impl Unknown {
             Self::ConnectionReset | Self::EofBeforeReply | Self::BadGateway => -33010,
             Self::Timeout | Self::Stalled => -33011,
             Self::ReplyTooLarge => -33021,
-            Self::GatewayRestarted => -33012,
+            Self::GatewayRestarted | Self::UpstreamCrashed => -33012,
             Self::MalformedReply => -33020,
         }
     }
@@ -122,6 +130,7 @@ impl Unknown {
             Self::MalformedReply => "malformed_reply",
             Self::ReplyTooLarge => "reply_too_large",
             Self::Stalled => "stalled",
+            Self::UpstreamCrashed => "upstream_crashed",
             Self::GatewayRestarted => "gateway_restarted",
         }
     }
@@ -141,6 +150,8 @@ struct Details<'a> {
     safe_to_retry: bool,
     attempts: u32,
     held_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sent_at: Option<String>,
 }
@@ -167,6 +178,10 @@ impl Undelivered<'_> {
             Fate::NotSent(NotSent::QueueFull) => format!(
                 "Not delivered: \"{subject}\" was not sent to {title}, because too many calls wait for it \
                  already. Nothing was executed, so it is safe to call it again in a few seconds."
+            ),
+            Fate::NotSent(NotSent::SessionRefused) => format!(
+                "Not delivered: {title} turned \"{subject}\" away again and again ({detail}). Nothing was \
+                 executed. Restart {title}, then call it again."
             ),
             Fate::NotSent(NotSent::Busy) => format!(
                 "Not delivered: {title} turned \"{subject}\" away, because it is busy. Nothing was \
@@ -221,10 +236,15 @@ impl Undelivered<'_> {
             },
             safe_to_retry: sent_at.is_none(),
             attempts: self.attempts,
-            held_ms: u64::try_from(self.held.as_millis()).unwrap_or(u64::MAX),
+            held_ms: millis(self.held),
+            retry_after_ms: self.retry_after.map(millis),
             sent_at: sent_at.map(|at| humantime::format_rfc3339_millis(at).to_string()),
         }
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn moment(at: SystemTime) -> String {
@@ -255,6 +275,7 @@ mod tests {
             detail: "connection refused",
             attempts: 9,
             held: Duration::from_secs(25),
+            retry_after: Some(Duration::from_secs(5)),
         }
     }
 

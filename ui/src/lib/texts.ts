@@ -75,6 +75,7 @@ export const words: Record<Code, string> = {
   dns_failure: 'Not reachable',
   connect_timeout: 'Not reachable',
   tls: 'Not trusted',
+  session_lost: 'Connection lost',
   connection_lost: 'Connection lost',
   timeout: 'Not responding',
   refused: 'Not serving MCP',

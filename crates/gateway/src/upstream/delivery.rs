@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use evermoor_core::call::Class;
 use evermoor_core::envelope::{Request, Response};
@@ -24,11 +24,11 @@ use super::{Command, Handle, Link, Ready};
 /// How often a call that may be repeated is sent before nobody believes in it any more.
 const MOST_ATTEMPTS: u32 = 3;
 /// How often a server may say that it has forgotten us before it is taken at its word.
-const MOST_TURNED_AWAY: u32 = 20;
+const MOST_TURNED_AWAY: u32 = 3;
 /// How many calls may wait for one upstream.
 const MOST_HELD: usize = 1024;
-/// A call to an upstream that stopped answering is given up no sooner than this after it was sent.
-const BENEFIT_OF_THE_DOUBT: Duration = Duration::from_secs(45);
+/// When a full queue or an upstream that did not come back are worth another call.
+const COME_BACK: Duration = Duration::from_secs(5);
 /// How often a held call looks at the wall clock.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -62,6 +62,7 @@ struct Delivery<'a> {
     spent: u64,
     /// What was last seen, in a few words.
     detail: String,
+    retry_after: Option<Duration>,
 }
 
 impl<'a> Delivery<'a> {
@@ -79,6 +80,7 @@ impl<'a> Delivery<'a> {
             turned_away: 0,
             spent: 0,
             detail: String::new(),
+            retry_after: None,
         }
     }
 
@@ -105,13 +107,13 @@ impl<'a> Delivery<'a> {
         let fate = match error {
             CallError::NotSent(failure) => {
                 self.detail = failure.what.trim_end_matches('.').to_owned();
-                self.turned_away += 1;
+                self.turned_away += u32::from(failure.code == Code::SessionLost);
                 self.spent = ready.generation;
                 self.report(ready, failure).await;
                 if self.turned_away < MOST_TURNED_AWAY {
                     return None;
                 }
-                Fate::NotSent(NotSent::HoldExpired)
+                Fate::NotSent(NotSent::SessionRefused)
             }
             CallError::AuthRequired(failure) => {
                 self.detail = failure.what;
@@ -125,6 +127,7 @@ impl<'a> Delivery<'a> {
                     sleep(wait).await;
                     return None;
                 }
+                self.retry_after = Some(wait);
                 Fate::NotSent(NotSent::Busy)
             }
             CallError::Unknown { why, detail, connection_broke } => {
@@ -144,17 +147,12 @@ impl<'a> Delivery<'a> {
 
     /// Sends the call and waits for its reply: as long as the upstream lives, up to its limit.
     async fn send(&self, ready: &Ready) -> Result<Reply, CallError> {
-        let sent = Instant::now();
         let limit = self.handle.config.call_timeout;
-        let given_up = async {
-            ready.abandoned().await;
-            sleep_until(sent + BENEFIT_OF_THE_DOUBT.min(limit)).await;
-        };
         let unknown = |why, detail| CallError::Unknown { why, detail, connection_broke: false };
         tokio::select! {
             biased;
             reply = ready.connection.call(self.request) => reply,
-            () = given_up => Err(unknown(Unknown::Stalled, "it stopped answering".into())),
+            () = ready.abandoned() => Err(unknown(Unknown::Stalled, "it stopped answering".into())),
             () = sleep(limit) => {
                 Err(unknown(Unknown::Timeout, format!("no reply within {} s", limit.as_secs())))
             }
@@ -172,7 +170,10 @@ impl<'a> Delivery<'a> {
         if let Some(ready) = usable(&state.borrow().link) {
             return Ok(ready);
         }
-        let _place = Place::take(self.handle).ok_or(NotSent::QueueFull)?;
+        let Some(_place) = Place::take(self.handle) else {
+            self.retry_after = Some(COME_BACK);
+            return Err(NotSent::QueueFull);
+        };
         loop {
             if let Some(ready) = usable(&state.borrow_and_update().link) {
                 // The machine may have slept since the last look: too late is too late.
@@ -201,6 +202,7 @@ impl<'a> Delivery<'a> {
             Link::Connecting => self.detail = "it has not answered yet".to_owned(),
             Link::Ready(_) => {}
         }
+        self.retry_after = Some(COME_BACK);
         NotSent::HoldExpired
     }
 
@@ -226,6 +228,7 @@ impl<'a> Delivery<'a> {
             detail: &self.detail,
             attempts: self.attempts,
             held: self.began.elapsed(),
+            retry_after: self.retry_after,
         };
         undelivered.answer(self.request.id.clone())
     }
@@ -241,7 +244,7 @@ impl<'a> Place<'a> {
             *held += usize::from(free);
             free
         });
-        free.then_some(Self(handle))
+        free.then(|| Self(handle))
     }
 }
 

@@ -84,17 +84,23 @@ impl HttpConnection {
     pub(crate) async fn call(&self, request: &Request) -> Result<Reply, CallError> {
         let line = &self.line;
         let (sent, token) = line.outbound(request);
+        let sent_id = sent.id.clone();
         let answer = match line.post(&sent.into()).await {
             Ok(answer) => answer,
             Err(error) if errors::never_sent(&error) => {
                 return Err(CallError::NotSent(errors::failure(&line.url, &error)));
             }
-            Err(error) => return Err(errors::lost(&error)),
+            Err(error) => return Err(self.crashed_or(errors::lost(&error)).await),
         };
-        let addressee = reply::Addressee { id: request.id.clone(), token };
+        let addressee = reply::Addressee { id: request.id.clone(), sent: sent_id, token };
         match answer.status() {
             status if status.is_success() => {
-                reply::read(answer, addressee, Some(line), &self.tasks).await
+                match reply::read(answer, addressee, Some(line), &self.tasks).await {
+                    Err(error @ CallError::Unknown { connection_broke: true, .. }) => {
+                        Err(self.crashed_or(error).await)
+                    }
+                    reply => reply,
+                }
             }
             StatusCode::UNAUTHORIZED => {
                 Err(CallError::AuthRequired(errors::refused(&line.url, answer).await))
@@ -110,6 +116,18 @@ impl HttpConnection {
                 connection_broke: false,
             }),
             _ => reply::refusal(answer, addressee, line).await,
+        }
+    }
+
+    /// A connection that broke because nobody listens any more broke because the server died.
+    async fn crashed_or(&self, error: CallError) -> CallError {
+        match error {
+            CallError::Unknown { detail, .. }
+                if self.line.clients.local && tripwire::is_dead(&self.line.url).await =>
+            {
+                CallError::Unknown { why: Unknown::UpstreamCrashed, detail, connection_broke: true }
+            }
+            other => other,
         }
     }
 
@@ -136,7 +154,8 @@ async fn shake_hands(
             return Err(errors::refused(&line.url, answer).await);
         }
         let session = answer.headers().get(protocol::header::SESSION).cloned();
-        let addressee = reply::Addressee { id: request.id.clone(), token: None };
+        let addressee =
+            reply::Addressee { id: request.id.clone(), sent: request.id.clone(), token: None };
         let response = match reply::read(answer, addressee, None, tasks).await {
             Ok(Reply::Whole(response)) => Some(response),
             Ok(Reply::Stream(messages)) => messages.answer().await,

@@ -6,7 +6,7 @@
 //! answer makes the connection *silent*, which people are shown; how silence ends depends on what
 //! the upstream is doing. While it works on no call of ours, it is dead and the connection is made
 //! anew. While it does, it may be a server that does one thing at a time, so it is only taken for
-//! stalled if it has answered during a call before.
+//! stalled if it has answered during a call before, or if a person says how often it must.
 
 use std::time::Duration;
 
@@ -36,10 +36,12 @@ pub(super) struct Keepalive {
     suspected: bool,
     /// Signs of life that did not come, one after the other.
     missed: u32,
-    /// It has answered while it worked on a call.
-    does_two_things: bool,
+    /// Silence during a call counts against it: it has answered during a call before, or a person
+    /// says that it must.
+    must_answer: bool,
 }
 
+const USUAL_INTERVAL: Duration = Duration::from_secs(30);
 /// With a call under way, silence is looked into after this long, whatever the interval.
 const BUSY_INTERVAL: Duration = Duration::from_secs(15);
 const LOCAL_PATIENCE: Duration = Duration::from_secs(5);
@@ -53,11 +55,16 @@ impl Keepalive {
     pub(super) fn new(config: &config::Upstream) -> Self {
         let local = config.transport.is_local();
         Self {
-            interval: config.keepalive_interval,
+            interval: match config.keepalive {
+                config::Keepalive::Usual if config.transport.is_process() => None,
+                config::Keepalive::Usual => Some(USUAL_INTERVAL),
+                config::Keepalive::Every(interval) => Some(interval),
+                config::Keepalive::Never => None,
+            },
+            must_answer: matches!(config.keepalive, config::Keepalive::Every(_)),
             patience: if local { LOCAL_PATIENCE } else { REMOTE_PATIENCE },
             suspected: false,
             missed: 0,
-            does_two_things: false,
         }
     }
 
@@ -77,7 +84,7 @@ impl Keepalive {
         match answered {
             Ok(Ok(())) => {
                 self.missed = 0;
-                self.does_two_things |= busy;
+                self.must_answer |= busy;
                 ready.heard_now();
                 Verdict::Alive
             }
@@ -85,7 +92,7 @@ impl Keepalive {
             Err(_) if woke || !busy => Verdict::Dead(unanswered(patience)),
             Err(_) => {
                 self.missed += 1;
-                match self.does_two_things && self.missed >= MOST_MISSED {
+                match self.must_answer && self.missed >= MOST_MISSED {
                     true => Verdict::Dead(unanswered(patience * self.missed)),
                     false => Verdict::Silent(unanswered(patience)),
                 }

@@ -48,7 +48,7 @@ pub(super) struct Board {
 /// While somebody waits, an upstream on this machine is tried this often.
 const WATCHED: Duration = Duration::from_millis(150);
 /// How long all the lists of an upstream may take.
-const LISTING_LIMIT: Duration = Duration::from_secs(60);
+const LISTING_LIMIT: Duration = Duration::from_secs(10);
 /// However often an upstream says that its lists changed, they are read once in this time.
 const REFRESH_PAUSE: Duration = Duration::from_secs(1);
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use url::Url;
 
 /// A server that closes every socket at once must not be asked in a tight circle.
@@ -33,6 +33,13 @@ pub(super) async fn tripped(url: &Url) {
             sleep(SHORTEST).await;
         }
     }
+}
+
+/// Whether nobody listens at `url` at this moment.
+pub(super) async fn is_dead(url: &Url) -> bool {
+    let Some((host, port)) = url.host_str().zip(url.port_or_known_default()) else { return false };
+    let connect = TcpStream::connect((host.trim_matches(['[', ']']), port));
+    matches!(timeout(SHORTEST, connect).await, Ok(Err(_)))
 }
 
 #[cfg(test)]

@@ -29,8 +29,29 @@ fn hyper_cause(error: &reqwest::Error) -> Option<&hyper::Error> {
 }
 
 pub(super) fn lost(error: &reqwest::Error) -> CallError {
-    let why = if error.is_timeout() { Unknown::Timeout } else { Unknown::ConnectionReset };
+    let why = if error.is_timeout() {
+        Unknown::Timeout
+    } else if ended_early(error) {
+        Unknown::EofBeforeReply
+    } else {
+        Unknown::ConnectionReset
+    };
     CallError::Unknown { why, detail: innermost(error), connection_broke: true }
+}
+
+/// Whether the connection was closed in good order, only too soon.
+fn ended_early(error: &reqwest::Error) -> bool {
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let cut =
+            cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_incomplete_message);
+        let eof = cause.downcast_ref::<std::io::Error>();
+        if cut || eof.is_some_and(|error| error.kind() == std::io::ErrorKind::UnexpectedEof) {
+            return true;
+        }
+        source = cause.source();
+    }
+    false
 }
 
 fn explain(error: &reqwest::Error) -> (Code, String) {
@@ -64,7 +85,7 @@ fn explain(error: &reqwest::Error) -> (Code, String) {
 
 fn remedy(code: Code) -> &'static str {
     match code {
-        Code::ConnectionRefused | Code::Timeout | Code::ConnectionLost => {
+        Code::ConnectionRefused | Code::Timeout | Code::ConnectionLost | Code::SessionLost => {
             "Start the server; Evermoor reconnects by itself."
         }
         Code::DnsFailure | Code::ConnectTimeout => {
@@ -121,7 +142,7 @@ pub(in crate::upstream) fn not_mcp(url: &Url) -> Failure {
 
 pub(in crate::upstream) fn forgotten(url: &Url) -> Failure {
     let what = format!("{} has forgotten the session.", place(url));
-    Failure::new(Code::ConnectionLost, what, "Evermoor makes a new one.")
+    Failure::new(Code::SessionLost, what, "Evermoor makes a new one.")
 }
 
 pub(in crate::upstream) fn silent(url: &Url) -> Failure {

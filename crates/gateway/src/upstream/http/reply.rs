@@ -16,11 +16,20 @@ use super::errors;
 use super::events::Events;
 use super::line::Line;
 
-/// Whom an answer is for: the caller's own id and progress token.
+/// Whom an answer is for: the caller's own id and progress token, and how it is recognised.
 #[derive(Clone)]
 pub(super) struct Addressee {
     pub(super) id: Id,
+    /// The id under which the request was sent, which its answer must bear.
+    pub(super) sent: Id,
     pub(super) token: Option<Raw>,
+}
+
+impl Addressee {
+    /// An answer is recognised by its id. An error may come without one: the POST says whose it is.
+    fn recognises(&self, response: &Response) -> bool {
+        response.id.as_ref().is_none_or(|id| *id == self.sent)
+    }
 }
 
 /// How many messages of a reply stream wait for their reader.
@@ -45,10 +54,10 @@ pub(super) async fn read(
         Err(error) => return Err(errors::lost(&error)),
     };
     match Message::parse(&body) {
-        Ok(Message::Response(response)) => {
+        Ok(Message::Response(response)) if addressee.recognises(&response) => {
             Ok(Reply::Whole(Response { id: Some(addressee.id), outcome: response.outcome }))
         }
-        Ok(Message::Request(_) | Message::Notification(_)) | Err(_) => {
+        Ok(Message::Response(_) | Message::Request(_) | Message::Notification(_)) | Err(_) => {
             Err(errors::malformed(&body))
         }
     }
@@ -88,6 +97,10 @@ async fn read_events(
 /// for the caller; the gateway answers for itself.
 async fn understand(data: &Bytes, addressee: &Addressee, line: Option<&Line>) -> Option<Message> {
     match Message::parse(data).ok()? {
+        Message::Response(response) if !addressee.recognises(&response) => {
+            tracing::debug!("an answer to another request was dropped");
+            None
+        }
         Message::Response(response) => {
             let id = Some(addressee.id.clone());
             Some(Message::Response(Response { id, outcome: response.outcome }))
