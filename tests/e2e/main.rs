@@ -6,8 +6,10 @@ mod call;
 mod command_line;
 mod control;
 mod door;
+mod memory;
 mod outage;
 mod peers;
+mod reload;
 mod shim;
 mod tidy;
 #[cfg(target_os = "linux")]

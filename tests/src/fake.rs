@@ -30,10 +30,18 @@ impl Upstream {
         self.process.kill().await;
     }
 
+    /// Leaves somebody at its address, once it is dead, who takes connections and says nothing.
+    pub fn replace_by_silence(&self) -> std::net::TcpListener {
+        std::net::TcpListener::bind(self.address()).expect("the address is free")
+    }
+
+    fn address(&self) -> &str {
+        self.url.trim_start_matches("http://").trim_end_matches("/mcp")
+    }
+
     /// Starts it again at the address it had. It remembers no session.
     pub async fn start_again(&mut self) {
-        let address = self.url.trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
-        let (process, url) = start(&self.ledger, &address).await;
+        let (process, url) = start(&self.ledger, self.address()).await;
         assert_eq!(url, self.url);
         self.process = process;
     }

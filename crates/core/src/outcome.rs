@@ -54,7 +54,7 @@ pub enum NotSent {
     QueueFull,
     /// The upstream wants credentials.
     AuthRequired,
-    /// The gateway is being stopped.
+    /// The gateway is being stopped, or keeps this upstream no longer.
     ShuttingDown,
 }
 
@@ -159,8 +159,8 @@ impl Undelivered<'_> {
                  already. Nothing was executed, so it is safe to call it again in a few seconds."
             ),
             Fate::NotSent(NotSent::ShuttingDown) => format!(
-                "Not delivered: \"{subject}\" was not sent to {title}, because Evermoor is being stopped. \
-                 Nothing was executed, so it is safe to call it again once Evermoor runs."
+                "Not delivered: \"{subject}\" was not sent to {title}, because Evermoor is being stopped or \
+                 its configuration was changed. Nothing was executed, so it is safe to call it again."
             ),
             Fate::NotSent(NotSent::AuthRequired) => format!(
                 "Not delivered: {title} refused \"{subject}\" because it wants credentials ({detail}). \

@@ -6,9 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::{Notify, watch};
 
 use evermoor_core::catalog::Merged;
-use evermoor_core::failure::Failure;
 use evermoor_core::view::{self, Status};
 
+use crate::roster::Lineup;
 use crate::upstream::{Handle, Link, State};
 
 /// What is derived from the states of all upstreams.
@@ -19,22 +19,17 @@ pub struct Overview {
     pub merged: Arc<Merged>,
 }
 
-/// What the overview needs besides the upstreams.
-pub struct Setting {
-    pub origin: String,
-    pub warnings: Vec<Failure>,
-}
-
 /// The overview at this moment.
-pub fn overview(upstreams: &[Handle], setting: &Setting) -> Overview {
+pub fn overview(lineup: &Lineup, origin: &str) -> Overview {
+    let upstreams = Arc::clone(&lineup.upstreams.borrow());
     let states: Vec<State> = upstreams.iter().map(Handle::state).collect();
-    let views = upstreams.iter().zip(&states).map(|(handle, state)| view(handle, state, setting));
+    let views = upstreams.iter().zip(&states).map(|(handle, state)| view(handle, state, origin));
     let status = Status::of(
         crate::VERSION.into(),
         std::process::id(),
-        format!("{}/mcp", setting.origin),
+        format!("{origin}/mcp"),
         views.collect(),
-        setting.warnings.clone(),
+        lineup.warnings.borrow().clone(),
     );
     let catalogs = upstreams.iter().zip(&states).filter_map(|(handle, state)| {
         state.known.as_ref().map(|known| (handle.name(), &known.catalog))
@@ -42,20 +37,20 @@ pub fn overview(upstreams: &[Handle], setting: &Setting) -> Overview {
     Overview { status, merged: Arc::new(Merged::of(catalogs)) }
 }
 
-/// Makes the overview anew whenever an upstream changes.
+/// Makes the overview anew whenever an upstream or the configuration changes.
 pub async fn keep(
-    upstreams: Arc<[Handle]>,
-    setting: Setting,
+    lineup: Lineup,
+    origin: String,
     changed: Arc<Notify>,
     show: watch::Sender<Overview>,
 ) {
     loop {
         changed.notified().await;
-        show.send_replace(overview(&upstreams, &setting));
+        show.send_replace(overview(&lineup, &origin));
     }
 }
 
-fn view(handle: &Handle, state: &State, setting: &Setting) -> view::Upstream {
+fn view(handle: &Handle, state: &State, origin: &str) -> view::Upstream {
     let link = match &state.link {
         Link::Connecting => view::Link::Connecting,
         Link::Ready(ready) => view::Link::Connected {
@@ -77,7 +72,7 @@ fn view(handle: &Handle, state: &State, setting: &Setting) -> view::Upstream {
         name: handle.name().to_string(),
         title: handle.config.title.clone(),
         target: handle.config.transport.target(),
-        endpoint: format!("{}/mcp/{}", setting.origin, handle.name()),
+        endpoint: format!("{origin}/mcp/{}", handle.name()),
         link,
         tools: u32::try_from(tools).unwrap_or(u32::MAX),
     }

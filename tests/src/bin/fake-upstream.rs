@@ -110,6 +110,13 @@ impl Fake {
                 tokio::time::sleep(Duration::from_secs(3600)).await;
                 text(&nonce)
             }
+            "wait" => {
+                self.execute(&nonce);
+                while !self.ledger.is_released(&nonce) {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                text(&nonce)
+            }
             // Says back what arrived, as it arrived.
             "mirror" => Raw::of(&serde_json::json!({})).with("mirrored", params),
             "steps" => return steps(request),

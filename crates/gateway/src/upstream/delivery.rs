@@ -6,7 +6,7 @@
 //! `evermoor_core::outcome` have the contract.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, timeout_at};
 
@@ -29,7 +29,7 @@ impl Handle {
         let began = Instant::now();
         let mut attempt = Attempt { number: 0, detail: String::new(), spent: 0 };
         loop {
-            let ready = match self.ready(began + self.hold, attempt.spent).await {
+            let ready = match self.ready(began + self.hold(), attempt.spent).await {
                 Ok(ready) => ready,
                 Err(Held { why, detail }) => {
                     let detail = if detail.is_empty() { &attempt.detail } else { &detail };
@@ -79,6 +79,11 @@ impl Handle {
             let detail = attempt.detail.clone();
             return Reply::Whole(self.undelivered(request, fate, &detail, &attempt, began));
         }
+    }
+
+    /// How long a call may wait, as the configuration says now.
+    fn hold(&self) -> Duration {
+        self.settings.borrow().hold
     }
 
     /// A connection younger than `spent`, waiting for one until `deadline`.

@@ -38,7 +38,7 @@ pub struct Handle {
     commands: mpsc::Sender<Command>,
     /// How many calls wait for the connection to come back.
     held: Arc<watch::Sender<usize>>,
-    hold: Duration,
+    settings: watch::Receiver<config::Gateway>,
 }
 
 /// What is known of an upstream at one moment.
@@ -84,15 +84,17 @@ enum Command {
 }
 
 impl Handle {
-    /// Starts the supervisor of one upstream. `changed` is notified of every change of state.
+    /// Starts the supervisor of one upstream, of which `known` is remembered from an earlier life.
+    /// `changed` is notified of every change of state.
     pub fn start(
         config: config::Upstream,
-        hold: Duration,
+        known: Option<Arc<Known>>,
+        settings: watch::Receiver<config::Gateway>,
         changed: Arc<Notify>,
         tasks: &TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        let (show, state) = watch::channel(State { link: Link::Connecting, known: None });
+        let (show, state) = watch::channel(State { link: Link::Connecting, known });
         let (commands, orders) = mpsc::channel(64);
         let held = Arc::new(watch::Sender::new(0));
         let config = Arc::new(config);
@@ -104,7 +106,7 @@ impl Handle {
             tasks.clone(),
         );
         tasks.spawn(stop.run_until_cancelled_owned(supervisor.run()));
-        Self { config, state, commands, held, hold }
+        Self { config, state, commands, held, settings }
     }
 
     pub fn name(&self) -> &UpstreamName {
@@ -118,9 +120,16 @@ impl Handle {
     /// What it last said of itself, waiting a little if it has never been heard of.
     pub async fn known(&self, patience: Duration) -> Option<Arc<Known>> {
         let mut state = self.state.clone();
-        let settled = state.wait_for(|state| !matches!(state.link, Link::Connecting));
+        let settled = state
+            .wait_for(|state| state.known.is_some() || !matches!(state.link, Link::Connecting));
         let _ = tokio::time::timeout(patience, settled).await;
         self.state().known
+    }
+
+    /// Waits until its supervisor is gone.
+    pub async fn stopped(&self) {
+        let mut state = self.state.clone();
+        while state.changed().await.is_ok() {}
     }
 
     pub async fn restart(&self) {
