@@ -68,6 +68,8 @@ impl Gateway {
     ) -> Result<Self, StartError> {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let lock = take_lock(&paths).await?;
+        // What a killed gateway left behind must not be taken for ours while we start.
+        let _ = std::fs::remove_file(paths.runtime_file());
         let (tokens, key) = (keys::tokens(&paths)?, keys::session_key(&paths)?);
         let listener = listen(config.gateway.listen).await?;
         let address = listener.local_addr().unwrap_or(config.gateway.listen);
