@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use evermoor_core::catalog::{List, Merged, Origin, list_result};
 use evermoor_core::envelope::{INVALID_PARAMS, METHOD_NOT_FOUND, Request, Response};
@@ -132,11 +133,15 @@ impl Router {
         })
     }
 
-    /// Waits a little for upstreams that have never been heard of, so that the first list an
-    /// editor sees is not an empty one.
+    /// Waits a little for upstreams that have never been heard of, and for the merged view to hold
+    /// what they said, so that the first list an editor sees is neither empty nor partial.
     async fn settled(&self) {
         let upstreams = Arc::clone(&self.upstreams.borrow());
         join_all(upstreams.iter().map(|upstream| upstream.known(FIRST_WORD))).await;
+        let mut overview = self.overview.clone();
+        let covered = overview
+            .wait_for(|overview| self.upstreams.borrow().iter().all(|one| overview.covers(one)));
+        let _ = timeout(FIRST_WORD, covered).await;
     }
 
     fn merged(&self) -> Arc<Merged> {

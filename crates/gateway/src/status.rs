@@ -9,7 +9,7 @@ use evermoor_core::catalog::Merged;
 use evermoor_core::view::{self, Status};
 
 use crate::roster::Lineup;
-use crate::upstream::{Handle, Link, State};
+use crate::upstream::{Handle, Known, Link, State};
 
 /// What is derived from the states of all upstreams.
 #[derive(Clone)]
@@ -17,6 +17,16 @@ pub struct Overview {
     pub status: Status,
     /// All upstreams seen as one.
     pub merged: Arc<Merged>,
+    /// What it was merged from.
+    sources: Vec<Arc<Known>>,
+}
+
+impl Overview {
+    /// Whether what this upstream says now is part of it.
+    pub fn covers(&self, upstream: &Handle) -> bool {
+        let known = upstream.state().known;
+        known.is_none_or(|known| self.sources.iter().any(|source| Arc::ptr_eq(source, &known)))
+    }
 }
 
 /// The overview at this moment.
@@ -34,7 +44,9 @@ pub fn overview(lineup: &Lineup, origin: &str) -> Overview {
     let catalogs = upstreams.iter().zip(&states).filter_map(|(handle, state)| {
         state.known.as_ref().map(|known| (handle.name(), &known.catalog))
     });
-    Overview { status, merged: Arc::new(Merged::of(catalogs)) }
+    let merged = Arc::new(Merged::of(catalogs));
+    let sources = states.iter().filter_map(|state| state.known.clone()).collect();
+    Overview { status, merged, sources }
 }
 
 /// Makes the overview anew whenever an upstream or the configuration changes.
