@@ -8,8 +8,10 @@ mod command_line;
 mod control;
 mod door;
 mod faults;
+mod memory;
 mod outage;
 mod peers;
+mod reload;
 mod shim;
 mod tidy;
 #[cfg(target_os = "linux")]

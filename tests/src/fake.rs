@@ -34,6 +34,11 @@ impl Upstream {
         self.process.kill().await;
     }
 
+    /// Leaves somebody at its address, once it is dead, who takes connections and says nothing.
+    pub fn replace_by_silence(&self) -> std::net::TcpListener {
+        std::net::TcpListener::bind(self.place()).expect("the address is free")
+    }
+
     /// Starts it again at the address it had. It remembers no session and no order.
     pub async fn start_again(&mut self) {
         self.start_again_with(&[]).await;

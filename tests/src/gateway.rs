@@ -81,17 +81,22 @@ impl Gateway {
         States { answer, parser: sse::Parser::new(1 << 20), ready: Vec::new().into_iter() }
     }
 
-    /// Waits until an upstream is in a state.
-    pub async fn until(&self, name: &str, wanted: impl Fn(&Upstream) -> bool) -> Upstream {
+    /// Waits until the whole is in a state.
+    pub async fn until_status(&self, wanted: impl Fn(&Status) -> bool) -> Status {
         let mut states = self.states().await;
         loop {
             let status = states.next().await;
-            let upstream = status.upstreams.into_iter().find(|upstream| upstream.name == name);
-            let upstream = upstream.expect("the upstream is configured");
-            if wanted(&upstream) {
-                return upstream;
+            if wanted(&status) {
+                return status;
             }
         }
+    }
+
+    /// Waits until there is such an upstream and it is in a state.
+    pub async fn until(&self, name: &str, wanted: impl Fn(&Upstream) -> bool) -> Upstream {
+        let named = |upstream: &&Upstream| upstream.name == name && wanted(upstream);
+        let status = self.until_status(|status| status.upstreams.iter().any(|u| named(&u))).await;
+        status.upstreams.iter().find(named).cloned().expect("it was just seen")
     }
 
     pub async fn until_connected(&self, name: &str) -> Upstream {
@@ -122,6 +127,16 @@ impl States {
             self.ready = self.parser.push(&chunk).expect("a state is small").into_iter();
         }
     }
+}
+
+/// Waits until a file that a gateway writes unasked is there, and is not `damaged`.
+pub async fn written(path: &Path, damaged: &[u8]) {
+    let written = async {
+        while std::fs::read(path).map_or(true, |content| content == damaged) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, written).await.expect("the file is written in time");
 }
 
 /// What a gateway in `home` says of itself.

@@ -28,6 +28,15 @@ impl Ledger {
         file.write_all(format!("{nonce}\n").as_bytes()).expect("the ledger can be written");
     }
 
+    /// Lets a call of `wait` end.
+    pub fn release(&self, nonce: &str) {
+        self.record(&format!("released {nonce}"));
+    }
+
+    pub fn is_released(&self, nonce: &str) -> bool {
+        self.executions(&format!("released {nonce}")) > 0
+    }
+
     /// How often a call was executed.
     pub fn executions(&self, nonce: &str) -> usize {
         let lines = std::fs::read_to_string(&self.path).unwrap_or_default();

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use tokio_util::sync::CancellationToken;
 
-use evermoor_core::config::{Config, Mistake, Transport};
-use evermoor_core::failure::{Code, Failure};
-use evermoor_gateway::{Gateway, StartError};
+use evermoor_core::config::{Config, Transport};
+use evermoor_core::failure::Failure;
+use evermoor_gateway::{Gateway, StartError, config_file};
 use evermoor_platform::paths::Paths;
 use evermoor_platform::{files, signals};
 
@@ -22,8 +22,8 @@ pub(crate) struct Place {
 
 pub(crate) fn run(place: &Place, background: bool) -> Exit {
     log_to_stderr();
-    let config = match read_config(&place.paths) {
-        Ok(config) => config,
+    let config = match config_file::read(&place.paths.config) {
+        Ok(config) => config.unwrap_or_default(),
         Err(failure) => {
             leave_word(&place.paths, &failure);
             terminal::complain(&failure);
@@ -103,23 +103,6 @@ async fn runs_already(paths: &Paths) -> Exit {
     };
     terminal::print(&format_args!("Evermoor is already running{where_it_is}."));
     Exit::Ok
-}
-
-/// The configuration, or the empty one where there is no file.
-fn read_config(paths: &Paths) -> Result<Config, Failure> {
-    let text = match std::fs::read_to_string(&paths.config) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => {
-            let what = format!("{} cannot be read: {error}.", paths.config.display());
-            return Err(Failure::new(Code::Configuration, what, "Make it readable text."));
-        }
-    };
-    Config::parse(&text).map_err(|Mistake { line, what, remedy }| {
-        let place = line.map(|line| format!(", line {line}")).unwrap_or_default();
-        let what = format!("{}{place}: {what}", paths.config.display());
-        Failure::new(Code::Configuration, what, remedy)
-    })
 }
 
 /// Tells whoever started us why we end.

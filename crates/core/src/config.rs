@@ -3,16 +3,24 @@
 //! Inside, types carry the proof: there is no upstream without a way to reach it. A mistake is
 //! reported with its line and with what to write instead.
 
+mod change;
+pub mod version;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 use toml::Spanned;
 use url::Url;
 
 use crate::call::Repetition;
 use crate::name::UpstreamName;
+pub use change::Change;
+use version::Ladder;
 
 /// The address editors are given when the configuration names none.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:7420";
@@ -84,6 +92,9 @@ const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    /// Checked by [`Ladder::climb`], before anything else is looked at.
+    #[serde(default, rename = "version")]
+    _version: Option<toml::Value>,
     #[serde(default)]
     gateway: GatewayTable,
     #[serde(default)]
@@ -133,8 +144,12 @@ enum Span {
 }
 
 impl Config {
-    /// Reads a configuration file. An empty one is a configuration: the demo upstream.
+    /// Reads a configuration file of any version. An empty one is a configuration: the demo.
     pub fn parse(text: &str) -> Result<Self, Mistake> {
+        Ladder::KNOWN.parse(text).map(|(config, _)| config)
+    }
+
+    fn read(text: &str) -> Result<Self, Mistake> {
         let file: File = toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| line(text, span.start));
             let what = format!("{}.", error.message().trim_end_matches('.'));
@@ -176,6 +191,16 @@ impl Transport {
         match self {
             Self::Http { .. } | Self::Demo => false,
         }
+    }
+
+    /// Tells one target from another: what was learnt of one says nothing of the next. A hash,
+    /// since an address may hold a secret.
+    pub fn fingerprint(&self) -> String {
+        let words = match self {
+            Self::Http { url } => format!("http\n{url}"),
+            Self::Demo => "demo".into(),
+        };
+        BASE64.encode(Sha256::digest(words))
     }
 
     /// Whether it is on this machine, where it comes back fast and asking costs nothing.
@@ -373,6 +398,15 @@ mod tests {
             repetition,
             &Repetition { trust_annotations: false, safe_tools: vec!["write".into()] }
         );
+    }
+
+    #[test]
+    fn a_fingerprint_tells_targets_apart_and_holds_no_secret() {
+        let print = |url: &str| Transport::Http { url: Url::parse(url).unwrap() }.fingerprint();
+        let (one, other) = ("https://x/mcp?key=secret", "https://x/mcp?key=other");
+        assert_eq!(print(one), print(one));
+        assert_ne!(print(one), print(other));
+        assert!(!print(one).contains("secret"));
     }
 
     #[test]

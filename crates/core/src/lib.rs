@@ -8,6 +8,7 @@
 //! - [`call`]: what may be sent again
 //! - [`catalog`]: what an upstream offers, and the merged view of several
 //! - [`config`]: `config.toml`, parsed and validated as a whole
+//! - [`memory`]: what an upstream last said of itself, as it lies on the disk
 //! - [`failure`]: failures with a code for programs and a remedy for people
 //! - [`outcome`]: the answer to a call that its upstream did not answer
 //! - [`backoff`]: how long to wait before the next attempt
@@ -28,6 +29,7 @@ pub mod envelope;
 pub mod failure;
 pub mod guard;
 pub mod json;
+pub mod memory;
 pub mod name;
 pub mod outcome;
 pub mod pace;

@@ -60,7 +60,7 @@ pub enum NotSent {
     AuthRequired,
     /// The upstream turned it away because it is busy.
     Busy,
-    /// The gateway is being stopped.
+    /// The gateway is being stopped, or keeps this upstream no longer.
     ShuttingDown,
 }
 
@@ -188,8 +188,8 @@ impl Undelivered<'_> {
                  executed, so it is safe to call it again in a minute."
             ),
             Fate::NotSent(NotSent::ShuttingDown) => format!(
-                "Not delivered: \"{subject}\" was not sent to {title}, because Evermoor is being stopped. \
-                 Nothing was executed, so it is safe to call it again once Evermoor runs."
+                "Not delivered: \"{subject}\" was not sent to {title}, because Evermoor is being stopped or \
+                 its configuration was changed. Nothing was executed, so it is safe to call it again."
             ),
             Fate::NotSent(NotSent::AuthRequired) => format!(
                 "Not delivered: {title} refused \"{subject}\" because it wants credentials ({detail}). \

@@ -7,8 +7,9 @@ use std::time::Duration;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use axum::{Router, middleware};
+use futures_util::FutureExt as _;
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -24,10 +25,9 @@ use crate::control::{self, Control, links::Links};
 use crate::downstream::guard::{self, Door};
 use crate::downstream::mcp::{self, Endpoint, LARGEST_REQUEST};
 use crate::keys::{self, KeyError};
-use crate::router;
-use crate::status::{self, Setting};
-use crate::upstream::{Handle, Surroundings};
-use crate::{VERSION, dashboard, wake};
+use crate::roster::{Roster, Surroundings};
+use crate::store::Store;
+use crate::{VERSION, config_watch, dashboard, router, status, wake};
 
 /// A gateway that listens.
 pub struct Gateway {
@@ -69,40 +69,42 @@ impl Gateway {
     ) -> Result<Self, StartError> {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let lock = take_lock(&paths).await?;
+        // What a killed gateway left behind must not be taken for ours while we start.
+        let _ = std::fs::remove_file(paths.runtime_file());
         let (tokens, key) = (keys::tokens(&paths)?, keys::session_key(&paths)?);
         let listener = listen(config.gateway.listen).await?;
         let address = listener.local_addr().unwrap_or(config.gateway.listen);
         let origin = format!("http://{address}");
 
-        let tasks = TaskTracker::new();
-        let changed = Arc::new(Notify::new());
+        let (tasks, changed) = (TaskTracker::new(), Arc::new(Notify::new()));
+        let store = Store::new(paths.catalog_folder(), tasks.clone());
         let (wakes, woken) = watch::channel(0);
-        tasks.spawn(
-            stop.child_token().run_until_cancelled_owned(wake::watch(wakes, Chance::real())),
-        );
         let around = Surroundings {
-            hold: config.gateway.hold,
-            changed: Arc::clone(&changed),
+            store: store.clone(),
+            changed: changed.clone(),
             wakes: woken,
             chance: Chance::real(),
             tasks: tasks.clone(),
+            stop: stop.clone(),
         };
-        let upstreams: Arc<[Handle]> = config
-            .upstreams
-            .into_iter()
-            .map(|upstream| Handle::start(upstream, &around, stop.child_token()))
-            .collect();
-        let setting =
-            Setting { origin: origin.clone(), warnings: warnings(config.gateway.require_token) };
-        let (show, overview) = watch::channel(status::overview(&upstreams, &setting));
-        let keep = status::keep(Arc::clone(&upstreams), setting, changed, show);
-        tasks.spawn(stop.child_token().run_until_cancelled_owned(keep));
+        let (roster, lineup) = Roster::start(config.clone(), around).await;
+        let (show, overview) = watch::channel(status::overview(&lineup, &origin));
+        let (readings, read) = mpsc::channel(1);
+        let keep = status::keep(lineup.clone(), origin.clone(), changed, show);
+        let remember = store.keep(lineup.upstreams.clone(), overview.clone());
+        let follow =
+            config_watch::follow(paths.config.clone(), Ok(config), readings, tasks.clone());
+        let wake = wake::watch(wakes, Chance::real());
+        let roster = roster.run(read);
+        for task in [keep.boxed(), remember.boxed(), follow.boxed(), wake.boxed(), roster.boxed()] {
+            tasks.spawn(stop.child_token().run_until_cancelled_owned(task));
+        }
 
-        let router = router::Router::new(upstreams, overview);
+        let router = router::Router::new(lineup.upstreams, overview);
         let door = Arc::new(Door {
             port: address.port(),
             tokens,
-            require_token: config.gateway.require_token,
+            settings: lineup.settings,
             control_token: keys::unguessable()?,
         });
         let control = Arc::new(Control {
@@ -218,15 +220,6 @@ fn announce(paths: &Paths, origin: String, control_token: &str) -> Result<(), St
     let content = serde_json::to_vec(&runtime).expect("strings and numbers serialise");
     files::write_private(&path, &content)
         .map_err(|source| StartError::Unwritable { path: path.display().to_string(), source })
-}
-
-fn warnings(require_token: bool) -> Vec<Failure> {
-    if require_token {
-        return Vec::new();
-    }
-    let what = "Every program on this machine may use your tools: the token is turned off.";
-    let remedy = "Remove `require_token = false` from config.toml.";
-    vec![Failure::new(Code::TokenOff, what, remedy)]
 }
 
 impl From<&StartError> for Failure {

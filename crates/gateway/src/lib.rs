@@ -3,6 +3,11 @@
 //!
 //! # Layout
 //! - [`gateway`]: puts the parts together and runs them until told to stop
+//! - [`roster`]: the upstreams that run, as the configuration of the moment wants them
+//! - [`config_file`]: `config.toml` on the disk
+//! - [`config_watch`]: tells when that file changes
+//! - [`store`]: what upstreams last said of themselves, on the disk
+//! - [`warnings`]: what is worth knowing although nothing is broken
 //! - [`upstream`]: one supervised connection per upstream, and the delivery of calls
 //! - [`downstream`]: the endpoint that editors see
 //! - [`router`]: from an editor's request to the upstream that answers it
@@ -15,16 +20,21 @@
 //! - [`demo`]: the upstream that answers when nothing is configured
 
 pub mod chance;
+pub mod config_file;
+pub mod config_watch;
 pub mod control;
 pub mod dashboard;
 pub mod demo;
 pub mod downstream;
 pub mod gateway;
 pub mod keys;
+pub mod roster;
 pub mod router;
 pub mod status;
+pub mod store;
 pub mod upstream;
 mod wake;
+pub mod warnings;
 
 pub use gateway::{Gateway, StartError};
 

@@ -7,7 +7,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use evermoor_core::catalog::{List, Merged, Origin, list_result};
 use evermoor_core::envelope::{INVALID_PARAMS, METHOD_NOT_FOUND, Request, Response};
@@ -21,7 +23,7 @@ use crate::upstream::{Handle, Link, Reply};
 /// Finds the upstream for a request.
 #[derive(Clone)]
 pub struct Router {
-    upstreams: Arc<[Handle]>,
+    upstreams: watch::Receiver<Arc<[Handle]>>,
     overview: watch::Receiver<Overview>,
 }
 
@@ -36,7 +38,10 @@ pub enum View {
 const FIRST_WORD: Duration = Duration::from_secs(5);
 
 impl Router {
-    pub fn new(upstreams: Arc<[Handle]>, overview: watch::Receiver<Overview>) -> Self {
+    pub fn new(
+        upstreams: watch::Receiver<Arc<[Handle]>>,
+        overview: watch::Receiver<Overview>,
+    ) -> Self {
         Self { upstreams, overview }
     }
 
@@ -44,8 +49,9 @@ impl Router {
         self.overview.clone()
     }
 
-    pub fn upstream(&self, name: &str) -> Option<&Handle> {
-        self.upstreams.iter().find(|upstream| upstream.name().as_str() == name)
+    pub fn upstream(&self, name: &str) -> Option<Handle> {
+        let upstreams = self.upstreams.borrow();
+        upstreams.iter().find(|upstream| upstream.name().as_str() == name).cloned()
     }
 
     /// The result of an editor's `initialize`.
@@ -92,7 +98,7 @@ impl Router {
     }
 
     /// The upstream that a request names, and the request in that upstream's own words.
-    fn addressee(&self, request: &Request) -> Result<(&Handle, Request), Response> {
+    fn addressee(&self, request: &Request) -> Result<(Handle, Request), Response> {
         let merged = self.merged();
         let params = request.params.as_ref();
         let named =
@@ -127,12 +133,15 @@ impl Router {
         })
     }
 
-    /// Waits a little for upstreams that have never been heard of, so that the first list an
-    /// editor sees is not an empty one.
+    /// Waits a little for upstreams that have never been heard of, and for the merged view to hold
+    /// what they said, so that the first list an editor sees is neither empty nor partial.
     async fn settled(&self) {
-        for upstream in self.upstreams.iter() {
-            upstream.known(FIRST_WORD).await;
-        }
+        let upstreams = Arc::clone(&self.upstreams.borrow());
+        join_all(upstreams.iter().map(|upstream| upstream.known(FIRST_WORD))).await;
+        let mut overview = self.overview.clone();
+        let covered = overview
+            .wait_for(|overview| self.upstreams.borrow().iter().all(|one| overview.covers(one)));
+        let _ = timeout(FIRST_WORD, covered).await;
     }
 
     fn merged(&self) -> Arc<Merged> {
@@ -144,7 +153,8 @@ impl Router {
 async fn one(upstream: &Handle, request: &Request) -> Reply {
     if let Some(list) = List::asked_by(&request.method) {
         let known = upstream.known(FIRST_WORD).await;
-        if let (Some(known), Link::Down { .. }) = (known, &upstream.state().link) {
+        if let (Some(known), Link::Down { .. } | Link::Connecting) = (known, &upstream.state().link)
+        {
             return result(request, list_result(list, known.catalog.list(list)));
         }
     }

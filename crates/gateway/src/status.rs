@@ -6,10 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::{Notify, watch};
 
 use evermoor_core::catalog::Merged;
-use evermoor_core::failure::Failure;
 use evermoor_core::view::{self, Status};
 
-use crate::upstream::{Handle, Link, State};
+use crate::roster::Lineup;
+use crate::upstream::{Handle, Known, Link, State};
 
 /// What is derived from the states of all upstreams.
 #[derive(Clone)]
@@ -17,45 +17,52 @@ pub struct Overview {
     pub status: Status,
     /// All upstreams seen as one.
     pub merged: Arc<Merged>,
+    /// What it was merged from.
+    sources: Vec<Arc<Known>>,
 }
 
-/// What the overview needs besides the upstreams.
-pub struct Setting {
-    pub origin: String,
-    pub warnings: Vec<Failure>,
+impl Overview {
+    /// Whether what this upstream says now is part of it.
+    pub fn covers(&self, upstream: &Handle) -> bool {
+        let known = upstream.state().known;
+        known.is_none_or(|known| self.sources.iter().any(|source| Arc::ptr_eq(source, &known)))
+    }
 }
 
 /// The overview at this moment.
-pub fn overview(upstreams: &[Handle], setting: &Setting) -> Overview {
+pub fn overview(lineup: &Lineup, origin: &str) -> Overview {
+    let upstreams = Arc::clone(&lineup.upstreams.borrow());
     let states: Vec<State> = upstreams.iter().map(Handle::state).collect();
-    let views = upstreams.iter().zip(&states).map(|(handle, state)| view(handle, state, setting));
+    let views = upstreams.iter().zip(&states).map(|(handle, state)| view(handle, state, origin));
     let status = Status::of(
         crate::VERSION.into(),
         std::process::id(),
-        format!("{}/mcp", setting.origin),
+        format!("{origin}/mcp"),
         views.collect(),
-        setting.warnings.clone(),
+        lineup.warnings.borrow().clone(),
     );
     let catalogs = upstreams.iter().zip(&states).filter_map(|(handle, state)| {
         state.known.as_ref().map(|known| (handle.name(), &known.catalog))
     });
-    Overview { status, merged: Arc::new(Merged::of(catalogs)) }
+    let merged = Arc::new(Merged::of(catalogs));
+    let sources = states.iter().filter_map(|state| state.known.clone()).collect();
+    Overview { status, merged, sources }
 }
 
-/// Makes the overview anew whenever an upstream changes.
+/// Makes the overview anew whenever an upstream or the configuration changes.
 pub async fn keep(
-    upstreams: Arc<[Handle]>,
-    setting: Setting,
+    lineup: Lineup,
+    origin: String,
     changed: Arc<Notify>,
     show: watch::Sender<Overview>,
 ) {
     loop {
         changed.notified().await;
-        show.send_replace(overview(&upstreams, &setting));
+        show.send_replace(overview(&lineup, &origin));
     }
 }
 
-fn view(handle: &Handle, state: &State, setting: &Setting) -> view::Upstream {
+fn view(handle: &Handle, state: &State, origin: &str) -> view::Upstream {
     let link = match &state.link {
         Link::Connecting => view::Link::Connecting,
         Link::Ready(ready) => match ready.stalled() {
@@ -84,7 +91,7 @@ fn view(handle: &Handle, state: &State, setting: &Setting) -> view::Upstream {
         name: handle.name().to_string(),
         title: handle.config.title.clone(),
         target: handle.config.transport.target(),
-        endpoint: format!("{}/mcp/{}", setting.origin, handle.name()),
+        endpoint: format!("{origin}/mcp/{}", handle.name()),
         link,
         tools: u32::try_from(tools).unwrap_or(u32::MAX),
     }

@@ -116,6 +116,11 @@ impl Paths {
         self.data.join("session.key")
     }
 
+    /// What each upstream last said of itself.
+    pub fn catalog_folder(&self) -> PathBuf {
+        self.data.join("catalogs")
+    }
+
     /// The gateway's log.
     pub fn log_file(&self) -> PathBuf {
         self.logs.join("gateway.log")

@@ -50,6 +50,13 @@ impl Fake {
                 sleep(FOR_EVER).await;
                 text(&nonce)
             }
+            "wait" => {
+                self.execute(&nonce);
+                while !self.ledger.is_released(&nonce) {
+                    sleep(std::time::Duration::from_millis(5)).await;
+                }
+                text(&nonce)
+            }
             // Says back what arrived, as it arrived.
             "mirror" => Raw::of(&serde_json::json!({})).with("mirrored", &params),
             "steps" => return steps(request),

@@ -6,7 +6,9 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use tokio::sync::watch;
 
+use evermoor_core::config;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::guard::{Refusal, Visitor, bearer, check_place, same_token};
 use evermoor_core::tokens::{LOCAL, Tokens};
@@ -16,7 +18,7 @@ use evermoor_core::view;
 pub struct Door {
     pub port: u16,
     pub tokens: Tokens,
-    pub require_token: bool,
+    pub settings: watch::Receiver<config::Gateway>,
     pub control_token: String,
 }
 
@@ -28,7 +30,7 @@ pub struct Editor(pub String);
 pub async fn editors(State(door): State<Arc<Door>>, mut request: Request, next: Next) -> Response {
     let visitor = visitor(request.headers());
     let editor = match check_place(visitor, door.port, false) {
-        Ok(()) if !door.require_token => Ok(LOCAL.to_owned()),
+        Ok(()) if !door.settings.borrow().require_token => Ok(LOCAL.to_owned()),
         Ok(()) => bearer(visitor)
             .and_then(|token| door.tokens.editor(token).ok_or(Refusal::Token))
             .map(str::to_owned),

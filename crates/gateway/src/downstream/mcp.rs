@@ -45,7 +45,7 @@ pub async fn one(
     headers: HeaderMap,
     body: Bytes,
 ) -> HttpResponse {
-    match endpoint.router.upstream(&name).cloned() {
+    match endpoint.router.upstream(&name) {
         Some(upstream) => endpoint.post(View::One(upstream), &editor, &headers, &body).await,
         None => {
             let why = format!("There is no upstream `{name}`. `evermoor status` lists them.");

@@ -47,6 +47,11 @@ impl Handle {
             }
         }
     }
+
+    /// How long a call may wait, as the configuration says now.
+    fn hold(&self) -> Duration {
+        self.settings.borrow().hold
+    }
 }
 
 /// A call on its way.
@@ -75,7 +80,7 @@ impl<'a> Delivery<'a> {
             request,
             class: handle.config.repetition.class(request, catalog),
             began,
-            deadline: Deadline::after(began.into_std(), handle.chance.now(), handle.hold),
+            deadline: Deadline::after(began.into_std(), handle.chance.now(), handle.hold()),
             attempts: 0,
             turned_away: 0,
             spent: 0,

@@ -121,14 +121,15 @@ impl HttpConnection {
 
     /// A connection that broke because nobody listens any more broke because the server died.
     async fn crashed_or(&self, error: CallError) -> CallError {
-        match error {
-            CallError::Unknown { detail, .. }
-                if self.line.clients.local && tripwire::is_dead(&self.line.url).await =>
-            {
-                CallError::Unknown { why: Unknown::UpstreamCrashed, detail, connection_broke: true }
-            }
-            other => other,
+        let local = self.line.clients.local;
+        if let CallError::Unknown { detail, .. } = &error
+            && local
+            && tripwire::is_dead(&self.line.url).await
+        {
+            let (why, detail) = (Unknown::UpstreamCrashed, detail.clone());
+            return CallError::Unknown { why, detail, connection_broke: true };
         }
+        error
     }
 
     pub(crate) fn has_ping(&self) -> bool {

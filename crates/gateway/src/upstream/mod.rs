@@ -54,15 +54,15 @@ pub struct Handle {
     held: Arc<watch::Sender<usize>>,
     /// How often calls may be sent again.
     budget: Arc<Mutex<Budget>>,
-    hold: Duration,
+    settings: watch::Receiver<config::Gateway>,
     chance: Chance,
 }
 
 /// What all upstreams of a gateway share.
 #[derive(Clone)]
 pub struct Surroundings {
-    /// How long a call waits for an upstream that is down.
-    pub hold: Duration,
+    /// The gateway's own settings, as they are at the moment.
+    pub settings: watch::Receiver<config::Gateway>,
     /// Notified of every change of state.
     pub changed: Arc<Notify>,
     /// Counts how often the machine woke up.
@@ -106,20 +106,27 @@ enum Command {
 }
 
 impl Handle {
-    /// Starts the supervisor of one upstream; it runs until `stop`.
-    pub fn start(config: config::Upstream, around: &Surroundings, stop: CancellationToken) -> Self {
+    /// Starts the supervisor of one upstream, of which `known` is remembered from an earlier life.
+    /// It runs until `stop`.
+    pub fn start(
+        config: config::Upstream,
+        known: Option<Arc<Known>>,
+        around: &Surroundings,
+        stop: CancellationToken,
+    ) -> Self {
         let connector = Connector::new(config.transport.clone(), around.tasks.clone());
-        Self::start_with(config, connector, around, stop)
+        Self::start_with(config, connector, known, around, stop)
     }
 
     fn start_with(
         config: config::Upstream,
         connector: impl Connect,
+        known: Option<Arc<Known>>,
         around: &Surroundings,
         stop: CancellationToken,
     ) -> Self {
         let chance = around.chance.clone();
-        let (show, state) = watch::channel(State { link: Link::Connecting, known: None });
+        let (show, state) = watch::channel(State { link: Link::Connecting, known });
         let (commands, orders) = mpsc::channel(64);
         let held = Arc::new(watch::Sender::new(0));
         let config = Arc::new(config);
@@ -134,7 +141,8 @@ impl Handle {
         );
         around.tasks.spawn(stop.run_until_cancelled_owned(supervisor.run()));
         let budget = Arc::new(Mutex::new(Budget::new(tokio::time::Instant::now())));
-        Self { config, state, commands, held, budget, hold: around.hold, chance }
+        let settings = around.settings.clone();
+        Self { config, state, commands, held, budget, settings, chance }
     }
 
     pub fn name(&self) -> &UpstreamName {
@@ -148,9 +156,16 @@ impl Handle {
     /// What it last said of itself, waiting a little if it has never been heard of.
     pub async fn known(&self, patience: Duration) -> Option<Arc<Known>> {
         let mut state = self.state.clone();
-        let settled = state.wait_for(|state| !matches!(state.link, Link::Connecting));
+        let settled = state
+            .wait_for(|state| state.known.is_some() || !matches!(state.link, Link::Connecting));
         let _ = tokio::time::timeout(patience, settled).await;
         self.state().known
+    }
+
+    /// Waits until its supervisor is gone.
+    pub async fn stopped(&self) {
+        let mut state = self.state.clone();
+        while state.changed().await.is_ok() {}
     }
 
     pub async fn restart(&self) {

@@ -15,6 +15,9 @@ use url::Url;
 /// A server that closes every socket at once must not be asked in a tight circle.
 const SHORTEST: Duration = Duration::from_secs(1);
 
+/// How long a dying process may take to close its sockets.
+const LAST_WORDS: Duration = Duration::from_millis(50);
+
 /// Returns when nobody listens at `url` any more.
 pub(super) async fn tripped(url: &Url) {
     let Some((host, port)) = url.host_str().zip(url.port_or_known_default()) else {
@@ -35,11 +38,16 @@ pub(super) async fn tripped(url: &Url) {
     }
 }
 
-/// Whether nobody listens at `url` at this moment.
+/// Whether the server at `url` has just died. A process that ends closes its sockets one after the
+/// other, so a connection that is taken may still be one of its last.
 pub(super) async fn is_dead(url: &Url) -> bool {
     let Some((host, port)) = url.host_str().zip(url.port_or_known_default()) else { return false };
-    let connect = TcpStream::connect((host.trim_matches(['[', ']']), port));
-    matches!(timeout(SHORTEST, connect).await, Ok(Err(_)))
+    let host = host.trim_matches(['[', ']']);
+    let Ok(mut wire) = TcpStream::connect((host, port)).await else { return true };
+    match timeout(LAST_WORDS, wire.read(&mut [0; 64])).await {
+        Ok(_) => TcpStream::connect((host, port)).await.is_err(),
+        Err(_) => false,
+    }
 }
 
 #[cfg(test)]

@@ -52,6 +52,7 @@ impl Day {
     async fn run(&self) -> Log {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let (_wakes, woken) = watch::channel(0);
+        let (_settings, settings) = watch::channel(Config::default().gateway);
         let (noon, began) =
             (SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000), Instant::now());
         let servers: Vec<Server> =
@@ -59,7 +60,7 @@ impl Day {
         let start = |(number, server): (usize, &Server)| {
             let dice = Mutex::new(Dice::of(self.seed, ("waits", number)));
             let around = Surroundings {
-                hold: Duration::from_secs(25),
+                settings: settings.clone(),
                 changed: Arc::new(Notify::new()),
                 wakes: woken.clone(),
                 chance: Chance::new(
@@ -70,7 +71,7 @@ impl Day {
             };
             let text = format!("[upstreams.s{number}]\nurl = \"http://127.0.0.1:1/\"\n");
             let config = Config::parse(&text).expect("a valid configuration").upstreams.remove(0);
-            Handle::start_with(config, server.clone(), &around, stop.child_token())
+            Handle::start_with(config, server.clone(), None, &around, stop.child_token())
         };
         let handles: Arc<[Handle]> = servers.iter().enumerate().map(start).collect();
 

@@ -140,7 +140,11 @@ impl Server {
             Mood::Slow => {
                 sleep(Duration::from_millis(2000 + 8 * dice.below(1000) as u64 + place)).await
             }
-            _ => {}
+            Mood::Well
+            | Mood::DiesBeforeExecuting
+            | Mood::DiesAfterExecuting
+            | Mood::BreaksBeforeSending
+            | Mood::Babbles => {}
         }
         let result = match request.method.as_str() {
             method::INITIALIZE => initialize(),

@@ -1,0 +1,243 @@
+//! The upstreams that run, as the configuration of the moment wants them.
+//!
+//! # Theory of operation
+//! One task owns the set. It takes each reading of the configuration, stops what is not wanted any
+//! more, starts what is new, and leaves alone what stayed the same. Everybody else holds a
+//! [`Lineup`]. A call that is under way on an upstream that is stopped keeps its connection until
+//! it is answered; a call that is held is told that nothing was sent. A reading that is a mistake
+//! changes nothing but the warnings.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use evermoor_core::config::{self, Change, Config};
+use evermoor_core::failure::Failure;
+
+use crate::chance::Chance;
+use crate::config_watch::Reading;
+use crate::store::Store;
+use crate::upstream::{self, Handle, Known};
+use crate::warnings;
+
+/// The task that owns the upstreams.
+pub struct Roster {
+    config: Config,
+    /// Where the gateway listens, whatever the configuration says since.
+    listen: SocketAddr,
+    members: Vec<Member>,
+    board: Board,
+    around: Surroundings,
+}
+
+/// What runs at this moment, as everybody but the roster sees it.
+#[derive(Clone)]
+pub struct Lineup {
+    pub upstreams: watch::Receiver<Arc<[Handle]>>,
+    pub settings: watch::Receiver<config::Gateway>,
+    pub warnings: watch::Receiver<Vec<Failure>>,
+}
+
+/// What upstreams are started with.
+#[derive(Clone)]
+pub struct Surroundings {
+    pub store: Store,
+    /// Notified of every change.
+    pub changed: Arc<Notify>,
+    /// Counts how often the machine woke up.
+    pub wakes: watch::Receiver<u64>,
+    pub chance: Chance,
+    pub tasks: TaskTracker,
+    pub stop: CancellationToken,
+}
+
+struct Member {
+    handle: Handle,
+    stop: CancellationToken,
+}
+
+/// Where the lineup is shown.
+struct Board {
+    upstreams: watch::Sender<Arc<[Handle]>>,
+    settings: watch::Sender<config::Gateway>,
+    warnings: watch::Sender<Vec<Failure>>,
+}
+
+/// Two upstreams of one name do not run side by side; this long the second waits for the first.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+impl Roster {
+    /// Starts the upstreams of a first configuration.
+    pub async fn start(config: Config, around: Surroundings) -> (Self, Lineup) {
+        let listen = config.gateway.listen;
+        let (upstreams, shown) = watch::channel(Arc::from([]));
+        let (settings, set) = watch::channel(config.gateway.clone());
+        let (warnings, warned) = watch::channel(warnings::of(listen, &config.gateway, None));
+        let mut roster = Self {
+            config: Config { gateway: config.gateway.clone(), upstreams: Vec::new() },
+            listen,
+            members: Vec::new(),
+            board: Board { upstreams, settings, warnings },
+            around,
+        };
+        roster.adopt(config).await;
+        (roster, Lineup { upstreams: shown, settings: set, warnings: warned })
+    }
+
+    /// Follows the readings of the configuration.
+    pub async fn run(mut self, mut readings: mpsc::Receiver<Reading>) {
+        while let Some(reading) = readings.recv().await {
+            let mistake = match reading {
+                Ok(config) => {
+                    self.adopt(config).await;
+                    None
+                }
+                Err(failure) => {
+                    tracing::warn!(%failure, "the configuration is kept as it was");
+                    Some(failure)
+                }
+            };
+            let warnings = warnings::of(self.listen, &self.config.gateway, mistake.as_ref());
+            self.board.warnings.send_replace(warnings);
+            self.around.changed.notify_one();
+        }
+    }
+
+    /// Makes what runs what `config` wants.
+    async fn adopt(&mut self, config: Config) {
+        let change = Change::between(&self.config, &config);
+        self.board.settings.send_replace(config.gateway.clone());
+        let (stopped, mut members): (Vec<Member>, Vec<Member>) = std::mem::take(&mut self.members)
+            .into_iter()
+            .partition(|member| change.stop.contains(member.handle.name()));
+        for member in &stopped {
+            tracing::info!(upstream = %member.handle.name(), "upstream stopped");
+            member.stop.cancel();
+        }
+        for upstream in change.start {
+            tracing::info!(upstream = %upstream.name, "upstream started");
+            let old = stopped.iter().find(|member| *member.handle.name() == upstream.name);
+            if let Some(old) = old {
+                let _ = timeout(FAREWELL, old.handle.stopped()).await;
+            }
+            let known = self.known(&upstream, old).await;
+            members.push(self.member(upstream, known));
+        }
+        members.sort_by(|one, other| one.handle.name().cmp(other.handle.name()));
+        let handles = members.iter().map(|member| member.handle.clone()).collect();
+        self.board.upstreams.send_replace(handles);
+        self.members = members;
+        self.config = config;
+    }
+
+    fn member(&self, upstream: config::Upstream, known: Option<Arc<Known>>) -> Member {
+        let stop = self.around.stop.child_token();
+        let around = upstream::Surroundings {
+            settings: self.board.settings.subscribe(),
+            changed: Arc::clone(&self.around.changed),
+            wakes: self.around.wakes.clone(),
+            chance: self.around.chance.clone(),
+            tasks: self.around.tasks.clone(),
+        };
+        let handle = Handle::start(upstream, known, &around, stop.clone());
+        Member { handle, stop }
+    }
+
+    /// What is known of an upstream before it has spoken: what its predecessor knew of the same
+    /// target, or what lies on the disk.
+    async fn known(&self, new: &config::Upstream, old: Option<&Member>) -> Option<Arc<Known>> {
+        let same = |member: &&Member| member.handle.config.transport == new.transport;
+        match old.filter(same).and_then(|member| member.handle.state().known) {
+            Some(known) => Some(known),
+            None => self.around.store.recall(new).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evermoor_core::failure::Code;
+    use futures_util::FutureExt as _;
+
+    fn config(entries: &[(&str, u16)]) -> Config {
+        let text = entries.iter().fold("[gateway]\nhold = 7\n".to_owned(), |text, (name, port)| {
+            format!("{text}[upstreams.{name}]\nurl = \"http://127.0.0.1:{port}/mcp\"\n")
+        });
+        Config::parse(&text).unwrap()
+    }
+
+    /// A roster, what it shows, and the way to give it readings.
+    async fn roster(entries: &[(&str, u16)]) -> (Lineup, mpsc::Sender<Reading>, tempfile::TempDir) {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let folder = tempfile::tempdir().unwrap();
+        let tasks = TaskTracker::new();
+        let around = Surroundings {
+            store: Store::new(folder.path().to_owned(), tasks.clone()),
+            wakes: watch::channel(0).1,
+            chance: Chance::real(),
+            changed: Arc::default(),
+            tasks: tasks.clone(),
+            stop: CancellationToken::new(),
+        };
+        let (roster, lineup) = Roster::start(config(entries), around).await;
+        let (readings, read) = mpsc::channel(1);
+        tasks.spawn(roster.run(read));
+        (lineup, readings, folder)
+    }
+
+    fn names(upstreams: &[Handle]) -> Vec<&str> {
+        upstreams.iter().map(|upstream| upstream.name().as_str()).collect()
+    }
+
+    fn runs(upstream: &Handle) -> bool {
+        upstream.stopped().now_or_never().is_none()
+    }
+
+    #[tokio::test]
+    async fn only_what_changed_is_touched() {
+        let (mut lineup, readings, _folder) = roster(&[("a", 1), ("b", 2), ("d", 4)]).await;
+        let before = Arc::clone(&lineup.upstreams.borrow_and_update());
+        assert_eq!(names(&before), ["a", "b", "d"]);
+        readings.send(Ok(config(&[("a", 1), ("b", 3), ("c", 3)]))).await.unwrap();
+        lineup.upstreams.changed().await.unwrap();
+        let after = Arc::clone(&lineup.upstreams.borrow());
+        assert_eq!(names(&after), ["a", "b", "c"]);
+        assert!(Arc::ptr_eq(&before[0].config, &after[0].config), "the same one goes on");
+        assert!(!Arc::ptr_eq(&before[1].config, &after[1].config), "another one took its place");
+        assert!(runs(&before[0]));
+        before[1].stopped().await;
+        before[2].stopped().await;
+    }
+
+    #[tokio::test]
+    async fn a_mistake_changes_the_warnings_and_nothing_else() {
+        let (mut lineup, readings, _folder) = roster(&[("a", 1)]).await;
+        let before = Arc::clone(&lineup.upstreams.borrow_and_update());
+        let mistake = Failure::new(Code::Configuration, "It is wrong.", "Write it right.");
+        readings.send(Err(mistake.clone())).await.unwrap();
+        lineup.warnings.changed().await.unwrap();
+        assert_eq!(*lineup.warnings.borrow_and_update(), [mistake]);
+        assert!(!lineup.upstreams.has_changed().unwrap() && runs(&before[0]));
+        readings.send(Ok(config(&[("a", 1)]))).await.unwrap();
+        lineup.warnings.changed().await.unwrap();
+        assert!(lineup.warnings.borrow().is_empty());
+        assert!(runs(&before[0]));
+    }
+
+    #[tokio::test]
+    async fn settings_reach_upstreams_that_run_already() {
+        let (mut lineup, readings, _folder) = roster(&[("a", 1)]).await;
+        assert_eq!(lineup.settings.borrow_and_update().hold.as_secs(), 7);
+        let mut new = config(&[("a", 1)]);
+        new.gateway.hold = Duration::from_secs(1);
+        readings.send(Ok(new)).await.unwrap();
+        lineup.settings.changed().await.unwrap();
+        assert_eq!(lineup.settings.borrow().hold.as_secs(), 1);
+    }
+}
