@@ -30,6 +30,11 @@ async fn a_door_that_stays_closed_ends_the_hold_with_nothing_executed() {
 async fn a_connection_reset_before_the_request_is_read_executes_nothing_and_the_next_call_works() {
     let mut play = Play::with("hold = 3", "").await;
     for round in 0..10 {
+        // A gateway that was cut off has no connection left that it could use instead.
+        play.proxy.set(Fault::Refuse).await;
+        play.gateway.until_down("notes").await;
+        play.proxy.heal().await;
+        play.gateway.until_connected("notes").await;
         play.proxy.set(Fault::ResetAtAccept).await;
         let nonce = format!("reset {round}");
         let before = play.proxy.resets();
