@@ -154,6 +154,8 @@ async fn connections_that_went_silent_cost_at_most_the_call_that_used_one() {
 #[tokio::test]
 async fn a_call_over_a_connection_that_goes_silent_is_ended_by_the_keepalive() {
     let mut play = Play::with("", "keepalive_interval = 1").await;
+    // A call is given 45 s before its upstream is taken for dead.
+    play.editor.patience = Duration::from_secs(75);
     let (answer, ()) = tokio::join!(play.editor.attempt("hang", "silent"), async {
         play.proxy.until_read("silent").await;
         play.proxy.set(Fault::Blackhole).await;
