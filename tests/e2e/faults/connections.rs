@@ -158,6 +158,9 @@ async fn a_call_over_a_connection_that_goes_silent_is_ended_by_the_keepalive() {
     play.editor.patience = Duration::from_secs(75);
     let (answer, ()) = tokio::join!(play.editor.attempt("hang", "silent"), async {
         play.proxy.until_read("silent").await;
+        // It has answered during the call, so that it is not one that does one thing at a time.
+        let pings = play.proxy.forwarded("\"ping\"");
+        play.proxy.until_forwarded("\"ping\"", pings + 2).await;
         play.proxy.set(Fault::Blackhole).await;
     });
     play.believe("silent", &answer);
