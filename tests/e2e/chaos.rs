@@ -20,7 +20,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 const LENGTH: Duration = Duration::from_secs(12);
-const HOLD: Duration = Duration::from_secs(4);
+const HOLD: Duration = Duration::from_secs(1);
+/// An outage that no held call survives.
+const TOO_LONG: Duration = Duration::from_millis(1400);
 const CALL_TIMEOUT: Duration = Duration::from_secs(3);
 /// What a busy machine may add to a time limit.
 const SLACK: Duration = Duration::from_secs(5);
@@ -33,8 +35,9 @@ enum Mishap {
     /// Something on the way, for everything or only for calls.
     Way(Fault),
     Calls(Fault),
-    /// The process is killed and started again.
+    /// The process is killed and started again, at once or after every hold has ended.
     Kill,
+    StayAway,
     /// The process stands still for a while.
     Freeze,
     Forget(Forgotten),
@@ -69,7 +72,7 @@ fn mishaps() -> Vec<Mishap> {
         Act::Reply(Reply::Twice),
     ];
     let forgotten = [Forgotten::NotFound, Forgotten::BadRequest, Forgotten::Gone];
-    let mut all = vec![Mishap::Kill, Mishap::Kill, Mishap::Kill, Mishap::Freeze];
+    let mut all = vec![Mishap::Kill, Mishap::Kill, Mishap::Kill, Mishap::StayAway, Mishap::Freeze];
     all.extend(way.map(Mishap::Way));
     all.extend(calls.map(Mishap::Calls));
     all.extend(server.map(Mishap::Server));
@@ -170,6 +173,10 @@ async fn break_things(mut dice: Dice, proxy: &Proxy, upstream: &mut Upstream) ->
                 upstream.kill().await;
                 sleep(lasts).await;
                 upstream.start_again().await;
+            }
+            Mishap::StayAway => {
+                proxy.set(Fault::Refuse).await;
+                sleep(TOO_LONG).await;
             }
             Mishap::Freeze => freeze(upstream, lasts).await,
             Mishap::Forget(style) => upstream.forget(style).await,

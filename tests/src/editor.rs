@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::io::AsyncWriteExt as _;
@@ -22,6 +23,8 @@ pub struct Editor {
     next: u64,
     /// What arrived about the calls so far besides their answers.
     pub heard: Vec<Notification>,
+    /// How long it waits for an answer.
+    pub patience: Duration,
 }
 
 enum Wire {
@@ -53,13 +56,13 @@ impl Editor {
             let (client, url) = (client.clone(), url.clone());
             let (token, session) = (token.clone(), session.clone());
             let wire = Wire::Http { client, url, token, session };
-            Self { wire, next: (number + 1) * 1_000_000, heard: Vec::new() }
+            Self { wire, next: (number + 1) * 1_000_000, heard: Vec::new(), patience: PATIENCE }
         };
         (0..number as u64).map(twin).collect()
     }
 
     async fn initialized(wire: Wire) -> Self {
-        let mut editor = Self { wire, next: 0, heard: Vec::new() };
+        let mut editor = Self { wire, next: 0, heard: Vec::new(), patience: PATIENCE };
         let params = serde_json::json!({
             "protocolVersion": "2025-11-25",
             "capabilities": {},
@@ -90,7 +93,7 @@ impl Editor {
         self.next += 1;
         let id = Id::number(self.next);
         let request = Request::new(id.clone(), method, params);
-        let messages = timeout(PATIENCE, self.exchange(request.to_bytes()));
+        let messages = timeout(self.patience, self.exchange(request.to_bytes()));
         let messages = messages.await.unwrap_or_else(|_| panic!("{method} is not answered"));
         let mut answers = Vec::new();
         for message in messages {

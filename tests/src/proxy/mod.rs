@@ -136,6 +136,16 @@ impl Proxy {
         timeout(PATIENCE, read).await.expect("it is sent in time").expect("the proxy lives");
     }
 
+    /// Waits until so many requests that hold `text` were passed on completely.
+    pub async fn until_forwarded(&self, text: &str, number: usize) {
+        let mut seen = self.seen.subscribe();
+        let passed = |seen: &Vec<Seen>| {
+            seen.iter().filter(|seen| seen.forwarded && seen.text.contains(text)).count() >= number
+        };
+        let passed = timeout(PATIENCE, seen.wait_for(passed)).await;
+        passed.expect("they are sent in time").expect("the proxy lives");
+    }
+
     /// How many connections were reset at the door.
     pub fn resets(&self) -> usize {
         *self.resets.borrow()
