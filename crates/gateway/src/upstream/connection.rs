@@ -52,6 +52,7 @@ pub enum Reply {
 /// upstream in between.
 pub struct ReplyStream {
     first: Option<Message>,
+    answered: bool,
     messages: mpsc::Receiver<Message>,
     /// What the editor is told if the upstream never answers.
     otherwise: Option<Response>,
@@ -139,7 +140,7 @@ pub(super) async fn answer_of(
 
 impl ReplyStream {
     pub(crate) fn new(messages: mpsc::Receiver<Message>) -> Self {
-        Self { first: None, messages, otherwise: None, wanted: Vec::new() }
+        Self { first: None, answered: false, messages, otherwise: None, wanted: Vec::new() }
     }
 
     /// A stream of which the first message has been read already.
@@ -157,22 +158,22 @@ impl ReplyStream {
         self
     }
 
-    /// The next message; `None` after the answer.
+    /// The next message; `None` after the answer, whatever else may have come.
     pub async fn next(&mut self) -> Option<Message> {
+        if self.answered {
+            return None;
+        }
         let next = match self.first.take() {
             Some(first) => Some(first),
             None => self.messages.recv().await,
         };
-        match next {
-            Some(Message::Response(response)) => {
-                self.otherwise = None;
-                self.wanted.clear();
-                self.messages.close();
-                Some(Message::Response(response))
-            }
-            Some(message) => Some(message),
-            None => self.otherwise.take().map(Message::Response),
+        let next = next.or_else(|| self.otherwise.take().map(Message::Response));
+        if let Some(Message::Response(_)) | None = next {
+            self.answered = true;
+            self.wanted.clear();
+            self.messages.close();
         }
+        next
     }
 
     /// The answer alone.

@@ -41,11 +41,11 @@ pub(super) struct Keepalive {
     must_answer: bool,
 }
 
-const USUAL_INTERVAL: Duration = Duration::from_secs(30);
+/// Interval and patience together are how long a frozen server goes unnoticed: 20 s.
+const LOCAL: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(5));
+const REMOTE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(10));
 /// With a call under way, silence is looked into after this long, whatever the interval.
 const BUSY_INTERVAL: Duration = Duration::from_secs(15);
-const LOCAL_PATIENCE: Duration = Duration::from_secs(5);
-const REMOTE_PATIENCE: Duration = Duration::from_secs(20);
 /// After a sleep there is no time to lose.
 const WAKE_PATIENCE: Duration = Duration::from_secs(2);
 /// So many signs of life must be missing before a call is given up.
@@ -53,16 +53,16 @@ const MOST_MISSED: u32 = 3;
 
 impl Keepalive {
     pub(super) fn new(config: &config::Upstream) -> Self {
-        let local = config.transport.is_local();
+        let (usual, patience) = if config.transport.is_local() { LOCAL } else { REMOTE };
         Self {
             interval: match config.keepalive {
                 config::Keepalive::Usual if config.transport.is_process() => None,
-                config::Keepalive::Usual => Some(USUAL_INTERVAL),
+                config::Keepalive::Usual => Some(usual),
                 config::Keepalive::Every(interval) => Some(interval),
                 config::Keepalive::Never => None,
             },
             must_answer: matches!(config.keepalive, config::Keepalive::Every(_)),
-            patience: if local { LOCAL_PATIENCE } else { REMOTE_PATIENCE },
+            patience,
             suspected: false,
             missed: 0,
         }

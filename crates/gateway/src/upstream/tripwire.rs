@@ -14,6 +14,7 @@ use url::Url;
 
 /// A server that closes every socket at once must not be asked in a tight circle.
 const SHORTEST: Duration = Duration::from_secs(1);
+const PATIENCE: u32 = 3;
 
 /// How long a dying process may take to close its sockets.
 const LAST_WORDS: Duration = Duration::from_millis(50);
@@ -24,15 +25,15 @@ pub(super) async fn tripped(url: &Url) {
         return std::future::pending().await;
     };
     let host = host.trim_matches(['[', ']']);
+    let mut tripped_at_once = 0;
     loop {
         let laid = Instant::now();
-        let Ok(mut wire) = TcpStream::connect((host, port)).await else {
-            return;
-        };
+        let Ok(mut wire) = TcpStream::connect((host, port)).await else { return };
         // Nothing was asked, so whatever arrives is the end: an EOF, a reset, or a farewell.
         let _ = wire.read(&mut [0; 64]).await;
         drop(wire);
-        if laid.elapsed() < SHORTEST && TcpStream::connect((host, port)).await.is_ok() {
+        tripped_at_once = if laid.elapsed() < SHORTEST { tripped_at_once + 1 } else { 0 };
+        if tripped_at_once > PATIENCE {
             sleep(SHORTEST).await;
         }
     }
