@@ -15,7 +15,7 @@ impl Class {
     /// The class of a method. What is not known to be harmless is not.
     pub fn of(called: &str) -> Self {
         const REPEATABLE: [&str; 13] = [
-            "server/discover",
+            method::DISCOVER,
             method::INITIALIZE,
             method::PING,
             method::TOOLS_LIST,

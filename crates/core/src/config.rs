@@ -11,7 +11,11 @@ use serde::Deserialize;
 use toml::Spanned;
 use url::Url;
 
+use crate::call::Class;
+use crate::catalog::Catalog;
+use crate::envelope::Request;
 use crate::name::UpstreamName;
+use crate::protocol::method;
 
 /// The address editors are given when the configuration names none.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:7420";
@@ -41,6 +45,12 @@ pub struct Upstream {
     pub transport: Transport,
     /// The longest a call may take that was sent to a living upstream.
     pub call_timeout: Duration,
+    /// How long it may be silent before it is asked for a sign of life; `None` for never.
+    pub keepalive_interval: Option<Duration>,
+    /// Whether its word is taken for which tools may be called twice.
+    pub trust_annotations: bool,
+    /// Tools that a person says may be called twice.
+    pub safe_tools: Vec<String>,
 }
 
 /// How an upstream is reached.
@@ -64,6 +74,7 @@ pub struct Mistake {
 
 const DEFAULT_HOLD: Duration = Duration::from_secs(25);
 const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
+const DEFAULT_KEEPALIVE: Duration = Duration::from_secs(30);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -88,6 +99,24 @@ struct UpstreamTable {
     title: Option<String>,
     url: Option<Spanned<String>>,
     call_timeout: Option<Spanned<Span>>,
+    keepalive_interval: Option<Spanned<Span>>,
+    #[serde(default)]
+    trust_annotations: bool,
+    #[serde(default)]
+    tools: BTreeMap<String, ToolTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ToolTable {
+    retry: Retry,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Retry {
+    Safe,
+    Never,
 }
 
 /// A length of time as people write it: seconds, or "3m".
@@ -122,6 +151,38 @@ impl Default for Config {
     }
 }
 
+impl Upstream {
+    /// Whether a request to this upstream may be repeated. A tool call may if a person said so,
+    /// or if the upstream did and is believed.
+    pub fn class_of(&self, request: &Request, catalog: Option<&Catalog>) -> Class {
+        if request.method != method::TOOLS_CALL {
+            return Class::of(&request.method);
+        }
+        let name = request.params.as_ref().and_then(|params| params.text_member("name"));
+        let Some(name) = name else { return Class::Once };
+        let declared = || {
+            let tools = catalog.map(|catalog| catalog.tools.as_slice()).unwrap_or_default();
+            let tool = tools.iter().find(|tool| tool.text_member("name").as_ref() == Some(&name));
+            let hints = tool.and_then(|tool| tool.member("annotations"));
+            let hint = |key| {
+                hints
+                    .as_ref()
+                    .and_then(|hints| hints.member(key))
+                    .is_some_and(|flag| flag.as_str() == "true")
+            };
+            hint("readOnlyHint") || hint("idempotentHint")
+        };
+        let answered_before =
+            request.params.as_ref().is_some_and(|params| params.member("inputResponses").is_some());
+        match !answered_before
+            && (self.safe_tools.contains(&name) || (self.trust_annotations && declared()))
+        {
+            true => Class::Repeatable,
+            false => Class::Once,
+        }
+    }
+}
+
 impl Transport {
     /// Where the upstream is, for a person to read: without user name, password or query.
     pub fn target(&self) -> String {
@@ -134,6 +195,13 @@ impl Transport {
                 shown.to_string()
             }
             Self::Demo => "built in".into(),
+        }
+    }
+
+    /// Whether it is a program that the gateway starts.
+    pub fn is_process(&self) -> bool {
+        match self {
+            Self::Http { .. } | Self::Demo => false,
         }
     }
 
@@ -198,6 +266,13 @@ fn upstream(
         name,
         transport: Transport::Http { url: http_url(text, url)? },
         call_timeout: span(text, table.call_timeout.as_ref(), DEFAULT_CALL_TIMEOUT)?,
+        keepalive_interval: Some(span(text, table.keepalive_interval.as_ref(), DEFAULT_KEEPALIVE)?)
+            .filter(|interval| !interval.is_zero()),
+        trust_annotations: table.trust_annotations,
+        safe_tools: (table.tools.iter())
+            .filter(|(_, tool)| tool.retry == Retry::Safe)
+            .map(|(name, _)| name.clone())
+            .collect(),
     })
 }
 
@@ -207,6 +282,9 @@ fn demo() -> Upstream {
         title: "Demo".into(),
         transport: Transport::Demo,
         call_timeout: DEFAULT_CALL_TIMEOUT,
+        keepalive_interval: Some(DEFAULT_KEEPALIVE),
+        trust_annotations: false,
+        safe_tools: Vec::new(),
     }
 }
 
@@ -290,6 +368,23 @@ mod tests {
         };
         assert_eq!(timeout("180"), Duration::from_secs(180));
         assert_eq!(timeout("\"3m\""), Duration::from_secs(180));
+    }
+
+    #[test]
+    fn a_tool_may_be_repeated_only_if_a_person_says_so_or_trusts_its_server() {
+        let tool = r#"{"name":"read","annotations":{"readOnlyHint":true}}"#;
+        let tool = crate::json::Raw::parse(bytes::Bytes::from_static(tool.as_bytes())).unwrap();
+        let catalog = Catalog { tools: vec![tool], ..Catalog::default() };
+        let class = |settings: &str, tool: &str| {
+            let text = format!("[upstreams.a]\nurl = \"http://x\"\n{settings}\n");
+            let params = crate::json::Raw::of(&serde_json::json!({ "name": tool }));
+            let request = Request::new(crate::envelope::Id::number(1), "tools/call", Some(params));
+            Config::parse(&text).unwrap().upstreams[0].class_of(&request, Some(&catalog))
+        };
+        assert_eq!(class("", "read"), Class::Once);
+        assert_eq!(class("trust_annotations = true", "read"), Class::Repeatable);
+        assert_eq!(class("trust_annotations = true", "write"), Class::Once);
+        assert_eq!(class("tools.write.retry = \"safe\"", "write"), Class::Repeatable);
     }
 
     #[test]

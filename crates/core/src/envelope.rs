@@ -171,6 +171,18 @@ impl Response {
     }
 }
 
+impl From<Request> for Message {
+    fn from(request: Request) -> Self {
+        Self::Request(request)
+    }
+}
+
+impl From<Notification> for Message {
+    fn from(notification: Notification) -> Self {
+        Self::Notification(notification)
+    }
+}
+
 impl From<Rejected> for Response {
     fn from(rejected: Rejected) -> Self {
         Self::error(rejected.id, rejected.code, &rejected.why)

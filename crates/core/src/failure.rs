@@ -44,6 +44,8 @@ pub enum Code {
     AuthRequired,
     /// What it says is not MCP.
     NotMcp,
+    /// Its program ends as soon as it is started, again and again.
+    CrashLoop,
     /// The configuration is wrong.
     Configuration,
     /// The gateway's token check is off.
@@ -75,6 +77,7 @@ impl Code {
             Self::Timeout => "Not responding",
             Self::Refused | Self::NotMcp => "Not serving MCP",
             Self::AuthRequired => "Needs sign-in",
+            Self::CrashLoop => "Keeps crashing",
             Self::Configuration => "Set up wrongly",
             Self::TokenOff => "Open",
             Self::PortTaken => "Port taken",
@@ -94,6 +97,7 @@ impl Code {
             Self::Timeout => "is not responding",
             Self::Refused | Self::NotMcp => "does not serve MCP at its address",
             Self::AuthRequired => "needs you to sign in",
+            Self::CrashLoop => "keeps crashing",
             Self::Configuration => "is set up wrongly",
             Self::TokenOff
             | Self::PortTaken

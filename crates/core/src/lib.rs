@@ -12,6 +12,8 @@
 //! - [`outcome`]: the answer to a call that its upstream did not answer
 //! - [`backoff`]: how long to wait before the next attempt
 //! - [`runtime`]: how a running gateway is reached
+//! - [`progress`]: progress tokens, minted anew on each hop
+//! - [`pace`]: which connections to suspect, and when to slow down
 //! - [`session`]: session ids that survive a restart
 //! - [`sse`]: server-sent events, parsed from chunks
 //! - [`tokens`]: one token per editor
@@ -28,6 +30,8 @@ pub mod guard;
 pub mod json;
 pub mod name;
 pub mod outcome;
+pub mod pace;
+pub mod progress;
 pub mod protocol;
 pub mod runtime;
 pub mod session;

@@ -54,6 +54,8 @@ pub enum NotSent {
     QueueFull,
     /// The upstream wants credentials.
     AuthRequired,
+    /// The upstream turned it away because it is busy.
+    Busy,
     /// The gateway is being stopped.
     ShuttingDown,
 }
@@ -71,6 +73,10 @@ pub enum Unknown {
     Timeout,
     /// The reply could not be read.
     MalformedReply,
+    /// The reply was larger than the gateway holds; the call did run.
+    ReplyTooLarge,
+    /// The upstream is there and has stopped answering.
+    Stalled,
     /// The gateway itself ended while the call was under way.
     GatewayRestarted,
 }
@@ -79,7 +85,7 @@ impl NotSent {
     fn code(self) -> i32 {
         match self {
             Self::HoldExpired => -33003,
-            Self::QueueFull => -33002,
+            Self::QueueFull | Self::Busy => -33002,
             Self::AuthRequired => -33004,
             Self::ShuttingDown => -33007,
         }
@@ -89,6 +95,7 @@ impl NotSent {
         match self {
             Self::HoldExpired => "hold_expired",
             Self::QueueFull => "queue_full",
+            Self::Busy => "busy",
             Self::AuthRequired => "auth_required",
             Self::ShuttingDown => "shutting_down",
         }
@@ -99,7 +106,8 @@ impl Unknown {
     fn code(self) -> i32 {
         match self {
             Self::ConnectionReset | Self::EofBeforeReply | Self::BadGateway => -33010,
-            Self::Timeout => -33011,
+            Self::Timeout | Self::Stalled => -33011,
+            Self::ReplyTooLarge => -33021,
             Self::GatewayRestarted => -33012,
             Self::MalformedReply => -33020,
         }
@@ -112,6 +120,8 @@ impl Unknown {
             Self::BadGateway => "bad_gateway",
             Self::Timeout => "timeout",
             Self::MalformedReply => "malformed_reply",
+            Self::ReplyTooLarge => "reply_too_large",
+            Self::Stalled => "stalled",
             Self::GatewayRestarted => "gateway_restarted",
         }
     }
@@ -158,6 +168,10 @@ impl Undelivered<'_> {
                 "Not delivered: \"{subject}\" was not sent to {title}, because too many calls wait for it \
                  already. Nothing was executed, so it is safe to call it again in a few seconds."
             ),
+            Fate::NotSent(NotSent::Busy) => format!(
+                "Not delivered: {title} turned \"{subject}\" away, because it is busy. Nothing was \
+                 executed, so it is safe to call it again in a minute."
+            ),
             Fate::NotSent(NotSent::ShuttingDown) => format!(
                 "Not delivered: \"{subject}\" was not sent to {title}, because Evermoor is being stopped. \
                  Nothing was executed, so it is safe to call it again once Evermoor runs."
@@ -171,6 +185,10 @@ impl Undelivered<'_> {
                  ({detail}). Nothing was executed, so it is safe to call it again. Evermoor keeps reconnecting.",
                 self.held.as_secs()
             ),
+            Fate::Unknown(Unknown::ReplyTooLarge, _) => format!(
+                "Reply lost: \"{subject}\" was executed by {title}, but {detail}, so it was discarded. \
+                 Do not repeat the call; ask for less."
+            ),
             Fate::Unknown(_, at) => format!(
                 "Outcome unknown: \"{subject}\" was sent to {title} at {} but no reply arrived ({detail}). \
                  It may or may not have been executed. Do not repeat the call before checking whether it \
@@ -183,6 +201,9 @@ impl Undelivered<'_> {
     fn details(&self) -> Details<'_> {
         let (outcome, code, cause, sent_at) = match self.fate {
             Fate::NotSent(why) => ("not_sent", why.code(), why.cause(), None),
+            Fate::Unknown(why @ Unknown::ReplyTooLarge, at) => {
+                ("executed", why.code(), why.cause(), Some(at))
+            }
             Fate::Unknown(why, at) => ("unknown", why.code(), why.cause(), Some(at)),
         };
         Details {
@@ -193,7 +214,11 @@ impl Undelivered<'_> {
             last_error: self.detail,
             upstream: self.upstream,
             sent: sent_at.is_some(),
-            executed: if sent_at.is_some() { "unknown" } else { "no" },
+            executed: match self.fate {
+                Fate::NotSent(_) => "no",
+                Fate::Unknown(Unknown::ReplyTooLarge, _) => "yes",
+                Fate::Unknown(_, _) => "unknown",
+            },
             safe_to_retry: sent_at.is_none(),
             attempts: self.attempts,
             held_ms: u64::try_from(self.held.as_millis()).unwrap_or(u64::MAX),

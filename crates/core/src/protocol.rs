@@ -35,6 +35,9 @@ impl Revision {
     }
 }
 
+/// The revision without a handshake, in which each request speaks for itself.
+pub const STATELESS: &str = "2026-07-28";
+
 /// Header names, in the lower case that HTTP libraries compare in.
 pub mod header {
     pub const SESSION: &str = "mcp-session-id";
@@ -45,6 +48,7 @@ pub mod header {
 pub mod method {
     pub const INITIALIZE: &str = "initialize";
     pub const INITIALIZED: &str = "notifications/initialized";
+    pub const DISCOVER: &str = "server/discover";
     pub const PING: &str = "ping";
     pub const TOOLS_LIST: &str = "tools/list";
     pub const TOOLS_CALL: &str = "tools/call";
@@ -98,6 +102,26 @@ impl Handshake {
         let server_info = result.member("serverInfo")?;
         Some(Self {
             revision: Revision::parse(&result.text_member("protocolVersion")?)?,
+            server: server_info.read().ok()?,
+            capabilities: result
+                .member("capabilities")
+                .unwrap_or_else(|| Raw::of(&serde_json::json!({}))),
+            server_info,
+            instructions: result.text_member("instructions"),
+        })
+    }
+
+    /// Reads a `server/discover` result of 2026-07-28. What the upstream says there is shown to
+    /// editors that shake hands.
+    pub fn discovered(result: &Raw) -> Option<Self> {
+        result.member("supportedVersions")?;
+        let own = result
+            .member("_meta")
+            .and_then(|meta| meta.member("io.modelcontextprotocol/serverInfo"));
+        let unnamed = || Raw::of(&serde_json::json!({ "name": "server", "version": "" }));
+        let server_info = own.or_else(|| result.member("serverInfo")).unwrap_or_else(unnamed);
+        Some(Self {
+            revision: Revision::LATEST,
             server: server_info.read().ok()?,
             capabilities: result
                 .member("capabilities")

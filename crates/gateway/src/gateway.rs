@@ -25,8 +25,8 @@ use crate::downstream::mcp::{self, Endpoint, LARGEST_REQUEST};
 use crate::keys::{self, KeyError};
 use crate::router;
 use crate::status::{self, Setting};
-use crate::upstream::Handle;
-use crate::{VERSION, dashboard};
+use crate::upstream::{Handle, Surroundings};
+use crate::{VERSION, dashboard, wake};
 
 /// A gateway that listens.
 pub struct Gateway {
@@ -75,13 +75,18 @@ impl Gateway {
 
         let tasks = TaskTracker::new();
         let changed = Arc::new(Notify::new());
-        let hold = config.gateway.hold;
+        let (wakes, woken) = watch::channel(0);
+        tasks.spawn(stop.child_token().run_until_cancelled_owned(wake::watch(wakes)));
+        let around = Surroundings {
+            hold: config.gateway.hold,
+            changed: Arc::clone(&changed),
+            wakes: woken,
+            tasks: tasks.clone(),
+        };
         let upstreams: Arc<[Handle]> = config
             .upstreams
             .into_iter()
-            .map(|upstream| {
-                Handle::start(upstream, hold, changed.clone(), &tasks, stop.child_token())
-            })
+            .map(|upstream| Handle::start(upstream, &around, stop.child_token()))
             .collect();
         let setting =
             Setting { origin: origin.clone(), warnings: warnings(config.gateway.require_token) };

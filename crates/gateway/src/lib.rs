@@ -10,6 +10,7 @@
 //! - [`dashboard`]: the dashboard's files
 //! - [`status`]: the state of the whole, kept up to date
 //! - [`keys`]: the gateway's own token file and keys
+//! - `wake`: notices that the machine slept
 //! - [`demo`]: the upstream that answers when nothing is configured
 
 pub mod control;
@@ -21,6 +22,7 @@ pub mod keys;
 pub mod router;
 pub mod status;
 pub mod upstream;
+mod wake;
 
 pub use gateway::{Gateway, StartError};
 

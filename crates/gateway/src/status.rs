@@ -58,12 +58,19 @@ pub async fn keep(
 fn view(handle: &Handle, state: &State, setting: &Setting) -> view::Upstream {
     let link = match &state.link {
         Link::Connecting => view::Link::Connecting,
-        Link::Ready(ready) => view::Link::Connected {
-            since: millis(ready.since),
-            server: state.known.as_ref().map_or_else(String::new, |known| {
-                let server = &known.handshake.server;
-                format!("{} {}", server.name, server.version).trim().to_owned()
-            }),
+        Link::Ready(ready) => match ready.stalled() {
+            None => view::Link::Connected {
+                since: millis(ready.since),
+                server: state.known.as_ref().map_or_else(String::new, |known| {
+                    let server = &known.handshake.server;
+                    format!("{} {}", server.name, server.version).trim().to_owned()
+                }),
+            },
+            // Still connected, and of no use: that is what a person must see.
+            Some(failure) => {
+                let now = millis(SystemTime::now());
+                view::Link::Down { since: now, retry_at: now, attempts: 0, failure }
+            }
         },
         Link::Down { since, retry_at, attempts, failure } => view::Link::Down {
             since: millis(*since),

@@ -1,11 +1,44 @@
-//! What every kind of connection to an upstream has in common: how a call ends.
+//! What every kind of connection to an upstream has in common.
+//!
+//! Two shapes cover all transports. Over Streamable HTTP each request is a POST with its own
+//! answer ([`HttpConnection`]). Over pipes and over the older HTTP+SSE, messages flow both ways
+//! and answers find their call by its id ([`Duplex`]). Callers do not know which one they use.
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use evermoor_core::envelope::{Message, Response};
-use evermoor_core::failure::Failure;
+use evermoor_core::envelope::{
+    Id, METHOD_NOT_FOUND, Message, Notification, Outcome, Request, Response,
+};
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::json::Raw;
 use evermoor_core::outcome::Unknown;
+use evermoor_core::protocol::{Handshake, method};
+
+use super::duplex::Duplex;
+use super::http::HttpConnection;
+
+/// A live connection to an upstream.
+pub(crate) enum Connection {
+    Http(HttpConnection),
+    Duplex(Duplex),
+}
+
+/// A connection that has been made, with what the upstream said of itself.
+pub(crate) struct Connected {
+    pub(crate) connection: Connection,
+    pub(crate) handshake: Handshake,
+    /// What the upstream sends of its own accord.
+    pub(crate) incoming: mpsc::Receiver<Incoming>,
+}
+
+/// What an upstream sends without being asked.
+#[derive(Debug)]
+pub(crate) enum Incoming {
+    Notification(Notification),
+    /// The connection is dead, and this is why.
+    Closed(Failure),
+}
 
 /// What an upstream answered.
 pub enum Reply {
@@ -18,25 +51,122 @@ pub enum Reply {
 /// Messages about one call as they arrive. The last one is its answer, whatever happens to the
 /// upstream in between.
 pub struct ReplyStream {
+    first: Option<Message>,
     messages: mpsc::Receiver<Message>,
     /// What the editor is told if the upstream never answers.
     otherwise: Option<Response>,
+    /// Lives for as long as somebody wants the answer.
+    wanted: Vec<Box<dyn Send>>,
+}
+
+/// Why a call got no answer from its upstream.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CallError {
+    /// Nothing was executed: it never left, or the upstream turned it away unread.
+    #[error("{0}")]
+    NotSent(Failure),
+    /// The upstream wants credentials and turned the call away.
+    #[error("{0}")]
+    AuthRequired(Failure),
+    /// The upstream is busy and turned the call away; it may be asked again after this long.
+    #[error("it is busy")]
+    Busy { wait: std::time::Duration },
+    /// It may have been executed.
+    #[error("{detail}")]
+    Unknown { why: Unknown, detail: String, connection_broke: bool },
+}
+
+/// The most that is read of one answer, one event or one line.
+pub(crate) const LARGEST_REPLY: usize = 16 << 20;
+
+impl Connection {
+    /// Sends a request under an id of our own; the answer comes back under the caller's.
+    pub(crate) async fn call(&self, request: &Request) -> Result<Reply, CallError> {
+        match self {
+            Self::Http(http) => http.call(request).await,
+            Self::Duplex(duplex) => duplex.call(request).await,
+        }
+    }
+
+    /// A request of the gateway's own, with its result.
+    pub(crate) async fn ask(&self, called: &str, params: Option<Raw>) -> Result<Raw, Failure> {
+        let request = Request::new(Id::number(0), called, params);
+        let answer = self.call(&request).await;
+        answer_of(called, answer).await
+    }
+
+    /// Whether the upstream's revision knows `ping`.
+    pub(crate) fn has_ping(&self) -> bool {
+        match self {
+            Self::Http(http) => http.has_ping(),
+            Self::Duplex(_) => true,
+        }
+    }
+
+    /// Says goodbye, as the transport does.
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Http(http) => http.close().await,
+            Self::Duplex(duplex) => duplex.close(),
+        }
+    }
+}
+
+/// The result in the answer to a request of the gateway's own.
+pub(super) async fn answer_of(
+    called: &str,
+    answer: Result<Reply, CallError>,
+) -> Result<Raw, Failure> {
+    let response = match answer {
+        Ok(Reply::Whole(response)) => Some(response),
+        Ok(Reply::Stream(messages)) => messages.answer().await,
+        Err(CallError::NotSent(failure) | CallError::AuthRequired(failure)) => return Err(failure),
+        Err(CallError::Busy { .. } | CallError::Unknown { .. }) => None,
+    };
+    match response.map(|response| response.outcome) {
+        Some(Outcome::Result(result)) => Ok(result),
+        Some(Outcome::Error(error)) => {
+            let said = error.text_member("message").unwrap_or_default();
+            let what = format!("It answered `{called}` with an error: {said}.");
+            Err(Failure::new(Code::Refused, what, "Look at the server's own log."))
+        }
+        None => {
+            let what = format!("It did not answer `{called}`.");
+            Err(Failure::new(Code::Timeout, what, "Evermoor tries again by itself."))
+        }
+    }
 }
 
 impl ReplyStream {
     pub(crate) fn new(messages: mpsc::Receiver<Message>) -> Self {
-        Self { messages, otherwise: None }
+        Self { first: None, messages, otherwise: None, wanted: Vec::new() }
+    }
+
+    /// A stream of which the first message has been read already.
+    pub(crate) fn starting_with(first: Message, messages: mpsc::Receiver<Message>) -> Self {
+        Self { first: Some(first), ..Self::new(messages) }
     }
 
     pub(crate) fn or(self, otherwise: Response) -> Self {
         Self { otherwise: Some(otherwise), ..self }
     }
 
+    /// Keeps `wanted` until the answer has been read or nobody reads any more.
+    pub(crate) fn keeping(mut self, wanted: impl Send + 'static) -> Self {
+        self.wanted.push(Box::new(wanted));
+        self
+    }
+
     /// The next message; `None` after the answer.
     pub async fn next(&mut self) -> Option<Message> {
-        match self.messages.recv().await {
+        let next = match self.first.take() {
+            Some(first) => Some(first),
+            None => self.messages.recv().await,
+        };
+        match next {
             Some(Message::Response(response)) => {
                 self.otherwise = None;
+                self.wanted.clear();
                 self.messages.close();
                 Some(Message::Response(response))
             }
@@ -56,22 +186,14 @@ impl ReplyStream {
     }
 }
 
-/// Why a call got no answer from its upstream.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum CallError {
-    /// Nothing was executed: it never left, or the upstream turned it away unread.
-    #[error("{0}")]
-    NotSent(Failure),
-    /// The upstream wants credentials and turned the call away.
-    #[error("{0}")]
-    AuthRequired(Failure),
-    /// It may have been executed.
-    #[error("{detail}")]
-    Unknown { why: Unknown, detail: String, connection_broke: bool },
+/// What the gateway answers to a request of an upstream: it is alive, and that is all it offers.
+pub(crate) fn own_answer(request: &Request) -> Response {
+    let id = request.id.clone();
+    match request.method.as_str() {
+        method::PING => Response::result(id, Raw::of(&serde_json::json!({}))),
+        other => Response::error(Some(id), METHOD_NOT_FOUND, &format!("`{other}` is not offered.")),
+    }
 }
-
-/// The most that is read of one answer or one event.
-pub(crate) const LARGEST_REPLY: usize = 16 << 20;
 
 /// The start of a body, for an error text.
 pub(crate) fn excerpt(body: &Bytes) -> String {

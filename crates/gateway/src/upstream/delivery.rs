@@ -1,156 +1,233 @@
 //! The delivery of one call: from an editor's request to exactly one answer.
 //!
-//! A call waits while its upstream is down, up to the hold. A call that never left is tried again
-//! for as long as the hold lasts. A call that may have run is tried again only if repeating it
-//! can do no harm; otherwise the answer says that nobody knows. `docs/adr/0002-raw-core.md` and
-//! `evermoor_core::outcome` have the contract.
+//! # Theory of operation
+//! A call waits while its upstream is down, up to the hold, on whichever clock is first: a call
+//! that lay in a sleeping laptop is not made in the morning. A call that never left is tried again
+//! for as long as the hold lasts. A call that may have run is tried again only if repeating it can
+//! do no harm and the budget allows it; otherwise the answer says that nobody knows. A caller that
+//! goes away while its call is held takes the call with it.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use evermoor_core::call::Class;
 use evermoor_core::envelope::{Request, Response};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::outcome::{self, Fate, NotSent, Undelivered, Unknown};
+use evermoor_core::pace::Deadline;
 
 use super::connection::{CallError, Reply};
 use super::{Command, Handle, Link, Ready};
 
 /// How often a call that may be repeated is sent before nobody believes in it any more.
 const MOST_ATTEMPTS: u32 = 3;
+/// How often a server may say that it has forgotten us before it is taken at its word.
+const MOST_TURNED_AWAY: u32 = 20;
 /// How many calls may wait for one upstream.
 const MOST_HELD: usize = 1024;
+/// A call to an upstream that stopped answering is given up no sooner than this after it was sent.
+const BENEFIT_OF_THE_DOUBT: Duration = Duration::from_secs(45);
+/// How often a held call looks at the wall clock.
+const LOOK: Duration = Duration::from_secs(1);
 
 impl Handle {
     /// Delivers a call and returns its one answer.
     pub async fn call(&self, request: &Request) -> Reply {
-        let began = Instant::now();
-        let mut attempt = Attempt { number: 0, detail: String::new(), spent: 0 };
+        self.budget.lock().earn(Instant::now());
+        let mut delivery = Delivery::new(self, request);
         loop {
-            let ready = match self.ready(began + self.hold, attempt.spent).await {
+            let ready = match delivery.connection().await {
                 Ok(ready) => ready,
-                Err(Held { why, detail }) => {
-                    let detail = if detail.is_empty() { &attempt.detail } else { &detail };
-                    let fate = Fate::NotSent(why);
-                    return Reply::Whole(self.undelivered(request, fate, detail, &attempt, began));
-                }
+                Err(why) => return Reply::Whole(delivery.answer(Fate::NotSent(why))),
             };
-            attempt.number += 1;
-            attempt.spent = ready.generation;
-            let sent_at = SystemTime::now();
-            let sent =
-                tokio::time::timeout(self.config.call_timeout, ready.connection.call(request));
-            let error = match sent.await {
-                Ok(Ok(Reply::Stream(messages))) => {
-                    let fate = Fate::Unknown(Unknown::EofBeforeReply, sent_at);
-                    let detail = "the reply stream ended before the reply";
-                    let otherwise = self.undelivered(request, fate, detail, &attempt, began);
-                    return Reply::Stream(messages.or(otherwise));
-                }
-                Ok(Ok(reply @ Reply::Whole(_))) => return reply,
-                Ok(Err(error)) => error,
-                Err(_) => CallError::Unknown {
-                    why: Unknown::Timeout,
-                    detail: format!("no reply within {:?}", self.config.call_timeout),
-                    connection_broke: false,
-                },
-            };
-            attempt.detail = error.to_string();
-            let fate = match error {
-                CallError::NotSent(failure) => {
-                    self.report(&ready, failure).await;
-                    continue;
-                }
-                CallError::AuthRequired(_) => Fate::NotSent(NotSent::AuthRequired),
-                CallError::Unknown { why, detail, connection_broke } => {
-                    if connection_broke {
-                        self.report(&ready, broke(&detail)).await;
-                    }
-                    let again = Class::of(&request.method) == Class::Repeatable;
-                    if again && attempt.number < MOST_ATTEMPTS {
-                        attempt.spent = if connection_broke { ready.generation } else { 0 };
-                        continue;
-                    }
-                    Fate::Unknown(why, sent_at)
-                }
-            };
-            let detail = attempt.detail.clone();
-            return Reply::Whole(self.undelivered(request, fate, &detail, &attempt, began));
+            if let Some(reply) = delivery.attempt(&ready).await {
+                return reply;
+            }
+        }
+    }
+}
+
+/// A call on its way.
+struct Delivery<'a> {
+    handle: &'a Handle,
+    request: &'a Request,
+    class: Class,
+    began: Instant,
+    deadline: Deadline,
+    attempts: u32,
+    turned_away: u32,
+    /// The connection that already failed this call.
+    spent: u64,
+    /// What was last seen, in a few words.
+    detail: String,
+}
+
+impl<'a> Delivery<'a> {
+    fn new(handle: &'a Handle, request: &'a Request) -> Self {
+        let began = Instant::now();
+        let known = handle.state.borrow().known.clone();
+        let catalog = known.as_ref().map(|known| &known.catalog);
+        Self {
+            handle,
+            request,
+            class: handle.config.class_of(request, catalog),
+            began,
+            deadline: Deadline::after(began.into_std(), SystemTime::now(), handle.hold),
+            attempts: 0,
+            turned_away: 0,
+            spent: 0,
+            detail: String::new(),
         }
     }
 
-    /// A connection younger than `spent`, waiting for one until `deadline`.
-    async fn ready(&self, deadline: Instant, spent: u64) -> Result<Arc<Ready>, Held> {
+    /// Sends the call once. `None` if it is to be tried again.
+    async fn attempt(&mut self, ready: &Arc<Ready>) -> Option<Reply> {
+        self.attempts += 1;
+        let (sent_at, guard) = (SystemTime::now(), ready.begin_call());
+        let error = match self.send(ready).await {
+            Ok(reply) => {
+                ready.heard_now();
+                return Some(match reply {
+                    Reply::Stream(messages) => {
+                        self.detail = "the reply stream ended before the reply".into();
+                        let otherwise =
+                            self.answer(Fate::Unknown(Unknown::EofBeforeReply, sent_at));
+                        Reply::Stream(messages.or(otherwise).keeping(guard))
+                    }
+                    whole @ Reply::Whole(_) => whole,
+                });
+            }
+            Err(error) => error,
+        };
+        self.detail = error.to_string();
+        let fate = match error {
+            CallError::NotSent(failure) => {
+                self.detail = failure.what.trim_end_matches('.').to_owned();
+                self.turned_away += 1;
+                self.spent = ready.generation;
+                self.report(ready, failure).await;
+                if self.turned_away < MOST_TURNED_AWAY {
+                    return None;
+                }
+                Fate::NotSent(NotSent::HoldExpired)
+            }
+            CallError::AuthRequired(failure) => {
+                self.detail = failure.what;
+                Fate::NotSent(NotSent::AuthRequired)
+            }
+            CallError::Busy { wait } => {
+                let time_left = !self
+                    .deadline
+                    .passed((Instant::now() + wait).into_std(), SystemTime::now() + wait);
+                if time_left && self.attempts < MOST_ATTEMPTS * 2 && self.may_pay() {
+                    sleep(wait).await;
+                    return None;
+                }
+                Fate::NotSent(NotSent::Busy)
+            }
+            CallError::Unknown { why, detail, connection_broke } => {
+                if connection_broke {
+                    self.spent = ready.generation;
+                    self.report(ready, broke(&detail)).await;
+                }
+                let again = self.class == Class::Repeatable && self.attempts < MOST_ATTEMPTS;
+                if again && why != Unknown::ReplyTooLarge && self.may_pay() {
+                    return None;
+                }
+                Fate::Unknown(why, sent_at)
+            }
+        };
+        Some(Reply::Whole(self.answer(fate)))
+    }
+
+    /// Sends the call and waits for its reply: as long as the upstream lives, up to its limit.
+    async fn send(&self, ready: &Ready) -> Result<Reply, CallError> {
+        let sent = Instant::now();
+        let limit = self.handle.config.call_timeout;
+        let given_up = async {
+            ready.abandoned().await;
+            sleep_until(sent + BENEFIT_OF_THE_DOUBT.min(limit)).await;
+        };
+        let unknown = |why, detail| CallError::Unknown { why, detail, connection_broke: false };
+        tokio::select! {
+            reply = ready.connection.call(self.request) => reply,
+            () = given_up => Err(unknown(Unknown::Stalled, "it stopped answering".into())),
+            () = sleep(limit) => {
+                Err(unknown(Unknown::Timeout, format!("no reply within {} s", limit.as_secs())))
+            }
+        }
+    }
+
+    /// A connection that has not failed this call yet, waiting for one while the hold lasts.
+    async fn connection(&mut self) -> Result<Arc<Ready>, NotSent> {
+        let spent = self.spent;
         let usable = |link: &Link| match link {
             Link::Ready(ready) if ready.generation > spent => Some(Arc::clone(ready)),
             Link::Ready(_) | Link::Connecting | Link::Down { .. } => None,
         };
-        if let Some(ready) = usable(&self.state.borrow().link) {
+        let mut state = self.handle.state.clone();
+        if let Some(ready) = usable(&state.borrow().link) {
             return Ok(ready);
         }
-        let Some(_place) = Place::take(self) else {
-            return Err(Held { why: NotSent::QueueFull, detail: String::new() });
-        };
-        let mut state = self.state.clone();
-        let wait = state.wait_for(|state| usable(&state.link).is_some());
-        match timeout_at(deadline, wait).await {
-            Ok(Ok(state)) => usable(&state.link).ok_or_else(|| self.expired()),
-            Ok(Err(_)) => Err(Held { why: NotSent::ShuttingDown, detail: String::new() }),
-            Err(_) => Err(self.expired()),
+        let _place = Place::take(self.handle).ok_or(NotSent::QueueFull)?;
+        loop {
+            if let Some(ready) = usable(&state.borrow_and_update().link) {
+                // The machine may have slept since the last look: too late is too late.
+                return if self.expired() { Err(self.give_up()) } else { Ok(ready) };
+            }
+            if self.expired() {
+                return Err(self.give_up());
+            }
+            let next_look = (Instant::now() + LOOK).min(Instant::from_std(self.deadline.steady));
+            if let Ok(Err(_)) = timeout_at(next_look, state.changed()).await {
+                return Err(NotSent::ShuttingDown);
+            }
         }
     }
 
-    fn expired(&self) -> Held {
-        let detail = match &self.state.borrow().link {
-            Link::Down { failure, .. } => failure.what.trim_end_matches('.').to_owned(),
-            Link::Connecting => "it has not answered yet".to_owned(),
-            Link::Ready(_) => String::new(),
-        };
-        Held { why: NotSent::HoldExpired, detail }
+    fn expired(&self) -> bool {
+        self.deadline.passed(Instant::now().into_std(), SystemTime::now())
+    }
+
+    /// What was seen last, for the answer.
+    fn give_up(&mut self) -> NotSent {
+        match &self.handle.state.borrow().link {
+            Link::Down { failure, .. } => {
+                self.detail = failure.what.trim_end_matches('.').to_owned()
+            }
+            Link::Connecting => self.detail = "it has not answered yet".to_owned(),
+            Link::Ready(_) => {}
+        }
+        NotSent::HoldExpired
+    }
+
+    fn may_pay(&self) -> bool {
+        self.handle.budget.lock().pay(Instant::now())
     }
 
     /// Tells the supervisor that a connection failed a call.
     async fn report(&self, ready: &Ready, failure: Failure) {
-        let _ = self.commands.send(Command::Broken { generation: ready.generation, failure }).await;
+        let broken = Command::Broken { generation: ready.generation, failure };
+        let _ = self.handle.commands.send(broken).await;
     }
 
-    fn undelivered(
-        &self,
-        request: &Request,
-        fate: Fate,
-        detail: &str,
-        attempt: &Attempt,
-        began: Instant,
-    ) -> Response {
-        let (subject, is_tool) = outcome::subject(&request.method, request.params.as_ref());
+    fn answer(&self, fate: Fate) -> Response {
+        let (subject, is_tool) =
+            outcome::subject(&self.request.method, self.request.params.as_ref());
         let undelivered = Undelivered {
             subject: &subject,
             is_tool,
-            upstream: self.name().as_str(),
-            title: &self.config.title,
+            upstream: self.handle.name().as_str(),
+            title: &self.handle.config.title,
             fate,
-            detail,
-            attempts: attempt.number,
-            held: began.elapsed(),
+            detail: &self.detail,
+            attempts: self.attempts,
+            held: self.began.elapsed(),
         };
-        undelivered.answer(request.id.clone())
+        undelivered.answer(self.request.id.clone())
     }
-}
-
-/// How far the attempts to send have come.
-struct Attempt {
-    number: u32,
-    detail: String,
-    /// The connection that already failed this call.
-    spent: u64,
-}
-
-/// Why a call was held in vain.
-struct Held {
-    why: NotSent,
-    detail: String,
 }
 
 /// A place among the calls that wait; given back when dropped.

@@ -1,195 +1,187 @@
-//! Streamable HTTP: one POST per message, answered by JSON or by a stream of events.
+//! MCP over HTTP, one POST per message: Streamable HTTP with sessions, and 2026-07-28 without.
 //!
-//! Two clients with the same settings but for how long a socket may rest in their pool: a call
-//! that must not be repeated only reuses a socket that was active within the last second, because
-//! a socket that the server is just closing makes it unknowable whether a call ran.
+//! # Theory of operation
+//! A call is a POST; its answer is the body, or a stream of events that ends with the answer. The
+//! POST is the correlation: whatever comes back on it belongs to that call. Beside the calls, two
+//! tasks live as long as the connection. One listens on the stream on which a server with sessions
+//! speaks of its own accord. One holds a [`super::tripwire`] where the server is on this machine.
+//! Either one says `Closed` when the server has gone or has forgotten the session.
 
-mod errors;
+pub(super) mod errors;
+mod events;
+mod line;
+mod listen;
 mod reply;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header};
+use http::{StatusCode, header};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 use url::Url;
 
 use evermoor_core::call::Class;
-use evermoor_core::envelope::{Id, Notification, Outcome, Request};
-use evermoor_core::failure::{Code, Failure};
-use evermoor_core::json::Raw;
+use evermoor_core::envelope::{Notification, Outcome, Request};
+use evermoor_core::failure::Failure;
 use evermoor_core::outcome::Unknown;
+use evermoor_core::pace::retry_after;
 use evermoor_core::protocol::{self, Handshake, Revision, method};
 
-use super::connection::{CallError, Reply};
+use super::connection::{CallError, Connected, Connection, Incoming, Reply};
+use super::tripwire;
+pub(crate) use line::Clients;
+use line::{Era, Line};
 
-/// A session with an upstream over HTTP.
+/// A connection to an upstream over HTTP.
 pub(crate) struct HttpConnection {
-    clients: Clients,
-    url: Url,
-    session: Option<HeaderValue>,
-    revision: Revision,
-    ids: AtomicU64,
+    line: Arc<Line>,
     tasks: TaskTracker,
-}
-
-/// The same client twice, for calls that may be repeated and calls that may not.
-#[derive(Clone)]
-pub(crate) struct Clients {
-    repeatable: reqwest::Client,
-    once: reqwest::Client,
+    _alive: DropGuard,
 }
 
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
+const GOODBYE_LIMIT: Duration = Duration::from_secs(2);
+/// Nobody is left alone for longer, whatever they ask for.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
+const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
+const INCOMING_BUFFER: usize = 64;
 
-impl Clients {
-    /// Clients for an upstream on this machine, or elsewhere.
-    pub(crate) fn new(local: bool) -> Result<Self, reqwest::Error> {
-        let build = |idle: Duration| {
-            let connect = if local { Duration::from_secs(1) } else { Duration::from_secs(5) };
-            let client = reqwest::Client::builder()
-                .user_agent(concat!("evermoor/", env!("CARGO_PKG_VERSION")))
-                .redirect(reqwest::redirect::Policy::none())
-                .retry(reqwest::retry::never())
-                .tcp_nodelay(true)
-                .connect_timeout(connect)
-                .pool_idle_timeout(idle);
-            // On this machine nothing is proxied, and no certificates need to be in memory.
-            let client = if local { client.no_proxy().tls_certs_only([]) } else { client };
-            client.build()
+impl HttpConnection {
+    /// Connects to a server that speaks 2026-07-28.
+    pub(crate) async fn discover(
+        clients: Clients,
+        url: Url,
+        tasks: &TaskTracker,
+    ) -> Result<Connected, Failure> {
+        let line = Line::new(clients, url, Era::stateless());
+        let request = Request::new(line.next_id(), method::DISCOVER, None);
+        let result = ask(&line, &request, tasks).await?;
+        let handshake = Handshake::discovered(&result).ok_or_else(|| errors::not_mcp(&line.url))?;
+        Ok(connected(line, handshake, tasks))
+    }
+
+    /// Makes a session: the handshake of the revisions up to 2025-11-25.
+    pub(crate) async fn initialize(
+        clients: Clients,
+        url: Url,
+        tasks: &TaskTracker,
+    ) -> Result<Connected, Failure> {
+        let era = Era::Session { id: None, revision: Revision::LATEST };
+        let mut line = Line::new(clients, url, era);
+        let params = protocol::initialize_params(Revision::LATEST, crate::VERSION);
+        let request = Request::new(line.next_id(), method::INITIALIZE, Some(params));
+        let (result, id) = shake_hands(&line, &request, tasks).await?;
+        let handshake = Handshake::read(&result).ok_or_else(|| errors::not_mcp(&line.url))?;
+        line.era = Era::Session { id, revision: handshake.revision };
+        let told = line.post(&Notification::new(method::INITIALIZED, None).into()).await;
+        told.map_err(|error| errors::failure(&line.url, &error))?;
+        Ok(connected(line, handshake, tasks))
+    }
+
+    pub(crate) async fn call(&self, request: &Request) -> Result<Reply, CallError> {
+        let line = &self.line;
+        let (sent, token) = line.outbound(request);
+        let answer = match line.post(&sent.into()).await {
+            Ok(answer) => answer,
+            Err(error) if errors::never_sent(&error) => {
+                return Err(CallError::NotSent(errors::failure(&line.url, &error)));
+            }
+            Err(error) => return Err(errors::lost(&error)),
         };
-        Ok(Self {
-            repeatable: build(Duration::from_secs(3))?,
-            once: build(Duration::from_secs(1))?,
-        })
+        let addressee = reply::Addressee { id: request.id.clone(), token };
+        match answer.status() {
+            status if status.is_success() => {
+                reply::read(answer, addressee, Some(line), &self.tasks).await
+            }
+            StatusCode::UNAUTHORIZED => {
+                Err(CallError::AuthRequired(errors::refused(&line.url, answer).await))
+            }
+            StatusCode::TOO_MANY_REQUESTS => Err(busy(&answer)),
+            // Turned away, but perhaps not before it was read.
+            StatusCode::SERVICE_UNAVAILABLE if Class::of(&request.method) == Class::Repeatable => {
+                Err(busy(&answer))
+            }
+            StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => Err(CallError::Unknown {
+                why: Unknown::BadGateway,
+                detail: format!("{} answered {}", errors::place(&line.url), answer.status()),
+                connection_broke: false,
+            }),
+            _ => reply::refusal(answer, addressee, line).await,
+        }
+    }
+
+    pub(crate) fn has_ping(&self) -> bool {
+        matches!(self.line.era, Era::Session { .. })
+    }
+
+    /// Ends the session, so that the server need not keep it.
+    pub(crate) async fn close(&self) {
+        let _ = timeout(GOODBYE_LIMIT, self.line.delete()).await;
     }
 }
 
-impl HttpConnection {
-    /// Makes a session: the handshake of MCP.
-    pub(crate) async fn open(
-        clients: Clients,
-        url: Url,
-        tasks: TaskTracker,
-    ) -> Result<(Self, Handshake), Failure> {
-        let ids = AtomicU64::new(1);
-        let mut connection =
-            Self { clients, url, session: None, revision: Revision::LATEST, ids, tasks };
-        let handshake = tokio::time::timeout(HANDSHAKE_LIMIT, connection.handshake()).await;
-        let handshake = handshake.unwrap_or_else(|_| Err(errors::silent(&connection.url)))?;
-        Ok((connection, handshake))
-    }
-
-    async fn handshake(&mut self) -> Result<Handshake, Failure> {
-        let params = protocol::initialize_params(Revision::LATEST, crate::VERSION);
-        let request = Request::new(self.next_id(), method::INITIALIZE, Some(params));
-        let answer = self
-            .post(Class::Repeatable, request.to_bytes())
-            .await
-            .map_err(|e| errors::failure(&self.url, &e))?;
+/// A request that is part of connecting, with its result and the session that came with it.
+async fn shake_hands(
+    line: &Line,
+    request: &Request,
+    tasks: &TaskTracker,
+) -> Result<(evermoor_core::json::Raw, Option<http::HeaderValue>), Failure> {
+    let shake = async {
+        let answer = line.post(&request.clone().into()).await;
+        let answer = answer.map_err(|error| errors::failure(&line.url, &error))?;
         if !answer.status().is_success() {
-            return Err(errors::refused(&self.url, answer).await);
+            return Err(errors::refused(&line.url, answer).await);
         }
-        self.session = answer.headers().get(protocol::header::SESSION).cloned();
-        let response = match reply::read_reply(answer, &request.id, &self.tasks).await {
+        let session = answer.headers().get(protocol::header::SESSION).cloned();
+        let addressee = reply::Addressee { id: request.id.clone(), token: None };
+        let response = match reply::read(answer, addressee, None, tasks).await {
             Ok(Reply::Whole(response)) => Some(response),
             Ok(Reply::Stream(messages)) => messages.answer().await,
             Err(_) => None,
         };
-        let handshake = match response.map(|response| response.outcome) {
-            Some(Outcome::Result(result)) => Handshake::read(&result),
-            Some(Outcome::Error(_)) | None => None,
-        };
-        let handshake = handshake.ok_or_else(|| errors::not_mcp(&self.url))?;
-        self.revision = handshake.revision;
-        self.notify(&Notification::new(method::INITIALIZED, None)).await?;
-        Ok(handshake)
-    }
-
-    /// Sends a request under an id of our own; the answer comes back under the caller's.
-    pub(crate) async fn call(&self, request: &Request) -> Result<Reply, CallError> {
-        let sent = Request { id: self.next_id(), ..request.clone() };
-        let class = Class::of(&request.method);
-        let answer = match self.post(class, sent.to_bytes()).await {
-            Ok(answer) => answer,
-            Err(error) if errors::never_sent(&error) => {
-                return Err(CallError::NotSent(errors::failure(&self.url, &error)));
-            }
-            Err(error) => return Err(errors::lost(&error)),
-        };
-        match answer.status() {
-            status if status.is_success() => {
-                reply::read_reply(answer, &request.id, &self.tasks).await
-            }
-            StatusCode::NOT_FOUND if self.session.is_some() => {
-                Err(CallError::NotSent(errors::forgotten(&self.url)))
-            }
-            StatusCode::UNAUTHORIZED => {
-                Err(CallError::AuthRequired(errors::refused(&self.url, answer).await))
-            }
-            StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => Err(CallError::Unknown {
-                why: Unknown::BadGateway,
-                detail: format!("{} answered {}", errors::place(&self.url), answer.status()),
-                connection_broke: false,
-            }),
-            _ => Ok(Reply::Whole(reply::relayed_refusal(answer, &request.id).await)),
-        }
-    }
-
-    /// A request of the gateway's own, with its result.
-    pub(crate) async fn ask(&self, called: &str, params: Option<Raw>) -> Result<Raw, Failure> {
-        let request = Request::new(Id::number(0), called, params);
-        let response = match self.call(&request).await {
-            Ok(Reply::Whole(response)) => Some(response),
-            Ok(Reply::Stream(messages)) => messages.answer().await,
-            Err(CallError::NotSent(failure) | CallError::AuthRequired(failure)) => {
-                return Err(failure);
-            }
-            Err(CallError::Unknown { .. }) => None,
-        };
         match response.map(|response| response.outcome) {
-            Some(Outcome::Result(result)) => Ok(result),
-            Some(Outcome::Error(error)) => {
-                let said = error.text_member("message").unwrap_or_default();
-                let what = format!("It answered `{called}` with an error: {said}.");
-                Err(Failure::new(Code::Refused, what, "Look at the server's own log."))
-            }
-            None => Err(errors::silent(&self.url)),
+            Some(Outcome::Result(result)) => Ok((result, session)),
+            Some(Outcome::Error(_)) | None => Err(errors::not_mcp(&line.url)),
         }
-    }
+    };
+    timeout(HANDSHAKE_LIMIT, shake).await.unwrap_or_else(|_| Err(errors::silent(&line.url)))
+}
 
-    pub(crate) fn url(&self) -> &Url {
-        &self.url
-    }
+async fn ask(
+    line: &Line,
+    request: &Request,
+    tasks: &TaskTracker,
+) -> Result<evermoor_core::json::Raw, Failure> {
+    let (sent, _) = line.outbound(request);
+    shake_hands(line, &sent, tasks).await.map(|(result, _)| result)
+}
 
-    pub(crate) async fn notify(&self, notification: &Notification) -> Result<(), Failure> {
-        let sent = self.post(Class::Repeatable, notification.to_bytes()).await;
-        sent.map(drop).map_err(|error| errors::failure(&self.url, &error))
+/// A line that works, with the tasks that live as long as it does.
+fn connected(line: Line, handshake: Handshake, tasks: &TaskTracker) -> Connected {
+    let line = Arc::new(line);
+    let (send, incoming) = mpsc::channel(INCOMING_BUFFER);
+    let alive = CancellationToken::new();
+    if let Era::Session { .. } = line.era {
+        let listening = listen::listen(Arc::clone(&line), send.clone());
+        tasks.spawn(alive.clone().run_until_cancelled_owned(listening));
     }
-
-    async fn post(&self, class: Class, body: Bytes) -> Result<reqwest::Response, reqwest::Error> {
-        let client = match class {
-            Class::Repeatable => &self.clients.repeatable,
-            Class::Once => &self.clients.once,
+    if line.clients.local {
+        let url = line.url.clone();
+        let watching = async move {
+            tripwire::tripped(&url).await;
+            let _ = send.send(Incoming::Closed(errors::gone(&url))).await;
         };
-        let mut request = client
-            .post(self.url.clone())
-            .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
-            .header(
-                header::ACCEPT,
-                HeaderValue::from_static("application/json, text/event-stream"),
-            );
-        if let Some(session) = &self.session {
-            request = request.header(protocol::header::SESSION, session);
-        }
-        if self.revision >= Revision::V2025_06_18 {
-            request = request.header(protocol::header::REVISION, self.revision.as_str());
-        }
-        request.body(body).send().await
+        tasks.spawn(alive.clone().run_until_cancelled_owned(watching));
     }
+    let connection = HttpConnection { line, tasks: tasks.clone(), _alive: alive.drop_guard() };
+    Connected { connection: Connection::Http(connection), handshake, incoming }
+}
 
-    fn next_id(&self) -> Id {
-        Id::number(self.ids.fetch_add(1, Ordering::Relaxed))
-    }
+fn busy(answer: &reqwest::Response) -> CallError {
+    let asked = answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let wait = asked.and_then(|asked| retry_after(asked, SystemTime::now(), LONGEST_RETRY_AFTER));
+    CallError::Busy { wait: wait.unwrap_or(DEFAULT_RETRY_AFTER) }
 }

@@ -5,13 +5,13 @@ use evermoor_core::failure::Failure;
 use evermoor_core::json::Raw;
 use evermoor_core::protocol::Handshake;
 
-use super::http::HttpConnection;
+use super::connection::Connection;
 
 /// More pages than any server has; one that goes on is going round in circles.
 const MOST_PAGES: usize = 200;
 
 pub(super) async fn catalog(
-    connection: &HttpConnection,
+    connection: &Connection,
     handshake: &Handshake,
 ) -> Result<Catalog, Failure> {
     let mut catalog = Catalog::default();
@@ -28,7 +28,7 @@ pub(super) async fn catalog(
     Ok(catalog)
 }
 
-async fn pages(connection: &HttpConnection, list: List) -> Result<Vec<Raw>, Failure> {
+async fn pages(connection: &Connection, list: List) -> Result<Vec<Raw>, Failure> {
     let (mut items, mut params) = (Vec::new(), None);
     for _ in 0..MOST_PAGES {
         let page = connection.ask(list.method(), params.take()).await?;

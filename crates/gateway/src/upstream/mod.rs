@@ -7,16 +7,25 @@
 //! the moment from the watch and uses it directly ([`delivery`]), so that the supervisor is never
 //! in its way; while there is none, the call is held.
 
+mod budget;
 mod connection;
+mod connector;
 pub(crate) mod delivery;
+mod discovery;
+mod duplex;
+mod handshake;
 mod http;
+mod keepalive;
 mod listing;
+mod ready;
+mod sse;
 mod supervisor;
 mod tripwire;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -27,8 +36,10 @@ use evermoor_core::failure::Failure;
 use evermoor_core::name::UpstreamName;
 use evermoor_core::protocol::Handshake;
 
+use budget::Budget;
 pub use connection::{Reply, ReplyStream};
-use http::HttpConnection;
+use connector::{Connect, Connector};
+pub use ready::Ready;
 
 /// An upstream, as everybody but its supervisor sees it.
 #[derive(Clone)]
@@ -38,7 +49,21 @@ pub struct Handle {
     commands: mpsc::Sender<Command>,
     /// How many calls wait for the connection to come back.
     held: Arc<watch::Sender<usize>>,
+    /// How often calls may be sent again.
+    budget: Arc<Mutex<Budget>>,
     hold: Duration,
+}
+
+/// What all upstreams of a gateway share.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// How long a call waits for an upstream that is down.
+    pub hold: Duration,
+    /// Notified of every change of state.
+    pub changed: Arc<Notify>,
+    /// Counts how often the machine woke up.
+    pub wakes: watch::Receiver<u64>,
+    pub tasks: TaskTracker,
 }
 
 /// What is known of an upstream at one moment.
@@ -60,14 +85,6 @@ pub enum Link {
     Down { since: SystemTime, retry_at: SystemTime, attempts: u32, failure: Failure },
 }
 
-/// A connection in use.
-pub struct Ready {
-    pub since: SystemTime,
-    /// Counts the connections of this upstream.
-    generation: u64,
-    connection: HttpConnection,
-}
-
 /// What an upstream last said of itself.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Known {
@@ -84,12 +101,16 @@ enum Command {
 }
 
 impl Handle {
-    /// Starts the supervisor of one upstream. `changed` is notified of every change of state.
-    pub fn start(
+    /// Starts the supervisor of one upstream; it runs until `stop`.
+    pub fn start(config: config::Upstream, around: &Surroundings, stop: CancellationToken) -> Self {
+        let connector = Connector::new(config.transport.clone(), around.tasks.clone());
+        Self::start_with(config, connector, around, stop)
+    }
+
+    fn start_with(
         config: config::Upstream,
-        hold: Duration,
-        changed: Arc<Notify>,
-        tasks: &TaskTracker,
+        connector: impl Connect,
+        around: &Surroundings,
         stop: CancellationToken,
     ) -> Self {
         let (show, state) = watch::channel(State { link: Link::Connecting, known: None });
@@ -98,13 +119,15 @@ impl Handle {
         let config = Arc::new(config);
         let supervisor = supervisor::Supervisor::new(
             Arc::clone(&config),
-            supervisor::Board { show, changed },
+            connector,
+            supervisor::Board { show, changed: Arc::clone(&around.changed) },
             orders,
             held.subscribe(),
-            tasks.clone(),
+            around.wakes.clone(),
         );
-        tasks.spawn(stop.run_until_cancelled_owned(supervisor.run()));
-        Self { config, state, commands, held, hold }
+        around.tasks.spawn(stop.run_until_cancelled_owned(supervisor.run()));
+        let budget = Arc::new(Mutex::new(Budget::new(tokio::time::Instant::now())));
+        Self { config, state, commands, held, budget, hold: around.hold }
     }
 
     pub fn name(&self) -> &UpstreamName {

@@ -4,34 +4,37 @@
 //! Three states, each a function: *connect* makes a connection and reads what the upstream offers;
 //! *serve* watches it until it breaks; *rest* waits for the next attempt. The loop never ends: no
 //! number of failures makes an upstream dead for good. The wait grows while attempts fail and
-//! starts over after a connection that lived. While a call is held, the wait is short.
+//! starts over after a connection that lived. While a call is held, the wait is short. Because
+//! every call waits while there is no connection, the one attempt of this task is all that a
+//! server in trouble sees of us.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::{Notify, mpsc, watch};
-use tokio::time::{Instant, sleep};
-use tokio_util::task::TaskTracker;
-use url::Url;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use evermoor_core::backoff::Backoff;
 use evermoor_core::config;
 use evermoor_core::failure::{Code, Failure};
+use evermoor_core::pace::{CrashLoop, SLOW_LANE};
 
-use super::http::{Clients, HttpConnection};
-use super::{Command, Known, Link, Ready, State, listing, tripwire};
-use crate::demo;
+use super::connection::{Connected, Incoming};
+use super::connector::Connect;
+use super::keepalive::{Keepalive, Verdict};
+use super::{Command, Known, Link, Ready, State, listing};
 
-pub(super) struct Supervisor {
+pub(super) struct Supervisor<C> {
     config: Arc<config::Upstream>,
+    connector: C,
     board: Board,
     commands: mpsc::Receiver<Command>,
     held: watch::Receiver<usize>,
+    /// Counts how often the machine woke up.
+    wakes: watch::Receiver<u64>,
     backoff: Backoff,
+    crashes: CrashLoop,
     generation: u64,
-    /// Kept for as long as the demo server is to run.
-    demo: Option<demo::Server>,
-    tasks: TaskTracker,
 }
 
 /// Where the state is shown.
@@ -42,26 +45,32 @@ pub(super) struct Board {
 
 /// While somebody waits, an upstream on this machine is tried this often.
 const WATCHED: Duration = Duration::from_millis(150);
+/// How long all the lists of an upstream may take.
+const LISTING_LIMIT: Duration = Duration::from_secs(60);
+/// However often an upstream says that its lists changed, they are read once in this time.
+const REFRESH_PAUSE: Duration = Duration::from_secs(1);
 
-impl Supervisor {
+impl<C: Connect> Supervisor<C> {
     pub(super) fn new(
         config: Arc<config::Upstream>,
+        connector: C,
         board: Board,
         commands: mpsc::Receiver<Command>,
         held: watch::Receiver<usize>,
-        tasks: TaskTracker,
+        wakes: watch::Receiver<u64>,
     ) -> Self {
         let backoff = if config.transport.is_local() { Backoff::LOCAL } else { Backoff::REMOTE };
-        Self { config, board, commands, held, backoff, generation: 0, demo: None, tasks }
+        let crashes = CrashLoop::default();
+        Self { config, connector, board, commands, held, wakes, backoff, crashes, generation: 0 }
     }
 
     pub(super) async fn run(mut self) {
         let (mut attempt, mut since) = (0, SystemTime::now());
         loop {
+            let began = Instant::now();
             let failure = match self.connect().await {
-                Ok(ready) => {
-                    let began = Instant::now();
-                    let failure = self.serve(ready).await;
+                Ok((ready, incoming)) => {
+                    let failure = self.serve(&ready, incoming).await;
                     since = SystemTime::now();
                     if began.elapsed() >= self.backoff.longest() {
                         attempt = 0;
@@ -70,21 +79,20 @@ impl Supervisor {
                 }
                 Err(failure) => failure,
             };
-            tracing::warn!(upstream = %self.config.name, attempt, %failure, "upstream down");
-            self.rest(attempt, since, failure).await;
+            let looping = self.config.transport.is_process()
+                && self.crashes.ended(Instant::now().into_std(), began.elapsed());
+            if attempt == 0 {
+                tracing::warn!(upstream = %self.config.name, %failure, "upstream down");
+            }
+            self.rest(attempt, since, failure, looping).await;
             attempt += 1;
         }
     }
 
-    async fn connect(&mut self) -> Result<Arc<Ready>, Failure> {
-        let url = self.url().await?;
-        let local = self.config.transport.is_local();
-        let clients = Clients::new(local).map_err(|error| {
-            Failure::new(Code::Internal, format!("No HTTP client: {error}."), "Report this.")
-        })?;
-        let (connection, handshake) =
-            HttpConnection::open(clients, url, self.tasks.clone()).await?;
-        let catalog = listing::catalog(&connection, &handshake).await?;
+    async fn connect(&mut self) -> Result<(Arc<Ready>, mpsc::Receiver<Incoming>), Failure> {
+        let Connected { connection, handshake, incoming } = self.connector.connect().await?;
+        let listed = timeout(LISTING_LIMIT, listing::catalog(&connection, &handshake)).await;
+        let catalog = listed.unwrap_or_else(|_| Err(slow_lists()))?;
         self.generation += 1;
         tracing::info!(
             upstream = %self.config.name,
@@ -92,70 +100,116 @@ impl Supervisor {
             tools = catalog.tools.len(),
             "upstream connected"
         );
-        let ready = Ready { since: SystemTime::now(), generation: self.generation, connection };
-        let ready = Arc::new(ready);
-        let known = Some(Arc::new(Known { handshake, catalog }));
-        self.board.set(State { link: Link::Ready(Arc::clone(&ready)), known });
-        Ok(ready)
-    }
-
-    /// The address of the upstream. The demo server has one once it runs.
-    async fn url(&mut self) -> Result<Url, Failure> {
-        match &self.config.transport {
-            config::Transport::Http { url } => Ok(url.clone()),
-            config::Transport::Demo => {
-                let server =
-                    demo::Server::start("127.0.0.1:0", &self.tasks).await.map_err(|error| {
-                        let what = format!("The demo server cannot listen: {error}.");
-                        Failure::new(Code::Internal, what, "Restart Evermoor.")
-                    })?;
-                let url = server.url();
-                self.demo = Some(server);
-                Ok(url)
-            }
-        }
+        let ready = Arc::new(Ready::new(self.generation, connection));
+        let known = Arc::new(Known { handshake, catalog });
+        self.board.set(State { link: Link::Ready(Arc::clone(&ready)), known: Some(known) });
+        Ok((ready, incoming))
     }
 
     /// Watches a connection until it breaks, and says why it did.
-    async fn serve(&mut self, ready: Arc<Ready>) -> Failure {
-        let url = ready.connection.url().clone();
-        let local = self.config.transport.is_local();
-        let watched = async {
-            if local { tripwire::tripped(&url).await } else { std::future::pending().await }
-        };
-        tokio::pin!(watched);
+    async fn serve(
+        &mut self,
+        ready: &Arc<Ready>,
+        mut incoming: mpsc::Receiver<Incoming>,
+    ) -> Failure {
+        let mut keepalive = Keepalive::new(&self.config);
+        let mut refresh_at = None;
         loop {
+            let refresh = async {
+                match refresh_at {
+                    Some(at) => sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
-                () = &mut watched => return gone(&url),
+                Some(message) = incoming.recv() => match message {
+                    Incoming::Closed(failure) => return failure,
+                    Incoming::Notification(told) => {
+                        ready.heard_now();
+                        if told.method.ends_with("/list_changed") {
+                            refresh_at.get_or_insert(Instant::now() + REFRESH_PAUSE / 10);
+                        }
+                    }
+                },
                 command = self.commands.recv() => match command {
                     Some(Command::Broken { generation, failure }) if generation == ready.generation => {
                         return failure;
                     }
                     Some(Command::Broken { .. }) => {}
-                    Some(Command::Restart) => return restarted(),
-                    None => std::future::pending().await,
+                    Some(Command::Restart) | None => {
+                        ready.connection.close().await;
+                        return restarted();
+                    }
                 },
+                Ok(()) = self.wakes.changed() => keepalive.suspect(),
+                verdict = keepalive.watch(ready) => match verdict {
+                    Verdict::Alive => self.show_stall(ready, None),
+                    Verdict::Silent(failure) => self.show_stall(ready, Some(failure)),
+                    Verdict::Dead(failure) => {
+                        ready.abandon();
+                        return failure;
+                    }
+                },
+                () = refresh => {
+                    refresh_at = None;
+                    if let Some(failure) = self.refresh(ready).await {
+                        return failure;
+                    }
+                }
             }
         }
     }
 
-    /// Waits for the next attempt. A person's wish ends the wait, and a held call shortens it.
-    async fn rest(&mut self, attempt: u32, since: SystemTime, failure: Failure) {
+    /// Reads the lists again and shows them if they differ.
+    async fn refresh(&mut self, ready: &Arc<Ready>) -> Option<Failure> {
+        let known = self.board.known()?;
+        let listed =
+            timeout(LISTING_LIMIT, listing::catalog(&ready.connection, &known.handshake)).await;
+        match listed.unwrap_or_else(|_| Err(slow_lists())) {
+            Ok(catalog) if catalog != known.catalog => {
+                let known = Known { handshake: known.handshake.clone(), catalog };
+                let link = Link::Ready(Arc::clone(ready));
+                self.board.set(State { link, known: Some(Arc::new(known)) });
+                None
+            }
+            Ok(_) => None,
+            Err(failure) if failure.code == Code::ConnectionLost => Some(failure),
+            // A server that is slow keeps the list it had.
+            Err(failure) => {
+                tracing::debug!(upstream = %self.config.name, %failure, "lists not read");
+                None
+            }
+        }
+    }
+
+    fn show_stall(&self, ready: &Arc<Ready>, stalled: Option<Failure>) {
+        if ready.set_stalled(stalled) {
+            self.board.changed.notify_one();
+        }
+    }
+
+    /// Waits for the next attempt. A person's wish and a machine that wakes end the wait, and a
+    /// held call shortens it.
+    async fn rest(&mut self, attempt: u32, since: SystemTime, failure: Failure, looping: bool) {
         // A connection that just broke is worth one attempt at once.
         let wait = match attempt {
+            _ if looping => SLOW_LANE,
             0 => Duration::ZERO,
             _ => self.backoff.wait(attempt - 1, getrandom::u32().unwrap_or(u32::MAX)),
         };
         let retry_at = SystemTime::now() + wait;
+        let failure = if looping { crash_loop(&failure) } else { failure };
         let link = Link::Down { since, retry_at, attempts: attempt, failure };
         self.board.set(State { link, known: self.board.known() });
         let began = Instant::now();
         loop {
-            let watched = self.config.transport.is_local() && *self.held.borrow_and_update() > 0;
+            let watched =
+                self.config.transport.is_local() && !looping && *self.held.borrow_and_update() > 0;
             let wait = if watched { wait.min(WATCHED) } else { wait };
             tokio::select! {
                 () = sleep(wait.saturating_sub(began.elapsed())) => return,
                 Ok(()) = self.held.changed() => {}
+                Ok(()) = self.wakes.changed() => return,
                 Some(command) = self.commands.recv() => match command {
                     Command::Restart => return,
                     Command::Broken { .. } => {}
@@ -176,15 +230,16 @@ impl Board {
     }
 }
 
-fn gone(url: &Url) -> Failure {
-    let place = url.authority();
-    Failure::new(
-        Code::ConnectionRefused,
-        format!("Nothing listens at {place}."),
-        "Start the server; Evermoor reconnects by itself.",
-    )
-}
-
 fn restarted() -> Failure {
     Failure::new(Code::ConnectionLost, "The connection is being made anew.", "Wait a moment.")
+}
+
+fn slow_lists() -> Failure {
+    let what = format!("It did not list what it offers within {} s.", LISTING_LIMIT.as_secs());
+    Failure::new(Code::Timeout, what, "Evermoor tries again by itself.")
+}
+
+fn crash_loop(failure: &Failure) -> Failure {
+    let what = format!("It keeps crashing: {}", failure.what);
+    Failure::new(Code::CrashLoop, what, "Correct its command; Evermoor tries once a minute.")
 }

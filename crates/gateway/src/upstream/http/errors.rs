@@ -1,16 +1,17 @@
 //! What an error of the HTTP client means: whether the call can have run, and what to tell a person.
 
+use bytes::Bytes;
 use http::StatusCode;
 use url::Url;
 
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::outcome::Unknown;
 
-use super::super::connection::{CallError, excerpt};
-use super::reply::read_body;
+use super::super::connection::{CallError, LARGEST_REPLY, excerpt};
+use super::reply::body_or_nothing;
 
 /// Whether not one byte of the request can have reached the upstream.
-pub(super) fn never_sent(error: &reqwest::Error) -> bool {
+pub(in crate::upstream) fn never_sent(error: &reqwest::Error) -> bool {
     error.is_connect()
         || error.is_builder()
         || hyper_cause(error).is_some_and(hyper::Error::is_canceled)
@@ -71,7 +72,8 @@ fn remedy(code: Code) -> &'static str {
         }
         Code::Tls => "Check the server's certificate.",
         Code::AuthRequired => "Give Evermoor valid credentials for it.",
-        Code::Refused
+        Code::CrashLoop
+        | Code::Refused
         | Code::NotMcp
         | Code::Configuration
         | Code::TokenOff
@@ -82,12 +84,12 @@ fn remedy(code: Code) -> &'static str {
     }
 }
 
-pub(super) fn place(url: &Url) -> String {
+pub(in crate::upstream) fn place(url: &Url) -> String {
     let port = url.port_or_known_default().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}{port}", url.host_str().unwrap_or_default())
 }
 
-fn innermost(error: &reqwest::Error) -> String {
+pub(in crate::upstream) fn innermost(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
         cause = source;
@@ -95,15 +97,15 @@ fn innermost(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-pub(super) fn failure(url: &Url, error: &reqwest::Error) -> Failure {
+pub(in crate::upstream) fn failure(url: &Url, error: &reqwest::Error) -> Failure {
     let (code, what) = explain(error);
     let what = format!("{what} at {}.", place(url));
     Failure::new(code, what, remedy(code))
 }
 
-pub(super) async fn refused(url: &Url, answer: reqwest::Response) -> Failure {
+pub(in crate::upstream) async fn refused(url: &Url, answer: reqwest::Response) -> Failure {
     let status = answer.status();
-    let body = read_body(answer).await.unwrap_or_default();
+    let body = body_or_nothing(answer).await;
     let what = format!("{} answered {status}: {}", place(url), excerpt(&body));
     let code = match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Code::AuthRequired,
@@ -112,17 +114,51 @@ pub(super) async fn refused(url: &Url, answer: reqwest::Response) -> Failure {
     Failure::new(code, what, remedy(code))
 }
 
-pub(super) fn not_mcp(url: &Url) -> Failure {
+pub(in crate::upstream) fn not_mcp(url: &Url) -> Failure {
     let what = format!("What answers at {} does not speak MCP over HTTP.", place(url));
     Failure::new(Code::NotMcp, what, remedy(Code::NotMcp))
 }
 
-pub(super) fn forgotten(url: &Url) -> Failure {
+pub(in crate::upstream) fn forgotten(url: &Url) -> Failure {
     let what = format!("{} has forgotten the session.", place(url));
     Failure::new(Code::ConnectionLost, what, "Evermoor makes a new one.")
 }
 
-pub(super) fn silent(url: &Url) -> Failure {
+pub(in crate::upstream) fn silent(url: &Url) -> Failure {
     let what = format!("{} accepts connections but does not answer.", place(url));
     Failure::new(Code::Timeout, what, remedy(Code::Timeout))
+}
+
+pub(super) fn gone(url: &Url) -> Failure {
+    let what = format!("Nothing listens at {}.", place(url));
+    Failure::new(Code::ConnectionRefused, what, remedy(Code::ConnectionRefused))
+}
+
+pub(super) fn cut_short() -> CallError {
+    CallError::Unknown {
+        why: Unknown::EofBeforeReply,
+        detail: "the reply stream ended before the reply".into(),
+        connection_broke: true,
+    }
+}
+
+pub(super) fn malformed(body: &Bytes) -> CallError {
+    CallError::Unknown {
+        why: Unknown::MalformedReply,
+        detail: format!("the reply is not JSON-RPC: {}", excerpt(body)),
+        connection_broke: false,
+    }
+}
+
+pub(super) fn too_large() -> CallError {
+    CallError::Unknown {
+        why: Unknown::ReplyTooLarge,
+        detail: format!("the reply is larger than {} MiB", LARGEST_REPLY >> 20),
+        connection_broke: false,
+    }
+}
+
+pub(in crate::upstream) fn ended(url: &Url) -> Failure {
+    let what = format!("{} closed the stream.", place(url));
+    Failure::new(Code::ConnectionLost, what, remedy(Code::ConnectionLost))
 }

@@ -1,149 +1,182 @@
 //! Reads the answer to one request: a body of JSON, or a stream of events.
 
+use std::sync::Arc;
+
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
-use http::{HeaderValue, header};
+use http::{HeaderValue, StatusCode, header};
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::envelope::{Id, Message, Outcome, Response};
-use evermoor_core::outcome::Unknown;
-use evermoor_core::sse;
+use evermoor_core::envelope::{Id, Message, Notification, Outcome, Request, Response};
+use evermoor_core::json::Raw;
 
-use super::super::connection::{CallError, LARGEST_REPLY, Reply, ReplyStream, excerpt};
-use super::errors::lost;
+use super::super::connection::{CallError, LARGEST_REPLY, Reply, ReplyStream, excerpt, own_answer};
+use super::errors;
+use super::events::Events;
+use super::line::Line;
+
+/// Whom an answer is for: the caller's own id and progress token.
+#[derive(Clone)]
+pub(super) struct Addressee {
+    pub(super) id: Id,
+    pub(super) token: Option<Raw>,
+}
 
 /// How many messages of a reply stream wait for their reader.
 const STREAM_BUFFER: usize = 32;
 
-/// Reads the answer to one request, whole or as a stream.
-pub(super) async fn read_reply(
+/// Reads the answer to one request, whole or as a stream. With a `line` a broken stream is taken
+/// up again.
+pub(super) async fn read(
     answer: reqwest::Response,
-    id: &Id,
+    addressee: Addressee,
+    line: Option<&Arc<Line>>,
     tasks: &TaskTracker,
 ) -> Result<Reply, CallError> {
     let kind = answer.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     if kind.is_some_and(|kind| kind.starts_with(b"text/event-stream")) {
-        return read_events(answer, id.clone(), tasks).await;
+        let events = Events::new(answer, line.cloned());
+        return read_events(events, addressee, tasks).await;
     }
     let body = match read_body(answer).await {
-        Ok(body) => body,
-        Err(error) => return Err(lost(&error)),
+        Ok(Body::Whole(body)) => body,
+        Ok(Body::TooLarge) => return Err(errors::too_large()),
+        Err(error) => return Err(errors::lost(&error)),
     };
     match Message::parse(&body) {
         Ok(Message::Response(response)) => {
-            Ok(Reply::Whole(Response { id: Some(id.clone()), outcome: response.outcome }))
+            Ok(Reply::Whole(Response { id: Some(addressee.id), outcome: response.outcome }))
         }
-        Ok(Message::Request(_) | Message::Notification(_)) | Err(_) => Err(CallError::Unknown {
-            why: Unknown::MalformedReply,
-            detail: format!("the reply is not JSON-RPC: {}", excerpt(&body)),
-            connection_broke: false,
-        }),
+        Ok(Message::Request(_) | Message::Notification(_)) | Err(_) => {
+            Err(errors::malformed(&body))
+        }
     }
 }
 
-/// Reads a stream of events. A stream whose first event is the answer is no stream at all.
+/// Reads a stream of events. A stream whose first message is the answer is no stream at all.
 async fn read_events(
-    answer: reqwest::Response,
-    id: Id,
+    mut events: Events,
+    addressee: Addressee,
     tasks: &TaskTracker,
 ) -> Result<Reply, CallError> {
-    let mut chunks = answer.bytes_stream();
-    let mut parser = sse::Parser::new(LARGEST_REPLY);
-    let mut early = Vec::new();
-    while early.is_empty() {
-        let chunk = match chunks.next().await {
-            Some(Ok(chunk)) => chunk,
-            Some(Err(error)) => return Err(lost(&error)),
-            None => return Err(cut_short()),
-        };
-        let events = parser.push(&chunk).map_err(|_| too_large())?;
-        early.extend(events.iter().filter_map(|event| read_event(&event.data, &id)));
-    }
-    if let [Message::Response(_)] = early.as_slice()
-        && let Some(Message::Response(response)) = early.pop()
-    {
-        return Ok(Reply::Whole(response));
-    }
-    let (send, messages) = mpsc::channel(STREAM_BUFFER);
-    let rest = async move {
-        for message in early {
-            if send.send(message).await.is_err() {
-                return;
-            }
-        }
-        while let Some(Ok(chunk)) = chunks.next().await {
-            let Ok(events) = parser.push(&chunk) else {
-                return;
-            };
-            for message in events.iter().filter_map(|event| read_event(&event.data, &id)) {
-                let last = matches!(message, Message::Response(_));
-                if send.send(message).await.is_err() || last {
-                    return;
-                }
-            }
+    let first = loop {
+        let event = events.next().await?;
+        match understand(&event.data, &addressee, events.line()).await {
+            Some(Message::Response(response)) => return Ok(Reply::Whole(response)),
+            Some(first) => break first,
+            None => {}
         }
     };
-    tasks.spawn(rest);
-    Ok(Reply::Stream(ReplyStream::new(messages)))
+    let (send, messages) = mpsc::channel(STREAM_BUFFER);
+    tasks.spawn(async move {
+        while let Ok(event) = events.next().await {
+            let Some(message) = understand(&event.data, &addressee, events.line()).await else {
+                continue;
+            };
+            let last = matches!(message, Message::Response(_));
+            // A reader that has gone wants no more, and dropping the stream tells the server.
+            if send.send(message).await.is_err() || last {
+                return;
+            }
+        }
+    });
+    Ok(Reply::Stream(ReplyStream::starting_with(first, messages)))
 }
 
-fn read_event(data: &Bytes, id: &Id) -> Option<Message> {
+/// What an event says to the caller, in the caller's own terms. Requests of the server are not
+/// for the caller; the gateway answers for itself.
+async fn understand(data: &Bytes, addressee: &Addressee, line: Option<&Line>) -> Option<Message> {
     match Message::parse(data).ok()? {
         Message::Response(response) => {
-            Some(Message::Response(Response { id: Some(id.clone()), outcome: response.outcome }))
+            let id = Some(addressee.id.clone());
+            Some(Message::Response(Response { id, outcome: response.outcome }))
         }
-        message @ (Message::Request(_) | Message::Notification(_)) => Some(message),
+        Message::Notification(notification) => {
+            let token = addressee.token.as_ref().zip(notification.params.as_ref());
+            let params = match token {
+                Some((token, params)) if params.member("progressToken").is_some() => {
+                    Some(params.with("progressToken", token))
+                }
+                Some(_) | None => notification.params.clone(),
+            };
+            Some(Message::Notification(Notification { params, ..notification }))
+        }
+        Message::Request(request) => {
+            if let Some(line) = line {
+                answer_for_ourselves(line, &request).await;
+            }
+            None
+        }
     }
 }
 
-pub(super) async fn read_body(answer: reqwest::Response) -> Result<Bytes, reqwest::Error> {
-    let mut chunks = answer.bytes_stream();
-    let Some(first) = chunks.next().await else {
-        return Ok(Bytes::new());
-    };
-    let first = first?;
-    let Some(second) = chunks.next().await else {
-        return Ok(first);
-    };
-    let mut body = BytesMut::from(first);
-    body.extend_from_slice(&second?);
-    while let Some(chunk) = chunks.next().await {
-        body.extend_from_slice(&chunk?);
-        if body.len() > LARGEST_REPLY {
-            break;
-        }
-    }
-    Ok(body.freeze())
+/// The gateway answers for itself: it is alive, and it can do nothing else for an upstream.
+pub(super) async fn answer_for_ourselves(line: &Line, request: &Request) {
+    let _ = line.post(&Message::Response(own_answer(request))).await;
 }
 
-/// A refusal that is an answer: the upstream read the call and said no.
-pub(super) async fn relayed_refusal(answer: reqwest::Response, id: &Id) -> Response {
+/// A refusal that is an answer: the upstream read the call and said no. Or one that is none,
+/// because the server has forgotten us and turned the call away unread.
+pub(super) async fn refusal(
+    answer: reqwest::Response,
+    addressee: Addressee,
+    line: &Line,
+) -> Result<Reply, CallError> {
     let status = answer.status();
-    let body = read_body(answer).await.unwrap_or_default();
-    match Message::parse(&body) {
+    let body = body_or_nothing(answer).await;
+    if line.has_session() && session_is_gone(status, &body) {
+        return Err(CallError::NotSent(errors::forgotten(&line.url)));
+    }
+    let response = match Message::parse(&body) {
         Ok(Message::Response(Response { outcome: outcome @ Outcome::Error(_), .. })) => {
-            Response { id: Some(id.clone()), outcome }
+            Response { id: Some(addressee.id), outcome }
         }
         Ok(_) | Err(_) => {
             let said = format!("The upstream answered {status}: {}", excerpt(&body));
-            Response::error(Some(id.clone()), -32603, said.trim_end_matches([':', ' ']))
+            Response::error(Some(addressee.id), -32603, said.trim_end_matches([':', ' ']))
+        }
+    };
+    Ok(Reply::Whole(response))
+}
+
+/// What servers say when they have forgotten a session: the 404 of the specification, a 410, or
+/// a 400 that speaks of sessions.
+pub(super) fn session_is_gone(status: StatusCode, body: &Bytes) -> bool {
+    match status {
+        StatusCode::NOT_FOUND | StatusCode::GONE => true,
+        StatusCode::BAD_REQUEST => {
+            let said = excerpt(body).to_lowercase();
+            said.contains("session") || said.contains("not initialized")
+        }
+        _ => false,
+    }
+}
+
+/// A body that was read, or was too large to be.
+pub(super) enum Body {
+    Whole(Bytes),
+    TooLarge,
+}
+
+pub(super) async fn read_body(answer: reqwest::Response) -> Result<Body, reqwest::Error> {
+    let mut chunks = answer.bytes_stream();
+    let Some(first) = chunks.next().await.transpose()? else {
+        return Ok(Body::Whole(Bytes::new()));
+    };
+    let mut body = BytesMut::from(first);
+    while let Some(chunk) = chunks.next().await.transpose()? {
+        body.extend_from_slice(&chunk);
+        if body.len() > LARGEST_REPLY {
+            return Ok(Body::TooLarge);
         }
     }
+    Ok(Body::Whole(body.freeze()))
 }
 
-fn cut_short() -> CallError {
-    CallError::Unknown {
-        why: Unknown::EofBeforeReply,
-        detail: "the reply stream ended before the reply".into(),
-        connection_broke: true,
-    }
-}
-
-fn too_large() -> CallError {
-    CallError::Unknown {
-        why: Unknown::MalformedReply,
-        detail: format!("the reply is larger than {LARGEST_REPLY} bytes"),
-        connection_broke: false,
+pub(super) async fn body_or_nothing(answer: reqwest::Response) -> Bytes {
+    match read_body(answer).await {
+        Ok(Body::Whole(body)) => body,
+        Ok(Body::TooLarge) | Err(_) => Bytes::new(),
     }
 }

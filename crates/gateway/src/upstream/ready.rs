@@ -1,0 +1,107 @@
+//! A connection in use: what its calls and its supervisor know of it together.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::protocol::method;
+
+use super::connection::Connection;
+
+/// A connection in use.
+pub struct Ready {
+    pub since: SystemTime,
+    /// Counts the connections of this upstream.
+    pub(super) generation: u64,
+    pub(super) connection: Connection,
+    born: Instant,
+    /// When the upstream was last heard, in milliseconds since the connection was made.
+    heard: AtomicU64,
+    in_flight: Arc<AtomicUsize>,
+    stalled: Mutex<Option<Failure>>,
+    abandoned: CancellationToken,
+}
+
+impl Ready {
+    pub(super) fn new(generation: u64, connection: Connection) -> Self {
+        Self {
+            since: SystemTime::now(),
+            generation,
+            connection,
+            born: Instant::now(),
+            heard: AtomicU64::new(0),
+            in_flight: Arc::default(),
+            stalled: Mutex::new(None),
+            abandoned: CancellationToken::new(),
+        }
+    }
+
+    pub(super) fn heard_now(&self) {
+        let now = u64::try_from(self.born.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.heard.fetch_max(now, Ordering::Relaxed);
+    }
+
+    /// For how long the upstream has not been heard.
+    pub(super) fn silent_for(&self) -> Duration {
+        self.born
+            .elapsed()
+            .saturating_sub(Duration::from_millis(self.heard.load(Ordering::Relaxed)))
+    }
+
+    /// How many calls the upstream works on.
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    /// Counts a call for as long as the guard lives.
+    pub(super) fn begin_call(&self) -> CallGuard {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        CallGuard(Arc::clone(&self.in_flight))
+    }
+
+    /// Asks the upstream for a sign of life. An error is one, too: somebody said it.
+    pub(super) async fn sign_of_life(&self) -> Result<(), Failure> {
+        let asked = if self.connection.has_ping() { method::PING } else { method::DISCOVER };
+        match self.connection.ask(asked, None).await {
+            Ok(_) => Ok(()),
+            Err(failure) if failure.code == Code::Refused => Ok(()),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Why the upstream is shown as not responding, if it is.
+    pub fn stalled(&self) -> Option<Failure> {
+        self.stalled.lock().clone()
+    }
+
+    /// Says whether that is news.
+    pub(super) fn set_stalled(&self, stalled: Option<Failure>) -> bool {
+        let mut shown = self.stalled.lock();
+        let news = shown.is_some() != stalled.is_some();
+        *shown = stalled;
+        news
+    }
+
+    /// The upstream is there and answers nothing any more: its calls need not wait.
+    pub(super) fn abandon(&self) {
+        self.abandoned.cancel();
+    }
+
+    pub(super) async fn abandoned(&self) {
+        self.abandoned.cancelled().await;
+    }
+}
+
+/// A call that an upstream works on.
+pub(super) struct CallGuard(Arc<AtomicUsize>);
+
+impl Drop for CallGuard {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
