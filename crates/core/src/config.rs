@@ -3,6 +3,8 @@
 //! Inside, types carry the proof: there is no upstream without a way to reach it. A mistake is
 //! reported with its line and with what to write instead.
 
+mod program;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,6 +18,7 @@ use crate::catalog::Catalog;
 use crate::envelope::Request;
 use crate::name::UpstreamName;
 use crate::protocol::method;
+pub use program::Program;
 
 /// The address editors are given when the configuration names none.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:7420";
@@ -58,6 +61,8 @@ pub struct Upstream {
 pub enum Transport {
     /// MCP over HTTP.
     Http { url: Url },
+    /// MCP over the pipes of a program that the gateway starts.
+    Stdio(Program),
     /// The server inside the gateway that answers when nothing is configured.
     Demo,
 }
@@ -75,6 +80,8 @@ pub struct Mistake {
 const DEFAULT_HOLD: Duration = Duration::from_secs(25);
 const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
 const DEFAULT_KEEPALIVE: Duration = Duration::from_secs(30);
+/// A program's end is seen at once, so an idle one is left alone; one that works on a call is not.
+const KEEPALIVE_WHILE_BUSY: Duration = Duration::MAX;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -98,6 +105,11 @@ struct GatewayTable {
 struct UpstreamTable {
     title: Option<String>,
     url: Option<Spanned<String>>,
+    command: Option<Spanned<String>>,
+    args: Option<Vec<String>>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    cwd: Option<String>,
     call_timeout: Option<Spanned<Span>>,
     keepalive_interval: Option<Spanned<Span>>,
     #[serde(default)]
@@ -194,6 +206,7 @@ impl Transport {
                 shown.set_query(None);
                 shown.to_string()
             }
+            Self::Stdio(program) => program.shown(),
             Self::Demo => "built in".into(),
         }
     }
@@ -201,6 +214,7 @@ impl Transport {
     /// Whether it is a program that the gateway starts.
     pub fn is_process(&self) -> bool {
         match self {
+            Self::Stdio(_) => true,
             Self::Http { .. } | Self::Demo => false,
         }
     }
@@ -214,7 +228,7 @@ impl Transport {
                 Some(url::Host::Ipv6(address)) => address.is_loopback(),
                 None => false,
             },
-            Self::Demo => true,
+            Self::Stdio(_) | Self::Demo => true,
         }
     }
 }
@@ -254,19 +268,14 @@ fn upstream(
         remedy: "Rename it; `title` may hold any words.".into(),
     })?;
     let table = table.get_ref();
-    let Some(url) = &table.url else {
-        return Err(Mistake {
-            line: name_line,
-            what: format!("The upstream `{name}` says nothing of how to reach it."),
-            remedy: "Give it a `url`, such as url = \"http://127.0.0.1:3001/mcp\".".into(),
-        });
-    };
+    let transport = transport(text, &name, name_line, table)?;
+    let keepalive = if transport.is_process() { KEEPALIVE_WHILE_BUSY } else { DEFAULT_KEEPALIVE };
     Ok(Upstream {
         title: table.title.clone().unwrap_or_else(|| name.as_str().to_owned()),
         name,
-        transport: Transport::Http { url: http_url(text, url)? },
+        transport,
         call_timeout: span(text, table.call_timeout.as_ref(), DEFAULT_CALL_TIMEOUT)?,
-        keepalive_interval: Some(span(text, table.keepalive_interval.as_ref(), DEFAULT_KEEPALIVE)?)
+        keepalive_interval: Some(span(text, table.keepalive_interval.as_ref(), keepalive)?)
             .filter(|interval| !interval.is_zero()),
         trust_annotations: table.trust_annotations,
         safe_tools: (table.tools.iter())
@@ -274,6 +283,37 @@ fn upstream(
             .map(|(name, _)| name.clone())
             .collect(),
     })
+}
+
+/// Exactly one way to reach it.
+fn transport(
+    text: &str,
+    name: &UpstreamName,
+    name_line: Option<usize>,
+    table: &UpstreamTable,
+) -> Result<Transport, Mistake> {
+    let only_for_programs = table.args.is_some() || table.cwd.is_some() || !table.env.is_empty();
+    match (&table.url, &table.command) {
+        (Some(url), None) if !only_for_programs => {
+            Ok(Transport::Http { url: http_url(text, url)? })
+        }
+        (None, Some(command)) => Ok(Transport::Stdio(Program::read(text, command, table)?)),
+        (Some(url), Some(command)) => Err(Mistake {
+            line: Some(line(text, url.span().start.max(command.span().start))),
+            what: format!("The upstream `{name}` has a `url` and a `command`."),
+            remedy: "Keep one of them: a server to connect to, or a program to start.".into(),
+        }),
+        (Some(_), None) => Err(Mistake {
+            line: name_line,
+            what: format!("The upstream `{name}` has settings of a program, but no `command`."),
+            remedy: "Remove `args`, `env` and `cwd`, or give it a `command` in place of `url`.".into(),
+        }),
+        (None, None) => Err(Mistake {
+            line: name_line,
+            what: format!("The upstream `{name}` says nothing of how to reach it."),
+            remedy: "Give it a `url`, such as \"http://127.0.0.1:3001/mcp\", or a `command`, such as \"npx\".".into(),
+        }),
+    }
 }
 
 fn demo() -> Upstream {
