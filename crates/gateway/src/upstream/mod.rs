@@ -17,8 +17,11 @@ mod handshake;
 mod http;
 mod keepalive;
 mod listing;
+mod pipe;
 mod ready;
 mod sse;
+mod stderr;
+mod stdio;
 mod supervisor;
 mod tripwire;
 
@@ -103,7 +106,7 @@ enum Command {
 impl Handle {
     /// Starts the supervisor of one upstream; it runs until `stop`.
     pub fn start(config: config::Upstream, around: &Surroundings, stop: CancellationToken) -> Self {
-        let connector = Connector::new(config.transport.clone(), around.tasks.clone());
+        let connector = Connector::new(&config, around.tasks.clone(), stop.clone());
         Self::start_with(config, connector, around, stop)
     }
 
