@@ -3,9 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod call;
+mod chaos;
 mod command_line;
 mod control;
 mod door;
+mod faults;
 mod outage;
 mod peers;
 mod shim;

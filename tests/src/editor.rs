@@ -44,6 +44,20 @@ impl Editor {
         Self::initialized(Wire::Shim { process, input }).await
     }
 
+    /// So many editors that share this one's session and its connections, but no request id.
+    pub fn crowd(&self, number: usize) -> Vec<Self> {
+        let Wire::Http { client, url, token, session } = &self.wire else {
+            panic!("an editor over the shim is alone")
+        };
+        let twin = |number: u64| {
+            let (client, url) = (client.clone(), url.clone());
+            let (token, session) = (token.clone(), session.clone());
+            let wire = Wire::Http { client, url, token, session };
+            Self { wire, next: (number + 1) * 1_000_000, heard: Vec::new() }
+        };
+        (0..number as u64).map(twin).collect()
+    }
+
     async fn initialized(wire: Wire) -> Self {
         let mut editor = Self { wire, next: 0, heard: Vec::new() };
         let params = serde_json::json!({

@@ -1,9 +1,12 @@
-//! A fake upstream: a process that speaks MCP over HTTP, keeps a ledger, and can be killed.
+//! A fake upstream: a process that speaks MCP over HTTP, keeps a ledger, misbehaves when told to,
+//! and can be stopped and killed.
 
 use std::path::PathBuf;
 
+use crate::gateway::http;
 use crate::ledger::Ledger;
 use crate::programs::{Process, built};
+use crate::script::{Act, Forgotten, Order};
 
 /// A fake upstream, running or dead.
 pub struct Upstream {
@@ -11,13 +14,14 @@ pub struct Upstream {
     pub url: String,
     pub ledger: Ledger,
     process: Process,
+    http: reqwest::Client,
 }
 
 impl Upstream {
     pub async fn start(name: &str, ledger: PathBuf) -> Self {
         let ledger = Ledger::at(ledger);
-        let (process, url) = start(&ledger, "127.0.0.1:0").await;
-        Self { name: name.to_owned(), url, ledger, process }
+        let (process, url) = start(&ledger, "127.0.0.1:0", &[]).await;
+        Self { name: name.to_owned(), url, ledger, process, http: http() }
     }
 
     /// Waits until it has executed a call.
@@ -30,18 +34,79 @@ impl Upstream {
         self.process.kill().await;
     }
 
-    /// Starts it again at the address it had. It remembers no session.
+    /// Starts it again at the address it had. It remembers no session and no order.
     pub async fn start_again(&mut self) {
-        let address = self.url.trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
-        let (process, url) = start(&self.ledger, &address).await;
+        self.start_again_with(&[]).await;
+    }
+
+    /// Starts it again with tools that it did not have before.
+    pub async fn start_again_with(&mut self, tools: &[&str]) {
+        let address = self.place().to_owned();
+        let (process, url) = start(&self.ledger, &address, tools).await;
         assert_eq!(url, self.url);
         self.process = process;
     }
+
+    /// Freezes it: the system still accepts connections and bytes for it.
+    #[cfg(unix)]
+    pub fn freeze(&self) {
+        self.signal(rustix::process::Signal::STOP);
+    }
+
+    /// Lets it go on.
+    #[cfg(unix)]
+    pub fn thaw(&self) {
+        self.signal(rustix::process::Signal::CONT);
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, signal: rustix::process::Signal) {
+        let pid = i32::try_from(self.process.pid()).ok().and_then(rustix::process::Pid::from_raw);
+        rustix::process::kill_process(pid.expect("it runs"), signal).expect("it is ours");
+    }
+
+    /// From now on it treats every request of this method so.
+    pub async fn always(&self, on: &str, act: Act) {
+        self.order(&Order::Do { on: on.to_owned(), times: None, act }).await;
+    }
+
+    /// It treats the next requests of this method so.
+    pub async fn next(&self, times: u32, on: &str, act: Act) {
+        self.order(&Order::Do { on: on.to_owned(), times: Some(times), act }).await;
+    }
+
+    /// It does what it should again.
+    pub async fn behave(&self) {
+        self.order(&Order::Behave).await;
+    }
+
+    /// It forgets its sessions.
+    pub async fn forget(&self, style: Forgotten) {
+        self.order(&Order::Forget(style)).await;
+    }
+
+    /// How many requests of this method it was sent in this life.
+    pub async fn asked(&self, method: &str) -> u64 {
+        let answer = self.http.get(format!("http://{}/counts", self.place())).send().await;
+        let body = answer.expect("it answers").bytes().await.expect("the answer is complete");
+        let counts: serde_json::Value = serde_json::from_slice(&body).expect("counts are JSON");
+        counts[method].as_u64().unwrap_or_default()
+    }
+
+    async fn order(&self, order: &Order) {
+        let body = serde_json::to_vec(order).expect("an order is JSON");
+        let order = self.http.post(format!("http://{}/orders", self.place())).body(body);
+        assert!(order.send().await.expect("it answers").status().is_success());
+    }
+
+    fn place(&self) -> &str {
+        self.url.trim_start_matches("http://").trim_end_matches("/mcp")
+    }
 }
 
-async fn start(ledger: &Ledger, address: &str) -> (Process, String) {
+async fn start(ledger: &Ledger, address: &str, tools: &[&str]) -> (Process, String) {
     let mut process = Process::start(&built("fake-upstream"), |command| {
-        command.arg(address).arg(ledger.path());
+        command.arg(address).arg(ledger.path()).args(tools);
     });
     let url = process.line().await;
     (process, url)

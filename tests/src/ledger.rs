@@ -1,5 +1,6 @@
 //! What was really executed: one line per execution, written before the reply is sent.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -31,5 +32,15 @@ impl Ledger {
     pub fn executions(&self, nonce: &str) -> usize {
         let lines = std::fs::read_to_string(&self.path).unwrap_or_default();
         lines.lines().filter(|line| *line == nonce).count()
+    }
+
+    /// How often each call was executed.
+    pub fn all(&self) -> HashMap<String, usize> {
+        let lines = std::fs::read_to_string(&self.path).unwrap_or_default();
+        let mut all = HashMap::new();
+        for line in lines.lines() {
+            *all.entry(line.to_owned()).or_default() += 1;
+        }
+        all
     }
 }

@@ -4,15 +4,21 @@
 //! Everything is real: processes, sockets, signals, a session bus. Nothing waits for a length of
 //! time; it waits for what it wants to see, and gives up after [`PATIENCE`].
 
+pub mod answer;
 #[cfg(target_os = "linux")]
 pub mod desktop;
+pub mod dice;
 pub mod editor;
 pub mod fake;
+pub mod fake_server;
 pub mod gateway;
 pub mod ledger;
+pub mod oracle;
 pub mod peers;
 pub mod programs;
+pub mod proxy;
 pub mod scene;
+pub mod script;
 
 pub use scene::Scene;
 

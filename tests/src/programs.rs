@@ -12,15 +12,13 @@ use crate::PATIENCE;
 
 /// A program of this workspace, built with the same profile as the tests.
 pub fn built(name: &str) -> PathBuf {
-    let tests = std::env::current_exe().expect("the tests are a program");
-    let folder = tests.ancestors().nth(2).expect("tests lie in <profile>/deps");
-    let program = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    assert!(
-        program.exists(),
-        "{} is missing: run `cargo build --workspace --bins`",
-        program.display()
-    );
-    program
+    // Tests lie in <profile>/deps, other programs in <profile> itself.
+    let this = std::env::current_exe().expect("this is a program");
+    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    let mut places = this.ancestors().skip(1).take(2).map(|folder| folder.join(&file));
+    places.find(|program| program.exists()).unwrap_or_else(|| {
+        panic!("{name} is missing near {}: run `cargo build --workspace --bins`", this.display())
+    })
 }
 
 /// A process that ends with the test. What it prints is kept until it is asked for, so that it never

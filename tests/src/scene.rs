@@ -43,6 +43,21 @@ impl Scene {
         Gateway::start(&self.home()).await
     }
 
+    /// A gateway with one upstream, `settings` under `[gateway]` and `upstream` under the upstream.
+    pub async fn gateway_to(
+        &self,
+        settings: &str,
+        name: &str,
+        url: &str,
+        upstream: &str,
+    ) -> Gateway {
+        let text = format!(
+            "[gateway]\nlisten = \"127.0.0.1:0\"\n{settings}\n\n[upstreams.{name}]\nurl = \"{url}\"\n{upstream}\n"
+        );
+        write(&self.home().join("config.toml"), &text);
+        Gateway::start(&self.home()).await
+    }
+
     /// Writes the configuration of this scene's gateway.
     pub fn configure(&self, settings: &str, upstreams: &[&Upstream]) {
         let listen = if settings.contains("listen") { "" } else { "listen = \"127.0.0.1:0\"\n" };

@@ -1,5 +1,8 @@
 //! What may be sent again when nobody knows whether it ran.
 
+use crate::catalog::Catalog;
+use crate::envelope::Request;
+use crate::json::Raw;
 use crate::protocol::method;
 
 /// Whether a repetition can do harm.
@@ -33,9 +36,65 @@ impl Class {
     }
 }
 
+/// Which tools of an upstream may be called twice.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repetition {
+    /// Whether the upstream is believed when it says so.
+    pub trust_annotations: bool,
+    /// Tools of which a person said so.
+    pub safe_tools: Vec<String>,
+}
+
+impl Repetition {
+    /// The class of a request. A tool call may be repeated if a person said so, or if the upstream
+    /// did and is believed; never one that carries a person's answers.
+    pub fn class(&self, request: &Request, catalog: Option<&Catalog>) -> Class {
+        if request.method != method::TOOLS_CALL {
+            return Class::of(&request.method);
+        }
+        let Some(params) = &request.params else { return Class::Once };
+        let name = params.text_member("name").unwrap_or_default();
+        let declared =
+            self.trust_annotations && catalog.is_some_and(|catalog| is_declared(catalog, &name));
+        let harmless = params.member("inputResponses").is_none()
+            && (declared || self.safe_tools.contains(&name));
+        if harmless { Class::Repeatable } else { Class::Once }
+    }
+}
+
+/// Whether the upstream says that calling the tool twice is like calling it once.
+fn is_declared(catalog: &Catalog, name: &str) -> bool {
+    let named = |tool: &&Raw| tool.text_member("name").as_deref() == Some(name);
+    let hints = catalog.tools.iter().find(named).and_then(|tool| tool.member("annotations"));
+    let hint = |key| hints.as_ref()?.member(key);
+    ["readOnlyHint", "idempotentHint"]
+        .iter()
+        .any(|key| hint(key).is_some_and(|flag| flag.as_str() == "true"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::envelope::Id;
+
+    fn class(repetition: &Repetition, tool: &str) -> Class {
+        let definition =
+            serde_json::json!({ "name": "read", "annotations": { "readOnlyHint": true } });
+        let catalog = Catalog { tools: vec![Raw::of(&definition)], ..Catalog::default() };
+        let params = Raw::of(&serde_json::json!({ "name": tool }));
+        repetition.class(&Request::new(Id::number(1), "tools/call", Some(params)), Some(&catalog))
+    }
+
+    #[test]
+    fn a_tool_may_be_repeated_only_if_a_person_says_so_or_trusts_its_server() {
+        let none = Repetition::default();
+        let trusting = Repetition { trust_annotations: true, ..Repetition::default() };
+        let told = Repetition { safe_tools: vec!["write".into()], ..Repetition::default() };
+        assert_eq!(class(&none, "read"), Class::Once);
+        assert_eq!(class(&trusting, "read"), Class::Repeatable);
+        assert_eq!(class(&trusting, "write"), Class::Once);
+        assert_eq!(class(&told, "write"), Class::Repeatable);
+    }
 
     #[test]
     fn a_tool_call_and_an_unknown_method_are_sent_at_most_once() {

@@ -13,11 +13,8 @@ use serde::Deserialize;
 use toml::Spanned;
 use url::Url;
 
-use crate::call::Class;
-use crate::catalog::Catalog;
-use crate::envelope::Request;
+use crate::call::Repetition;
 use crate::name::UpstreamName;
-use crate::protocol::method;
 pub use program::Program;
 
 /// The address editors are given when the configuration names none.
@@ -50,10 +47,8 @@ pub struct Upstream {
     pub call_timeout: Duration,
     /// How long it may be silent before it is asked for a sign of life; `None` for never.
     pub keepalive_interval: Option<Duration>,
-    /// Whether its word is taken for which tools may be called twice.
-    pub trust_annotations: bool,
-    /// Tools that a person says may be called twice.
-    pub safe_tools: Vec<String>,
+    /// Which of its tools may be called twice.
+    pub repetition: Repetition,
 }
 
 /// How an upstream is reached.
@@ -163,38 +158,6 @@ impl Default for Config {
     }
 }
 
-impl Upstream {
-    /// Whether a request to this upstream may be repeated. A tool call may if a person said so,
-    /// or if the upstream did and is believed.
-    pub fn class_of(&self, request: &Request, catalog: Option<&Catalog>) -> Class {
-        if request.method != method::TOOLS_CALL {
-            return Class::of(&request.method);
-        }
-        let name = request.params.as_ref().and_then(|params| params.text_member("name"));
-        let Some(name) = name else { return Class::Once };
-        let declared = || {
-            let tools = catalog.map(|catalog| catalog.tools.as_slice()).unwrap_or_default();
-            let tool = tools.iter().find(|tool| tool.text_member("name").as_ref() == Some(&name));
-            let hints = tool.and_then(|tool| tool.member("annotations"));
-            let hint = |key| {
-                hints
-                    .as_ref()
-                    .and_then(|hints| hints.member(key))
-                    .is_some_and(|flag| flag.as_str() == "true")
-            };
-            hint("readOnlyHint") || hint("idempotentHint")
-        };
-        let answered_before =
-            request.params.as_ref().is_some_and(|params| params.member("inputResponses").is_some());
-        match !answered_before
-            && (self.safe_tools.contains(&name) || (self.trust_annotations && declared()))
-        {
-            true => Class::Repeatable,
-            false => Class::Once,
-        }
-    }
-}
-
 impl Transport {
     /// Where the upstream is, for a person to read: without user name, password or query.
     pub fn target(&self) -> String {
@@ -268,7 +231,7 @@ fn upstream(
         remedy: "Rename it; `title` may hold any words.".into(),
     })?;
     let table = table.get_ref();
-    let transport = transport(text, &name, name_line, table)?;
+    let transport = program::or_url(text, &name, name_line, table)?;
     let keepalive = if transport.is_process() { KEEPALIVE_WHILE_BUSY } else { DEFAULT_KEEPALIVE };
     Ok(Upstream {
         title: table.title.clone().unwrap_or_else(|| name.as_str().to_owned()),
@@ -277,43 +240,16 @@ fn upstream(
         call_timeout: span(text, table.call_timeout.as_ref(), DEFAULT_CALL_TIMEOUT)?,
         keepalive_interval: Some(span(text, table.keepalive_interval.as_ref(), keepalive)?)
             .filter(|interval| !interval.is_zero()),
-        trust_annotations: table.trust_annotations,
-        safe_tools: (table.tools.iter())
-            .filter(|(_, tool)| tool.retry == Retry::Safe)
-            .map(|(name, _)| name.clone())
-            .collect(),
+        repetition: Repetition {
+            trust_annotations: table.trust_annotations,
+            safe_tools: safe_tools(&table.tools),
+        },
     })
 }
 
-/// Exactly one way to reach it.
-fn transport(
-    text: &str,
-    name: &UpstreamName,
-    name_line: Option<usize>,
-    table: &UpstreamTable,
-) -> Result<Transport, Mistake> {
-    let only_for_programs = table.args.is_some() || table.cwd.is_some() || !table.env.is_empty();
-    match (&table.url, &table.command) {
-        (Some(url), None) if !only_for_programs => {
-            Ok(Transport::Http { url: http_url(text, url)? })
-        }
-        (None, Some(command)) => Ok(Transport::Stdio(Program::read(text, command, table)?)),
-        (Some(url), Some(command)) => Err(Mistake {
-            line: Some(line(text, url.span().start.max(command.span().start))),
-            what: format!("The upstream `{name}` has a `url` and a `command`."),
-            remedy: "Keep one of them: a server to connect to, or a program to start.".into(),
-        }),
-        (Some(_), None) => Err(Mistake {
-            line: name_line,
-            what: format!("The upstream `{name}` has settings of a program, but no `command`."),
-            remedy: "Remove `args`, `env` and `cwd`, or give it a `command` in place of `url`.".into(),
-        }),
-        (None, None) => Err(Mistake {
-            line: name_line,
-            what: format!("The upstream `{name}` says nothing of how to reach it."),
-            remedy: "Give it a `url`, such as \"http://127.0.0.1:3001/mcp\", or a `command`, such as \"npx\".".into(),
-        }),
-    }
+fn safe_tools(tools: &BTreeMap<String, ToolTable>) -> Vec<String> {
+    let safe = tools.iter().filter(|(_, tool)| tool.retry == Retry::Safe);
+    safe.map(|(name, _)| name.clone()).collect()
 }
 
 fn demo() -> Upstream {
@@ -323,8 +259,7 @@ fn demo() -> Upstream {
         transport: Transport::Demo,
         call_timeout: DEFAULT_CALL_TIMEOUT,
         keepalive_interval: Some(DEFAULT_KEEPALIVE),
-        trust_annotations: false,
-        safe_tools: Vec::new(),
+        repetition: Repetition::default(),
     }
 }
 
@@ -411,20 +346,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_may_be_repeated_only_if_a_person_says_so_or_trusts_its_server() {
-        let tool = r#"{"name":"read","annotations":{"readOnlyHint":true}}"#;
-        let tool = crate::json::Raw::parse(bytes::Bytes::from_static(tool.as_bytes())).unwrap();
-        let catalog = Catalog { tools: vec![tool], ..Catalog::default() };
-        let class = |settings: &str, tool: &str| {
-            let text = format!("[upstreams.a]\nurl = \"http://x\"\n{settings}\n");
-            let params = crate::json::Raw::of(&serde_json::json!({ "name": tool }));
-            let request = Request::new(crate::envelope::Id::number(1), "tools/call", Some(params));
-            Config::parse(&text).unwrap().upstreams[0].class_of(&request, Some(&catalog))
-        };
-        assert_eq!(class("", "read"), Class::Once);
-        assert_eq!(class("trust_annotations = true", "read"), Class::Repeatable);
-        assert_eq!(class("trust_annotations = true", "write"), Class::Once);
-        assert_eq!(class("tools.write.retry = \"safe\"", "write"), Class::Repeatable);
+    fn a_person_says_which_tools_may_be_called_twice() {
+        let text = "[upstreams.a]\nurl = \"http://x\"\ntools.write.retry = \"safe\"\ntools.erase.retry = \"never\"\n";
+        let repetition = &Config::parse(text).unwrap().upstreams[0].repetition;
+        assert_eq!(
+            repetition,
+            &Repetition { trust_annotations: false, safe_tools: vec!["write".into()] }
+        );
     }
 
     #[test]

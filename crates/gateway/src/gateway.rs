@@ -19,6 +19,7 @@ use evermoor_platform::lock::InstanceLock;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::{files, port};
 
+use crate::chance::Chance;
 use crate::control::{self, Control, links::Links};
 use crate::downstream::guard::{self, Door};
 use crate::downstream::mcp::{self, Endpoint, LARGEST_REQUEST};
@@ -76,11 +77,14 @@ impl Gateway {
         let tasks = TaskTracker::new();
         let changed = Arc::new(Notify::new());
         let (wakes, woken) = watch::channel(0);
-        tasks.spawn(stop.child_token().run_until_cancelled_owned(wake::watch(wakes)));
+        tasks.spawn(
+            stop.child_token().run_until_cancelled_owned(wake::watch(wakes, Chance::real())),
+        );
         let around = Surroundings {
             hold: config.gateway.hold,
             changed: Arc::clone(&changed),
             wakes: woken,
+            chance: Chance::real(),
             tasks: tasks.clone(),
         };
         let upstreams: Arc<[Handle]> = config

@@ -9,10 +9,12 @@
 //! - [`control`]: the control API for tray, dashboard and command line
 //! - [`dashboard`]: the dashboard's files
 //! - [`status`]: the state of the whole, kept up to date
+//! - [`chance`]: chance and the time of day, which a simulation gives itself
 //! - [`keys`]: the gateway's own token file and keys
 //! - `wake`: notices that the machine slept
 //! - [`demo`]: the upstream that answers when nothing is configured
 
+pub mod chance;
 pub mod control;
 pub mod dashboard;
 pub mod demo;

@@ -4,21 +4,23 @@
 //! look at both clocks every two seconds finds a sleep out, whatever the system says of it; then
 //! every supervisor looks at its connection at once.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use evermoor_core::pace::SleepWatch;
 
+use crate::chance::Chance;
+
 const LOOK: Duration = Duration::from_secs(2);
 
 /// Counts every sleep, for as long as somebody listens.
-pub(crate) async fn watch(wakes: watch::Sender<u64>) {
-    let mut clocks = SleepWatch::new(Instant::now().into_std(), SystemTime::now());
+pub(crate) async fn watch(wakes: watch::Sender<u64>, chance: Chance) {
+    let mut clocks = SleepWatch::new(Instant::now().into_std(), chance.now());
     loop {
         sleep(LOOK).await;
-        if let Some(slept) = clocks.look(Instant::now().into_std(), SystemTime::now(), LOOK) {
+        if let Some(slept) = clocks.look(Instant::now().into_std(), chance.now(), LOOK) {
             tracing::info!(
                 seconds = slept.as_secs(),
                 "the machine slept; every connection is looked at"

@@ -80,6 +80,7 @@ export const words: Record<Code, string> = {
   refused: 'Not serving MCP',
   auth_required: 'Needs sign-in',
   not_mcp: 'Not serving MCP',
+  crash_loop: 'Keeps crashing',
   configuration: 'Set up wrongly',
   token_off: 'Open',
   port_taken: 'Port taken',

@@ -82,6 +82,6 @@ what: string,
  */
 remedy: string, };
 
-export type Code = "connection_refused" | "dns_failure" | "connect_timeout" | "tls" | "connection_lost" | "timeout" | "refused" | "auth_required" | "not_mcp" | "configuration" | "token_off" | "port_taken" | "not_found" | "forbidden" | "internal";
+export type Code = "connection_refused" | "dns_failure" | "connect_timeout" | "tls" | "connection_lost" | "timeout" | "refused" | "auth_required" | "not_mcp" | "crash_loop" | "configuration" | "token_off" | "port_taken" | "not_found" | "forbidden" | "internal";
 
 export type Refusal = { error: Failure, };

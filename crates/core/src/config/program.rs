@@ -5,7 +5,8 @@ use std::fmt;
 
 use toml::Spanned;
 
-use super::{Mistake, UpstreamTable, line};
+use super::{Mistake, Transport, UpstreamTable, http_url, line};
+use crate::name::UpstreamName;
 
 /// A program to start. A leading `~` in each part but `env` is the home folder.
 #[derive(Clone, PartialEq, Eq)]
@@ -88,6 +89,37 @@ impl fmt::Debug for Program {
     }
 }
 
+/// Exactly one way to reach an upstream: a program or an address.
+pub(super) fn or_url(
+    text: &str,
+    name: &UpstreamName,
+    name_line: Option<usize>,
+    table: &UpstreamTable,
+) -> Result<Transport, Mistake> {
+    let only_for_programs = table.args.is_some() || table.cwd.is_some() || !table.env.is_empty();
+    match (&table.url, &table.command) {
+        (Some(url), None) if !only_for_programs => {
+            Ok(Transport::Http { url: http_url(text, url)? })
+        }
+        (None, Some(command)) => Ok(Transport::Stdio(Program::read(text, command, table)?)),
+        (Some(url), Some(command)) => Err(Mistake {
+            line: Some(line(text, url.span().start.max(command.span().start))),
+            what: format!("The upstream `{name}` has a `url` and a `command`."),
+            remedy: "Keep one of them: a server to connect to, or a program to start.".into(),
+        }),
+        (Some(_), None) => Err(Mistake {
+            line: name_line,
+            what: format!("The upstream `{name}` has settings of a program, but no `command`."),
+            remedy: "Remove `args`, `env` and `cwd`, or give it a `command` in place of `url`.".into(),
+        }),
+        (None, None) => Err(Mistake {
+            line: name_line,
+            what: format!("The upstream `{name}` says nothing of how to reach it."),
+            remedy: "Give it a `url`, such as \"http://127.0.0.1:3001/mcp\", or a `command`, such as \"npx\".".into(),
+        }),
+    }
+}
+
 fn is_secret(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     ["token", "secret", "password", "passwd", "key", "auth"].iter().any(|sign| word.contains(sign))
@@ -96,7 +128,7 @@ fn is_secret(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Config, Transport};
+    use super::super::Config;
     use super::*;
 
     fn parse(entry: &str) -> Result<Program, Mistake> {

@@ -8,7 +8,7 @@
 //! goes away while its call is held takes the call with it.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
@@ -72,9 +72,9 @@ impl<'a> Delivery<'a> {
         Self {
             handle,
             request,
-            class: handle.config.class_of(request, catalog),
+            class: handle.config.repetition.class(request, catalog),
             began,
-            deadline: Deadline::after(began.into_std(), SystemTime::now(), handle.hold),
+            deadline: Deadline::after(began.into_std(), handle.chance.now(), handle.hold),
             attempts: 0,
             turned_away: 0,
             spent: 0,
@@ -85,7 +85,7 @@ impl<'a> Delivery<'a> {
     /// Sends the call once. `None` if it is to be tried again.
     async fn attempt(&mut self, ready: &Arc<Ready>) -> Option<Reply> {
         self.attempts += 1;
-        let (sent_at, guard) = (SystemTime::now(), ready.begin_call());
+        let (sent_at, guard) = (self.handle.chance.now(), ready.begin_call());
         let error = match self.send(ready).await {
             Ok(reply) => {
                 ready.heard_now();
@@ -120,7 +120,7 @@ impl<'a> Delivery<'a> {
             CallError::Busy { wait } => {
                 let time_left = !self
                     .deadline
-                    .passed((Instant::now() + wait).into_std(), SystemTime::now() + wait);
+                    .passed((Instant::now() + wait).into_std(), self.handle.chance.now() + wait);
                 if time_left && self.attempts < MOST_ATTEMPTS * 2 && self.may_pay() {
                     sleep(wait).await;
                     return None;
@@ -152,6 +152,7 @@ impl<'a> Delivery<'a> {
         };
         let unknown = |why, detail| CallError::Unknown { why, detail, connection_broke: false };
         tokio::select! {
+            biased;
             reply = ready.connection.call(self.request) => reply,
             () = given_up => Err(unknown(Unknown::Stalled, "it stopped answering".into())),
             () = sleep(limit) => {
@@ -188,7 +189,7 @@ impl<'a> Delivery<'a> {
     }
 
     fn expired(&self) -> bool {
-        self.deadline.passed(Instant::now().into_std(), SystemTime::now())
+        self.deadline.passed(Instant::now().into_std(), self.handle.chance.now())
     }
 
     /// What was seen last, for the answer.

@@ -7,14 +7,16 @@
 //! counted: it came too late or twice. When the channel ends, every call in flight learns of it at
 //! once, because its sender in the table is dropped.
 
-use std::collections::HashMap;
+mod outgoing;
+
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +28,7 @@ use evermoor_core::progress;
 use evermoor_core::protocol::WhoAsks;
 
 use super::connection::{CallError, Incoming, Reply, ReplyStream, own_answer};
+pub(super) use outgoing::{Fate, Outgoing, SendError};
 
 /// A channel with messages both ways.
 pub(crate) struct Duplex {
@@ -35,26 +38,6 @@ pub(crate) struct Duplex {
     closed: CancellationToken,
     /// Set if the upstream speaks 2026-07-28: then every request says who asks.
     who_asks: Option<WhoAsks>,
-}
-
-/// One message on its way out, and where to say what became of it.
-pub(super) struct Outgoing {
-    pub(super) text: Bytes,
-    pub(super) fate: Fate,
-}
-
-/// Where to say what became of a message; nobody asks about some.
-pub(super) struct Fate(Option<oneshot::Sender<Result<(), SendError>>>);
-
-/// Why a message did not get out.
-#[derive(Clone, Debug)]
-pub(super) enum SendError {
-    /// Not one complete message left.
-    NotSent(String),
-    /// It may have arrived.
-    Unknown(String),
-    /// It did not leave, because the upstream is at work and does not read.
-    Busy,
 }
 
 /// Where everything that arrives goes.
@@ -68,7 +51,7 @@ pub(super) struct Inbox {
     closed: CancellationToken,
 }
 
-type Calls = Arc<Mutex<HashMap<u64, Call>>>;
+type Calls = Arc<Mutex<BTreeMap<u64, Call>>>;
 
 /// A call in flight.
 struct Call {
@@ -187,9 +170,8 @@ impl Duplex {
     }
 
     async fn send(&self, text: Bytes) -> Result<(), SendError> {
-        let (fate, sent) = oneshot::channel();
+        let (fate, sent) = Fate::channel();
         let not_sent = || SendError::NotSent("the connection is closed".into());
-        let fate = Fate(Some(fate));
         self.outgoing.send(Outgoing { text, fate }).await.map_err(|_| not_sent())?;
         // A transport that ends with a message in its queue has not sent it.
         sent.await.unwrap_or_else(|_| Err(not_sent()))
@@ -199,22 +181,6 @@ impl Duplex {
 impl Drop for Duplex {
     fn drop(&mut self) {
         self.closed.cancel();
-    }
-}
-
-impl Fate {
-    fn of_no_interest() -> Self {
-        Self(None)
-    }
-
-    /// Whether whoever wanted the message sent has gone.
-    pub(super) fn is_closed(&self) -> bool {
-        self.0.as_ref().is_some_and(oneshot::Sender::is_closed)
-    }
-
-    /// Says what became of the message, and returns whether anybody wanted to know.
-    pub(super) fn send(self, sent: Result<(), SendError>) -> bool {
-        self.0.is_some_and(|fate| fate.send(sent).is_ok())
     }
 }
 

@@ -19,6 +19,8 @@ mod keepalive;
 mod listing;
 mod pipe;
 mod ready;
+#[cfg(test)]
+mod simulation;
 mod sse;
 mod stderr;
 mod stdio;
@@ -39,6 +41,7 @@ use evermoor_core::failure::Failure;
 use evermoor_core::name::UpstreamName;
 use evermoor_core::protocol::Handshake;
 
+use crate::chance::Chance;
 use budget::Budget;
 pub use connection::{Reply, ReplyStream};
 use connector::{Connect, Connector};
@@ -55,6 +58,7 @@ pub struct Handle {
     /// How often calls may be sent again.
     budget: Arc<Mutex<Budget>>,
     hold: Duration,
+    chance: Chance,
 }
 
 /// What all upstreams of a gateway share.
@@ -66,6 +70,7 @@ pub struct Surroundings {
     pub changed: Arc<Notify>,
     /// Counts how often the machine woke up.
     pub wakes: watch::Receiver<u64>,
+    pub chance: Chance,
     pub tasks: TaskTracker,
 }
 
@@ -116,6 +121,7 @@ impl Handle {
         around: &Surroundings,
         stop: CancellationToken,
     ) -> Self {
+        let chance = around.chance.clone();
         let (show, state) = watch::channel(State { link: Link::Connecting, known: None });
         let (commands, orders) = mpsc::channel(64);
         let held = Arc::new(watch::Sender::new(0));
@@ -127,10 +133,11 @@ impl Handle {
             orders,
             held.subscribe(),
             around.wakes.clone(),
+            chance.clone(),
         );
         around.tasks.spawn(stop.run_until_cancelled_owned(supervisor.run()));
         let budget = Arc::new(Mutex::new(Budget::new(tokio::time::Instant::now())));
-        Self { config, state, commands, held, budget, hold: around.hold }
+        Self { config, state, commands, held, budget, hold: around.hold, chance }
     }
 
     pub fn name(&self) -> &UpstreamName {

@@ -28,9 +28,9 @@ pub struct Ready {
 }
 
 impl Ready {
-    pub(super) fn new(generation: u64, connection: Connection) -> Self {
+    pub(super) fn new(generation: u64, connection: Connection, since: SystemTime) -> Self {
         Self {
-            since: SystemTime::now(),
+            since,
             generation,
             connection,
             born: Instant::now(),

@@ -86,6 +86,7 @@ async fn read(mut events: Stream, inbox: Inbox, url: Url) {
         }
     };
     tokio::select! {
+        biased;
         () = stream => {}
         () = inbox.closed() => {}
     }
@@ -102,6 +103,7 @@ async fn write(
 ) {
     loop {
         let next = tokio::select! {
+            biased;
             next = outgoing.recv() => next,
             () = inbox.closed() => None,
         };

@@ -7,6 +7,8 @@
 //! that the connection is closed and why, closes the program's input and ends the tree. The next
 //! program is started only when that is done, for many cannot run twice.
 
+mod words;
+
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -19,15 +21,16 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::config;
-use evermoor_core::failure::{Code, Failure};
+use evermoor_core::failure::Failure;
 use evermoor_core::name::UpstreamName;
-use evermoor_platform::child::{self, Environment, Exit, Spec, StartError, Tree};
+use evermoor_platform::child::{self, Environment, Spec, Tree};
 
 use super::connection::{Connected, Connection, Incoming};
 use super::duplex::{self, Inbox, Outgoing};
 use super::handshake::{self, Era};
 use super::pipe::{self, WriteEnd};
-use super::stderr::{Mark, Stderr};
+use super::stderr::Stderr;
+use words::{Said, Sign, not_started};
 
 /// A program may be downloaded before it can say who it is.
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -153,22 +156,6 @@ struct Life {
     _running: watch::Sender<()>,
 }
 
-/// What is needed to say why a program ended.
-struct Said {
-    program: String,
-    stderr: Stderr,
-    mark: Mark,
-}
-
-/// The first sign that it is over.
-enum Sign {
-    Exited(Exit),
-    ClosedOutput,
-    ClosedInput,
-    DoesNotRead,
-    Unwanted,
-}
-
 impl Life {
     async fn live(
         mut self,
@@ -220,29 +207,6 @@ impl Life {
     }
 }
 
-impl Said {
-    fn failure(&self, sign: &Sign, exit: Option<Exit>) -> Failure {
-        let complaint = self.stderr.complaint_since(self.mark);
-        let because = complaint.map(|line| format!(": {line}")).unwrap_or_default();
-        let because = because.trim_end_matches('.');
-        let program = &self.program;
-        let (code, what) = match (sign, exit) {
-            (_, Some(exit)) => (Code::ConnectionRefused, format!("`{program}` {exit}{because}.")),
-            (Sign::ClosedInput, None) => {
-                (Code::ConnectionLost, format!("`{program}` closed its standard input{because}."))
-            }
-            (Sign::DoesNotRead, None) => {
-                (Code::Timeout, format!("`{program}` does not read its standard input{because}."))
-            }
-            (Sign::ClosedOutput | Sign::Exited(_), None) => {
-                (Code::ConnectionLost, format!("`{program}` closed its standard output{because}."))
-            }
-            (Sign::Unwanted, None) => (Code::ConnectionLost, format!("`{program}` was ended.")),
-        };
-        Failure::new(code, what, "Evermoor starts it again by itself.")
-    }
-}
-
 /// Waits for something that may have ended already.
 async fn finish(future: &mut (impl FusedFuture + Unpin)) {
     if !future.is_terminated() {
@@ -273,32 +237,6 @@ async fn why_closed(incoming: &mut mpsc::Receiver<Incoming>) -> Option<Failure> 
         None
     };
     timeout(END_LIMIT, told).await.ok().flatten()
-}
-
-fn not_started(error: &StartError) -> Failure {
-    let remedy = match error {
-        StartError::NotOnPath { program } if program.contains(' ') => {
-            "Put what follows the program into `args`; Evermoor tries again by itself."
-        }
-        StartError::NotOnPath { .. } => {
-            "Install it, or write its full path as `command`; Evermoor tries again by itself."
-        }
-        StartError::NoFile { .. } | StartError::NoFolder { .. } => {
-            "Correct the path in the configuration."
-        }
-        StartError::NotExecutable { .. } => {
-            "Make it executable, or start it with its interpreter as `command`."
-        }
-        StartError::NoInterpreter { .. } => {
-            "Install what its first line names, or correct that line."
-        }
-        StartError::Refused { .. } => "Evermoor tries again by itself.",
-    };
-    let mut what = format!("{error}.");
-    if let Some(first) = what.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    Failure::new(Code::Configuration, what, remedy)
 }
 
 #[cfg(all(test, unix))]

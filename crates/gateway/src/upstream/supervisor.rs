@@ -23,6 +23,7 @@ use super::connection::{Connected, Incoming};
 use super::connector::Connect;
 use super::keepalive::{Keepalive, Verdict};
 use super::{Command, Known, Link, Ready, State, listing};
+use crate::chance::Chance;
 
 pub(super) struct Supervisor<C> {
     config: Arc<config::Upstream>,
@@ -35,6 +36,7 @@ pub(super) struct Supervisor<C> {
     backoff: Backoff,
     crashes: CrashLoop,
     generation: u64,
+    chance: Chance,
 }
 
 /// Where the state is shown.
@@ -58,20 +60,32 @@ impl<C: Connect> Supervisor<C> {
         commands: mpsc::Receiver<Command>,
         held: watch::Receiver<usize>,
         wakes: watch::Receiver<u64>,
+        chance: Chance,
     ) -> Self {
         let backoff = if config.transport.is_local() { Backoff::LOCAL } else { Backoff::REMOTE };
         let crashes = CrashLoop::default();
-        Self { config, connector, board, commands, held, wakes, backoff, crashes, generation: 0 }
+        Self {
+            config,
+            connector,
+            board,
+            commands,
+            held,
+            wakes,
+            backoff,
+            crashes,
+            generation: 0,
+            chance,
+        }
     }
 
     pub(super) async fn run(mut self) {
-        let (mut attempt, mut since) = (0, SystemTime::now());
+        let (mut attempt, mut since) = (0, self.chance.now());
         loop {
             let began = Instant::now();
             let failure = match self.connect().await {
                 Ok((ready, incoming)) => {
                     let failure = self.serve(&ready, incoming).await;
-                    since = SystemTime::now();
+                    since = self.chance.now();
                     if began.elapsed() >= self.backoff.longest() {
                         attempt = 0;
                     }
@@ -100,7 +114,7 @@ impl<C: Connect> Supervisor<C> {
             tools = catalog.tools.len(),
             "upstream connected"
         );
-        let ready = Arc::new(Ready::new(self.generation, connection));
+        let ready = Arc::new(Ready::new(self.generation, connection, self.chance.now()));
         let known = Arc::new(Known { handshake, catalog });
         self.board.set(State { link: Link::Ready(Arc::clone(&ready)), known: Some(known) });
         Ok((ready, incoming))
@@ -122,6 +136,7 @@ impl<C: Connect> Supervisor<C> {
                 }
             };
             tokio::select! {
+                biased;
                 Some(message) = incoming.recv() => match message {
                     Incoming::Closed(failure) => return failure,
                     Incoming::Notification(told) => {
@@ -195,9 +210,9 @@ impl<C: Connect> Supervisor<C> {
         let wait = match attempt {
             _ if looping => SLOW_LANE,
             0 => Duration::ZERO,
-            _ => self.backoff.wait(attempt - 1, getrandom::u32().unwrap_or(u32::MAX)),
+            _ => self.backoff.wait(attempt - 1, self.chance.dice()),
         };
-        let retry_at = SystemTime::now() + wait;
+        let retry_at = self.chance.now() + wait;
         let failure = if looping { crash_loop(&failure) } else { failure };
         let link = Link::Down { since, retry_at, attempts: attempt, failure };
         self.board.set(State { link, known: self.board.known() });
@@ -207,6 +222,7 @@ impl<C: Connect> Supervisor<C> {
                 self.config.transport.is_local() && !looping && *self.held.borrow_and_update() > 0;
             let wait = if watched { wait.min(WATCHED) } else { wait };
             tokio::select! {
+                biased;
                 () = sleep(wait.saturating_sub(began.elapsed())) => return,
                 Ok(()) = self.held.changed() => {}
                 Ok(()) = self.wakes.changed() => return,

@@ -50,6 +50,7 @@ mod tests {
             server.accept().await.unwrap()
         };
         let held = tokio::select! {
+            biased;
             held = hang_up_then_hold => held,
             () = &mut trip => panic!("the server still listens"),
         };

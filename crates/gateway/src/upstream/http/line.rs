@@ -217,6 +217,7 @@ mod tests {
 
     #[test]
     fn a_stateless_request_says_who_asks_and_keeps_what_it_carried() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let line = Line::new(
             Clients::new(true).unwrap(),
             Url::parse("http://127.0.0.1:1/mcp").unwrap(),

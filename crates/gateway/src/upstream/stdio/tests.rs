@@ -1,6 +1,7 @@
 //! Real programs, written in the shell.
 
 use evermoor_core::envelope::{Id, Request};
+use evermoor_core::failure::Code;
 use evermoor_core::json::Raw;
 use tokio::time::Instant;
 

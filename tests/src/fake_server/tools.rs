@@ -1,0 +1,106 @@
+//! What a fake upstream does when nothing is wrong.
+
+use axum::response::Response as HttpResponse;
+use http::StatusCode;
+use tokio::time::sleep;
+
+use evermoor_core::envelope::{INVALID_PARAMS, METHOD_NOT_FOUND, Notification, Request, Response};
+use evermoor_core::json::Raw;
+use evermoor_core::protocol::method;
+use evermoor_core::sse;
+
+use super::{FOR_EVER, Fake, json, replies};
+
+/// The name under which a request is written into the ledger.
+pub(super) fn nonce(request: &Request) -> Option<String> {
+    let params = request.params.as_ref()?;
+    match request.method.as_str() {
+        method::TOOLS_CALL => params.member("arguments")?.text_member("nonce"),
+        method::RESOURCES_READ => params.text_member("uri"),
+        _ => None,
+    }
+}
+
+impl Fake {
+    pub(super) async fn respond(&self, request: &Request) -> HttpResponse {
+        let id = request.id.clone();
+        let response = match request.method.as_str() {
+            method::PING => Response::result(id, Raw::of(&serde_json::json!({}))),
+            method::TOOLS_LIST => Response::result(id, self.tools()),
+            method::TOOLS_CALL => return self.call(request).await,
+            method::RESOURCES_READ => {
+                self.execute_named(request);
+                Response::result(id, contents(&nonce(request).unwrap_or_default()))
+            }
+            _ => Response::error(Some(id), METHOD_NOT_FOUND, "no such method"),
+        };
+        json(StatusCode::OK, &response)
+    }
+
+    async fn call(&self, request: &Request) -> HttpResponse {
+        let params = request.params.clone().unwrap_or_else(|| Raw::of(&serde_json::json!({})));
+        let nonce = nonce(request).unwrap_or_default();
+        let result = match params.text_member("name").unwrap_or_default().as_str() {
+            "record" => {
+                self.execute(&nonce);
+                text(&nonce)
+            }
+            "hang" => {
+                self.execute(&nonce);
+                sleep(FOR_EVER).await;
+                text(&nonce)
+            }
+            // Says back what arrived, as it arrived.
+            "mirror" => Raw::of(&serde_json::json!({})).with("mirrored", &params),
+            "steps" => return steps(request),
+            _ => {
+                let error =
+                    Response::error(Some(request.id.clone()), INVALID_PARAMS, "no such tool");
+                return json(StatusCode::OK, &error);
+            }
+        };
+        json(StatusCode::OK, &Response::result(request.id.clone(), result))
+    }
+
+    fn tools(&self) -> Raw {
+        let tool =
+            |name: &str| serde_json::json!({ "name": name, "inputSchema": { "type": "object" } });
+        let usual = ["record", "hang", "mirror", "steps"];
+        let extra = self.extra.iter().map(String::as_str);
+        let tools: Vec<_> = usual.into_iter().chain(extra).map(tool).collect();
+        Raw::of(&serde_json::json!({ "tools": tools }))
+    }
+}
+
+/// Three messages about the call, then its answer, as a stream.
+fn steps(request: &Request) -> HttpResponse {
+    let token =
+        request.params.as_ref().and_then(|params| params.member("_meta")?.member("progressToken"));
+    let mut stream = Vec::new();
+    for step in 1..=3 {
+        let params = serde_json::json!({ "progressToken": token, "progress": step });
+        let progress = Notification::new("notifications/progress", Some(Raw::of(&params)));
+        stream.extend_from_slice(&sse::write(None, None, &progress.to_bytes()));
+    }
+    let answer = Response::result(request.id.clone(), text("done"));
+    stream.extend_from_slice(&sse::write(None, None, &answer.to_bytes()));
+    replies::events(stream)
+}
+
+/// The plain answer to a request that was executed.
+pub(super) fn done(request: &Request) -> Response {
+    let nonce = nonce(request).unwrap_or_default();
+    let result = match request.method.as_str() {
+        method::RESOURCES_READ => contents(&nonce),
+        _ => text(&nonce),
+    };
+    Response::result(request.id.clone(), result)
+}
+
+fn contents(uri: &str) -> Raw {
+    Raw::of(&serde_json::json!({ "contents": [{ "uri": uri, "text": uri }] }))
+}
+
+fn text(text: &str) -> Raw {
+    Raw::of(&serde_json::json!({ "content": [{ "type": "text", "text": text }] }))
+}

@@ -1,0 +1,218 @@
+//! A proxy that breaks connections on purpose, on real sockets between the gateway and an upstream.
+//!
+//! # Theory of operation
+//! One task listens and starts one task per connection ([`relay`]). What is broken, and for which
+//! requests, is a [`Plan`] in a `watch`: connections look at it before every byte they pass on, so
+//! that a fault holds from the moment it was set. Everything ends when the proxy is dropped.
+
+mod relay;
+mod request;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::PATIENCE;
+
+/// What a proxy can do to a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nobody listens, and what was connected is cut.
+    Refuse,
+    /// A reset before a byte of the request is read.
+    ResetAtAccept,
+    /// The request is read, not passed on, and the connection reset.
+    ResetUnforwarded,
+    /// The request is passed on and answered; instead of the answer comes a reset.
+    ResetAfterRequest,
+    /// The answer ends in the middle of its headers.
+    FinMidHeaders,
+    /// The answer ends in the middle of its body.
+    FinMidBody,
+    /// Everything is accepted and read; nothing is passed on, answered or closed.
+    Blackhole,
+    /// Connections that exist go silent and are never closed; new ones work.
+    HalfOpen,
+    /// Each request is passed on this much later.
+    Latency(Duration),
+    /// The answer comes byte by byte, so many in a second.
+    Drip(u32),
+}
+
+/// A proxy in front of one upstream.
+pub struct Proxy {
+    /// Where the gateway finds the upstream through this proxy.
+    pub url: String,
+    plan: watch::Sender<Plan>,
+    applied: watch::Receiver<u64>,
+    seen: watch::Sender<Vec<Seen>>,
+    resets: watch::Sender<usize>,
+    _tasks: JoinSet<()>,
+}
+
+/// What is broken at the moment.
+#[derive(Clone, Debug, Default)]
+struct Plan {
+    version: u64,
+    fault: Option<Fault>,
+    /// Only requests that hold this text.
+    only: Option<String>,
+    /// How many requests are still to be hit; without it, all.
+    left: Option<Arc<AtomicUsize>>,
+}
+
+/// A request that arrived completely.
+#[derive(Clone, Debug)]
+struct Seen {
+    text: String,
+    forwarded: bool,
+}
+
+impl Proxy {
+    /// A proxy to an upstream's address that passes everything on.
+    pub async fn to(url: &str) -> Self {
+        let rest = url.trim_start_matches("http://");
+        let (authority, path) = rest.split_once('/').expect("an address has a path");
+        let target: SocketAddr = authority.parse().expect("an upstream has an address");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+        let address = listener.local_addr().expect("it listens");
+        let (plan, plans) = watch::channel(Plan::default());
+        let (apply, applied) = watch::channel(0);
+        let (seen, resets) = (watch::Sender::new(Vec::new()), watch::Sender::new(0));
+        let mut tasks = JoinSet::new();
+        let door =
+            Door { address, target, plans, apply, seen: seen.clone(), resets: resets.clone() };
+        tasks.spawn(door.keep(listener));
+        let url = format!("http://{address}/{path}");
+        Self { url, plan, applied, seen, resets, _tasks: tasks }
+    }
+
+    /// Breaks everything in this way from now on.
+    pub async fn set(&self, fault: Fault) {
+        self.apply(Plan { fault: Some(fault), ..Plan::default() }).await;
+    }
+
+    /// Breaks requests that hold `text` in this way, and lets others pass.
+    pub async fn set_on(&self, text: &str, fault: Fault) {
+        let only = Some(text.to_owned());
+        self.apply(Plan { fault: Some(fault), only, ..Plan::default() }).await;
+    }
+
+    /// Breaks the next request that holds `text` in this way.
+    pub async fn once_on(&self, text: &str, fault: Fault) {
+        let (only, left) = (Some(text.to_owned()), Some(Arc::new(AtomicUsize::new(1))));
+        self.apply(Plan { fault: Some(fault), only, left, ..Plan::default() }).await;
+    }
+
+    /// Lets everything pass again. What went silent stays silent.
+    pub async fn heal(&self) {
+        self.apply(Plan::default()).await;
+    }
+
+    async fn apply(&self, plan: Plan) {
+        self.plan.send_modify(|now| *now = Plan { version: now.version + 1, ..plan });
+        let version = self.plan.borrow().version;
+        let mut applied = self.applied.clone();
+        let done = timeout(PATIENCE, applied.wait_for(|applied| *applied >= version)).await;
+        done.expect("a fault is set in time").expect("the proxy listens until it is dropped");
+    }
+
+    /// How many requests that hold `text` were passed on completely.
+    pub fn forwarded(&self, text: &str) -> usize {
+        let seen = self.seen.borrow();
+        seen.iter().filter(|seen| seen.forwarded && seen.text.contains(text)).count()
+    }
+
+    /// Waits until a request that holds `text` has arrived completely, passed on or not.
+    pub async fn until_read(&self, text: &str) {
+        let mut seen = self.seen.subscribe();
+        let read = seen.wait_for(|seen| seen.iter().any(|seen| seen.text.contains(text)));
+        timeout(PATIENCE, read).await.expect("it is sent in time").expect("the proxy lives");
+    }
+
+    /// How many connections were reset at the door.
+    pub fn resets(&self) -> usize {
+        *self.resets.borrow()
+    }
+
+    /// Waits until more than `before` connections were reset at the door.
+    pub async fn until_reset(&self, before: usize) {
+        let mut resets = self.resets.subscribe();
+        let reset = timeout(PATIENCE, resets.wait_for(|resets| *resets > before)).await;
+        reset.expect("a connection is made in time").expect("the proxy lives");
+    }
+}
+
+impl Plan {
+    /// What happens to a connection as a whole, whatever is sent over it.
+    fn for_all(&self) -> Option<Fault> {
+        self.fault.filter(|_| self.only.is_none())
+    }
+
+    /// What happens to this request.
+    fn for_request(&self, text: &str) -> Option<Fault> {
+        let meant = self.only.as_ref().is_none_or(|only| text.contains(only.as_str()));
+        let fault = self.fault.filter(|_| meant)?;
+        let Some(left) = &self.left else { return Some(fault) };
+        let taken =
+            left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        taken.is_ok().then_some(fault)
+    }
+}
+
+/// Where connections arrive.
+struct Door {
+    address: SocketAddr,
+    target: SocketAddr,
+    plans: watch::Receiver<Plan>,
+    apply: watch::Sender<u64>,
+    seen: watch::Sender<Vec<Seen>>,
+    resets: watch::Sender<usize>,
+}
+
+impl Door {
+    async fn keep(mut self, listener: TcpListener) {
+        let mut listener = Some(listener);
+        let mut connections = JoinSet::new();
+        loop {
+            let plan = self.plans.borrow_and_update().clone();
+            if plan.for_all() == Some(Fault::Refuse) {
+                listener = None;
+                connections.shutdown().await;
+            } else if listener.is_none() {
+                let again = TcpListener::bind(self.address).await;
+                listener = Some(again.expect("the port of the proxy is still free"));
+            }
+            self.apply.send_replace(plan.version);
+            let accepted = async {
+                match &listener {
+                    Some(listener) => listener.accept().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                changed = self.plans.changed() => if changed.is_err() { return },
+                Ok((client, _)) = accepted => {
+                    while connections.try_join_next().is_some() {}
+                    if plan.for_all() == Some(Fault::ResetAtAccept) {
+                        relay::reset(client);
+                        self.resets.send_modify(|resets| *resets += 1);
+                    } else {
+                        connections.spawn(self.relay(client));
+                    }
+                }
+            }
+        }
+    }
+
+    fn relay(&self, client: TcpStream) -> impl Future<Output = ()> + use<> {
+        relay::Relay::new(client, self.target, self.plans.clone(), self.seen.clone()).run()
+    }
+}
