@@ -11,6 +11,8 @@ mod faults;
 mod outage;
 mod peers;
 mod shim;
+#[cfg(target_os = "linux")]
+mod stdio;
 mod tidy;
 #[cfg(target_os = "linux")]
 mod tray;
