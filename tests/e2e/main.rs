@@ -13,6 +13,8 @@ mod outage;
 mod peers;
 mod reload;
 mod shim;
+#[cfg(target_os = "linux")]
+mod stdio;
 mod tidy;
 #[cfg(target_os = "linux")]
 mod tray;

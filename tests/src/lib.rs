@@ -15,6 +15,8 @@ pub mod gateway;
 pub mod ledger;
 pub mod oracle;
 pub mod peers;
+#[cfg(target_os = "linux")]
+pub mod program;
 pub mod programs;
 pub mod proxy;
 pub mod scene;

@@ -15,6 +15,11 @@ fn node() -> PathBuf {
     node
 }
 
+/// How to start the reference server over its pipes: the program, and its script.
+pub fn server_everything_command() -> (PathBuf, PathBuf) {
+    (node(), folder().join("@modelcontextprotocol/server-everything/dist/index.js"))
+}
+
 /// The reference server that exercises all of MCP, over Streamable HTTP on `port`.
 pub fn server_everything(port: u16) -> Process {
     Process::start(&node(), |command| {

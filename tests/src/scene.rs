@@ -58,6 +58,13 @@ impl Scene {
         Gateway::start(&self.home()).await
     }
 
+    /// A gateway with `settings` under `[gateway]`, and `upstreams` as they stand in the file.
+    pub async fn gateway_of(&self, settings: &str, upstreams: &str) -> Gateway {
+        let text = format!("[gateway]\nlisten = \"127.0.0.1:0\"\n{settings}\n{upstreams}");
+        write(&self.home().join("config.toml"), &text);
+        Gateway::start(&self.home()).await
+    }
+
     /// Writes the configuration of this scene's gateway.
     pub fn configure(&self, settings: &str, upstreams: &[&Upstream]) {
         let listen = if settings.contains("listen") { "" } else { "listen = \"127.0.0.1:0\"\n" };

@@ -85,6 +85,31 @@ pub fn initialize_params(revision: Revision, version: &str) -> Raw {
     }))
 }
 
+/// What each request of 2026-07-28 carries in `_meta`, because there is no handshake: who asks.
+#[derive(Clone, Debug)]
+pub struct WhoAsks(Vec<(&'static str, Raw)>);
+
+impl WhoAsks {
+    /// The gateway itself.
+    pub fn gateway(version: &str) -> Self {
+        let program =
+            serde_json::json!({ "name": "evermoor", "title": "Evermoor", "version": version });
+        Self(vec![
+            ("io.modelcontextprotocol/protocolVersion", Raw::of(STATELESS)),
+            ("io.modelcontextprotocol/clientInfo", Raw::of(&program)),
+            ("io.modelcontextprotocol/clientCapabilities", Raw::of(&serde_json::json!({}))),
+        ])
+    }
+
+    /// The same parameters with who asks in their `_meta`. What was there stays.
+    pub fn sign(&self, params: Option<Raw>) -> Raw {
+        let params = params.unwrap_or_else(|| Raw::of(&serde_json::json!({})));
+        let meta = params.member("_meta").unwrap_or_else(|| Raw::of(&serde_json::json!({})));
+        let meta = self.0.iter().fold(meta, |meta, (key, value)| meta.with(key, value));
+        params.with("_meta", &meta)
+    }
+}
+
 /// What an upstream said of itself in its handshake. Kept raw, so that an editor that asks for
 /// this upstream alone sees what the upstream said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -194,6 +219,15 @@ mod tests {
         assert!(handshake.offers("tools") && !handshake.offers("prompts"));
         assert_eq!(handshake.server_info.as_str(), r#"{"name":"s","version":"1","icons":[]}"#);
         assert_eq!(handshake.instructions.as_deref(), Some("Use it."));
+    }
+
+    #[test]
+    fn a_signed_request_says_who_asks_and_keeps_what_it_carried() {
+        let params = Raw::of(&serde_json::json!({ "name": "x", "_meta": { "traceparent": "t" } }));
+        let meta = WhoAsks::gateway("1").sign(Some(params)).member("_meta").unwrap();
+        assert_eq!(meta.text_member("traceparent").as_deref(), Some("t"));
+        let revision = meta.text_member("io.modelcontextprotocol/protocolVersion");
+        assert_eq!(revision.as_deref(), Some(STATELESS));
     }
 
     #[test]

@@ -10,10 +10,12 @@
 //! - [`files`]: files that only their owner may read, and writes that never tear
 //! - [`lock`]: one instance only
 //! - [`process`]: starting programs that outlive us, or that must not
+//! - [`child`]: starting an upstream's program, which must not outlive us
 //! - [`open`]: a page in the browser
 //! - [`port`]: who holds a port
 //! - [`signals`]: when the system asks us to stop
 
+pub mod child;
 pub mod files;
 pub mod lock;
 pub mod open;

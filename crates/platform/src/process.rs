@@ -1,7 +1,8 @@
 //! Starting programs that outlive us, or that must not.
 //!
 //! This is the only place that makes a command: every child gets its own group, so that its whole
-//! tree can be ended, and no console window flashes on Windows.
+//! tree can be ended, and no console window flashes on Windows. Upstreams' programs, which need
+//! more than that, are started by [`crate::child`].
 
 use std::ffi::OsStr;
 use std::io;
@@ -15,6 +16,13 @@ use tokio::process::{Child, Command};
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = silent(program.as_ref());
     own_group(&mut command);
+    command
+}
+
+/// A command in a session of its own: without a terminal, it cannot ask anything or be stopped by one.
+pub(crate) fn session_command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = silent(program.as_ref());
+    own_session(&mut command);
     command
 }
 
@@ -83,6 +91,12 @@ pub fn kill(process: u32) -> io::Result<()> {
 fn pid(process: u32) -> io::Result<rustix::process::Pid> {
     let pid = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw);
     pid.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
+}
+
+/// Windows knows no groups; a tree that must be ended as a whole is a job ([`crate::child`]).
+#[cfg(windows)]
+pub fn kill_group(leader: u32) -> io::Result<()> {
+    kill(leader)
 }
 
 /// Ends one process at once, without asking it.

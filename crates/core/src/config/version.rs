@@ -9,7 +9,8 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml_edit::DocumentMut;
 
-use super::{Config, Mistake, line};
+use super::file::{line, read};
+use super::{Config, Mistake};
 
 /// Rewrites a document of one version into the next.
 pub type Step = fn(&mut DocumentMut);
@@ -40,10 +41,10 @@ impl Ladder {
     /// Reads a file of any version, and gives what it became if it was of an older one.
     pub fn parse(self, text: &str) -> Result<(Config, Option<Upgraded>), Mistake> {
         let Some(upgraded) = self.climb(text)? else {
-            return Ok((Config::read(text)?, None));
+            return Ok((read(text)?, None));
         };
         // The lines of what it became are not those of the file.
-        let config = Config::read(&upgraded.text).map_err(|found| Mistake { line: None, ..found });
+        let config = read(&upgraded.text).map_err(|found| Mistake { line: None, ..found });
         Ok((config?, Some(upgraded)))
     }
 

@@ -100,7 +100,7 @@ impl Connection {
     pub(crate) fn has_ping(&self) -> bool {
         match self {
             Self::Http(http) => http.has_ping(),
-            Self::Duplex(_) => true,
+            Self::Duplex(duplex) => !duplex.is_stateless(),
         }
     }
 

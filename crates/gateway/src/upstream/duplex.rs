@@ -7,13 +7,17 @@
 //! counted: it came too late or twice. When the channel ends, every call in flight learns of it at
 //! once, because its sender in the table is dropped.
 
+mod outgoing;
+
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use evermoor_core::envelope::{Id, Message, Notification, Request, Response};
@@ -21,8 +25,10 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::json::Raw;
 use evermoor_core::outcome::Unknown;
 use evermoor_core::progress;
+use evermoor_core::protocol::WhoAsks;
 
 use super::connection::{CallError, Incoming, Reply, ReplyStream, own_answer};
+pub(super) use outgoing::{Fate, Outgoing, SendError};
 
 /// A channel with messages both ways.
 pub(crate) struct Duplex {
@@ -30,21 +36,8 @@ pub(crate) struct Duplex {
     calls: Calls,
     ids: AtomicU64,
     closed: CancellationToken,
-}
-
-/// One message on its way out, and where to say what became of it.
-pub(super) struct Outgoing {
-    pub(super) text: Bytes,
-    pub(super) fate: oneshot::Sender<Result<(), SendError>>,
-}
-
-/// Why a message did not get out.
-#[derive(Clone, Debug)]
-pub(super) enum SendError {
-    /// Not one complete message left.
-    NotSent(String),
-    /// It may have arrived.
-    Unknown(String),
+    /// Set if the upstream speaks 2026-07-28: then every request says who asks.
+    who_asks: Option<WhoAsks>,
 }
 
 /// Where everything that arrives goes.
@@ -52,6 +45,8 @@ pub(super) enum SendError {
 pub(super) struct Inbox {
     calls: Calls,
     incoming: mpsc::Sender<Incoming>,
+    /// The place kept for saying that the channel has ended, however much else waits.
+    last_word: Arc<Mutex<Option<mpsc::OwnedPermit<Incoming>>>>,
     outgoing: mpsc::Sender<Outgoing>,
     closed: CancellationToken,
 }
@@ -64,7 +59,16 @@ struct Call {
     id: Id,
     token: Option<Raw>,
     messages: mpsc::Sender<Message>,
+    /// The upstream has it.
+    sent: bool,
+    /// Why no answer will come, if it is known.
+    lost: Arc<OnceLock<(Unknown, String)>>,
 }
+
+/// An upstream that is at work is asked again after this long.
+const BUSY_WAIT: Duration = Duration::from_secs(1);
+/// How often a channel that is to end is looked at.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// How many messages about a call, or from the upstream, wait for their reader.
 const BUFFER: usize = 64;
@@ -76,13 +80,15 @@ pub(super) fn channel() -> (Duplex, Inbox, mpsc::Receiver<Outgoing>, mpsc::Recei
     let (incoming, received) = mpsc::channel(BUFFER);
     let calls = Calls::default();
     let closed = CancellationToken::new();
+    let last_word = Arc::new(Mutex::new(incoming.clone().try_reserve_owned().ok()));
     let inbox = Inbox {
         calls: Arc::clone(&calls),
         incoming,
+        last_word,
         outgoing: outgoing.clone(),
         closed: closed.clone(),
     };
-    let duplex = Duplex { outgoing, calls, ids: AtomicU64::new(1), closed };
+    let duplex = Duplex { outgoing, calls, ids: AtomicU64::new(1), closed, who_asks: None };
     (duplex, inbox, to_send, received)
 }
 
@@ -90,9 +96,15 @@ impl Duplex {
     pub(super) async fn call(&self, request: &Request) -> Result<Reply, CallError> {
         let number = self.ids.fetch_add(1, Ordering::Relaxed);
         let (params, token) = progress::outbound(request.params.as_ref(), number);
+        let params = match &self.who_asks {
+            Some(who_asks) => Some(who_asks.sign(params)),
+            None => params,
+        };
         let sent = Request::new(Id::number(number), &request.method, params);
         let (messages, mut received) = mpsc::channel(BUFFER);
-        let call = Call { id: request.id.clone(), token, messages };
+        let lost = Arc::new(OnceLock::new());
+        let call =
+            Call { id: request.id.clone(), token, messages, sent: false, lost: Arc::clone(&lost) };
         self.calls.lock().insert(number, call);
         let in_flight =
             InFlight { number, calls: Arc::clone(&self.calls), outgoing: self.outgoing.clone() };
@@ -100,12 +112,20 @@ impl Duplex {
             return Err(CallError::NotSent(gone("the connection is closed")));
         }
         match self.send(sent.to_bytes()).await {
-            Ok(()) => {}
+            Ok(()) => {
+                if let Some(call) = self.calls.lock().get_mut(&number) {
+                    call.sent = true;
+                }
+            }
             Err(SendError::NotSent(why)) => {
                 in_flight.forget();
                 return Err(CallError::NotSent(gone(&why)));
             }
             Err(SendError::Unknown(detail)) => return Err(broke(detail)),
+            Err(SendError::Busy) => {
+                in_flight.forget();
+                return Err(CallError::Busy { wait: BUSY_WAIT });
+            }
         }
         match received.recv().await {
             Some(Message::Response(response)) => {
@@ -116,7 +136,10 @@ impl Duplex {
                 let stream = ReplyStream::starting_with(first, received).keeping(in_flight);
                 Ok(Reply::Stream(stream))
             }
-            None => Err(broke("it ended before the reply".into())),
+            None => Err(match lost.get().cloned() {
+                Some((why, detail)) => CallError::Unknown { why, detail, connection_broke: false },
+                None => broke("it ended before the reply".into()),
+            }),
         }
     }
 
@@ -124,7 +147,21 @@ impl Duplex {
         match self.send(notification.to_bytes()).await {
             Ok(()) => Ok(()),
             Err(SendError::NotSent(why) | SendError::Unknown(why)) => Err(gone(&why)),
+            Err(SendError::Busy) => Err(gone("it does not read")),
         }
+    }
+
+    /// From now on every request says who asks.
+    pub(super) fn speak_stateless(&mut self) {
+        self.who_asks = Some(WhoAsks::gateway(crate::VERSION));
+    }
+
+    pub(super) fn is_stateless(&self) -> bool {
+        self.who_asks.is_some()
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.is_cancelled()
     }
 
     /// Ends the channel; the transport sees it and goes.
@@ -133,7 +170,7 @@ impl Duplex {
     }
 
     async fn send(&self, text: Bytes) -> Result<(), SendError> {
-        let (fate, sent) = oneshot::channel();
+        let (fate, sent) = Fate::channel();
         let not_sent = || SendError::NotSent("the connection is closed".into());
         self.outgoing.send(Outgoing { text, fate }).await.map_err(|_| not_sent())?;
         // A transport that ends with a message in its queue has not sent it.
@@ -170,7 +207,28 @@ impl Inbox {
     pub(super) fn close(&self, failure: Failure) {
         self.closed.cancel();
         self.calls.lock().clear();
-        let _ = self.incoming.try_send(Incoming::Closed(failure));
+        if let Some(place) = self.last_word.lock().take() {
+            place.send(Incoming::Closed(failure));
+        }
+    }
+
+    /// The answer to call `number` came and is of no use.
+    pub(super) fn spoilt(&self, number: u64, why: Unknown, detail: String) {
+        if let Some(call) = self.calls.lock().remove(&number) {
+            let _ = call.lost.set((why, detail));
+        }
+    }
+
+    /// How many calls the upstream has and has not answered.
+    pub(super) fn at_work(&self) -> usize {
+        self.calls.lock().values().filter(|call| call.sent).count()
+    }
+
+    /// Resolves when no call waits for its answer.
+    pub(super) async fn idle(&self) {
+        while !self.calls.lock().is_empty() {
+            sleep(LOOK).await;
+        }
     }
 
     /// Resolves when nobody uses the channel any more.
@@ -203,9 +261,8 @@ impl Inbox {
     }
 
     fn respond(&self, request: &Request) {
-        let (fate, _) = oneshot::channel();
         let text = own_answer(request).to_bytes();
-        let _ = self.outgoing.try_send(Outgoing { text, fate });
+        let _ = self.outgoing.try_send(Outgoing { text, fate: Fate::of_no_interest() });
     }
 }
 
@@ -231,8 +288,8 @@ impl Drop for InFlight {
         }
         let params = Raw::of(&serde_json::json!({ "requestId": self.number }));
         let cancelled = Notification::new("notifications/cancelled", Some(params));
-        let (fate, _) = oneshot::channel();
-        let _ = self.outgoing.try_send(Outgoing { text: cancelled.to_bytes(), fate });
+        let (text, fate) = (cancelled.to_bytes(), Fate::of_no_interest());
+        let _ = self.outgoing.try_send(Outgoing { text, fate });
     }
 }
 
@@ -243,4 +300,67 @@ fn gone(why: &str) -> Failure {
 
 fn broke(detail: String) -> CallError {
     CallError::Unknown { why: Unknown::ConnectionReset, detail, connection_broke: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tokio::time::timeout;
+
+    fn request(number: u64) -> Request {
+        Request::new(Id::number(number), "tools/call", Some(Raw::of(&serde_json::json!({}))))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_nobody_wants_any_more_is_cancelled_and_that_is_sent() {
+        let (duplex, _inbox, mut to_send, _incoming) = channel();
+        let request = request(1);
+        let mut call = Box::pin(duplex.call(&request));
+        assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
+        to_send.recv().await.unwrap().fate.send(Ok(()));
+        assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
+        drop(call);
+        let cancelled = to_send.recv().await.unwrap();
+        assert!(!cancelled.fate.is_closed());
+        assert!(
+            cancelled.text.starts_with(br#"{"jsonrpc":"2.0","method":"notifications/cancelled""#)
+        );
+    }
+
+    #[tokio::test]
+    async fn a_call_cancelled_while_it_waits_is_known_to_be_unwanted() {
+        let (duplex, _inbox, mut to_send, _incoming) = channel();
+        let request = request(1);
+        let mut call = Box::pin(duplex.call(&request));
+        assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
+        drop(call);
+        assert!(to_send.recv().await.unwrap().fate.is_closed());
+    }
+
+    #[tokio::test]
+    async fn a_ping_is_answered() {
+        let (_duplex, inbox, mut to_send, _incoming) = channel();
+        inbox.deliver(Request::new(Id::number(7), "ping", None).into());
+        let answer = to_send.recv().await.unwrap();
+        assert!(!answer.fate.is_closed());
+        assert_eq!(&answer.text[..], br#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
+    }
+
+    #[tokio::test]
+    async fn the_end_is_told_however_much_else_waits() {
+        let (_duplex, inbox, _to_send, mut incoming) = channel();
+        for _ in 0..1000 {
+            inbox.deliver(Notification::new("notifications/message", None).into());
+        }
+        inbox.close(gone("first"));
+        inbox.close(gone("second"));
+        let mut ends = Vec::new();
+        while let Ok(message) = incoming.try_recv() {
+            if let Incoming::Closed(failure) = message {
+                ends.push(failure);
+            }
+        }
+        assert_eq!(ends, [gone("first")]);
+    }
 }

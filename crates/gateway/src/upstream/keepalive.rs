@@ -56,7 +56,8 @@ impl Keepalive {
         let (usual, patience) = if config.transport.is_local() { LOCAL } else { REMOTE };
         Self {
             interval: match config.keepalive {
-                config::Keepalive::Usual if config.transport.is_process() => None,
+                // A program's end is seen at once; only one that works on a call is asked.
+                config::Keepalive::Usual if config.transport.is_process() => Some(Duration::MAX),
                 config::Keepalive::Usual => Some(usual),
                 config::Keepalive::Every(interval) => Some(interval),
                 config::Keepalive::Never => None,

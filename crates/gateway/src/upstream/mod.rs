@@ -17,10 +17,13 @@ mod handshake;
 mod http;
 mod keepalive;
 mod listing;
+mod pipe;
 mod ready;
 #[cfg(test)]
 mod simulation;
 mod sse;
+mod stderr;
+mod stdio;
 mod supervisor;
 mod tripwire;
 
@@ -114,7 +117,7 @@ impl Handle {
         around: &Surroundings,
         stop: CancellationToken,
     ) -> Self {
-        let connector = Connector::new(config.transport.clone(), around.tasks.clone());
+        let connector = Connector::new(&config, around.tasks.clone(), stop.clone());
         Self::start_with(config, connector, known, around, stop)
     }
 

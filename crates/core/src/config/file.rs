@@ -1,0 +1,193 @@
+//! The tables of `config.toml`, and what they come to.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde::Deserialize;
+use toml::Spanned;
+use url::Url;
+
+use super::{Config, DEFAULT_LISTEN, Gateway, Keepalive, Mistake, Transport, Upstream, program};
+use crate::call::Repetition;
+use crate::name::UpstreamName;
+
+const DEFAULT_HOLD: Duration = Duration::from_secs(25);
+const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    /// Checked by [`Ladder::climb`], before anything else is looked at.
+    #[serde(default, rename = "version")]
+    _version: Option<toml::Value>,
+    #[serde(default)]
+    gateway: GatewayTable,
+    #[serde(default)]
+    upstreams: BTreeMap<Spanned<String>, Spanned<UpstreamTable>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GatewayTable {
+    listen: Option<Spanned<String>>,
+    require_token: Option<bool>,
+    hold: Option<Spanned<Span>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UpstreamTable {
+    title: Option<String>,
+    pub(super) url: Option<Spanned<String>>,
+    pub(super) command: Option<Spanned<String>>,
+    pub(super) args: Option<Vec<String>>,
+    #[serde(default)]
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) cwd: Option<String>,
+    call_timeout: Option<Spanned<Span>>,
+    keepalive_interval: Option<Spanned<Span>>,
+    #[serde(default)]
+    trust_annotations: bool,
+    #[serde(default)]
+    tools: BTreeMap<String, ToolTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToolTable {
+    retry: Retry,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Retry {
+    Safe,
+    Never,
+}
+
+/// A length of time as people write it: seconds, or "3m".
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Span {
+    Seconds(u64),
+    Text(String),
+}
+
+/// Reads a file of the current version. An empty one is a configuration: the demo upstream.
+pub(super) fn read(text: &str) -> Result<Config, Mistake> {
+    let file: File = toml::from_str(text).map_err(|error| {
+        let line = error.span().map(|span| line(text, span.start));
+        let what = format!("{}.", error.message().trim_end_matches('.'));
+        Mistake { line, what, remedy: "Correct the line, or see `evermoor --help`.".into() }
+    })?;
+    let upstreams: Result<Vec<_>, _> =
+        file.upstreams.iter().map(|(name, table)| upstream(text, name, table)).collect();
+    let mut upstreams = upstreams?;
+    if upstreams.is_empty() {
+        upstreams.push(demo());
+    }
+    Ok(Config { gateway: gateway(text, &file.gateway)?, upstreams })
+}
+
+fn gateway(text: &str, table: &GatewayTable) -> Result<Gateway, Mistake> {
+    let listen = match &table.listen {
+        Some(listen) => listen.get_ref().parse().map_err(|_| Mistake {
+            line: Some(line(text, listen.span().start)),
+            what: format!("`{}` is not an address to listen on.", listen.get_ref()),
+            remedy: format!("Write an address and a port, such as \"{DEFAULT_LISTEN}\"."),
+        })?,
+        None => DEFAULT_LISTEN.parse::<SocketAddr>().expect("the default is an address"),
+    };
+    if !listen.ip().is_loopback() {
+        return Err(Mistake {
+            line: table.listen.as_ref().map(|listen| line(text, listen.span().start)),
+            what: format!("`{listen}` can be reached from other machines."),
+            remedy: format!("Listen on this machine only, such as \"{DEFAULT_LISTEN}\"."),
+        });
+    }
+    Ok(Gateway {
+        listen,
+        require_token: table.require_token.unwrap_or(true),
+        hold: span(text, table.hold.as_ref(), DEFAULT_HOLD)?,
+    })
+}
+
+fn upstream(
+    text: &str,
+    name: &Spanned<String>,
+    table: &Spanned<UpstreamTable>,
+) -> Result<Upstream, Mistake> {
+    let name_line = Some(line(text, name.span().start));
+    let name = UpstreamName::parse(name.get_ref()).map_err(|bad| Mistake {
+        line: name_line,
+        what: format!("{bad}."),
+        remedy: "Rename it; `title` may hold any words.".into(),
+    })?;
+    let table = table.get_ref();
+    let transport = program::or_url(text, &name, name_line, table)?;
+    Ok(Upstream {
+        title: table.title.clone().unwrap_or_else(|| name.as_str().to_owned()),
+        name,
+        transport,
+        call_timeout: span(text, table.call_timeout.as_ref(), DEFAULT_CALL_TIMEOUT)?,
+        keepalive: keepalive(text, table.keepalive_interval.as_ref())?,
+        repetition: Repetition {
+            trust_annotations: table.trust_annotations,
+            safe_tools: safe_tools(&table.tools),
+        },
+    })
+}
+
+fn keepalive(text: &str, interval: Option<&Spanned<Span>>) -> Result<Keepalive, Mistake> {
+    let Some(interval) = interval else { return Ok(Keepalive::Usual) };
+    let every = span(text, Some(interval), Duration::ZERO)?;
+    Ok(if every.is_zero() { Keepalive::Never } else { Keepalive::Every(every) })
+}
+
+fn safe_tools(tools: &BTreeMap<String, ToolTable>) -> Vec<String> {
+    let safe = tools.iter().filter(|(_, tool)| tool.retry == Retry::Safe);
+    safe.map(|(name, _)| name.clone()).collect()
+}
+
+fn demo() -> Upstream {
+    Upstream {
+        name: UpstreamName::parse("demo").expect("`demo` is a name"),
+        title: "Demo".into(),
+        transport: Transport::Demo,
+        call_timeout: DEFAULT_CALL_TIMEOUT,
+        keepalive: Keepalive::Usual,
+        repetition: Repetition::default(),
+    }
+}
+
+pub(super) fn http_url(text: &str, url: &Spanned<String>) -> Result<Url, Mistake> {
+    let wrong = |why: String| Mistake {
+        line: Some(line(text, url.span().start)),
+        what: format!("`{}` is not an address of an MCP server: {why}.", url.get_ref()),
+        remedy: "Write an http or https address, such as \"http://127.0.0.1:3001/mcp\".".into(),
+    };
+    let parsed = Url::parse(url.get_ref()).map_err(|error| wrong(error.to_string()))?;
+    match parsed.scheme() {
+        "http" | "https" if parsed.has_host() => Ok(parsed),
+        scheme => Err(wrong(format!("`{scheme}` is not http or https"))),
+    }
+}
+
+fn span(text: &str, span: Option<&Spanned<Span>>, default: Duration) -> Result<Duration, Mistake> {
+    let Some(found) = span else {
+        return Ok(default);
+    };
+    match found.get_ref() {
+        Span::Seconds(seconds) => Ok(Duration::from_secs(*seconds)),
+        Span::Text(words) => humantime::parse_duration(words).map_err(|_| Mistake {
+            line: Some(line(text, found.span().start)),
+            what: format!("`{words}` is not a length of time."),
+            remedy: "Write seconds, or a text such as \"3m\" or \"10s\".".into(),
+        }),
+    }
+}
+
+pub(super) fn line(text: &str, offset: usize) -> usize {
+    1 + text[..offset.min(text.len())].matches('\n').count()
+}

@@ -1,0 +1,178 @@
+//! An upstream that is a program: its command line, its variables, its folder.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use toml::Spanned;
+
+use super::file::{UpstreamTable, http_url, line};
+use super::{Mistake, Transport};
+use crate::name::UpstreamName;
+
+/// A program to start. A leading `~` in each part but `env` is the home folder.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Program {
+    /// A name to look for, or a path.
+    pub command: String,
+    pub args: Vec<String>,
+    /// What it gets besides the little that every child gets.
+    pub env: BTreeMap<String, String>,
+    /// Where it starts; the home folder if nothing is said.
+    pub cwd: Option<String>,
+}
+
+impl Program {
+    pub(super) fn read(
+        text: &str,
+        command: &Spanned<String>,
+        table: &UpstreamTable,
+    ) -> Result<Self, Mistake> {
+        let wrong = |what: String, remedy: &str| Mistake {
+            line: Some(line(text, command.span().start)),
+            what,
+            remedy: remedy.to_owned(),
+        };
+        let name = command.get_ref();
+        if name.trim().is_empty() {
+            return Err(wrong(
+                "`command` is empty.".into(),
+                "Write the name of a program, such as \"npx\".",
+            ));
+        }
+        if name.contains(" -") {
+            let what = format!("`command` is one program, and \"{name}\" is a command line.");
+            return Err(wrong(what, "Put what follows the program into `args`, word by word."));
+        }
+        let bad = table.env.keys().find(|name| name.is_empty() || name.contains(['=', '\0']));
+        if let Some(bad) = bad {
+            let what = format!("\"{bad}\" in `env` is not the name of a variable.");
+            return Err(wrong(what, "Write env = { NAME = \"value\" }."));
+        }
+        Ok(Self {
+            command: name.clone(),
+            args: table.args.clone().unwrap_or_default(),
+            env: table.env.clone(),
+            cwd: table.cwd.clone(),
+        })
+    }
+
+    /// The command line for a person to read, without what looks like a secret.
+    pub fn shown(&self) -> String {
+        let mut words = vec![self.command.clone()];
+        let mut secret_follows = false;
+        for word in &self.args {
+            let name = word.split('=').next().unwrap_or_default();
+            words.push(match (secret_follows, is_secret(name)) {
+                (true, _) => "…".into(),
+                (false, true) if word.contains('=') => format!("{name}=…"),
+                (false, _) => word.clone(),
+            });
+            secret_follows = word.starts_with('-') && is_secret(word) && !word.contains('=');
+        }
+        words.join(" ")
+    }
+
+    /// Everything that makes it this program and no other. It may hold secrets.
+    pub fn identity(&self) -> String {
+        format!("{:?}\n{:?}\n{:?}\n{:?}", self.command, self.args, self.env, self.cwd)
+    }
+}
+
+impl fmt::Debug for Program {
+    /// Without the values of variables, which are where secrets are.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let env: Vec<&String> = self.env.keys().collect();
+        f.debug_struct("Program")
+            .field("command", &self.shown())
+            .field("env", &env)
+            .field("cwd", &self.cwd)
+            .finish()
+    }
+}
+
+/// Exactly one way to reach an upstream: a program or an address.
+pub(super) fn or_url(
+    text: &str,
+    name: &UpstreamName,
+    name_line: Option<usize>,
+    table: &UpstreamTable,
+) -> Result<Transport, Mistake> {
+    let only_for_programs = table.args.is_some() || table.cwd.is_some() || !table.env.is_empty();
+    match (&table.url, &table.command) {
+        (Some(url), None) if !only_for_programs => {
+            Ok(Transport::Http { url: http_url(text, url)? })
+        }
+        (None, Some(command)) => Ok(Transport::Stdio(Program::read(text, command, table)?)),
+        (Some(url), Some(command)) => Err(Mistake {
+            line: Some(line(text, url.span().start.max(command.span().start))),
+            what: format!("The upstream `{name}` has a `url` and a `command`."),
+            remedy: "Keep one of them: a server to connect to, or a program to start.".into(),
+        }),
+        (Some(_), None) => Err(Mistake {
+            line: name_line,
+            what: format!("The upstream `{name}` has settings of a program, but no `command`."),
+            remedy: "Remove `args`, `env` and `cwd`, or give it a `command` in place of `url`.".into(),
+        }),
+        (None, None) => Err(Mistake {
+            line: name_line,
+            what: format!("The upstream `{name}` says nothing of how to reach it."),
+            remedy: "Give it a `url`, such as \"http://127.0.0.1:3001/mcp\", or a `command`, such as \"npx\".".into(),
+        }),
+    }
+}
+
+fn is_secret(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    ["token", "secret", "password", "passwd", "key", "auth"].iter().any(|sign| word.contains(sign))
+        && !word.contains('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Config;
+    use super::*;
+
+    fn parse(entry: &str) -> Result<Program, Mistake> {
+        let config = Config::parse(&format!("[upstreams.a]\n{entry}\n"))?;
+        match config.upstreams[0].transport.clone() {
+            Transport::Stdio(program) => Ok(program),
+            other @ (Transport::Http { .. } | Transport::Demo) => panic!("a program: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_program_is_a_command_with_its_arguments_variables_and_folder() {
+        let entry =
+            "command = \"npx\"\nargs = [\"-y\", \"~/code\"]\nenv = { A = \"1\" }\ncwd = \"~\"";
+        let program = parse(entry).unwrap();
+        assert_eq!((program.command.as_str(), program.args.len()), ("npx", 2));
+        assert_eq!((program.env["A"].as_str(), program.cwd.as_deref()), ("1", Some("~")));
+    }
+
+    #[test]
+    fn a_mistake_about_a_program_is_reported_with_its_line_and_a_remedy() {
+        for (entry, at, says) in [
+            ("command = \"\"", 2, "empty"),
+            ("title = \"A\"\ncommand = \"npx -y x\"", 3, "`args`"),
+            ("command = \"x\"\nenv = { \"A=B\" = \"1\" }", 2, "A=B"),
+            ("command = \"x\"\nurl = \"http://x\"", 3, "one of them"),
+            ("url = \"http://x\"\nargs = [\"x\"]", 1, "`command`"),
+            ("title = \"A\"", 1, "`command`"),
+        ] {
+            let mistake = parse(entry).unwrap_err();
+            assert_eq!(mistake.line, Some(at), "{mistake}");
+            assert!(mistake.to_string().contains(says), "{mistake}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_or_logged_holds_no_secret() {
+        let program = parse(
+            "command = \"x\"\nargs = [\"--api-key\", \"hidden\", \"--token=hidden\", \"/home/key\"]\n\
+             env = { PASSWORD = \"hidden\" }",
+        );
+        let program = program.unwrap();
+        assert_eq!(program.shown(), "x --api-key … --token=… /home/key");
+        assert!(!format!("{program:?}").contains("hidden"));
+    }
+}

@@ -1,0 +1,46 @@
+//! Messages on their way out, and what becomes of them.
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+/// One message on its way out, and where to say what became of it.
+pub(in crate::upstream) struct Outgoing {
+    pub(in crate::upstream) text: Bytes,
+    pub(in crate::upstream) fate: Fate,
+}
+
+/// Where to say what became of a message; nobody asks about some.
+pub(in crate::upstream) struct Fate(Option<oneshot::Sender<Result<(), SendError>>>);
+
+/// Why a message did not get out.
+#[derive(Clone, Debug)]
+pub(in crate::upstream) enum SendError {
+    /// Not one complete message left.
+    NotSent(String),
+    /// It may have arrived.
+    Unknown(String),
+    /// It did not leave, because the upstream is at work and does not read.
+    Busy,
+}
+
+impl Fate {
+    /// A place to say it, and the place to hear it.
+    pub(super) fn channel() -> (Self, oneshot::Receiver<Result<(), SendError>>) {
+        let (fate, told) = oneshot::channel();
+        (Self(Some(fate)), told)
+    }
+
+    pub(super) fn of_no_interest() -> Self {
+        Self(None)
+    }
+
+    /// Whether whoever wanted the message sent has gone.
+    pub(in crate::upstream) fn is_closed(&self) -> bool {
+        self.0.as_ref().is_some_and(oneshot::Sender::is_closed)
+    }
+
+    /// Says what became of the message, and returns whether anybody wanted to know.
+    pub(in crate::upstream) fn send(self, sent: Result<(), SendError>) -> bool {
+        self.0.is_some_and(|fate| fate.send(sent).is_ok())
+    }
+}

@@ -1,0 +1,197 @@
+//! What a child may know of our environment: an allow-list, and what was declared for it.
+//!
+//! A person's environment is full of secrets, and a server from a registry is a stranger. So a
+//! child starts with nothing and gets what names a person, a place or a language. Left out on
+//! purpose: proxies (`HTTPS_PROXY` may hold a password), sockets that act for their owner
+//! (`SSH_AUTH_SOCK`, `DBUS_SESSION_BUS_ADDRESS`) and displays; who needs one declares it.
+//! `XDG_RUNTIME_DIR` and the other XDG folders are in: they are paths, every user's programs may
+//! open them anyway, and without them `npx` and `uvx` would fill a second cache.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use super::path;
+use crate::system::System;
+
+/// Set in every child, so that what a dead gateway left behind can be recognised.
+pub const MARKER: &str = "EVERMOOR_CHILD";
+
+const UNIX: [&str; 18] = [
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_DIRS",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_DIRS",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_STATE_HOME",
+    "__CF_USER_TEXT_ENCODING",
+];
+
+const WINDOWS: [&str; 21] = [
+    "ALLUSERSPROFILE",
+    "APPDATA",
+    "COMMONPROGRAMFILES",
+    "COMPUTERNAME",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "NUMBER_OF_PROCESSORS",
+    "PATH",
+    "PATHEXT",
+    "PROCESSOR_ARCHITECTURE",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERNAME",
+    "USERPROFILE",
+    "WINDIR",
+];
+
+/// Variables with their values.
+pub type Variables = Vec<(OsString, OsString)>;
+
+/// What every child gets, and where the home folder is.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    variables: Variables,
+    home: Option<PathBuf>,
+}
+
+impl Environment {
+    /// What this process may hand on, with the search path of a terminal. `instance` marks the
+    /// children as ours.
+    pub async fn find(instance: &str) -> Self {
+        let search = path::search_path().await;
+        Self::new(System::HERE, std::env::vars_os(), &search, instance)
+    }
+
+    fn new(
+        system: System,
+        ours: impl Iterator<Item = (OsString, OsString)>,
+        search: &OsStr,
+        instance: &str,
+    ) -> Self {
+        let mut variables = allowed(system, ours);
+        set(system, &mut variables, "PATH", search);
+        set(system, &mut variables, MARKER, OsStr::new(instance));
+        let home = match system {
+            System::MacOs | System::Linux => get(system, &variables, "HOME"),
+            System::Windows => get(system, &variables, "USERPROFILE"),
+        };
+        let home = home.filter(|home| !home.is_empty()).map(PathBuf::from);
+        Self { variables, home }
+    }
+
+    pub fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// All variables of one child, with those declared for it.
+    pub(super) fn for_child(&self, declared: &[(String, String)]) -> Variables {
+        let mut variables = self.variables.clone();
+        for (name, value) in declared {
+            set(System::HERE, &mut variables, name, OsStr::new(value));
+        }
+        variables
+    }
+}
+
+/// What of our own environment a child may see.
+pub fn allowed(system: System, ours: impl Iterator<Item = (OsString, OsString)>) -> Variables {
+    let known = |name: &OsStr| match (system, name.to_str()) {
+        (_, None) => false,
+        (System::Windows, Some(name)) => {
+            WINDOWS.iter().any(|known| known.eq_ignore_ascii_case(name))
+        }
+        (System::MacOs | System::Linux, Some(name)) => {
+            UNIX.contains(&name) || name.starts_with("LC_")
+        }
+    };
+    // A value that starts like this is a function of bash, which a careless shell would run.
+    let function = |value: &OsStr| value.as_encoded_bytes().starts_with(b"()");
+    ours.filter(|(name, value)| known(name) && !function(value)).collect()
+}
+
+/// The value of a variable. Windows does not mind how its name is written.
+pub(super) fn get(system: System, variables: &Variables, name: &str) -> Option<OsString> {
+    let found = variables.iter().find(|(known, _)| same(system, known, name));
+    found.map(|(_, value)| value.clone())
+}
+
+fn set(system: System, variables: &mut Variables, name: &str, value: &OsStr) {
+    variables.retain(|(known, _)| !same(system, known, name));
+    variables.push((name.into(), value.to_owned()));
+}
+
+fn same(system: System, known: &OsStr, name: &str) -> bool {
+    match system {
+        System::Windows => known.eq_ignore_ascii_case(name),
+        System::MacOs | System::Linux => known == name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(given: &[(&str, &str)]) -> Variables {
+        given.iter().map(|(name, value)| (name.into(), value.into())).collect()
+    }
+
+    fn names(found: &Variables) -> Vec<&str> {
+        found.iter().map(|(name, _)| name.to_str().unwrap()).collect()
+    }
+
+    #[test]
+    fn secrets_stay_and_places_pass() {
+        let ours = variables(&[
+            ("HOME", "/home/a"),
+            ("GITHUB_TOKEN", "secret"),
+            ("HTTPS_PROXY", "http://me:secret@proxy"),
+            ("SSH_AUTH_SOCK", "/tmp/agent"),
+            ("LC_ALL", "de_DE.UTF-8"),
+            ("home", "/elsewhere"),
+            ("TERM", "() { :; }; echo owned"),
+        ]);
+        assert_eq!(names(&allowed(System::Linux, ours.into_iter())), ["HOME", "LC_ALL"]);
+    }
+
+    #[test]
+    fn windows_does_not_mind_how_a_name_is_written() {
+        let ours = variables(&[("Path", "C:/x"), ("SystemRoot", "C:/W"), ("AWS_SECRET", "s")]);
+        let environment =
+            Environment::new(System::Windows, ours.into_iter(), OsStr::new("C:/y"), "7");
+        assert_eq!(names(&environment.variables), ["SystemRoot", "PATH", MARKER]);
+        let path = get(System::Windows, &environment.variables, "Path");
+        assert_eq!(path.as_deref(), Some(OsStr::new("C:/y")));
+    }
+
+    #[test]
+    fn what_is_declared_wins_over_everything() {
+        let ours = variables(&[("HOME", "/home/a"), ("LANG", "C")]);
+        let environment = Environment::new(System::HERE, ours.into_iter(), OsStr::new("/bin"), "7");
+        let declared =
+            [("LANG".to_owned(), "de".to_owned()), ("API_KEY".to_owned(), "k".to_owned())];
+        let child = environment.for_child(&declared);
+        let value = |name| get(System::HERE, &child, name).unwrap().into_string().unwrap();
+        assert_eq!(
+            (value("LANG"), value("API_KEY"), value("PATH")),
+            ("de".into(), "k".into(), "/bin".into())
+        );
+        assert_eq!(value(MARKER), "7");
+    }
+}

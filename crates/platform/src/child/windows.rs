@@ -1,0 +1,157 @@
+//! Job objects.
+//!
+//! A job ends all its processes when its last handle is closed, also when we are killed. The child
+//! starts suspended and runs only once it is in the job, so that nothing it starts can escape.
+
+use std::io;
+use std::mem::size_of;
+use std::os::windows::io::{AsRawHandle as _, FromRawHandle as _, OwnedHandle};
+use std::path::Path;
+use std::process::ExitStatus;
+use std::ptr::{from_mut, from_ref, null};
+
+use tokio::process::{Child, Command};
+use windows_sys::Win32::Foundation::INVALID_HANDLE_VALUE;
+use windows_sys::Win32::System::Diagnostics::ToolHelp::{
+    CreateToolhelp32Snapshot, TH32CS_SNAPTHREAD, THREADENTRY32, Thread32First, Thread32Next,
+};
+use windows_sys::Win32::System::JobObjects::{
+    AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
+    JOBOBJECT_BASIC_ACCOUNTING_INFORMATION, JOBOBJECT_EXTENDED_LIMIT_INFORMATION,
+    JobObjectBasicAccountingInformation, JobObjectExtendedLimitInformation,
+    QueryInformationJobObject, SetInformationJobObject, TerminateJobObject,
+};
+use windows_sys::Win32::System::Threading::{
+    CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW, CREATE_SUSPENDED, OpenThread, ResumeThread,
+    THREAD_SUSPEND_RESUME,
+};
+
+use super::program::Kind;
+
+pub(super) const THREAD_MUST_LIVE: bool = false;
+
+/// The processes of one job.
+#[derive(Debug)]
+pub(super) struct Group {
+    job: OwnedHandle,
+}
+
+impl Group {
+    /// Puts a suspended child into a job and lets it run.
+    pub(super) fn of(child: &Child) -> io::Result<Self> {
+        let group = Self { job: new_job()? };
+        let process = child.raw_handle().ok_or(io::ErrorKind::BrokenPipe)?;
+        #[expect(unsafe_code, reason = "jobs are made by calls into the system")]
+        // SAFETY: both handles are open for the length of the call.
+        let assigned = unsafe { AssignProcessToJobObject(group.job.as_raw_handle(), process) };
+        if assigned == 0 {
+            return Err(io::Error::last_os_error());
+        }
+        resume(child.id().ok_or(io::ErrorKind::BrokenPipe)?)?;
+        Ok(group)
+    }
+
+    /// Windows has no way to ask a program without a window to end, but to close its input.
+    pub(super) fn ask(&self) -> bool {
+        false
+    }
+
+    #[expect(unsafe_code, reason = "a job is ended by a call into the system")]
+    pub(super) fn kill(&self) {
+        // SAFETY: the handle is open for as long as `self` lives.
+        unsafe { TerminateJobObject(self.job.as_raw_handle(), 1) };
+    }
+
+    #[expect(unsafe_code, reason = "a job is asked by a call into the system")]
+    pub(super) fn is_empty(&self) -> bool {
+        let mut counted = JOBOBJECT_BASIC_ACCOUNTING_INFORMATION::default();
+        // SAFETY: the handle is open, and the buffer has the size that is said.
+        let told = unsafe {
+            QueryInformationJobObject(
+                self.job.as_raw_handle(),
+                JobObjectBasicAccountingInformation,
+                from_mut(&mut counted).cast(),
+                size::<JOBOBJECT_BASIC_ACCOUNTING_INFORMATION>(),
+                std::ptr::null_mut(),
+            )
+        };
+        told != 0 && counted.ActiveProcesses == 0
+    }
+}
+
+#[expect(unsafe_code, reason = "jobs are made by calls into the system")]
+fn new_job() -> io::Result<OwnedHandle> {
+    // SAFETY: no attributes and no name; the result is checked before it is used.
+    let job = unsafe { CreateJobObjectW(null(), null()) };
+    if job.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the handle is open and nobody else owns it.
+    let job = unsafe { OwnedHandle::from_raw_handle(job) };
+    let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
+    limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
+    // SAFETY: the handle is open, and the buffer has the size that is said.
+    let limited = unsafe {
+        SetInformationJobObject(
+            job.as_raw_handle(),
+            JobObjectExtendedLimitInformation,
+            from_ref(&limits).cast(),
+            size::<JOBOBJECT_EXTENDED_LIMIT_INFORMATION>(),
+        )
+    };
+    if limited == 0 { Err(io::Error::last_os_error()) } else { Ok(job) }
+}
+
+/// Lets a suspended process run. It has one thread, and only a list of all threads knows it.
+#[expect(unsafe_code, reason = "threads are found and resumed by calls into the system")]
+fn resume(process: u32) -> io::Result<()> {
+    // SAFETY: the result is checked before it is used.
+    let list = unsafe { CreateToolhelp32Snapshot(TH32CS_SNAPTHREAD, 0) };
+    if list == INVALID_HANDLE_VALUE {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the handle is open and nobody else owns it.
+    let list = unsafe { OwnedHandle::from_raw_handle(list) };
+    let size = size::<THREADENTRY32>();
+    let mut entry = THREADENTRY32 { dwSize: size, ..THREADENTRY32::default() };
+    let mut resumed = false;
+    // SAFETY: the handle is open, and the entry says its own size.
+    let mut more = unsafe { Thread32First(list.as_raw_handle(), &raw mut entry) };
+    while more != 0 {
+        if entry.th32OwnerProcessID == process {
+            // SAFETY: the result is checked before it is used.
+            let thread = unsafe { OpenThread(THREAD_SUSPEND_RESUME, 0, entry.th32ThreadID) };
+            if !thread.is_null() {
+                // SAFETY: the handle is open and nobody else owns it.
+                let thread = unsafe { OwnedHandle::from_raw_handle(thread) };
+                // SAFETY: the handle is open for the length of the call.
+                resumed |= unsafe { ResumeThread(thread.as_raw_handle()) } != u32::MAX;
+            }
+        }
+        entry.dwSize = size;
+        // SAFETY: as for the first entry.
+        more = unsafe { Thread32Next(list.as_raw_handle(), &raw mut entry) };
+    }
+    if resumed { Ok(()) } else { Err(io::Error::other("it could not be set going")) }
+}
+
+fn size<T>() -> u32 {
+    u32::try_from(size_of::<T>()).unwrap_or(u32::MAX)
+}
+
+pub(super) fn prepare(command: &mut Command) {
+    command.creation_flags(CREATE_NEW_PROCESS_GROUP | CREATE_NO_WINDOW | CREATE_SUSPENDED);
+}
+
+/// Windows knows codes only.
+pub(super) fn signal(_: ExitStatus) -> Option<i32> {
+    None
+}
+
+pub(super) fn kind(path: &Path) -> Kind {
+    match std::fs::metadata(path) {
+        Ok(data) if data.is_file() => Kind::Program,
+        Ok(_) => Kind::NoProgram,
+        Err(_) => Kind::Nothing,
+    }
+}
