@@ -7,6 +7,7 @@
 //! counted: it came too late or twice. When the channel ends, every call in flight learns of it at
 //! once, because its sender in the table is dropped.
 
+mod inbox;
 mod outgoing;
 
 use std::collections::BTreeMap;
@@ -17,17 +18,17 @@ use std::time::Duration;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
-use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use evermoor_core::envelope::{Id, Message, Notification, Request, Response};
+use evermoor_core::envelope::{Id, Message, Notification, Request};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::json::Raw;
 use evermoor_core::outcome::Unknown;
 use evermoor_core::progress;
 use evermoor_core::protocol::WhoAsks;
 
-use super::connection::{CallError, Incoming, Reply, ReplyStream, own_answer};
+use super::connection::{CallError, Incoming, Reply, ReplyStream};
+pub(super) use inbox::Inbox;
 pub(super) use outgoing::{Fate, Outgoing, SendError};
 
 /// A channel with messages both ways.
@@ -38,17 +39,6 @@ pub(crate) struct Duplex {
     closed: CancellationToken,
     /// Set if the upstream speaks 2026-07-28: then every request says who asks.
     who_asks: Option<WhoAsks>,
-}
-
-/// Where everything that arrives goes.
-#[derive(Clone)]
-pub(super) struct Inbox {
-    calls: Calls,
-    incoming: mpsc::Sender<Incoming>,
-    /// The place kept for saying that the channel has ended, however much else waits.
-    last_word: Arc<Mutex<Option<mpsc::OwnedPermit<Incoming>>>>,
-    outgoing: mpsc::Sender<Outgoing>,
-    closed: CancellationToken,
 }
 
 type Calls = Arc<Mutex<BTreeMap<u64, Call>>>;
@@ -67,9 +57,6 @@ struct Call {
 
 /// An upstream that is at work is asked again after this long.
 const BUSY_WAIT: Duration = Duration::from_secs(1);
-/// How often a channel that is to end is looked at.
-const LOOK: Duration = Duration::from_millis(20);
-
 /// How many messages about a call, or from the upstream, wait for their reader.
 const BUFFER: usize = 64;
 
@@ -181,88 +168,6 @@ impl Duplex {
 impl Drop for Duplex {
     fn drop(&mut self) {
         self.closed.cancel();
-    }
-}
-
-impl Inbox {
-    /// Hands on what arrived.
-    pub(super) fn deliver(&self, message: Message) {
-        match message {
-            Message::Response(response) => self.answer(response),
-            Message::Notification(notification)
-                if notification.method == "notifications/progress" =>
-            {
-                self.progress(notification);
-            }
-            Message::Notification(notification) => {
-                if self.incoming.try_send(Incoming::Notification(notification)).is_err() {
-                    tracing::debug!("a notification was dropped: too many wait");
-                }
-            }
-            Message::Request(request) => self.respond(&request),
-        }
-    }
-
-    /// The channel has ended: every call in flight and the supervisor learn why.
-    pub(super) fn close(&self, failure: Failure) {
-        self.closed.cancel();
-        self.calls.lock().clear();
-        if let Some(place) = self.last_word.lock().take() {
-            place.send(Incoming::Closed(failure));
-        }
-    }
-
-    /// The answer to call `number` came and is of no use.
-    pub(super) fn spoilt(&self, number: u64, why: Unknown, detail: String) {
-        if let Some(call) = self.calls.lock().remove(&number) {
-            let _ = call.lost.set((why, detail));
-        }
-    }
-
-    /// How many calls the upstream has and has not answered.
-    pub(super) fn at_work(&self) -> usize {
-        self.calls.lock().values().filter(|call| call.sent).count()
-    }
-
-    /// Resolves when no call waits for its answer.
-    pub(super) async fn idle(&self) {
-        while !self.calls.lock().is_empty() {
-            sleep(LOOK).await;
-        }
-    }
-
-    /// Resolves when nobody uses the channel any more.
-    pub(super) async fn closed(&self) {
-        self.closed.cancelled().await;
-    }
-
-    fn answer(&self, response: Response) {
-        let number = response.id.as_ref().and_then(|id| id.raw().read::<u64>().ok());
-        let call = number.and_then(|number| self.calls.lock().remove(&number));
-        let Some(call) = call else {
-            return tracing::debug!("an answer to no call in flight was dropped");
-        };
-        let response = Response { id: Some(call.id), outcome: response.outcome };
-        let _ = call.messages.try_send(Message::Response(response));
-    }
-
-    fn progress(&self, notification: Notification) {
-        let Some((number, params)) = progress::token_number(&notification) else { return };
-        let calls = self.calls.lock();
-        let Some((call, token)) =
-            calls.get(&number).and_then(|call| Some((call, call.token.as_ref()?)))
-        else {
-            return;
-        };
-        let params = Some(params.with("progressToken", token));
-        let progress = Notification { params, ..notification };
-        // A reader that is this far behind can do without one step.
-        let _ = call.messages.try_send(Message::Notification(progress));
-    }
-
-    fn respond(&self, request: &Request) {
-        let text = own_answer(request).to_bytes();
-        let _ = self.outgoing.try_send(Outgoing { text, fate: Fate::of_no_interest() });
     }
 }
 

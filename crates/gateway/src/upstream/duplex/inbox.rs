@@ -1,0 +1,113 @@
+//! Where everything goes that arrives on a channel: to the call it belongs to, or to the supervisor.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use evermoor_core::envelope::{Message, Notification, Request, Response};
+use evermoor_core::failure::Failure;
+use evermoor_core::outcome::Unknown;
+use evermoor_core::progress;
+
+use super::super::connection::{Incoming, own_answer};
+use super::{Calls, Fate, Outgoing};
+
+/// Where everything that arrives goes.
+#[derive(Clone)]
+pub(in crate::upstream) struct Inbox {
+    pub(super) calls: Calls,
+    pub(super) incoming: mpsc::Sender<Incoming>,
+    /// The place kept for saying that the channel has ended, however much else waits.
+    pub(super) last_word: Arc<Mutex<Option<mpsc::OwnedPermit<Incoming>>>>,
+    pub(super) outgoing: mpsc::Sender<Outgoing>,
+    pub(super) closed: CancellationToken,
+}
+
+/// How often a channel that is to end is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl Inbox {
+    /// Hands on what arrived.
+    pub(in crate::upstream) fn deliver(&self, message: Message) {
+        match message {
+            Message::Response(response) => self.answer(response),
+            Message::Notification(notification)
+                if notification.method == "notifications/progress" =>
+            {
+                self.progress(notification);
+            }
+            Message::Notification(notification) => {
+                if self.incoming.try_send(Incoming::Notification(notification)).is_err() {
+                    tracing::debug!("a notification was dropped: too many wait");
+                }
+            }
+            Message::Request(request) => self.respond(&request),
+        }
+    }
+
+    /// The channel has ended: every call in flight and the supervisor learn why.
+    pub(in crate::upstream) fn close(&self, failure: Failure) {
+        self.closed.cancel();
+        self.calls.lock().clear();
+        if let Some(place) = self.last_word.lock().take() {
+            place.send(Incoming::Closed(failure));
+        }
+    }
+
+    /// The answer to call `number` came and is of no use.
+    pub(in crate::upstream) fn spoilt(&self, number: u64, why: Unknown, detail: String) {
+        if let Some(call) = self.calls.lock().remove(&number) {
+            let _ = call.lost.set((why, detail));
+        }
+    }
+
+    /// How many calls the upstream has and has not answered.
+    pub(in crate::upstream) fn at_work(&self) -> usize {
+        self.calls.lock().values().filter(|call| call.sent).count()
+    }
+
+    /// Resolves when no call waits for its answer.
+    pub(in crate::upstream) async fn idle(&self) {
+        while !self.calls.lock().is_empty() {
+            sleep(LOOK).await;
+        }
+    }
+
+    /// Resolves when nobody uses the channel any more.
+    pub(in crate::upstream) async fn closed(&self) {
+        self.closed.cancelled().await;
+    }
+
+    fn answer(&self, response: Response) {
+        let number = response.id.as_ref().and_then(|id| id.raw().read::<u64>().ok());
+        let call = number.and_then(|number| self.calls.lock().remove(&number));
+        let Some(call) = call else {
+            return tracing::debug!("an answer to no call in flight was dropped");
+        };
+        let response = Response { id: Some(call.id), outcome: response.outcome };
+        let _ = call.messages.try_send(Message::Response(response));
+    }
+
+    fn progress(&self, notification: Notification) {
+        let Some((number, params)) = progress::token_number(&notification) else { return };
+        let calls = self.calls.lock();
+        let Some((call, token)) =
+            calls.get(&number).and_then(|call| Some((call, call.token.as_ref()?)))
+        else {
+            return;
+        };
+        let params = Some(params.with("progressToken", token));
+        let progress = Notification { params, ..notification };
+        // A reader that is this far behind can do without one step.
+        let _ = call.messages.try_send(Message::Notification(progress));
+    }
+
+    fn respond(&self, request: &Request) {
+        let text = own_answer(request).to_bytes();
+        let _ = self.outgoing.try_send(Outgoing { text, fate: Fate::of_no_interest() });
+    }
+}
