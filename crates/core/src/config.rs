@@ -130,7 +130,7 @@ impl Transport {
     pub fn fingerprint(&self) -> String {
         let words = match self {
             Self::Http { url } => format!("http\n{url}"),
-            Self::Stdio(program) => format!("program\n{program:?}"),
+            Self::Stdio(program) => format!("program\n{}", program.identity()),
             Self::Demo => "demo".into(),
         };
         BASE64.encode(Sha256::digest(words))
