@@ -59,7 +59,10 @@ async fn a_killed_program_is_started_again_and_the_call_is_held() {
     let (program, gateway) = notes(&scene, &[]).await;
     let mut editor = gateway.editor("/mcp/notes").await;
     for (life, nonce) in [(1, "one"), (2, "two"), (3, "three")] {
-        kill(program.life(life).await).unwrap();
+        let process = program.life(life).await;
+        kill(process).unwrap();
+        // What is written while it dies may have been read: that is for another scenario.
+        until_gone(process).await;
         editor.call("record", &json!({ "nonce": nonce })).await;
         assert_eq!(program.ledger.executions(nonce), 1);
     }
@@ -106,7 +109,7 @@ async fn a_program_ends_with_a_gateway_that_was_killed() {
 #[tokio::test]
 async fn a_frozen_program_can_be_replaced_with_its_kin() {
     let scene = Scene::new();
-    let (program, gateway) = notes(&scene, &["kin"]).await;
+    let (program, mut gateway) = notes(&scene, &["kin"]).await;
     let mut editor = gateway.editor("/mcp/notes").await;
     editor.call("record", &json!({ "nonce": "before" })).await;
     let (life, kin) = (program.life(1).await, program.kin(1).await);
@@ -117,6 +120,9 @@ async fn a_frozen_program_can_be_replaced_with_its_kin() {
     until_gone(life).await;
     until_gone(kin).await;
     assert_eq!((program.lives(), program.ledger.executions("after")), (2, 1));
+    signal(gateway.process.pid(), Signal::TERM);
+    gateway.process.ended().await;
+    assert!(!runs(program.kin(2).await));
 }
 
 #[tokio::test]
@@ -125,7 +131,9 @@ async fn a_program_that_insists_on_the_older_handshake_gets_it() {
     let (program, gateway) = notes(&scene, &["strict"]).await;
     let mut editor = gateway.editor("/mcp/notes").await;
     editor.call("record", &json!({ "nonce": "a" })).await;
-    kill(program.life(2).await).unwrap();
+    let process = program.life(2).await;
+    kill(process).unwrap();
+    until_gone(process).await;
     editor.call("record", &json!({ "nonce": "b" })).await;
     // Once to find out, and never again.
     assert_eq!((program.lives(), program.ledger.executions("b")), (3, 1));
