@@ -210,6 +210,7 @@ fn broke(detail: String) -> CallError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evermoor_core::envelope::Response;
     use std::time::Duration;
     use tokio::time::timeout;
 
@@ -241,6 +242,24 @@ mod tests {
         assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
         drop(call);
         assert!(to_send.recv().await.unwrap().fate.is_closed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_has_a_place_however_much_progress_waits() {
+        let (duplex, inbox, mut to_send, _incoming) = channel();
+        let params = Raw::of(&serde_json::json!({ "_meta": { "progressToken": "mine" } }));
+        let request = Request::new(Id::number(9), "tools/call", Some(params));
+        let mut call = Box::pin(duplex.call(&request));
+        assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
+        to_send.recv().await.unwrap().fate.send(Ok(()));
+        assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
+        let step = serde_json::json!({ "progressToken": 1, "progress": 1 });
+        for _ in 0..2 * BUFFER {
+            inbox.deliver(Notification::new("notifications/progress", Some(Raw::of(&step))).into());
+        }
+        inbox.deliver(Message::Response(Response::result(Id::number(1), Raw::of("done"))));
+        let Ok(Reply::Stream(messages)) = call.await else { panic!("progress came first") };
+        assert!(messages.answer().await.is_some(), "the answer was dropped");
     }
 
     #[tokio::test]

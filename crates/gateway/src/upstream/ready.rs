@@ -8,10 +8,11 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use evermoor_core::envelope::{Id, Request};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::method;
 
-use super::connection::Connection;
+use super::connection::{CallError, Connection};
 
 /// A connection in use.
 pub struct Ready {
@@ -64,13 +65,20 @@ impl Ready {
         CallGuard(Arc::clone(&self.in_flight))
     }
 
-    /// Asks the upstream for a sign of life. An error is one, too: somebody said it.
+    /// Asks the upstream for a sign of life. An error is one, too: somebody said it. An upstream
+    /// that is too busy to be asked has not answered yet.
     pub(super) async fn sign_of_life(&self) -> Result<(), Failure> {
         let asked = if self.connection.has_ping() { method::PING } else { method::DISCOVER };
-        match self.connection.ask(asked, None).await {
-            Ok(_) => Ok(()),
-            Err(failure) if failure.code == Code::Refused => Ok(()),
-            Err(failure) => Err(failure),
+        let request = Request::new(Id::number(0), asked, None);
+        match self.connection.call(&request).await {
+            Ok(_) | Err(CallError::AuthRequired(_)) => Ok(()),
+            Err(CallError::NotSent(failure)) => Err(failure),
+            Err(CallError::Busy { .. }) => std::future::pending().await,
+            Err(CallError::Unknown { connection_broke: false, .. }) => Ok(()),
+            Err(CallError::Unknown { detail, .. }) => {
+                let what = format!("The connection broke ({detail}).");
+                Err(Failure::new(Code::ConnectionLost, what, "Evermoor reconnects by itself."))
+            }
         }
     }
 

@@ -102,8 +102,10 @@ impl Inbox {
         };
         let params = Some(params.with("progressToken", token));
         let progress = Notification { params, ..notification };
-        // A reader that is this far behind can do without one step.
-        let _ = call.messages.try_send(Message::Notification(progress));
+        // A reader that is this far behind can do without one step; the last place is the answer's.
+        if call.messages.capacity() > 1 {
+            let _ = call.messages.try_send(Message::Notification(progress));
+        }
     }
 
     fn respond(&self, request: &Request) {

@@ -45,7 +45,7 @@ impl Clients {
     pub(crate) fn new(local: bool) -> Result<Self, reqwest::Error> {
         let build = |idle: Duration| {
             let connect = if local { Duration::from_secs(1) } else { Duration::from_secs(5) };
-            let (alive, patience) = if local { (5, 5) } else { (15, 20) };
+            let alive = if local { 5 } else { 15 };
             let client = reqwest::Client::builder()
                 .user_agent(concat!("evermoor/", env!("CARGO_PKG_VERSION")))
                 .redirect(reqwest::redirect::Policy::none())
@@ -53,7 +53,6 @@ impl Clients {
                 .tcp_nodelay(true)
                 .tcp_keepalive(Duration::from_secs(alive))
                 .tcp_keepalive_interval(Duration::from_secs(alive))
-                .tcp_user_timeout(Duration::from_secs(patience))
                 .connect_timeout(connect)
                 .pool_idle_timeout(idle);
             // On this machine nothing is proxied, and no certificates need to be in memory.
