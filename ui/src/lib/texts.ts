@@ -52,7 +52,7 @@ export const editorSnippet = `{
 }`
 
 export const noUpstreamsHint =
-  'Add one to the configuration file, then start Evermoor again.'
+  'Add one to the configuration file. It is connected as soon as you save.'
 export const upstreamSnippet = '[upstreams.notes]\nurl = "http://127.0.0.1:3001/mcp"'
 
 export const reconnect = 'Reconnect'
