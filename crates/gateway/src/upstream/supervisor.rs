@@ -8,9 +8,11 @@
 //! every call waits while there is no connection, the one attempt of this task is all that a
 //! server in trouble sees of us.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use futures_util::FutureExt as _;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
@@ -45,6 +47,8 @@ pub(super) struct Board {
     pub(super) changed: Arc<Notify>,
 }
 
+/// A bug must not become a busy loop.
+const AFTER_A_PANIC: Duration = Duration::from_secs(1);
 /// While somebody waits, an upstream on this machine is tried this often.
 const WATCHED: Duration = Duration::from_millis(150);
 /// How long all the lists of an upstream may take.
@@ -78,7 +82,24 @@ impl<C: Connect> Supervisor<C> {
         }
     }
 
+    /// Runs for ever. A bug that makes it panic costs this upstream a second, and the others
+    /// nothing.
     pub(super) async fn run(mut self) {
+        while AssertUnwindSafe(self.keep_connected()).catch_unwind().await.is_err() {
+            tracing::error!(upstream = %self.config.name, "the supervisor panicked and is started again");
+            let since = self.chance.now();
+            let link = Link::Down {
+                since,
+                retry_at: since + AFTER_A_PANIC,
+                attempts: 0,
+                failure: panicked(),
+            };
+            self.board.set(State { link, known: self.board.known() });
+            sleep(AFTER_A_PANIC).await;
+        }
+    }
+
+    async fn keep_connected(&mut self) {
         let (mut attempt, mut since) = (0, self.chance.now());
         loop {
             let began = Instant::now();
@@ -246,6 +267,11 @@ impl Board {
     }
 }
 
+fn panicked() -> Failure {
+    let what = "Evermoor made a mistake while it looked after this upstream.";
+    Failure::new(Code::Internal, what, "It starts over by itself; please report it with the log.")
+}
+
 fn restarted() -> Failure {
     Failure::new(Code::ConnectionLost, "The connection is being made anew.", "Wait a moment.")
 }
@@ -258,4 +284,46 @@ fn slow_lists() -> Failure {
 fn crash_loop(failure: &Failure) -> Failure {
     let what = format!("It keeps crashing: {}", failure.what);
     Failure::new(Code::CrashLoop, what, "Correct its command; Evermoor tries once a minute.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Handle, Surroundings};
+    use super::*;
+    use evermoor_core::config::Config;
+    use tokio_util::sync::CancellationToken;
+    use tokio_util::task::TaskTracker;
+
+    /// Panics at its first attempts, then refuses.
+    struct Panics(u32);
+
+    impl Connect for Panics {
+        async fn connect(&mut self) -> Result<Connected, Failure> {
+            self.0 = self.0.saturating_sub(1);
+            assert_eq!(self.0, 0, "a bug");
+            Err(Failure::new(Code::ConnectionRefused, "Nothing listens.", "Wait."))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_supervisor_that_panics_starts_over() {
+        let config = Config::default();
+        let around = Surroundings {
+            settings: watch::channel(config.gateway.clone()).1,
+            changed: Arc::default(),
+            wakes: watch::channel(0).1,
+            chance: Chance::real(),
+            tasks: TaskTracker::new(),
+        };
+        let upstream = config.upstreams[0].clone();
+        let handle =
+            Handle::start_with(upstream, Panics(3), None, &around, CancellationToken::new());
+        let mut state = handle.state.clone();
+        for wanted in [Code::Internal, Code::ConnectionRefused] {
+            let shown = state.wait_for(
+                |state| matches!(&state.link, Link::Down { failure, .. } if failure.code == wanted),
+            );
+            shown.await.expect("the supervisor goes on");
+        }
+    }
 }
