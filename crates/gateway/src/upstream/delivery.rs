@@ -8,6 +8,7 @@
 //! goes away while its call is held takes the call with it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
@@ -25,8 +26,9 @@ use super::{Command, Handle, Link, Ready};
 const MOST_ATTEMPTS: u32 = 3;
 /// How often a server may say that it has forgotten us before it is taken at its word.
 const MOST_TURNED_AWAY: u32 = 3;
-/// How many calls may wait for one upstream.
+/// How many calls may wait for one upstream, and how many bytes they may hold together.
 const MOST_HELD: usize = 1024;
+const MOST_HELD_BYTES: usize = 64 << 20;
 /// When a full queue or an upstream that did not come back are worth another call.
 const COME_BACK: Duration = Duration::from_secs(5);
 /// How often a held call looks at the wall clock.
@@ -175,7 +177,7 @@ impl<'a> Delivery<'a> {
         if let Some(ready) = usable(&state.borrow().link) {
             return Ok(ready);
         }
-        let Some(_place) = Place::take(self.handle) else {
+        let Some(_place) = Place::take(self.handle, self.request) else {
             self.retry_after = Some(COME_BACK);
             return Err(NotSent::QueueFull);
         };
@@ -240,26 +242,61 @@ impl<'a> Delivery<'a> {
 }
 
 /// A place among the calls that wait; given back when dropped.
-struct Place<'a>(&'a Handle);
+struct Place<'a> {
+    handle: &'a Handle,
+    bytes: usize,
+}
 
 impl<'a> Place<'a> {
-    fn take(handle: &'a Handle) -> Option<Self> {
-        let free = handle.held.send_if_modified(|held| {
-            let free = *held < MOST_HELD;
-            *held += usize::from(free);
-            free
-        });
-        free.then(|| Self(handle))
+    fn take(handle: &'a Handle, request: &Request) -> Option<Self> {
+        let bytes = request.params.as_ref().map_or(0, |params| params.as_bytes().len());
+        let fits = handle.held_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes <= MOST_HELD_BYTES;
+        let free = fits
+            && handle.held.send_if_modified(|held| {
+                let free = *held < MOST_HELD;
+                *held += usize::from(free);
+                free
+            });
+        if !free {
+            handle.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        free.then(|| Self { handle, bytes })
     }
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.0.held.send_modify(|held| *held -= 1);
+        self.handle.held_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.handle.held.send_modify(|held| *held -= 1);
     }
 }
 
 fn broke(detail: &str) -> Failure {
     let what = format!("The connection broke during a call ({detail}).");
     Failure::new(Code::ConnectionLost, what, "Evermoor reconnects by itself.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evermoor_core::envelope::Id;
+    use evermoor_core::json::Raw;
+
+    fn request(bytes: usize) -> Request {
+        Request::new(Id::number(1), "tools/call", Some(Raw::of(&"x".repeat(bytes - 2))))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_wait_up_to_a_number_and_up_to_a_size() {
+        let handle = Handle::never_connected();
+        let large: Vec<_> = (0..16).map(|_| Place::take(&handle, &request(4 << 20))).collect();
+        assert!(large.iter().all(Option::is_some));
+        assert!(Place::take(&handle, &request(2)).is_none(), "64 MiB wait already");
+        drop(large);
+        let many: Vec<_> = (0..MOST_HELD).map(|_| Place::take(&handle, &request(2))).collect();
+        assert!(many.iter().all(Option::is_some));
+        assert!(Place::take(&handle, &request(2)).is_none(), "1024 wait already");
+        drop(many);
+        assert!(Place::take(&handle, &request(4 << 20)).is_some(), "every place was given back");
+    }
 }

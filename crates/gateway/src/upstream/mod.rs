@@ -28,6 +28,7 @@ mod supervisor;
 mod tripwire;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
@@ -55,6 +56,8 @@ pub struct Handle {
     commands: mpsc::Sender<Command>,
     /// How many calls wait for the connection to come back.
     held: Arc<watch::Sender<usize>>,
+    /// How many bytes they hold together.
+    held_bytes: Arc<AtomicUsize>,
     /// How often calls may be sent again.
     budget: Arc<Mutex<Budget>>,
     settings: watch::Receiver<config::Gateway>,
@@ -145,7 +148,8 @@ impl Handle {
         around.tasks.spawn(stop.run_until_cancelled_owned(supervisor.run()));
         let budget = Arc::new(Mutex::new(Budget::new(tokio::time::Instant::now())));
         let settings = around.settings.clone();
-        Self { config, state, commands, held, budget, settings, chance }
+        let held_bytes = Arc::default();
+        Self { config, state, commands, held, held_bytes, budget, settings, chance }
     }
 
     pub fn name(&self) -> &UpstreamName {

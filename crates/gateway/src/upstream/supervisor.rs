@@ -305,8 +305,8 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_supervisor_that_panics_starts_over() {
+    /// An upstream that connects like this.
+    fn start(connector: impl Connect) -> Handle {
         let config = Config::default();
         let around = Surroundings {
             settings: watch::channel(config.gateway.clone()).1,
@@ -316,8 +316,19 @@ mod tests {
             tasks: TaskTracker::new(),
         };
         let upstream = config.upstreams[0].clone();
-        let handle =
-            Handle::start_with(upstream, Panics(3), None, &around, CancellationToken::new());
+        Handle::start_with(upstream, connector, None, &around, CancellationToken::new())
+    }
+
+    impl Handle {
+        /// An upstream that refuses every attempt.
+        pub(in crate::upstream) fn never_connected() -> Self {
+            start(Panics(0))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_supervisor_that_panics_starts_over() {
+        let handle = start(Panics(3));
         let mut state = handle.state.clone();
         for wanted in [Code::Internal, Code::ConnectionRefused] {
             let shown = state.wait_for(
