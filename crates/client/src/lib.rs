@@ -18,6 +18,7 @@ pub mod keeper;
 pub mod launch;
 pub mod mcp;
 pub mod shim;
+mod token;
 
 pub use control::{Control, ControlError};
 pub use keeper::{Keeper, Presence};

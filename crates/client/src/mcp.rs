@@ -6,11 +6,10 @@ use http::{HeaderName, HeaderValue, Method};
 use evermoor_core::envelope::{Id, Message, Notification, Outcome, Request, Response};
 use evermoor_core::json::Raw;
 use evermoor_core::protocol::{self, Revision, header, method};
-use evermoor_core::tokens::{LOCAL, Tokens};
-use evermoor_platform::files;
 use evermoor_platform::paths::Paths;
 
 use crate::http::{Answer, Http, HttpError};
+use crate::token;
 
 /// A session with the gateway, as an editor has one.
 pub struct Session {
@@ -34,11 +33,9 @@ const SESSION: HeaderName = HeaderName::from_static(header::SESSION);
 impl Session {
     /// Opens a session at `path` of the gateway, with the token that lies in `paths`.
     pub async fn open(origin: &str, path: &str, paths: &Paths) -> Result<Self, SessionError> {
-        let tokens = files::read_private(&paths.token_file()).ok().flatten();
-        let tokens = tokens.and_then(|content| Tokens::parse(&content).ok());
-        let token = tokens.as_ref().and_then(|tokens| tokens.of(LOCAL)).unwrap_or_default();
+        let token = token::local(paths);
         let mut session =
-            Self { http: Http::new(origin, token), path: path.to_owned(), id: None, next: 1 };
+            Self { http: Http::new(origin, &token), path: path.to_owned(), id: None, next: 1 };
         let params = protocol::initialize_params(Revision::LATEST, env!("CARGO_PKG_VERSION"));
         let request = session.request(method::INITIALIZE, Some(params));
         let answer = session.post(request.to_bytes()).await?;

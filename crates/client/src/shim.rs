@@ -24,11 +24,10 @@ use evermoor_core::envelope::{Message, Request, Response};
 use evermoor_core::failure::Failure;
 use evermoor_core::outcome::{self, Fate, NotSent, Undelivered, Unknown};
 use evermoor_core::protocol::{header, method};
-use evermoor_core::tokens::{LOCAL, Tokens};
-use evermoor_platform::files;
 
 use crate::http::{Answer, Http, HttpError};
 use crate::launch::Launcher;
+use crate::token;
 
 /// How long a message waits for a gateway that does not come.
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -86,8 +85,9 @@ impl Shim {
     /// One request and its one answer.
     async fn call(self: Arc<Self>, request: Request) {
         let body = request.to_bytes();
-        let deadline = Instant::now() + PATIENCE;
-        loop {
+        let began = Instant::now();
+        let once = Class::of(&request.method) == Class::Once;
+        for attempts in 1.. {
             let sent_at = SystemTime::now();
             let failed = match self.post(body.clone()).await {
                 Ok(answer) => match self.relay(&request, answer).await {
@@ -97,16 +97,29 @@ impl Shim {
                 Err(failed) => failed,
             };
             self.gateway.send_replace(None);
-            let once = Class::of(&request.method) == Class::Once;
-            let fate = match failed {
-                HttpError::Broken(_) if once => Fate::Unknown(Unknown::GatewayRestarted, sent_at),
-                HttpError::NotSent(_) | HttpError::Broken(_) if Instant::now() < deadline => {
-                    sleep(PAUSE).await;
-                    continue;
-                }
-                HttpError::NotSent(_) | HttpError::Broken(_) => Fate::NotSent(NotSent::HoldExpired),
+            let may_have_run = matches!(failed, HttpError::Broken(_));
+            if !(may_have_run && once) && began.elapsed() < PATIENCE {
+                sleep(PAUSE).await;
+                continue;
+            }
+            let fate = match may_have_run {
+                true => Fate::Unknown(Unknown::GatewayRestarted, sent_at),
+                false => Fate::NotSent(NotSent::HoldExpired),
             };
-            return self.answer(&Message::Response(undelivered(&request, fate, &failed))).await;
+            let (subject, is_tool) = outcome::subject(&request.method, request.params.as_ref());
+            let undelivered = Undelivered {
+                subject: &subject,
+                is_tool,
+                upstream: "evermoor",
+                title: "Evermoor",
+                fate,
+                detail: &failed.to_string(),
+                attempts,
+                held: began.elapsed(),
+                retry_after: None,
+            };
+            let answer = undelivered.answer(request.id.clone());
+            return self.answer(&Message::Response(answer)).await;
         }
     }
 
@@ -140,10 +153,8 @@ impl Shim {
             return Ok(gateway);
         }
         let control = self.launcher.attach().await?;
-        let tokens = files::read_private(&self.launcher.paths().token_file()).ok().flatten();
-        let tokens = tokens.and_then(|content| Tokens::parse(&content).ok());
-        let token = tokens.as_ref().and_then(|tokens| tokens.of(LOCAL)).unwrap_or_default();
-        let gateway = Http::new(&control.runtime().origin, token);
+        let token = token::local(self.launcher.paths());
+        let gateway = Http::new(&control.runtime().origin, &token);
         self.gateway.send_replace(Some(gateway.clone()));
         Ok(gateway)
     }
@@ -191,22 +202,6 @@ fn addressed(message: Message, request: &Request) -> Message {
         }
         Message::Response(_) | Message::Request(_) | Message::Notification(_) => message,
     }
-}
-
-fn undelivered(request: &Request, fate: Fate, failed: &HttpError) -> Response {
-    let (subject, is_tool) = outcome::subject(&request.method, request.params.as_ref());
-    let undelivered = Undelivered {
-        subject: &subject,
-        is_tool,
-        upstream: "evermoor",
-        title: "Evermoor",
-        fate,
-        detail: &failed.to_string(),
-        attempts: 1,
-        held: PATIENCE,
-        retry_after: None,
-    };
-    undelivered.answer(request.id.clone())
 }
 
 async fn write_lines(mut lines: mpsc::Receiver<Bytes>, mut output: impl AsyncWrite + Unpin) {

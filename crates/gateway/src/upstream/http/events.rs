@@ -71,7 +71,7 @@ impl Events {
         let (Some(line), Some(last)) = (self.line.clone(), self.last_id.clone()) else {
             return Err(broke);
         };
-        if self.resumes >= MOST_RESUMES || matches!(line.era, Era::Stateless { .. }) {
+        if self.resumes >= MOST_RESUMES || matches!(line.era, Era::Stateless(_)) {
             return Err(broke);
         }
         self.resumes += 1;

@@ -12,7 +12,7 @@ use evermoor_core::call::Class;
 use evermoor_core::envelope::{Id, Message, Request};
 use evermoor_core::json::Raw;
 use evermoor_core::progress;
-use evermoor_core::protocol::{self, Revision, method};
+use evermoor_core::protocol::{self, Revision, WhoAsks, method};
 
 /// Everything that is needed to send a message to one server.
 pub(super) struct Line {
@@ -26,8 +26,8 @@ pub(super) struct Line {
 pub(super) enum Era {
     /// Up to 2025-11-25: a session that the server may have named.
     Session { id: Option<HeaderValue>, revision: Revision },
-    /// 2026-07-28: each request carries who asks, in these members of `_meta`.
-    Stateless { meta: Vec<(&'static str, Raw)> },
+    /// 2026-07-28: each request says who asks.
+    Stateless(WhoAsks),
 }
 
 /// The same client twice: a call that must not be repeated only reuses a socket that was active
@@ -83,13 +83,7 @@ impl Clients {
 
 impl Era {
     pub(super) fn stateless() -> Self {
-        let program = serde_json::json!({ "name": "evermoor", "title": "Evermoor", "version": crate::VERSION });
-        let meta = vec![
-            ("io.modelcontextprotocol/protocolVersion", Raw::of(protocol::STATELESS)),
-            ("io.modelcontextprotocol/clientInfo", Raw::of(&program)),
-            ("io.modelcontextprotocol/clientCapabilities", Raw::of(&serde_json::json!({}))),
-        ];
-        Self::Stateless { meta }
+        Self::Stateless(WhoAsks::gateway(crate::VERSION))
     }
 }
 
@@ -106,11 +100,8 @@ impl Line {
     pub(super) fn outbound(&self, request: &Request) -> (Request, Option<Raw>) {
         let number = self.ids.fetch_add(1, Ordering::Relaxed);
         let (mut params, token) = progress::outbound(request.params.as_ref(), number);
-        if let Era::Stateless { meta: members } = &self.era {
-            let given = params.unwrap_or_else(|| Raw::of(&serde_json::json!({})));
-            let meta = given.member("_meta").unwrap_or_else(|| Raw::of(&serde_json::json!({})));
-            let meta = members.iter().fold(meta, |meta, (key, value)| meta.with(key, value));
-            params = Some(given.with("_meta", &meta));
+        if let Era::Stateless(who_asks) = &self.era {
+            params = Some(who_asks.sign(params));
         }
         (Request { id: Id::number(number), method: request.method.clone(), params }, token)
     }
@@ -131,7 +122,7 @@ impl Line {
                 header::ACCEPT,
                 HeaderValue::from_static("application/json, text/event-stream"),
             );
-        if let (Era::Stateless { .. }, Message::Request(sent)) = (&self.era, message) {
+        if let (Era::Stateless(_), Message::Request(sent)) = (&self.era, message) {
             request = request.header("mcp-method", &sent.method);
             if let Some(name) = named(sent) {
                 request = request.header("mcp-name", header_text(&name));
@@ -169,9 +160,7 @@ impl Line {
     fn request(&self, class: Class, method: Method) -> reqwest::RequestBuilder {
         let request = self.clients.of(class).request(method, self.url.clone());
         match &self.era {
-            Era::Stateless { .. } => {
-                request.header(protocol::header::REVISION, protocol::STATELESS)
-            }
+            Era::Stateless(_) => request.header(protocol::header::REVISION, protocol::STATELESS),
             Era::Session { id, revision } => {
                 let request = match id {
                     Some(id) => request.header(protocol::header::SESSION, id),
@@ -212,22 +201,5 @@ mod tests {
         assert_eq!(header_text("create_memory"), "create_memory");
         assert_eq!(header_text("é"), "=?base64?w6k=?=");
         assert_eq!(header_text("=?base64?x?="), "=?base64?PT9iYXNlNjQ/eD89?=");
-    }
-
-    #[test]
-    fn a_stateless_request_says_who_asks_and_keeps_what_it_carried() {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let line = Line::new(
-            Clients::new(true).unwrap(),
-            Url::parse("http://127.0.0.1:1/mcp").unwrap(),
-            Era::stateless(),
-        );
-        let params = Raw::of(&serde_json::json!({ "name": "x", "_meta": { "traceparent": "t" } }));
-        let request = Request::new(Id::number(1), "tools/call", Some(params));
-        let (sent, _) = line.outbound(&request);
-        let meta = sent.params.unwrap().member("_meta").unwrap();
-        assert_eq!(meta.text_member("traceparent").as_deref(), Some("t"));
-        let revision = meta.text_member("io.modelcontextprotocol/protocolVersion");
-        assert_eq!(revision.as_deref(), Some("2026-07-28"));
     }
 }
