@@ -91,7 +91,13 @@ impl Router {
             let merged = self.merged();
             return result(request, list_result(list, merged.list(list)));
         }
-        match self.addressee(request) {
+        let mut found = self.addressee(request);
+        if found.is_err() {
+            // An editor that was here before a restart may ask before the upstream has spoken.
+            self.settled().await;
+            found = self.addressee(request);
+        }
+        match found {
             Ok((upstream, request)) => upstream.call(&request).await,
             Err(response) => Reply::Whole(response),
         }
