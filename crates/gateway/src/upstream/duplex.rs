@@ -147,8 +147,9 @@ impl Duplex {
         self.who_asks.is_some()
     }
 
+    /// Whether nothing can be sent any more. The reason may still be on its way.
     pub(super) fn is_closed(&self) -> bool {
-        self.closed.is_cancelled()
+        self.closed.is_cancelled() || self.outgoing.is_closed()
     }
 
     /// Ends the channel; the transport sees it and goes.

@@ -63,6 +63,8 @@ pub(super) async fn write(
         match line.write(&mut pipe).await {
             Ok(()) => line.tell(Ok(())),
             Err(Trouble::Broken) => {
+                // Whoever hears of it can see that no other message will get out.
+                outgoing.close();
                 line.tell(Err(line.when_nobody_reads()));
                 return WriteEnd::Broken;
             }
@@ -71,6 +73,7 @@ pub(super) async fn write(
                 line.tell(Err(SendError::Busy));
             }
             Err(Trouble::Stuck) => {
+                outgoing.close();
                 line.tell(Err(line.when_in_doubt()));
                 return WriteEnd::Stuck;
             }

@@ -236,7 +236,7 @@ async fn why_closed(incoming: &mut mpsc::Receiver<Incoming>) -> Option<Failure> 
         }
         None
     };
-    timeout(END_LIMIT, told).await.ok().flatten()
+    timeout(END_LIMIT + 2 * LAST_WORDS, told).await.ok().flatten()
 }
 
 #[cfg(all(test, unix))]

@@ -111,6 +111,13 @@ async fn a_program_that_ends_at_once_says_how_and_why() {
 }
 
 #[tokio::test]
+async fn a_program_that_stops_listening_before_it_ends_says_how_and_why_too() {
+    let mut bench = sh("exec <&-; sleep 0.2; echo 'Error: no API key.' >&2; exit 3");
+    let failure = bench.program.connect().await.err().expect("it cannot be connected to");
+    assert_eq!(failure.what, "`sh` exited with code 3: Error: no API key.");
+}
+
+#[tokio::test]
 async fn a_program_that_is_not_there_is_named() {
     let failure = bench("evermoor-nothing", &[]).program.connect().await.err().expect("it fails");
     assert_eq!(failure.code, Code::Configuration);
