@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use crate::envelope::Request;
 use crate::json::Raw;
 use crate::name::{Namespace, UpstreamName};
 use crate::protocol::method;
@@ -53,6 +54,15 @@ impl List {
         }
     }
 
+    /// The notification that says that it is not what it was.
+    pub fn changed(self) -> &'static str {
+        match self {
+            Self::Tools => "notifications/tools/list_changed",
+            Self::Prompts => "notifications/prompts/list_changed",
+            Self::Resources | Self::Templates => "notifications/resources/list_changed",
+        }
+    }
+
     /// The capability under which a server offers it.
     pub fn capability(self) -> &'static str {
         match self {
@@ -95,6 +105,8 @@ pub struct Merged {
     tools: HashMap<String, Origin>,
     prompts: HashMap<String, Origin>,
     resources: HashMap<String, UpstreamName>,
+    /// What addresses made from each template begin with.
+    templates: Vec<(String, UpstreamName)>,
 }
 
 /// Where a merged name leads.
@@ -129,7 +141,12 @@ impl Merged {
                     merged.catalog.resources.push(resource.clone());
                 }
             }
-            merged.catalog.templates.extend(catalog.templates.iter().cloned());
+            for template in &catalog.templates {
+                let form = template.text_member("uriTemplate").unwrap_or_default();
+                let beginning = form.split('{').next().unwrap_or_default().to_owned();
+                merged.templates.push((beginning, upstream.clone()));
+                merged.catalog.templates.push(template.clone());
+            }
         }
         merged
     }
@@ -146,8 +163,27 @@ impl Merged {
         self.prompts.get(name)
     }
 
-    pub fn resource(&self, uri: &str) -> Option<&UpstreamName> {
-        self.resources.get(uri)
+    /// Whose resource it is: that of the upstream that lists it, or else of the one whose template
+    /// says most about it.
+    pub fn owner(&self, uri: &str) -> Option<&UpstreamName> {
+        let made = || {
+            let fits = self.templates.iter().filter(|(beginning, _)| uri.starts_with(beginning));
+            fits.rev().max_by_key(|(beginning, _)| beginning.len()).map(|(_, upstream)| upstream)
+        };
+        self.resources.get(uri).or_else(made)
+    }
+
+    /// Who completes what a person types for a prompt or a template, asked in its own words.
+    pub fn completes(&self, request: &Request) -> Option<(UpstreamName, Request)> {
+        let params = request.params.as_ref()?;
+        let subject = params.member("ref")?;
+        if let Some(uri) = subject.text_member("uri") {
+            return Some((self.owner(&uri)?.clone(), request.clone()));
+        }
+        let origin = self.prompt(&subject.text_member("name")?)?;
+        let subject = subject.with("name", &Raw::of(&origin.name));
+        let params = Some(params.with("ref", &subject));
+        Some((origin.upstream.clone(), Request { params, ..request.clone() }))
     }
 }
 
@@ -203,6 +239,34 @@ mod tests {
         let catalog = Catalog { resources: vec![raw(r#"{"uri":"x://1"}"#)], ..Catalog::default() };
         let merged = Merged::of([(&name("a"), &catalog), (&name("b"), &catalog)]);
         assert_eq!(merged.list(List::Resources).len(), 1);
-        assert_eq!(merged.resource("x://1"), Some(&name("a")));
+        assert_eq!(merged.owner("x://1"), Some(&name("a")));
+    }
+
+    #[test]
+    fn a_resource_that_nobody_lists_belongs_to_the_template_that_says_most_about_it() {
+        let with = |form: &str| Catalog {
+            templates: vec![Raw::of(&serde_json::json!({ "uriTemplate": form }))],
+            ..Catalog::default()
+        };
+        let (a, b) = (with("x://{id}"), with("x://notes/{id}"));
+        let merged = Merged::of([(&name("a"), &a), (&name("b"), &b)]);
+        assert_eq!(merged.owner("x://notes/7"), Some(&name("b")));
+        assert_eq!(merged.owner("x://7"), Some(&name("a")));
+        assert_eq!(merged.owner("y://7"), None);
+    }
+
+    #[test]
+    fn a_completion_is_asked_of_the_prompts_owner_under_its_own_name() {
+        let catalog = Catalog { prompts: vec![raw(r#"{"name":"greet"}"#)], ..Catalog::default() };
+        let merged = Merged::of([(&name("a"), &catalog)]);
+        let params = raw(r#"{"ref":{"type":"ref/prompt","name":"a__greet"},"argument":{}}"#);
+        let request =
+            Request::new(crate::envelope::Id::number(1), "completion/complete", Some(params));
+        let (upstream, asked) = merged.completes(&request).unwrap();
+        assert_eq!(upstream, name("a"));
+        assert_eq!(
+            asked.params.unwrap().as_str(),
+            r#"{"ref":{"type":"ref/prompt","name":"greet"},"argument":{}}"#
+        );
     }
 }

@@ -194,6 +194,16 @@ impl Id {
         Self(Raw::of(&number))
     }
 
+    /// A text that the gateway makes up.
+    pub fn text(text: &str) -> Self {
+        Self(Raw::of(text))
+    }
+
+    /// The id that a message speaks of, if it can be one.
+    pub fn from_raw(raw: Raw) -> Option<Self> {
+        Self::parse(raw).ok().flatten()
+    }
+
     pub fn raw(&self) -> &Raw {
         &self.0
     }

@@ -63,6 +63,12 @@ impl Raw {
         Some(elements.into_iter().map(|raw| Self::view(&self.0, raw)).collect())
     }
 
+    /// The members in their order, if this is an object.
+    pub fn entries(&self) -> Option<Vec<(String, Self)>> {
+        let Members(members) = serde_json::from_slice(&self.0).ok()?;
+        Some(members.into_iter().map(|(key, raw)| (key, Self::view(&self.0, raw))).collect())
+    }
+
     /// The same object with `key` set to `value`. Every other byte stays as it is: an existing
     /// value is replaced where it stands, a new member goes last.
     pub fn with(&self, key: &str, value: &Self) -> Self {
@@ -85,6 +91,28 @@ impl Raw {
         edited.put_slice(insert);
         edited.put_slice(&value.0);
         edited.put_slice(&self.0[end..]);
+        Self(edited.freeze())
+    }
+
+    /// The same object without the members `keys`. Without any of them it is not copied.
+    pub fn without(&self, keys: &[&str]) -> Self {
+        let Ok(Members(members)) = serde_json::from_slice::<Members<'_>>(&self.0) else {
+            return self.clone();
+        };
+        if !members.iter().any(|(name, _)| keys.contains(&name.as_str())) {
+            return self.clone();
+        }
+        let mut edited = BytesMut::with_capacity(self.0.len());
+        edited.put_u8(b'{');
+        for (name, value) in members.iter().filter(|(name, _)| !keys.contains(&name.as_str())) {
+            if edited.len() > 1 {
+                edited.put_u8(b',');
+            }
+            edited.put_slice(Self::of(name).as_bytes());
+            edited.put_u8(b':');
+            edited.put_slice(value.get().as_bytes());
+        }
+        edited.put_u8(b'}');
         Self(edited.freeze())
     }
 
@@ -179,6 +207,14 @@ mod tests {
     fn a_new_member_goes_last() {
         assert_eq!(raw("{}").with("a", &raw("1")).as_str(), r#"{"a":1}"#);
         assert_eq!(raw(r#"{"b":{}}"#).with("a", &raw("1")).as_str(), r#"{"b":{},"a":1}"#);
+    }
+
+    #[test]
+    fn a_member_is_taken_out_and_the_others_keep_their_values() {
+        let object = raw(r#"{ "a":1, "b" : [ 2 ], "c":"\u0063" }"#);
+        assert_eq!(object.without(&["a"]).as_str(), r#"{"b":[ 2 ],"c":"\u0063"}"#);
+        assert_eq!(object.without(&["a", "b", "c"]).as_str(), "{}");
+        assert_eq!(object.without(&["x"]), object);
     }
 
     #[test]

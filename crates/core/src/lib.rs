@@ -4,10 +4,13 @@
 //! - [`json`]: raw JSON values that keep their bytes, and shallow edits of raw objects
 //! - [`envelope`]: the JSON-RPC envelope, the only part of a message that is parsed
 //! - [`protocol`]: MCP revisions, methods and the few messages the gateway writes itself
+//! - [`introduction`]: how the gateway introduces itself to an editor
 //! - [`name`]: names of upstreams, and the names of their tools in the merged view
+//! - [`abilities`]: what an editor can do for an upstream that asks it back
 //! - [`call`]: what may be sent again
 //! - [`catalog`]: what an upstream offers, and the merged view of several
 //! - [`config`]: `config.toml`, parsed and validated as a whole
+//! - [`level`]: how loud a log message is, and who hears it
 //! - [`memory`]: what an upstream last said of itself, as it lies on the disk
 //! - [`failure`]: failures with a code for programs and a remedy for people
 //! - [`outcome`]: the answer to a call that its upstream did not answer
@@ -16,19 +19,25 @@
 //! - [`progress`]: progress tokens, minted anew on each hop
 //! - [`pace`]: which connections to suspect, and when to slow down
 //! - [`session`]: session ids that survive a restart
+//! - [`event_id`]: by which an editor says where its stream broke
 //! - [`sse`]: server-sent events, parsed from chunks
+//! - [`stateless`]: requests of 2026-07-28, which speak for themselves
 //! - [`tokens`]: one token per editor
 //! - [`guard`]: who may speak to the endpoint
 //! - [`view`]: what the control API says
 
+pub mod abilities;
 pub mod backoff;
 pub mod call;
 pub mod catalog;
 pub mod config;
 pub mod envelope;
+pub mod event_id;
 pub mod failure;
 pub mod guard;
+pub mod introduction;
 pub mod json;
+pub mod level;
 pub mod memory;
 pub mod name;
 pub mod outcome;
@@ -38,5 +47,6 @@ pub mod protocol;
 pub mod runtime;
 pub mod session;
 pub mod sse;
+pub mod stateless;
 pub mod tokens;
 pub mod view;

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::abilities::Abilities;
 use crate::json::Raw;
 
 /// A revision of MCP that begins with a handshake.
@@ -57,6 +58,15 @@ pub mod method {
     pub const RESOURCES_LIST: &str = "resources/list";
     pub const RESOURCES_READ: &str = "resources/read";
     pub const TEMPLATES_LIST: &str = "resources/templates/list";
+    pub const SUBSCRIBE: &str = "resources/subscribe";
+    pub const UNSUBSCRIBE: &str = "resources/unsubscribe";
+    pub const SET_LEVEL: &str = "logging/setLevel";
+    pub const COMPLETE: &str = "completion/complete";
+    pub const LISTEN: &str = "subscriptions/listen";
+    pub const CANCELLED: &str = "notifications/cancelled";
+    pub const PROGRESS: &str = "notifications/progress";
+    pub const LOG: &str = "notifications/message";
+    pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 }
 
 /// A program's name for itself.
@@ -80,25 +90,48 @@ pub struct InitializeParams {
 pub fn initialize_params(revision: Revision, version: &str) -> Raw {
     Raw::of(&serde_json::json!({
         "protocolVersion": revision.as_str(),
-        "capabilities": {},
+        "capabilities": Abilities::ALL.capabilities(),
         "clientInfo": { "name": "evermoor", "title": "Evermoor", "version": version },
     }))
 }
 
-/// What each request of 2026-07-28 carries in `_meta`, because there is no handshake: who asks.
+/// What each request of 2026-07-28 carries in `_meta`, because there is no handshake.
+pub mod meta {
+    pub const REVISION: &str = "io.modelcontextprotocol/protocolVersion";
+    pub const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+    pub const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+    pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+    pub const SERVER: &str = "io.modelcontextprotocol/serverInfo";
+    pub const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+}
+
+/// Who asks, as each request of 2026-07-28 says it.
 #[derive(Clone, Debug)]
 pub struct WhoAsks(Vec<(&'static str, Raw)>);
 
 impl WhoAsks {
     /// The gateway itself.
     pub fn gateway(version: &str) -> Self {
-        let program =
-            serde_json::json!({ "name": "evermoor", "title": "Evermoor", "version": version });
+        Self::new(&gateway_info(version), &Raw::of(&serde_json::json!({})))
+    }
+
+    /// An editor that shook hands and can do this much.
+    pub fn editor(program: &Program, abilities: Abilities) -> Self {
+        Self::new(&Raw::of(program), &abilities.capabilities())
+    }
+
+    fn new(program: &Raw, capabilities: &Raw) -> Self {
         Self(vec![
-            ("io.modelcontextprotocol/protocolVersion", Raw::of(STATELESS)),
-            ("io.modelcontextprotocol/clientInfo", Raw::of(&program)),
-            ("io.modelcontextprotocol/clientCapabilities", Raw::of(&serde_json::json!({}))),
+            (meta::REVISION, Raw::of(STATELESS)),
+            (meta::CLIENT, program.clone()),
+            (meta::CAPABILITIES, capabilities.clone()),
         ])
+    }
+
+    /// The same, wanting to hear log messages from `level` on.
+    pub fn hearing(mut self, level: &str) -> Self {
+        self.0.push((meta::LOG_LEVEL, Raw::of(level)));
+        self
     }
 
     /// The same parameters with who asks in their `_meta`. What was there stays.
@@ -107,6 +140,18 @@ impl WhoAsks {
         let meta = params.member("_meta").unwrap_or_else(|| Raw::of(&serde_json::json!({})));
         let meta = self.0.iter().fold(meta, |meta, (key, value)| meta.with(key, value));
         params.with("_meta", &meta)
+    }
+
+    /// The parameters as a server of the older revisions knows them, without who asks.
+    pub fn strip(params: Option<Raw>) -> Option<Raw> {
+        let params = params?;
+        let Some(said) = params.member("_meta") else { return Some(params) };
+        let keys = [meta::REVISION, meta::CLIENT, meta::CAPABILITIES, meta::LOG_LEVEL];
+        let rest = said.without(&keys);
+        Some(match rest.as_str() {
+            "{}" => params.without(&["_meta"]),
+            _ => params.with("_meta", &rest),
+        })
     }
 }
 
@@ -140,9 +185,7 @@ impl Handshake {
     /// editors that shake hands.
     pub fn discovered(result: &Raw) -> Option<Self> {
         result.member("supportedVersions")?;
-        let own = result
-            .member("_meta")
-            .and_then(|meta| meta.member("io.modelcontextprotocol/serverInfo"));
+        let own = result.member("_meta").and_then(|meta| meta.member(meta::SERVER));
         let unnamed = || Raw::of(&serde_json::json!({ "name": "server", "version": "" }));
         let server_info = own.or_else(|| result.member("serverInfo")).unwrap_or_else(unnamed);
         Some(Self {
@@ -191,11 +234,6 @@ pub fn gateway_info(version: &str) -> Raw {
     Raw::of(&serde_json::json!({ "name": "evermoor", "title": "Evermoor", "version": version }))
 }
 
-/// What the gateway offers when it speaks for itself: all that it can merge.
-pub fn gateway_capabilities() -> Raw {
-    Raw::of(&serde_json::json!({ "tools": {}, "prompts": {}, "resources": {} }))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,8 +264,18 @@ mod tests {
         let params = Raw::of(&serde_json::json!({ "name": "x", "_meta": { "traceparent": "t" } }));
         let meta = WhoAsks::gateway("1").sign(Some(params)).member("_meta").unwrap();
         assert_eq!(meta.text_member("traceparent").as_deref(), Some("t"));
-        let revision = meta.text_member("io.modelcontextprotocol/protocolVersion");
+        let revision = meta.text_member(super::meta::REVISION);
         assert_eq!(revision.as_deref(), Some(STATELESS));
+    }
+
+    #[test]
+    fn a_request_for_an_older_server_says_nothing_of_who_asks() {
+        let params = Raw::of(&serde_json::json!({ "name": "x" }));
+        let signed = WhoAsks::gateway("1").sign(Some(params.clone()));
+        assert_eq!(WhoAsks::strip(Some(signed)), Some(params));
+        let traced = Raw::of(&serde_json::json!({ "_meta": { "traceparent": "t" } }));
+        let signed = WhoAsks::gateway("1").sign(Some(traced.clone()));
+        assert_eq!(WhoAsks::strip(Some(signed)), Some(traced));
     }
 
     #[test]

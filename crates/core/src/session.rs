@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
 
+use crate::abilities::Abilities;
 use crate::protocol::{Program, Revision};
 
 /// The key that signs session ids.
@@ -27,6 +28,8 @@ pub struct Session {
     pub editor: String,
     /// What the client calls itself.
     pub client: Program,
+    /// What it can do for an upstream that asks it back.
+    pub abilities: Abilities,
     /// Tells two sessions of the same client apart.
     pub nonce: [u8; 16],
 }
@@ -38,6 +41,8 @@ struct Claims<'a> {
     c: &'a str,
     v: &'a str,
     n: &'a str,
+    #[serde(default)]
+    a: u8,
 }
 
 /// Longest name or version of a client that is kept in an id.
@@ -56,6 +61,7 @@ impl SessionKey {
             c: shorten(&session.client.name),
             v: shorten(&session.client.version),
             n: &BASE64.encode(session.nonce),
+            a: session.abilities.bits(),
         };
         let claims = BASE64.encode(serde_json::to_vec(&claims).expect("strings serialise"));
         let signature = BASE64.encode(self.signature(&claims));
@@ -76,6 +82,7 @@ impl SessionKey {
             editor: claims.e.to_owned(),
             client: Program { name: claims.c.to_owned(), version: claims.v.to_owned() },
             nonce: BASE64.decode(claims.n).ok()?.try_into().ok()?,
+            abilities: Abilities::from_bits(claims.a),
         })
     }
 
@@ -111,6 +118,7 @@ mod tests {
             editor: "local".into(),
             client: Program { name: name.into(), version: "1.2".into() },
             nonce: [7; 16],
+            abilities: Abilities::from_bits(3),
         }
     }
 

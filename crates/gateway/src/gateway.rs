@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::DefaultBodyLimit;
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 use axum::{Router, middleware};
 use futures_util::FutureExt as _;
 use tokio::net::TcpListener;
@@ -22,9 +22,12 @@ use evermoor_platform::{files, port};
 
 use crate::chance::Chance;
 use crate::control::{self, Control, links::Links};
+use crate::downstream::endpoint::{Endpoint, LARGEST_REQUEST};
 use crate::downstream::guard::{self, Door};
-use crate::downstream::mcp::{self, Endpoint, LARGEST_REQUEST};
+use crate::downstream::{Continuations, Sessions, events, listen, mcp};
+use crate::interests::Interests;
 use crate::keys::{self, KeyError};
+use crate::news::Newsroom;
 use crate::roster::{Roster, Surroundings};
 use crate::store::Store;
 use crate::{VERSION, config_watch, dashboard, router, status, wake};
@@ -79,6 +82,7 @@ impl Gateway {
         let (tasks, changed) = (TaskTracker::new(), Arc::new(Notify::new()));
         let store = Store::new(paths.catalog_folder(), tasks.clone());
         let (wakes, woken) = watch::channel(0);
+        let (news, interests) = (Newsroom::default(), Interests::default());
         let around = Surroundings {
             store: store.clone(),
             changed: changed.clone(),
@@ -86,6 +90,8 @@ impl Gateway {
             chance: Chance::real(),
             tasks: tasks.clone(),
             stop: stop.clone(),
+            news: news.clone(),
+            interests: interests.clone(),
         };
         let (roster, lineup) = Roster::start(config.clone(), around).await;
         let (show, overview) = watch::channel(status::overview(&lineup, &origin));
@@ -113,7 +119,22 @@ impl Gateway {
             control_token: door.control_token.clone(),
             stop: stop.clone(),
         });
-        let endpoint = Arc::new(Endpoint { router, key, tasks: tasks.clone() });
+        let sessions = Sessions::new(
+            key,
+            paths.sessions_file(),
+            router.clone(),
+            interests.clone(),
+            tasks.clone(),
+        );
+        let endpoint = Arc::new(Endpoint {
+            router,
+            sessions,
+            interests,
+            news,
+            edition: keys::edition()?,
+            continuations: Continuations::default(),
+            tasks: tasks.clone(),
+        });
         let app = app(&door, endpoint, Arc::clone(&control));
         announce(&paths, origin, &door.control_token)?;
         Ok(Self { listener, app, control, paths, tasks, stop, _lock: lock })
@@ -152,8 +173,12 @@ impl Gateway {
 
 fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Control>) -> Router {
     let editors = Router::new()
-        .route("/mcp", post(mcp::all).fallback(mcp::not_offered))
-        .route("/mcp/{upstream}", post(mcp::one).fallback(mcp::not_offered))
+        .route("/mcp", streamable())
+        .route("/mcp/{upstream}", streamable())
+        .route("/sse", get(events::open).fallback(mcp::not_offered))
+        .route("/sse/{upstream}", get(events::open).fallback(mcp::not_offered))
+        .route("/messages", post(events::post).fallback(mcp::not_offered))
+        .route("/messages/{upstream}", post(events::post).fallback(mcp::not_offered))
         .layer(DefaultBodyLimit::max(LARGEST_REQUEST))
         .layer(middleware::from_fn_with_state(Arc::clone(door), guard::editors))
         .with_state(endpoint);
@@ -169,6 +194,11 @@ fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Control>) -> Rout
         .merge(editors)
         .merge(tools)
         .merge(pages)
+}
+
+/// Streamable HTTP: messages, the stream of news, and the end of a session.
+fn streamable() -> MethodRouter<Arc<Endpoint>> {
+    post(mcp::post).get(listen::get).delete(mcp::delete).fallback(mcp::not_offered)
 }
 
 async fn take_lock(paths: &Paths) -> Result<InstanceLock, StartError> {

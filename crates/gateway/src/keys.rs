@@ -59,6 +59,11 @@ pub fn unguessable() -> Result<String, KeyError> {
     Ok(BASE64.encode(random::<32>()?))
 }
 
+/// A short word that tells this life of the gateway from others.
+pub fn edition() -> Result<String, KeyError> {
+    Ok(random::<4>()?.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// Bytes that nobody can guess.
 pub fn random<const N: usize>() -> Result<[u8; N], KeyError> {
     let mut bytes = [0; N];

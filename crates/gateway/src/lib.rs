@@ -14,6 +14,8 @@
 //! - [`control`]: the control API for tray, dashboard and command line
 //! - [`dashboard`]: the dashboard's files
 //! - [`status`]: the state of the whole, kept up to date
+//! - [`news`]: what upstreams say to nobody in particular
+//! - [`interests`]: what editors want to hear of, added up per upstream
 //! - [`chance`]: chance and the time of day, which a simulation gives itself
 //! - [`keys`]: the gateway's own token file and keys
 //! - `wake`: notices that the machine slept
@@ -27,7 +29,9 @@ pub mod dashboard;
 pub mod demo;
 pub mod downstream;
 pub mod gateway;
+pub mod interests;
 pub mod keys;
+pub mod news;
 pub mod roster;
 pub mod router;
 pub mod status;

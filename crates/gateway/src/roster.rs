@@ -16,11 +16,14 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use evermoor_core::catalog::Catalog;
 use evermoor_core::config::{self, Change, Config};
 use evermoor_core::failure::Failure;
 
 use crate::chance::Chance;
 use crate::config_watch::Reading;
+use crate::interests::Interests;
+use crate::news::Newsroom;
 use crate::store::Store;
 use crate::upstream::{self, Handle, Known};
 use crate::warnings;
@@ -54,6 +57,8 @@ pub struct Surroundings {
     pub chance: Chance,
     pub tasks: TaskTracker,
     pub stop: CancellationToken,
+    pub news: Newsroom,
+    pub interests: Interests,
 }
 
 struct Member {
@@ -116,6 +121,7 @@ impl Roster {
             .into_iter()
             .partition(|member| change.stop.contains(member.handle.name()));
         for member in &stopped {
+            self.gone(member, &config);
             tracing::info!(upstream = %member.handle.name(), "upstream stopped");
             member.stop.cancel();
         }
@@ -135,6 +141,16 @@ impl Roster {
         self.config = config;
     }
 
+    /// An upstream that is not configured any more takes its lists with it.
+    fn gone(&self, member: &Member, config: &Config) {
+        let name = member.handle.name();
+        if let Some(known) = member.handle.state().known
+            && !config.upstreams.iter().any(|upstream| upstream.name == *name)
+        {
+            self.around.news.lists_changed(name, &known.catalog, &Catalog::default());
+        }
+    }
+
     fn member(&self, upstream: config::Upstream, known: Option<Arc<Known>>) -> Member {
         let stop = self.around.stop.child_token();
         let around = upstream::Surroundings {
@@ -143,6 +159,8 @@ impl Roster {
             wakes: self.around.wakes.clone(),
             chance: self.around.chance.clone(),
             tasks: self.around.tasks.clone(),
+            news: self.around.news.clone(),
+            interests: self.around.interests.clone(),
         };
         let handle = Handle::start(upstream, known, &around, stop.clone());
         Member { handle, stop }
@@ -184,6 +202,8 @@ mod tests {
             changed: Arc::default(),
             tasks: tasks.clone(),
             stop: CancellationToken::new(),
+            news: Newsroom::default(),
+            interests: Interests::default(),
         };
         let (roster, lineup) = Roster::start(config(entries), around).await;
         let (readings, read) = mpsc::channel(1);

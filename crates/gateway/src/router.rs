@@ -1,4 +1,4 @@
-//! From an editor's request to the upstream that answers it.
+//! From an editor's request to whoever answers it.
 //!
 //! What the gateway knows it answers itself, whatever the upstreams do: the handshake, `ping`, and
 //! the lists. An editor that starts while everything is down must see its tools. Everything else
@@ -13,12 +13,13 @@ use tokio::time::timeout;
 
 use evermoor_core::catalog::{List, Merged, Origin, list_result};
 use evermoor_core::envelope::{INVALID_PARAMS, METHOD_NOT_FOUND, Request, Response};
+use evermoor_core::introduction::Introduction;
 use evermoor_core::json::Raw;
 use evermoor_core::name::UpstreamName;
-use evermoor_core::protocol::{self, Revision, method};
+use evermoor_core::protocol::method;
 
 use crate::status::Overview;
-use crate::upstream::{Handle, Link, Reply};
+use crate::upstream::{Handle, Known, Link};
 
 /// Finds the upstream for a request.
 #[derive(Clone)]
@@ -34,8 +35,26 @@ pub enum View {
     One(Handle),
 }
 
+/// Who answers a request.
+pub enum Addressee {
+    /// The gateway, and this is what it says.
+    Gateway(Response),
+    /// An upstream, asked in its own words.
+    Upstream(Handle, Request),
+}
+
 /// An upstream that has never been heard of gets this long before its editor hears of nothing.
 const FIRST_WORD: Duration = Duration::from_secs(5);
+
+impl View {
+    /// Whether what this upstream says is part of the view.
+    pub fn shows(&self, upstream: &UpstreamName) -> bool {
+        match self {
+            Self::All => true,
+            Self::One(one) => one.name() == upstream,
+        }
+    }
+}
 
 impl Router {
     pub fn new(
@@ -54,57 +73,72 @@ impl Router {
         upstreams.iter().find(|upstream| upstream.name().as_str() == name).cloned()
     }
 
-    /// The result of an editor's `initialize`.
-    pub async fn introduce(&self, view: &View, revision: Revision) -> Raw {
-        if let View::One(upstream) = view
-            && let Some(known) = upstream.known(FIRST_WORD).await
-        {
-            let handshake = &known.handshake;
-            let instructions = handshake.instructions.as_deref();
-            let offered = &handshake.capabilities;
-            return protocol::initialize_result(
-                revision,
-                offered,
-                &handshake.server_info,
-                instructions,
-            );
+    /// The upstreams in a view.
+    pub fn upstreams(&self, view: &View) -> Vec<Handle> {
+        match view {
+            View::All => self.upstreams.borrow().to_vec(),
+            View::One(upstream) => vec![upstream.clone()],
         }
-        let capabilities = protocol::gateway_capabilities();
-        let info = protocol::gateway_info(crate::VERSION);
-        protocol::initialize_result(revision, &capabilities, &info, None)
     }
 
-    /// The answer to any other request.
-    pub async fn answer(&self, view: &View, request: &Request) -> Reply {
+    /// How the gateway introduces itself, or the one upstream that is seen.
+    pub async fn introduce(&self, view: &View) -> Introduction {
+        match view {
+            View::One(upstream) => match upstream.known(FIRST_WORD).await {
+                Some(known) => Introduction::of_upstream(&known.handshake),
+                None => Introduction::of_gateway(crate::VERSION, &[]),
+            },
+            View::All => {
+                let upstreams = self.upstreams(view);
+                let known: Vec<(String, Arc<Known>)> = upstreams
+                    .iter()
+                    .filter_map(|one| Some((one.config.title.clone(), one.state().known?)))
+                    .collect();
+                let said: Vec<_> =
+                    known.iter().map(|(title, known)| (title.as_str(), &known.handshake)).collect();
+                Introduction::of_gateway(crate::VERSION, &said)
+            }
+        }
+    }
+
+    /// Who answers a request.
+    pub async fn addressee(&self, view: &View, request: &Request) -> Addressee {
         if request.method == method::PING {
-            return result(request, Raw::of(&serde_json::json!({})));
+            return answered(request, Raw::of(&serde_json::json!({})));
         }
         match view {
             View::One(upstream) => one(upstream, request).await,
-            View::All => self.all(request).await,
+            View::All => self.among_all(request).await,
         }
     }
 
-    async fn all(&self, request: &Request) -> Reply {
+    /// The upstream that a resource belongs to.
+    pub fn owner(&self, view: &View, uri: &str) -> Option<Handle> {
+        match view {
+            View::One(upstream) => Some(upstream.clone()),
+            View::All => self.merged().owner(uri).and_then(|name| self.upstream(name.as_str())),
+        }
+    }
+
+    async fn among_all(&self, request: &Request) -> Addressee {
         if let Some(list) = List::asked_by(&request.method) {
             self.settled().await;
-            let merged = self.merged();
-            return result(request, list_result(list, merged.list(list)));
+            return answered(request, list_result(list, self.merged().list(list)));
         }
-        let mut found = self.addressee(request);
+        let mut found = self.find(request);
         if found.is_err() {
             // An editor that was here before a restart may ask before the upstream has spoken.
             self.settled().await;
-            found = self.addressee(request);
+            found = self.find(request);
         }
         match found {
-            Ok((upstream, request)) => upstream.call(&request).await,
-            Err(response) => Reply::Whole(response),
+            Ok((upstream, request)) => Addressee::Upstream(upstream, request),
+            Err(response) => Addressee::Gateway(response),
         }
     }
 
     /// The upstream that a request names, and the request in that upstream's own words.
-    fn addressee(&self, request: &Request) -> Result<(Handle, Request), Response> {
+    fn find(&self, request: &Request) -> Result<(Handle, Request), Response> {
         let merged = self.merged();
         let params = request.params.as_ref();
         let named =
@@ -123,8 +157,13 @@ impl Router {
                 (merged.prompt(&named("name")).and_then(renamed), ("prompt", named("name")))
             }
             method::RESOURCES_READ => {
-                let owner = merged.resource(&named("uri")).and_then(known);
+                let owner = merged.owner(&named("uri")).and_then(known);
                 (owner.map(|upstream| (upstream, request.clone())), ("resource", named("uri")))
+            }
+            method::COMPLETE => {
+                let found = merged.completes(request);
+                let found = found.and_then(|(name, request)| Some((known(&name)?, request)));
+                (found, ("prompt or template", String::new()))
             }
             other => {
                 let why = format!(
@@ -156,17 +195,17 @@ impl Router {
 }
 
 /// One upstream answers for itself; while it is away, its lists come from what it last said.
-async fn one(upstream: &Handle, request: &Request) -> Reply {
+async fn one(upstream: &Handle, request: &Request) -> Addressee {
     if let Some(list) = List::asked_by(&request.method) {
         let known = upstream.known(FIRST_WORD).await;
         if let (Some(known), Link::Down { .. } | Link::Connecting) = (known, &upstream.state().link)
         {
-            return result(request, list_result(list, known.catalog.list(list)));
+            return answered(request, list_result(list, known.catalog.list(list)));
         }
     }
-    upstream.call(request).await
+    Addressee::Upstream(upstream.clone(), request.clone())
 }
 
-fn result(request: &Request, result: Raw) -> Reply {
-    Reply::Whole(Response::result(request.id.clone(), result))
+fn answered(request: &Request, result: Raw) -> Addressee {
+    Addressee::Gateway(Response::result(request.id.clone(), result))
 }

@@ -116,6 +116,11 @@ impl Paths {
         self.data.join("session.key")
     }
 
+    /// What editors' sessions want to hear of.
+    pub fn sessions_file(&self) -> PathBuf {
+        self.data.join("sessions.json")
+    }
+
     /// What each upstream last said of itself.
     pub fn catalog_folder(&self) -> PathBuf {
         self.data.join("catalogs")

@@ -7,6 +7,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use evermoor_core::config;
 use evermoor_core::failure::{Code, Failure};
@@ -24,7 +25,11 @@ pub struct Door {
 
 /// The editor that speaks, known by its token.
 #[derive(Clone)]
-pub struct Editor(pub String);
+pub struct Editor {
+    pub name: String,
+    /// Cancelled when its token is not good any more.
+    pub revoked: CancellationToken,
+}
 
 /// Lets editors in.
 pub async fn editors(State(door): State<Arc<Door>>, mut request: Request, next: Next) -> Response {
@@ -37,8 +42,8 @@ pub async fn editors(State(door): State<Arc<Door>>, mut request: Request, next: 
         Err(refusal) => Err(refusal),
     };
     match editor {
-        Ok(editor) => {
-            request.extensions_mut().insert(Editor(editor));
+        Ok(name) => {
+            request.extensions_mut().insert(Editor { name, revoked: CancellationToken::new() });
             next.run(request).await
         }
         Err(refusal) => refuse(refusal),

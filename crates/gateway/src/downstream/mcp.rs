@@ -1,4 +1,4 @@
-//! `/mcp` and `/mcp/<upstream>`: sessions and requests over Streamable HTTP.
+//! `/mcp` and `/mcp/<upstream>`: which era a message is of, and the sessions of the older ones.
 
 use std::sync::Arc;
 
@@ -6,146 +6,156 @@ use axum::body::Bytes;
 use axum::extract::{Extension, Path, State};
 use axum::response::{IntoResponse as _, Response as HttpResponse};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use tokio_util::task::TaskTracker;
 
-use evermoor_core::envelope::{INVALID_PARAMS, INVALID_REQUEST, Message, Request, Response};
+use evermoor_core::abilities::Abilities;
+use evermoor_core::envelope::{INVALID_PARAMS, Message, Request, Response};
 use evermoor_core::protocol::{InitializeParams, Revision, header as mcp_header, method};
-use evermoor_core::session::{Session, SessionKey};
+use evermoor_core::session::Session;
+use evermoor_core::stateless;
 
+use super::endpoint::{Endpoint, Refused, check_types, json, json_with, refuse, value};
 use super::guard::Editor;
-use super::reply;
-use crate::keys;
-use crate::router::{Router, View};
+use super::session::Live;
+use super::sessions::Sessions;
+use crate::router::View;
 
-/// What the endpoint needs to answer.
-pub struct Endpoint {
-    pub router: Router,
-    pub key: SessionKey,
-    pub tasks: TaskTracker,
-}
-
-/// The largest message an editor may send.
-pub const LARGEST_REQUEST: usize = 4 << 20;
-
-/// All upstreams in one.
-pub async fn all(
+/// A message.
+pub async fn post(
     State(endpoint): State<Arc<Endpoint>>,
     Extension(editor): Extension<Editor>,
+    upstream: Option<Path<String>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> HttpResponse {
-    endpoint.post(View::All, &editor, &headers, &body).await
-}
-
-/// One upstream, names untouched.
-pub async fn one(
-    State(endpoint): State<Arc<Endpoint>>,
-    Extension(editor): Extension<Editor>,
-    Path(name): Path<String>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> HttpResponse {
-    match endpoint.router.upstream(&name) {
-        Some(upstream) => endpoint.post(View::One(upstream), &editor, &headers, &body).await,
-        None => {
-            let why = format!("There is no upstream `{name}`. `evermoor status` lists them.");
-            refuse(StatusCode::NOT_FOUND, &why)
+    let view = match endpoint.view(upstream) {
+        Ok(view) => view,
+        Err(refusal) => return refusal,
+    };
+    if let Err((status, why)) = check_types(&headers) {
+        return refuse(status, why);
+    }
+    if body.trim_ascii_start().starts_with(b"[") {
+        return endpoint.batch(view, &editor, &headers, &body).await;
+    }
+    let message = match Message::parse(&body) {
+        Ok(message) => message,
+        Err(rejected) => return json_with(StatusCode::BAD_REQUEST, &rejected.into()),
+    };
+    if is_stateless(&message, &headers) {
+        return endpoint.stateless(view, &editor, &headers, message).await;
+    }
+    if let Message::Request(request) = &message
+        && request.method == method::INITIALIZE
+    {
+        return endpoint.initialize(&view, &editor, request).await;
+    }
+    let live = match endpoint.session(&editor, &headers) {
+        Ok(live) => live,
+        Err((status, why)) => return refuse(status, why),
+    };
+    match message {
+        Message::Request(request) => {
+            endpoint.answer(view, &live, request, editor.revoked.clone()).await
+        }
+        message => {
+            endpoint.take(&live, message);
+            StatusCode::ACCEPTED.into_response()
         }
     }
 }
 
-/// There is no stream to listen on and no session to end: both are answered plainly.
+/// The end of a session.
+pub async fn delete(
+    State(endpoint): State<Arc<Endpoint>>,
+    Extension(editor): Extension<Editor>,
+    headers: HeaderMap,
+) -> HttpResponse {
+    if !headers.contains_key(mcp_header::SESSION) {
+        return not_offered().await;
+    }
+    match endpoint.session(&editor, &headers) {
+        Ok(live) => {
+            endpoint.sessions.end(&live);
+            StatusCode::NO_CONTENT.into_response()
+        }
+        Err((status, why)) => refuse(status, why),
+    }
+}
+
+/// What nobody offers here.
 pub async fn not_offered() -> HttpResponse {
     let mut response = refuse(StatusCode::METHOD_NOT_ALLOWED, "Use POST.");
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     response
 }
 
+/// A message is of the newer era if it says so, in its header or in itself. A session is older.
+fn is_stateless(message: &Message, headers: &HeaderMap) -> bool {
+    let newer = |revision: &str| Revision::parse(revision).is_none();
+    let announced = value(headers, mcp_header::REVISION).is_some_and(newer);
+    match message {
+        Message::Request(request) if request.method == method::INITIALIZE => false,
+        Message::Request(request) => {
+            let claimed = stateless::is_claimed(request.params.as_ref());
+            announced || (claimed && !headers.contains_key(mcp_header::SESSION))
+        }
+        Message::Notification(_) | Message::Response(_) => announced,
+    }
+}
+
 impl Endpoint {
-    async fn post(
-        &self,
-        view: View,
-        editor: &Editor,
-        headers: &HeaderMap,
-        body: &Bytes,
-    ) -> HttpResponse {
-        if let Err((status, why)) = check_types(headers) {
-            return refuse(status, why);
-        }
-        let message = match Message::parse(body) {
-            Ok(message) => message,
-            Err(rejected) => return json(StatusCode::BAD_REQUEST, &rejected.into()),
-        };
-        if let Message::Request(request) = &message
-            && request.method == method::INITIALIZE
-        {
-            return self.initialize(&view, editor, request).await;
-        }
-        if let Err((status, why)) = self.session(editor, headers) {
-            return refuse(status, why);
-        }
-        match message {
-            Message::Request(request) => {
-                reply::send(self.router.clone(), view, request, &self.tasks).await
-            }
-            Message::Notification(_) | Message::Response(_) => StatusCode::ACCEPTED.into_response(),
-        }
+    /// What the editor wants to see.
+    pub(super) fn view(&self, upstream: Option<Path<String>>) -> Result<View, HttpResponse> {
+        let Some(Path(name)) = upstream else { return Ok(View::All) };
+        self.router.upstream(&name).map(View::One).ok_or_else(|| {
+            let why = format!("There is no upstream `{name}`. `evermoor status` lists them.");
+            refuse(StatusCode::NOT_FOUND, &why)
+        })
     }
 
     async fn initialize(&self, view: &View, editor: &Editor, request: &Request) -> HttpResponse {
-        let params = request.params.as_ref().and_then(|raw| raw.read::<InitializeParams>().ok());
-        let (Some(params), Ok(nonce)) = (params, keys::random()) else {
-            let why = "`initialize` needs `protocolVersion` and `clientInfo`.";
-            let refusal = Response::error(Some(request.id.clone()), INVALID_PARAMS, why);
-            return json(StatusCode::OK, &refusal);
+        let session = match introduced(request, editor) {
+            Ok(session) => session,
+            Err(refusal) => return json(&refusal),
         };
-        let revision = Revision::parse(&params.protocol_version).unwrap_or(Revision::LATEST);
-        let session =
-            Session { revision, editor: editor.0.clone(), client: params.client_info, nonce };
-        let result = self.router.introduce(view, revision).await;
-        let mut response = json(StatusCode::OK, &Response::result(request.id.clone(), result));
-        if let Ok(id) = HeaderValue::from_str(&self.key.sign(&session)) {
+        let introduction = self.router.introduce(view).await;
+        let result = introduction.handshake(session.revision);
+        let (_, id) = self.sessions.create(session);
+        let mut response = json(&Response::result(request.id.clone(), result));
+        if let Ok(id) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(mcp_header::SESSION, id);
         }
         response
     }
 
     /// The session that a message belongs to: one that this installation gave to this editor.
-    fn session(&self, editor: &Editor, headers: &HeaderMap) -> Result<Session, Refused> {
+    pub(super) fn session(
+        &self,
+        editor: &Editor,
+        headers: &HeaderMap,
+    ) -> Result<Arc<Live>, Refused> {
         let Some(id) = headers.get(mcp_header::SESSION) else {
             let why = "There is no session yet. Send `initialize` first, then its Mcp-Session-Id.";
             return Err((StatusCode::BAD_REQUEST, why));
         };
-        let session = id.to_str().ok().and_then(|id| self.key.verify(id));
-        let unknown =
-            (StatusCode::NOT_FOUND, "This session is not known. Send `initialize` again.");
-        session.filter(|session| session.editor == editor.0).ok_or(unknown)
+        let live = id.to_str().ok().and_then(|id| self.sessions.find(id, &editor.name));
+        live.ok_or((StatusCode::NOT_FOUND, "This session is not known. Send `initialize` again."))
     }
 }
 
-/// Why a message is not read.
-type Refused = (StatusCode, &'static str);
-
-fn check_types(headers: &HeaderMap) -> Result<(), Refused> {
-    let value = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let kind = value(header::CONTENT_TYPE).split(';').next().unwrap_or_default().trim();
-    if !kind.eq_ignore_ascii_case("application/json") {
-        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send `Content-Type: application/json`."));
-    }
-    let accept = value(header::ACCEPT).to_ascii_lowercase();
-    let takes = |kind: &str| accept.contains(kind) || accept.contains("*/*");
-    if !takes("application/json") || !takes("text/event-stream") {
-        let why = "Send `Accept: application/json, text/event-stream`.";
-        return Err((StatusCode::NOT_ACCEPTABLE, why));
-    }
-    Ok(())
-}
-
-/// A refusal that names no request, in JSON-RPC's words.
-fn refuse(status: StatusCode, why: &str) -> HttpResponse {
-    json(status, &Response::error(None, INVALID_REQUEST, why))
-}
-
-fn json(status: StatusCode, response: &Response) -> HttpResponse {
-    (status, [(header::CONTENT_TYPE, "application/json")], response.to_bytes()).into_response()
+/// The session that an editor's `initialize` asks for.
+pub(super) fn introduced(request: &Request, editor: &Editor) -> Result<Session, Response> {
+    let read = request.params.as_ref().and_then(|raw| raw.read::<InitializeParams>().ok());
+    let (Some(params), Ok(nonce)) = (read, Sessions::nonce()) else {
+        let why = "`initialize` needs `protocolVersion` and `clientInfo`.";
+        return Err(Response::error(Some(request.id.clone()), INVALID_PARAMS, why));
+    };
+    let capabilities = request.params.as_ref().and_then(|params| params.member("capabilities"));
+    Ok(Session {
+        revision: Revision::parse(&params.protocol_version).unwrap_or(Revision::LATEST),
+        editor: editor.name.clone(),
+        client: params.client_info,
+        abilities: capabilities.as_ref().map(Abilities::read).unwrap_or_default(),
+        nonce,
+    })
 }

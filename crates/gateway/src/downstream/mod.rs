@@ -2,9 +2,37 @@
 //!
 //! # Layout
 //! - [`guard`]: who may speak: Host, Origin, token
-//! - [`mcp`]: `/mcp` and `/mcp/<upstream>`: sessions and requests
-//! - [`reply`]: an answer as JSON, or as a stream when it takes long or comes in parts
+//! - [`endpoint`]: what all ways in share
+//! - [`mcp`]: `/mcp` and `/mcp/<upstream>`: which era a message is of
+//! - [`legacy`]: editors that shake hands; [`batch`]: several of their messages in one
+//! - [`listen`]: a session's stream of news, and the taking up of streams that broke
+//! - [`events`]: `/sse`, the transport of 2024-11-05
+//! - [`newer`]: editors of 2026-07-28; [`subscription`]: their stream of news
+//! - [`continuation`]: their calls that wait for input; [`input`]: the other way round
+//! - [`exchange`]: one request from its arrival to its answer
+//! - [`session`], [`sessions`]: what is known of a session beyond its id
+//! - [`wishes`]: what a session wants to hear of
+//! - [`listener`]: which news are for whom; [`transcript`]: what was said about a call
+//! - [`stream`]: streams of events as bodies
 
+mod batch;
+mod continuation;
+pub mod endpoint;
+pub mod events;
+mod exchange;
 pub mod guard;
+mod input;
+mod legacy;
+pub mod listen;
+mod listener;
 pub mod mcp;
-mod reply;
+mod newer;
+mod session;
+mod sessions;
+mod stream;
+mod subscription;
+mod transcript;
+mod wishes;
+
+pub use continuation::Continuations;
+pub use sessions::Sessions;

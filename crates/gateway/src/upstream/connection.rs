@@ -5,18 +5,19 @@
 //! and answers find their call by its id ([`Duplex`]). Callers do not know which one they use.
 
 use bytes::Bytes;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
-use evermoor_core::envelope::{
-    Id, METHOD_NOT_FOUND, Message, Notification, Outcome, Request, Response,
-};
+use evermoor_core::envelope::{Id, Message, Notification, Outcome, Request, Response};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::json::Raw;
 use evermoor_core::outcome::Unknown;
-use evermoor_core::protocol::{Handshake, method};
+use evermoor_core::protocol::Handshake;
 
 use super::duplex::Duplex;
 use super::http::HttpConnection;
+use super::question::Caller;
+use super::replay;
+use crate::interests::Wanted;
 
 /// A live connection to an upstream.
 pub(crate) enum Connection {
@@ -82,18 +83,42 @@ pub(crate) const LARGEST_REPLY: usize = 16 << 20;
 
 impl Connection {
     /// Sends a request under an id of our own; the answer comes back under the caller's.
-    pub(crate) async fn call(&self, request: &Request) -> Result<Reply, CallError> {
+    pub(crate) async fn call(
+        &self,
+        request: &Request,
+        caller: Option<&Caller>,
+    ) -> Result<Reply, CallError> {
         match self {
-            Self::Http(http) => http.call(request).await,
-            Self::Duplex(duplex) => duplex.call(request).await,
+            Self::Http(http) => http.call(request, caller).await,
+            Self::Duplex(duplex) => duplex.call(request, caller).await,
         }
     }
 
     /// A request of the gateway's own, with its result.
     pub(crate) async fn ask(&self, called: &str, params: Option<Raw>) -> Result<Raw, Failure> {
         let request = Request::new(Id::number(0), called, params);
-        let answer = self.call(&request).await;
+        let answer = self.call(&request, None).await;
         answer_of(called, answer).await
+    }
+
+    /// Asks for everything that editors want to hear of.
+    pub(crate) async fn hear_of(&self, wanted: watch::Receiver<Wanted>, handshake: &Handshake) {
+        match self {
+            Self::Http(http) if !http.has_ping() => http.subscribe(wanted),
+            Self::Http(_) | Self::Duplex(_) => {
+                let wanted = wanted.borrow().clone();
+                replay::replay(self, handshake, wanted).await;
+            }
+        }
+    }
+
+    /// Stops asking for what nobody wants to hear of any more.
+    pub(crate) async fn hear_less(&self, before: &Wanted, now: &Wanted) {
+        match self {
+            // It listens to one stream for everything, and opens another one.
+            Self::Http(http) if !http.has_ping() => {}
+            Self::Http(_) | Self::Duplex(_) => replay::stop(self, before, now).await,
+        }
     }
 
     /// Whether the upstream's revision knows `ping`.
@@ -177,22 +202,13 @@ impl ReplyStream {
     }
 
     /// The answer alone.
-    pub(crate) async fn answer(mut self) -> Option<Response> {
+    pub async fn answer(mut self) -> Option<Response> {
         while let Some(message) = self.next().await {
             if let Message::Response(response) = message {
                 return Some(response);
             }
         }
         None
-    }
-}
-
-/// What the gateway answers to a request of an upstream: it is alive, and that is all it offers.
-pub(crate) fn own_answer(request: &Request) -> Response {
-    let id = request.id.clone();
-    match request.method.as_str() {
-        method::PING => Response::result(id, Raw::of(&serde_json::json!({}))),
-        other => Response::error(Some(id), METHOD_NOT_FOUND, &format!("`{other}` is not offered.")),
     }
 }
 

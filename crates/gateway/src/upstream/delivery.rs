@@ -20,7 +20,7 @@ use evermoor_core::outcome::{self, Fate, NotSent, Undelivered, Unknown};
 use evermoor_core::pace::Deadline;
 
 use super::connection::{CallError, Reply};
-use super::{Command, Handle, Link, Ready};
+use super::{Caller, Command, Handle, Link, Ready};
 
 /// How often a call that may be repeated is sent before nobody believes in it any more.
 const MOST_ATTEMPTS: u32 = 3;
@@ -36,9 +36,9 @@ const LOOK: Duration = Duration::from_secs(1);
 
 impl Handle {
     /// Delivers a call and returns its one answer.
-    pub async fn call(&self, request: &Request) -> Reply {
+    pub async fn call(&self, request: &Request, caller: Option<&Caller>) -> Reply {
         self.budget.lock().earn(Instant::now());
-        let mut delivery = Delivery::new(self, request);
+        let mut delivery = Delivery::new(self, request, caller);
         loop {
             let ready = match delivery.connection().await {
                 Ok(ready) => ready,
@@ -60,6 +60,7 @@ impl Handle {
 struct Delivery<'a> {
     handle: &'a Handle,
     request: &'a Request,
+    caller: Option<&'a Caller>,
     class: Class,
     began: Instant,
     deadline: Deadline,
@@ -73,13 +74,14 @@ struct Delivery<'a> {
 }
 
 impl<'a> Delivery<'a> {
-    fn new(handle: &'a Handle, request: &'a Request) -> Self {
+    fn new(handle: &'a Handle, request: &'a Request, caller: Option<&'a Caller>) -> Self {
         let began = Instant::now();
         let known = handle.state.borrow().known.clone();
         let catalog = known.as_ref().map(|known| &known.catalog);
         Self {
             handle,
             request,
+            caller,
             class: handle.config.repetition.class(request, catalog),
             began,
             deadline: Deadline::after(began.into_std(), handle.chance.now(), handle.hold()),
@@ -95,6 +97,9 @@ impl<'a> Delivery<'a> {
     async fn attempt(&mut self, ready: &Arc<Ready>) -> Option<Reply> {
         self.attempts += 1;
         let (sent_at, guard) = (self.handle.chance.now(), ready.begin_call());
+        if let Some(caller) = self.caller {
+            caller.sent.store(true, Ordering::Relaxed);
+        }
         let error = match self.send(ready).await {
             Ok(reply) => {
                 ready.heard_now();
@@ -158,7 +163,7 @@ impl<'a> Delivery<'a> {
         let unknown = |why, detail| CallError::Unknown { why, detail, connection_broke: false };
         tokio::select! {
             biased;
-            reply = ready.connection.call(self.request) => reply,
+            reply = ready.connection.call(self.request, self.caller) => reply,
             () = ready.abandoned() => Err(unknown(Unknown::Stalled, "it stopped answering".into())),
             () = sleep(limit) => {
                 Err(unknown(Unknown::Timeout, format!("no reply within {} s", limit.as_secs())))

@@ -28,6 +28,7 @@ use evermoor_core::progress;
 use evermoor_core::protocol::WhoAsks;
 
 use super::connection::{CallError, Incoming, Reply, ReplyStream};
+use super::question::{self, Caller, Questions};
 pub(super) use inbox::Inbox;
 pub(super) use outgoing::{Fate, Outgoing, SendError};
 
@@ -39,6 +40,7 @@ pub(crate) struct Duplex {
     closed: CancellationToken,
     /// Set if the upstream speaks 2026-07-28: then every request says who asks.
     who_asks: Option<WhoAsks>,
+    questions: Questions,
 }
 
 type Calls = Arc<Mutex<BTreeMap<u64, Call>>>;
@@ -66,7 +68,7 @@ pub(super) fn channel() -> (Duplex, Inbox, mpsc::Receiver<Outgoing>, mpsc::Recei
     let (outgoing, to_send) = mpsc::channel(BUFFER);
     let (incoming, received) = mpsc::channel(BUFFER);
     let calls = Calls::default();
-    let closed = CancellationToken::new();
+    let (closed, questions) = (CancellationToken::new(), Questions::default());
     let last_word = Arc::new(Mutex::new(incoming.clone().try_reserve_owned().ok()));
     let inbox = Inbox {
         calls: Arc::clone(&calls),
@@ -74,19 +76,22 @@ pub(super) fn channel() -> (Duplex, Inbox, mpsc::Receiver<Outgoing>, mpsc::Recei
         last_word,
         outgoing: outgoing.clone(),
         closed: closed.clone(),
+        questions: questions.clone(),
     };
-    let duplex = Duplex { outgoing, calls, ids: AtomicU64::new(1), closed, who_asks: None };
+    let ids = AtomicU64::new(1);
+    let duplex = Duplex { outgoing, calls, ids, closed, who_asks: None, questions };
     (duplex, inbox, to_send, received)
 }
 
 impl Duplex {
-    pub(super) async fn call(&self, request: &Request) -> Result<Reply, CallError> {
+    pub(super) async fn call(
+        &self,
+        request: &Request,
+        caller: Option<&Caller>,
+    ) -> Result<Reply, CallError> {
         let number = self.ids.fetch_add(1, Ordering::Relaxed);
         let (params, token) = progress::outbound(request.params.as_ref(), number);
-        let params = match &self.who_asks {
-            Some(who_asks) => Some(who_asks.sign(params)),
-            None => params,
-        };
+        let params = question::signed(params, caller, self.who_asks.as_ref());
         let sent = Request::new(Id::number(number), &request.method, params);
         let (messages, mut received) = mpsc::channel(BUFFER);
         let lost = Arc::new(OnceLock::new());
@@ -95,6 +100,7 @@ impl Duplex {
         self.calls.lock().insert(number, call);
         let in_flight =
             InFlight { number, calls: Arc::clone(&self.calls), outgoing: self.outgoing.clone() };
+        let at_work = caller.map(|caller| self.questions.working_for(number, caller));
         if self.closed.is_cancelled() {
             return Err(CallError::NotSent(gone("the connection is closed")));
         }
@@ -120,7 +126,8 @@ impl Duplex {
                 Ok(Reply::Whole(response))
             }
             Some(first) => {
-                let stream = ReplyStream::starting_with(first, received).keeping(in_flight);
+                let stream = ReplyStream::starting_with(first, received);
+                let stream = stream.keeping(in_flight).keeping(at_work);
                 Ok(Reply::Stream(stream))
             }
             None => Err(match lost.get().cloned() {
@@ -223,7 +230,7 @@ mod tests {
     async fn a_call_that_nobody_wants_any_more_is_cancelled_and_that_is_sent() {
         let (duplex, _inbox, mut to_send, _incoming) = channel();
         let request = request(1);
-        let mut call = Box::pin(duplex.call(&request));
+        let mut call = Box::pin(duplex.call(&request, None));
         assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
         to_send.recv().await.unwrap().fate.send(Ok(()));
         assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
@@ -239,7 +246,7 @@ mod tests {
     async fn a_call_cancelled_while_it_waits_is_known_to_be_unwanted() {
         let (duplex, _inbox, mut to_send, _incoming) = channel();
         let request = request(1);
-        let mut call = Box::pin(duplex.call(&request));
+        let mut call = Box::pin(duplex.call(&request, None));
         assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
         drop(call);
         assert!(to_send.recv().await.unwrap().fate.is_closed());
@@ -250,7 +257,7 @@ mod tests {
         let (duplex, inbox, mut to_send, _incoming) = channel();
         let params = Raw::of(&serde_json::json!({ "_meta": { "progressToken": "mine" } }));
         let request = Request::new(Id::number(9), "tools/call", Some(params));
-        let mut call = Box::pin(duplex.call(&request));
+        let mut call = Box::pin(duplex.call(&request, None));
         assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
         to_send.recv().await.unwrap().fate.send(Ok(()));
         assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());

@@ -89,14 +89,14 @@ async fn probe(duplex: &Duplex) -> Result<(Handshake, Era), Failure> {
 async fn discover(duplex: &Duplex) -> Result<Handshake, Failure> {
     let params = WhoAsks::gateway(crate::VERSION).sign(None);
     let request = Request::new(Id::number(0), method::DISCOVER, Some(params));
-    let result = answer_of(method::DISCOVER, duplex.call(&request).await).await?;
+    let result = answer_of(method::DISCOVER, duplex.call(&request, None).await).await?;
     Handshake::discovered(&result).ok_or_else(|| not_mcp(method::DISCOVER))
 }
 
 async fn shake(duplex: &Duplex) -> Result<Handshake, Failure> {
     let params = protocol::initialize_params(Revision::LATEST, crate::VERSION);
     let request = Request::new(Id::number(0), method::INITIALIZE, Some(params));
-    let result = answer_of(method::INITIALIZE, duplex.call(&request).await).await?;
+    let result = answer_of(method::INITIALIZE, duplex.call(&request, None).await).await?;
     let handshake = Handshake::read(&result).ok_or_else(|| not_mcp(method::INITIALIZE))?;
     duplex.notify(&Notification::new(method::INITIALIZED, None)).await?;
     Ok(handshake)

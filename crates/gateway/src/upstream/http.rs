@@ -12,12 +12,13 @@ mod events;
 mod line;
 mod listen;
 mod reply;
+mod subscribe;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use http::{StatusCode, header};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
@@ -31,7 +32,9 @@ use evermoor_core::pace::retry_after;
 use evermoor_core::protocol::{self, Handshake, Revision, method};
 
 use super::connection::{CallError, Connected, Connection, Incoming, Reply};
+use super::question::Caller;
 use super::tripwire;
+use crate::interests::Wanted;
 pub(crate) use line::Clients;
 use line::{Era, Line};
 
@@ -39,6 +42,8 @@ use line::{Era, Line};
 pub(crate) struct HttpConnection {
     line: Arc<Line>,
     tasks: TaskTracker,
+    incoming: mpsc::Sender<Incoming>,
+    alive: CancellationToken,
     _alive: DropGuard,
 }
 
@@ -81,10 +86,16 @@ impl HttpConnection {
         Ok(connected(line, handshake, tasks))
     }
 
-    pub(crate) async fn call(&self, request: &Request) -> Result<Reply, CallError> {
+    pub(crate) async fn call(
+        &self,
+        request: &Request,
+        caller: Option<&Caller>,
+    ) -> Result<Reply, CallError> {
         let line = &self.line;
-        let (sent, token) = line.outbound(request);
+        let (sent, token) = line.outbound(request, caller);
         let sent_id = sent.id.clone();
+        let number = sent_id.raw().read().unwrap_or_default();
+        let at_work = caller.map(|caller| line.questions.working_for(number, caller));
         let answer = match line.post(&sent.into()).await {
             Ok(answer) => answer,
             Err(error) if errors::never_sent(&error) => {
@@ -92,13 +103,15 @@ impl HttpConnection {
             }
             Err(error) => return Err(self.crashed_or(errors::lost(&error)).await),
         };
-        let addressee = reply::Addressee { id: request.id.clone(), sent: sent_id, token };
+        let (id, caller) = (request.id.clone(), caller.cloned());
+        let addressee = reply::Addressee { id, sent: sent_id, token, caller };
         match answer.status() {
             status if status.is_success() => {
                 match reply::read(answer, addressee, Some(line), &self.tasks).await {
                     Err(error @ CallError::Unknown { connection_broke: true, .. }) => {
                         Err(self.crashed_or(error).await)
                     }
+                    Ok(Reply::Stream(messages)) => Ok(Reply::Stream(messages.keeping(at_work))),
                     reply => reply,
                 }
             }
@@ -132,6 +145,12 @@ impl HttpConnection {
         error
     }
 
+    /// Hears of what is wanted of a server without sessions, for as long as the connection lives.
+    pub(crate) fn subscribe(&self, wanted: watch::Receiver<Wanted>) {
+        let listening = subscribe::subscribe(Arc::clone(&self.line), self.incoming.clone(), wanted);
+        self.tasks.spawn(self.alive.clone().run_until_cancelled_owned(listening));
+    }
+
     pub(crate) fn has_ping(&self) -> bool {
         matches!(self.line.era, Era::Session { .. })
     }
@@ -155,8 +174,12 @@ async fn shake_hands(
             return Err(errors::refused(&line.url, answer).await);
         }
         let session = answer.headers().get(protocol::header::SESSION).cloned();
-        let addressee =
-            reply::Addressee { id: request.id.clone(), sent: request.id.clone(), token: None };
+        let addressee = reply::Addressee {
+            id: request.id.clone(),
+            sent: request.id.clone(),
+            token: None,
+            caller: None,
+        };
         let response = match reply::read(answer, addressee, None, tasks).await {
             Ok(Reply::Whole(response)) => Some(response),
             Ok(Reply::Stream(messages)) => messages.answer().await,
@@ -175,7 +198,7 @@ async fn ask(
     request: &Request,
     tasks: &TaskTracker,
 ) -> Result<evermoor_core::json::Raw, Failure> {
-    let (sent, _) = line.outbound(request);
+    let (sent, _) = line.outbound(request, None);
     shake_hands(line, &sent, tasks).await.map(|(result, _)| result)
 }
 
@@ -185,18 +208,24 @@ fn connected(line: Line, handshake: Handshake, tasks: &TaskTracker) -> Connected
     let (send, incoming) = mpsc::channel(INCOMING_BUFFER);
     let alive = CancellationToken::new();
     if let Era::Session { .. } = line.era {
-        let listening = listen::listen(Arc::clone(&line), send.clone());
+        let listening = listen::listen(Arc::clone(&line), send.clone(), tasks.clone());
         tasks.spawn(alive.clone().run_until_cancelled_owned(listening));
     }
     if line.clients.local {
-        let url = line.url.clone();
+        let (url, told) = (line.url.clone(), send.clone());
         let watching = async move {
             tripwire::tripped(&url).await;
-            let _ = send.send(Incoming::Closed(errors::gone(&url))).await;
+            let _ = told.send(Incoming::Closed(errors::gone(&url))).await;
         };
         tasks.spawn(alive.clone().run_until_cancelled_owned(watching));
     }
-    let connection = HttpConnection { line, tasks: tasks.clone(), _alive: alive.drop_guard() };
+    let connection = HttpConnection {
+        line,
+        tasks: tasks.clone(),
+        incoming: send,
+        alive: alive.clone(),
+        _alive: alive.drop_guard(),
+    };
     Connected { connection: Connection::Http(connection), handshake, incoming }
 }
 

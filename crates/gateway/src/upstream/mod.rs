@@ -18,7 +18,9 @@ mod http;
 mod keepalive;
 mod listing;
 mod pipe;
+mod question;
 mod ready;
+mod replay;
 #[cfg(test)]
 mod simulation;
 mod sse;
@@ -43,9 +45,12 @@ use evermoor_core::name::UpstreamName;
 use evermoor_core::protocol::Handshake;
 
 use crate::chance::Chance;
+use crate::interests::Interests;
+use crate::news::Newsroom;
 use budget::Budget;
 pub use connection::{Reply, ReplyStream};
 use connector::{Connect, Connector};
+pub use question::{Caller, Question};
 pub use ready::Ready;
 
 /// An upstream, as everybody but its supervisor sees it.
@@ -75,6 +80,8 @@ pub struct Surroundings {
     pub wakes: watch::Receiver<u64>,
     pub chance: Chance,
     pub tasks: TaskTracker,
+    pub news: Newsroom,
+    pub interests: Interests,
 }
 
 /// What is known of an upstream at one moment.
@@ -139,7 +146,13 @@ impl Handle {
         let supervisor = supervisor::Supervisor::new(
             Arc::clone(&config),
             connector,
-            supervisor::Board { show, changed: Arc::clone(&around.changed) },
+            supervisor::Board {
+                upstream: config.name.clone(),
+                show,
+                changed: Arc::clone(&around.changed),
+                news: around.news.clone(),
+                wanted: around.interests.in_upstream(&config.name),
+            },
             orders,
             held.subscribe(),
             around.wakes.clone(),
@@ -173,6 +186,14 @@ impl Handle {
     pub async fn stopped(&self) {
         let mut state = self.state.clone();
         while state.changed().await.is_ok() {}
+    }
+
+    /// Whether it is spoken to in the revision without sessions.
+    pub fn is_stateless(&self) -> bool {
+        match &self.state.borrow().link {
+            Link::Ready(ready) => !ready.connection.has_ping(),
+            Link::Connecting | Link::Down { .. } => false,
+        }
     }
 
     pub async fn restart(&self) {

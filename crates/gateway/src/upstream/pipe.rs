@@ -234,7 +234,7 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "the runtime of the test ends it")]
     fn call(ends: &Ends, filler: usize) -> JoinHandle<Result<Reply, CallError>> {
         let duplex = std::sync::Arc::clone(&ends.duplex);
-        tokio::spawn(async move { duplex.call(&request(filler)).await })
+        tokio::spawn(async move { duplex.call(&request(filler), None).await })
     }
 
     async fn result(call: JoinHandle<Result<Reply, CallError>>) -> String {

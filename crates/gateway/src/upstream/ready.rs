@@ -70,7 +70,7 @@ impl Ready {
     pub(super) async fn sign_of_life(&self) -> Result<(), Failure> {
         let asked = if self.connection.has_ping() { method::PING } else { method::DISCOVER };
         let request = Request::new(Id::number(0), asked, None);
-        match self.connection.call(&request).await {
+        match self.connection.call(&request, None).await {
             Ok(_) | Err(CallError::AuthRequired(_)) => Ok(()),
             Err(CallError::NotSent(failure)) => Err(failure),
             Err(CallError::Busy { .. }) => std::future::pending().await,

@@ -17,8 +17,10 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use evermoor_core::backoff::Backoff;
+use evermoor_core::catalog::Catalog;
 use evermoor_core::config;
 use evermoor_core::failure::{Code, Failure};
+use evermoor_core::name::UpstreamName;
 use evermoor_core::pace::{CrashLoop, SLOW_LANE};
 
 use super::connection::{Connected, Incoming};
@@ -26,6 +28,8 @@ use super::connector::Connect;
 use super::keepalive::{Keepalive, Verdict};
 use super::{Command, Known, Link, Ready, State, listing};
 use crate::chance::Chance;
+use crate::interests::Wanted;
+use crate::news::Newsroom;
 
 pub(super) struct Supervisor<C> {
     config: Arc<config::Upstream>,
@@ -43,8 +47,12 @@ pub(super) struct Supervisor<C> {
 
 /// Where the state is shown.
 pub(super) struct Board {
+    pub(super) upstream: UpstreamName,
     pub(super) show: watch::Sender<State>,
     pub(super) changed: Arc<Notify>,
+    pub(super) news: Newsroom,
+    /// What editors want to hear of.
+    pub(super) wanted: watch::Receiver<Wanted>,
 }
 
 /// A bug must not become a busy loop.
@@ -135,6 +143,7 @@ impl<C: Connect> Supervisor<C> {
             tools = catalog.tools.len(),
             "upstream connected"
         );
+        connection.hear_of(self.board.wanted.clone(), &handshake).await;
         let ready = Arc::new(Ready::new(self.generation, connection, self.chance.now()));
         let known = Arc::new(Known { handshake, catalog });
         self.board.set(State { link: Link::Ready(Arc::clone(&ready)), known: Some(known) });
@@ -149,6 +158,7 @@ impl<C: Connect> Supervisor<C> {
     ) -> Failure {
         let mut keepalive = Keepalive::new(&self.config);
         let mut refresh_at = None;
+        let mut heard = self.board.wanted.borrow_and_update().clone();
         loop {
             let refresh = async {
                 match refresh_at {
@@ -164,6 +174,8 @@ impl<C: Connect> Supervisor<C> {
                         ready.heard_now();
                         if told.method.ends_with("/list_changed") {
                             refresh_at.get_or_insert(Instant::now() + REFRESH_PAUSE / 10);
+                        } else {
+                            self.board.news.publish(&self.config.name, told);
                         }
                     }
                 },
@@ -178,6 +190,11 @@ impl<C: Connect> Supervisor<C> {
                     }
                 },
                 Ok(()) = self.wakes.changed() => keepalive.suspect(),
+                Ok(()) = self.board.wanted.changed() => {
+                    let now = self.board.wanted.borrow_and_update().clone();
+                    ready.connection.hear_less(&heard, &now).await;
+                    heard = now;
+                }
                 verdict = keepalive.watch(ready) => match verdict {
                     Verdict::Alive => self.show_stall(ready, None),
                     Verdict::Silent(failure) => self.show_stall(ready, Some(failure)),
@@ -257,8 +274,15 @@ impl<C: Connect> Supervisor<C> {
 }
 
 impl Board {
+    /// Shows a state, and tells editors if the upstream offers something else than before.
     fn set(&self, state: State) {
-        self.show.send_replace(state);
+        let new = state.known.clone();
+        let old = self.show.send_replace(state).known;
+        if let Some(new) = new.filter(|new| old.as_ref().is_none_or(|old| !Arc::ptr_eq(old, new))) {
+            let nothing = Catalog::default();
+            let before = old.as_ref().map_or(&nothing, |old| &old.catalog);
+            self.news.lists_changed(&self.upstream, before, &new.catalog);
+        }
         self.changed.notify_one();
     }
 
@@ -314,6 +338,8 @@ mod tests {
             wakes: watch::channel(0).1,
             chance: Chance::real(),
             tasks: TaskTracker::new(),
+            news: crate::news::Newsroom::default(),
+            interests: crate::interests::Interests::default(),
         };
         let upstream = config.upstreams[0].clone();
         Handle::start_with(upstream, connector, None, &around, CancellationToken::new())

@@ -12,8 +12,10 @@ use evermoor_core::envelope::{Message, Notification, Request, Response};
 use evermoor_core::failure::Failure;
 use evermoor_core::outcome::Unknown;
 use evermoor_core::progress;
+use evermoor_core::protocol::method;
 
-use super::super::connection::{Incoming, own_answer};
+use super::super::connection::Incoming;
+use super::super::question::Questions;
 use super::{Calls, Fate, Outgoing};
 
 /// Where everything that arrives goes.
@@ -25,6 +27,7 @@ pub(in crate::upstream) struct Inbox {
     pub(super) last_word: Arc<Mutex<Option<mpsc::OwnedPermit<Incoming>>>>,
     pub(super) outgoing: mpsc::Sender<Outgoing>,
     pub(super) closed: CancellationToken,
+    pub(super) questions: Questions,
 }
 
 /// How often a channel that is to end is looked at.
@@ -35,17 +38,18 @@ impl Inbox {
     pub(in crate::upstream) fn deliver(&self, message: Message) {
         match message {
             Message::Response(response) => self.answer(response),
-            Message::Notification(notification)
-                if notification.method == "notifications/progress" =>
-            {
+            Message::Notification(notification) if notification.method == method::PROGRESS => {
                 self.progress(notification);
             }
+            Message::Notification(notification)
+                if notification.method == method::CANCELLED
+                    && self.questions.withdraw(&notification) => {}
             Message::Notification(notification) => {
                 if self.incoming.try_send(Incoming::Notification(notification)).is_err() {
                     tracing::debug!("a notification was dropped: too many wait");
                 }
             }
-            Message::Request(request) => self.respond(&request),
+            Message::Request(request) => self.ask(request),
         }
     }
 
@@ -108,8 +112,12 @@ impl Inbox {
         }
     }
 
-    fn respond(&self, request: &Request) {
-        let text = own_answer(request).to_bytes();
-        let _ = self.outgoing.try_send(Outgoing { text, fate: Fate::of_no_interest() });
+    fn ask(&self, request: Request) {
+        let outgoing = self.outgoing.clone();
+        let send = move |response: Response| {
+            let text = response.to_bytes();
+            let _ = outgoing.try_send(Outgoing { text, fate: Fate::of_no_interest() });
+        };
+        self.questions.ask(request, None, Box::new(send));
     }
 }

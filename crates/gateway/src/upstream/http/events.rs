@@ -43,8 +43,8 @@ impl Events {
         }
     }
 
-    pub(super) fn line(&self) -> Option<&Line> {
-        self.line.as_deref()
+    pub(super) fn line(&self) -> Option<&Arc<Line>> {
+        self.line.as_ref()
     }
 
     /// The next event. A stream never ends well: the answer is read before its end.

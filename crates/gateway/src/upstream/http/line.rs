@@ -3,8 +3,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use http::{HeaderValue, Method, header};
 use url::Url;
 
@@ -12,7 +10,10 @@ use evermoor_core::call::Class;
 use evermoor_core::envelope::{Id, Message, Request};
 use evermoor_core::json::Raw;
 use evermoor_core::progress;
-use evermoor_core::protocol::{self, Revision, WhoAsks, method};
+use evermoor_core::protocol::{self, Revision, WhoAsks};
+use evermoor_core::stateless::{header_text, named};
+
+use super::super::question::{self, Caller, Questions};
 
 /// Everything that is needed to send a message to one server.
 pub(super) struct Line {
@@ -20,6 +21,7 @@ pub(super) struct Line {
     pub(super) url: Url,
     pub(super) era: Era,
     ids: AtomicU64,
+    pub(super) questions: Questions,
 }
 
 /// What distinguishes the revisions on the wire.
@@ -89,7 +91,7 @@ impl Era {
 
 impl Line {
     pub(super) fn new(clients: Clients, url: Url, era: Era) -> Self {
-        Self { clients, url, era, ids: AtomicU64::new(1) }
+        Self { clients, url, era, ids: AtomicU64::new(1), questions: Questions::default() }
     }
 
     pub(super) fn next_id(&self) -> Id {
@@ -97,12 +99,18 @@ impl Line {
     }
 
     /// The request as this server wants it, and the editor's own progress token.
-    pub(super) fn outbound(&self, request: &Request) -> (Request, Option<Raw>) {
+    pub(super) fn outbound(
+        &self,
+        request: &Request,
+        caller: Option<&Caller>,
+    ) -> (Request, Option<Raw>) {
         let number = self.ids.fetch_add(1, Ordering::Relaxed);
-        let (mut params, token) = progress::outbound(request.params.as_ref(), number);
-        if let Era::Stateless(who_asks) = &self.era {
-            params = Some(who_asks.sign(params));
-        }
+        let (params, token) = progress::outbound(request.params.as_ref(), number);
+        let stateless = match &self.era {
+            Era::Stateless(who_asks) => Some(who_asks),
+            Era::Session { .. } => None,
+        };
+        let params = question::signed(params, caller, stateless);
         (Request { id: Id::number(number), method: request.method.clone(), params }, token)
     }
 
@@ -172,34 +180,5 @@ impl Line {
                 }
             }
         }
-    }
-}
-
-/// What a request calls by name, which 2026-07-28 wants in a header too.
-fn named(request: &Request) -> Option<String> {
-    let member = match request.method.as_str() {
-        method::TOOLS_CALL | method::PROMPTS_GET => "name",
-        method::RESOURCES_READ => "uri",
-        _ => return None,
-    };
-    request.params.as_ref()?.text_member(member)
-}
-
-/// A text as a header can hold it: as it is, or encoded with a mark that says so.
-fn header_text(text: &str) -> String {
-    let plain = text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
-    let framed = text.starts_with(' ') || text.ends_with(' ') || text.starts_with("=?");
-    if plain && !framed { text.to_owned() } else { format!("=?base64?{}?=", BASE64.encode(text)) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_header_holds_any_text() {
-        assert_eq!(header_text("create_memory"), "create_memory");
-        assert_eq!(header_text("é"), "=?base64?w6k=?=");
-        assert_eq!(header_text("=?base64?x?="), "=?base64?PT9iYXNlNjQ/eD89?=");
     }
 }

@@ -10,8 +10,10 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
+use tokio_util::task::TaskTracker;
 
 use evermoor_core::envelope::Message;
+use evermoor_core::protocol::method;
 use evermoor_core::sse;
 
 use super::super::connection::{Incoming, LARGEST_REPLY};
@@ -22,12 +24,12 @@ const LONGEST_RETRY: Duration = Duration::from_secs(60);
 const DEFAULT_RETRY: Duration = Duration::from_secs(1);
 
 /// Listens until the server offers nothing to listen to, or is gone.
-pub(super) async fn listen(line: Arc<Line>, incoming: mpsc::Sender<Incoming>) {
+pub(super) async fn listen(line: Arc<Line>, incoming: mpsc::Sender<Incoming>, tasks: TaskTracker) {
     let mut last_event = None;
     loop {
         let failure = match line.get(last_event.as_deref()).await {
             Ok(answer) if answer.status().is_success() => {
-                let retry = read(answer, &line, &incoming, &mut last_event).await;
+                let retry = read(answer, &line, &incoming, &mut last_event, &tasks).await;
                 sleep(retry).await;
                 continue;
             }
@@ -53,9 +55,10 @@ pub(super) async fn listen(line: Arc<Line>, incoming: mpsc::Sender<Incoming>) {
 /// Reads one stream to its end, and says how long to wait before the next.
 async fn read(
     answer: reqwest::Response,
-    line: &Line,
+    line: &Arc<Line>,
     incoming: &mpsc::Sender<Incoming>,
     last_event: &mut Option<String>,
+    tasks: &TaskTracker,
 ) -> Duration {
     let mut parser = sse::Parser::new(LARGEST_REPLY);
     let mut chunks = answer.bytes_stream();
@@ -64,10 +67,12 @@ async fn read(
         for event in events {
             *last_event = event.id.or(last_event.take());
             match Message::parse(&event.data) {
+                Ok(Message::Notification(told))
+                    if told.method == method::CANCELLED && line.questions.withdraw(&told) => {}
                 Ok(Message::Notification(notification)) => {
                     let _ = incoming.send(Incoming::Notification(notification)).await;
                 }
-                Ok(Message::Request(request)) => reply::answer_for_ourselves(line, &request).await,
+                Ok(Message::Request(request)) => reply::ask(line, request, None, tasks),
                 // Answers come on their own streams; one that comes here belongs to nobody.
                 Ok(Message::Response(_)) | Err(_) => {}
             }

@@ -10,8 +10,10 @@ use tokio_util::task::TaskTracker;
 
 use evermoor_core::envelope::{Id, Message, Notification, Outcome, Request, Response};
 use evermoor_core::json::Raw;
+use evermoor_core::protocol::method;
 
-use super::super::connection::{CallError, LARGEST_REPLY, Reply, ReplyStream, excerpt, own_answer};
+use super::super::connection::{CallError, LARGEST_REPLY, Reply, ReplyStream, excerpt};
+use super::super::question::Caller;
 use super::errors;
 use super::events::Events;
 use super::line::Line;
@@ -23,6 +25,7 @@ pub(super) struct Addressee {
     /// The id under which the request was sent, which its answer must bear.
     pub(super) sent: Id,
     pub(super) token: Option<Raw>,
+    pub(super) caller: Option<Caller>,
 }
 
 impl Addressee {
@@ -71,16 +74,17 @@ async fn read_events(
 ) -> Result<Reply, CallError> {
     let first = loop {
         let event = events.next().await?;
-        match understand(&event.data, &addressee, events.line()).await {
+        match understand(&event.data, &addressee, events.line(), tasks) {
             Some(Message::Response(response)) => return Ok(Reply::Whole(response)),
             Some(first) => break first,
             None => {}
         }
     };
     let (send, messages) = mpsc::channel(STREAM_BUFFER);
+    let posting = tasks.clone();
     tasks.spawn(async move {
         while let Ok(event) = events.next().await {
-            let Some(message) = understand(&event.data, &addressee, events.line()).await else {
+            let Some(message) = understand(&event.data, &addressee, events.line(), &posting) else {
                 continue;
             };
             let last = matches!(message, Message::Response(_));
@@ -93,9 +97,13 @@ async fn read_events(
     Ok(Reply::Stream(ReplyStream::starting_with(first, messages)))
 }
 
-/// What an event says to the caller, in the caller's own terms. Requests of the server are not
-/// for the caller; the gateway answers for itself.
-async fn understand(data: &Bytes, addressee: &Addressee, line: Option<&Line>) -> Option<Message> {
+/// What an event says to the caller, in the caller's own terms. Questions take their own way.
+fn understand(
+    data: &Bytes,
+    addressee: &Addressee,
+    line: Option<&Arc<Line>>,
+    tasks: &TaskTracker,
+) -> Option<Message> {
     match Message::parse(data).ok()? {
         Message::Response(response) if !addressee.recognises(&response) => {
             tracing::debug!("an answer to another request was dropped");
@@ -104,6 +112,12 @@ async fn understand(data: &Bytes, addressee: &Addressee, line: Option<&Line>) ->
         Message::Response(response) => {
             let id = Some(addressee.id.clone());
             Some(Message::Response(Response { id, outcome: response.outcome }))
+        }
+        Message::Notification(told)
+            if told.method == method::CANCELLED
+                && line.is_some_and(|line| line.questions.withdraw(&told)) =>
+        {
+            None
         }
         Message::Notification(notification) => {
             let token = addressee.token.as_ref().zip(notification.params.as_ref());
@@ -117,16 +131,22 @@ async fn understand(data: &Bytes, addressee: &Addressee, line: Option<&Line>) ->
         }
         Message::Request(request) => {
             if let Some(line) = line {
-                answer_for_ourselves(line, &request).await;
+                ask(line, request, addressee.caller.clone(), tasks);
             }
             None
         }
     }
 }
 
-/// The gateway answers for itself: it is alive, and it can do nothing else for an upstream.
-pub(super) async fn answer_for_ourselves(line: &Line, request: &Request) {
-    let _ = line.post(&Message::Response(own_answer(request))).await;
+/// Hands on a question of the server; its answer is a POST of its own.
+pub(super) fn ask(line: &Arc<Line>, request: Request, caller: Option<Caller>, tasks: &TaskTracker) {
+    let (answering, tasks) = (Arc::clone(line), tasks.clone());
+    let send = move |response| {
+        tasks.spawn(async move {
+            let _ = answering.post(&Message::Response(response)).await;
+        });
+    };
+    line.questions.ask(request, caller, Box::new(send));
 }
 
 /// A refusal that is an answer: the upstream read the call and said no. Or one that is none,

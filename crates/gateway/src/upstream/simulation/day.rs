@@ -68,6 +68,8 @@ impl Day {
                     move || noon + began.elapsed(),
                 ),
                 tasks: tasks.clone(),
+                news: crate::news::Newsroom::default(),
+                interests: crate::interests::Interests::default(),
             };
             let text = format!("[upstreams.s{number}]\nurl = \"http://127.0.0.1:1/\"\n");
             let config = Config::parse(&text).expect("a valid configuration").upstreams.remove(0);
@@ -129,7 +131,7 @@ async fn call(
     let params = serde_json::json!({ "name": "record", "arguments": { "nonce": nonce } });
     let request = Request::new(Id::number(1), method::TOOLS_CALL, Some(Raw::of(&params)));
     let began = Instant::now();
-    let calling = handles[server].call(&request);
+    let calling = handles[server].call(&request, None);
     let reply = match patience {
         Some(patience) => tokio::time::timeout(patience, calling).await.ok(),
         None => Some(calling.await),

@@ -52,7 +52,7 @@ fn sh(script: &str) -> Bench {
 
 async fn call(connected: &Connected) -> Result<String, CallError> {
     let request = Request::new(Id::number(9), "tools/call", None);
-    match connected.connection.call(&request).await? {
+    match connected.connection.call(&request, None).await? {
         Reply::Whole(response) => Ok(format!("{:?}", response.outcome)),
         Reply::Stream(_) => Ok("stream".into()),
     }
@@ -163,7 +163,7 @@ async fn a_line_of_32_mebibytes_costs_its_call_and_no_other() {
     let connected = bench.connect().await;
     let params = Some(Raw::of(&serde_json::json!({ "filler": 1 })));
     let request = Request::new(Id::number(9), "tools/call", params);
-    let error = connected.connection.call(&request).await.err().expect("it is too large");
+    let error = connected.connection.call(&request, None).await.err().expect("it is too large");
     assert!(error.to_string().contains("larger than 16 MiB"), "{error}");
     assert_eq!(call(&connected).await.unwrap(), "Result(1)");
 }

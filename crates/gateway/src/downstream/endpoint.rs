@@ -1,0 +1,70 @@
+//! What all ways into the endpoint share.
+
+use axum::response::{IntoResponse as _, Response as HttpResponse};
+use http::{HeaderMap, StatusCode, header};
+use tokio_util::task::TaskTracker;
+
+use evermoor_core::envelope::{INVALID_REQUEST, Response};
+
+use super::continuation::Continuations;
+use super::sessions::Sessions;
+use crate::interests::Interests;
+use crate::news::Newsroom;
+use crate::router::Router;
+
+/// What the endpoint needs to answer.
+pub struct Endpoint {
+    pub router: Router,
+    pub sessions: Sessions,
+    pub interests: Interests,
+    pub news: Newsroom,
+    /// Tells this life of the gateway from others.
+    pub edition: String,
+    pub continuations: Continuations,
+    pub tasks: TaskTracker,
+}
+
+/// The largest message an editor may send.
+pub const LARGEST_REQUEST: usize = 4 << 20;
+
+/// Why a message is not read.
+pub(super) type Refused = (StatusCode, &'static str);
+
+/// A header's value, if it is there and can be read.
+pub(super) fn value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Whether an editor takes answers of this kind.
+pub(super) fn takes(headers: &HeaderMap, kind: &str) -> bool {
+    let accept = value(headers, header::ACCEPT.as_str()).unwrap_or_default().to_ascii_lowercase();
+    accept.contains(kind) || accept.contains("*/*")
+}
+
+/// A message must be JSON, and its sender must take either kind of answer.
+pub(super) fn check_types(headers: &HeaderMap) -> Result<(), Refused> {
+    let kind = value(headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/json") {
+        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send `Content-Type: application/json`."));
+    }
+    if !takes(headers, "application/json") || !takes(headers, "text/event-stream") {
+        let why = "Send `Accept: application/json, text/event-stream`.";
+        return Err((StatusCode::NOT_ACCEPTABLE, why));
+    }
+    Ok(())
+}
+
+/// A refusal that names no request, in JSON-RPC's words.
+pub(super) fn refuse(status: StatusCode, why: &str) -> HttpResponse {
+    json_with(status, &Response::error(None, INVALID_REQUEST, why))
+}
+
+/// An answer.
+pub(super) fn json(response: &Response) -> HttpResponse {
+    json_with(StatusCode::OK, response)
+}
+
+pub(super) fn json_with(status: StatusCode, response: &Response) -> HttpResponse {
+    (status, [(header::CONTENT_TYPE, "application/json")], response.to_bytes()).into_response()
+}

@@ -1,0 +1,182 @@
+//! `/sse` and `/sse/<upstream>`: HTTP+SSE, the transport of 2024-11-05.
+//!
+//! The stream's first event names the address to post to; that address is the session. Everything
+//! goes back on the stream: answers, questions and news. An editor that does not read is cut off
+//! when too much waits for it; it opens a new stream then.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Extension, Path, Query, State};
+use axum::response::{IntoResponse as _, Response as HttpResponse};
+use http::StatusCode;
+use serde::Deserialize;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use evermoor_core::abilities::Abilities;
+use evermoor_core::envelope::{Message, Request, Response};
+use evermoor_core::protocol::{Program, Revision, method};
+use evermoor_core::session::Session;
+use evermoor_core::sse;
+
+use super::endpoint::{Endpoint, json_with, refuse};
+use super::exchange::Exchange;
+use super::guard::Editor;
+use super::legacy::converse;
+use super::listen::SessionEar;
+use super::listener::Listener;
+use super::mcp::introduced;
+use super::session::Live;
+use super::sessions::Sessions;
+use super::stream::{self, Events};
+use super::wishes;
+use crate::router::View;
+
+/// How many messages wait for an editor before it is cut off.
+const BUFFER: usize = 1024;
+
+/// Where everything that is said to the editor goes.
+#[derive(Clone)]
+pub struct Channel {
+    messages: mpsc::Sender<Bytes>,
+    cut: CancellationToken,
+}
+
+impl Channel {
+    fn write(&self, message: &Message) {
+        let event = sse::write(Some("message"), None, &message.to_bytes());
+        if self.messages.try_send(event).is_err() {
+            self.cut.cancel();
+        }
+    }
+}
+
+/// Opens a stream, and a session with it.
+pub async fn open(
+    State(endpoint): State<Arc<Endpoint>>,
+    Extension(editor): Extension<Editor>,
+    upstream: Option<Path<String>>,
+) -> HttpResponse {
+    let place = upstream.as_ref().map(|Path(name)| format!("/{name}")).unwrap_or_default();
+    let view = match endpoint.view(upstream) {
+        Ok(view) => view,
+        Err(refusal) => return refusal,
+    };
+    let Ok(nonce) = Sessions::nonce() else {
+        return refuse(StatusCode::INTERNAL_SERVER_ERROR, "The system gives no random numbers.");
+    };
+    let session = Session {
+        revision: Revision::V2024_11_05,
+        editor: editor.name.clone(),
+        client: Program::default(),
+        abilities: Abilities::default(),
+        nonce,
+    };
+    let (live, id) = endpoint.sessions.create(session);
+    let (messages, written) = mpsc::channel(BUFFER);
+    let cut = CancellationToken::new();
+    live.open(Channel { messages, cut: cut.clone() });
+    let address = format!("/messages{place}?session={id}");
+    let first = Some(sse::write(Some("endpoint"), None, address.as_bytes()));
+    let ear = SessionEar { view, live: Arc::clone(&live) };
+    let listener = Listener::new(endpoint.news.clone(), ear);
+    let events = Written { first, written, listener, cut, live, endpoint };
+    stream::of(events, editor.revoked.clone())
+}
+
+#[derive(Deserialize)]
+pub struct Address {
+    session: String,
+}
+
+/// Takes a message; what it leads to goes to the stream.
+pub async fn post(
+    State(endpoint): State<Arc<Endpoint>>,
+    Extension(editor): Extension<Editor>,
+    upstream: Option<Path<String>>,
+    Query(address): Query<Address>,
+    body: Bytes,
+) -> HttpResponse {
+    let view = match endpoint.view(upstream) {
+        Ok(view) => view,
+        Err(refusal) => return refusal,
+    };
+    let live = endpoint.sessions.find(&address.session, &editor.name);
+    let Some((live, channel)) = live.and_then(|live| live.channel().map(|one| (live, one))) else {
+        return refuse(StatusCode::NOT_FOUND, "This session is over. Open a new stream.");
+    };
+    let message = match Message::parse(&body) {
+        Ok(message) => message,
+        Err(rejected) => return json_with(StatusCode::BAD_REQUEST, &rejected.into()),
+    };
+    match message {
+        Message::Request(request) => {
+            let tasks = endpoint.tasks.clone();
+            tasks.spawn(answer(endpoint, view, live, editor, request, channel));
+        }
+        message => endpoint.take(&live, message),
+    }
+    StatusCode::ACCEPTED.into_response()
+}
+
+async fn answer(
+    endpoint: Arc<Endpoint>,
+    view: View,
+    live: Arc<Live>,
+    editor: Editor,
+    request: Request,
+    channel: Channel,
+) {
+    if request.method == method::INITIALIZE {
+        let response = match introduced(&request, &editor) {
+            Ok(said) => {
+                let nonce = live.session().nonce;
+                let result = endpoint.router.introduce(&view).await.handshake(said.revision);
+                live.introduce(Session { nonce, ..said });
+                Response::result(request.id, result)
+            }
+            Err(refusal) => refusal,
+        };
+        return channel.write(&Message::Response(response));
+    }
+    if wishes::is_wish(&request.method) {
+        let response = endpoint.grant(&view, &live, &request).await;
+        return channel.write(&Message::Response(response));
+    }
+    let under_way = live.begin(request.id.clone());
+    let exchange = Exchange::start(endpoint.router.clone(), view, request, live.asker());
+    converse(exchange, None, &live, under_way, |message| channel.write(message)).await;
+}
+
+struct Written {
+    first: Option<Bytes>,
+    written: mpsc::Receiver<Bytes>,
+    listener: Listener<SessionEar>,
+    cut: CancellationToken,
+    live: Arc<Live>,
+    endpoint: Arc<Endpoint>,
+}
+
+impl Events for Written {
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        tokio::select! {
+            biased;
+            () = self.cut.cancelled() => None,
+            message = self.written.recv() => message,
+            told = self.listener.next() => {
+                Some(sse::write(Some("message"), None, &told?.1.to_bytes()))
+            }
+        }
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        // The stream was the session.
+        self.endpoint.sessions.end(&self.live);
+    }
+}

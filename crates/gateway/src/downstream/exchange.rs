@@ -1,0 +1,200 @@
+//! One request of an editor, from its arrival to its answer, with all that is said in between.
+//!
+//! # Theory of operation
+//! A request is answered by the gateway itself or by one upstream. Until the answer comes, there
+//! may be messages about it, and questions of the upstream to the editor. A newer upstream does
+//! not ask while it works: it answers that it needs input and expects the same call again with
+//! that input. For an editor that does not know this, the exchange asks the questions and makes
+//! the second call, so that the editor sees one long call. Dropping the exchange cancels it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
+
+use evermoor_core::abilities::Abilities;
+use evermoor_core::envelope::{Message, Outcome, Request, Response};
+use evermoor_core::json::Raw;
+use evermoor_core::protocol::WhoAsks;
+
+use super::input::{self, Round};
+use crate::router::{Addressee, Router, View};
+use crate::upstream::{Caller, Handle, Question, Reply, ReplyStream};
+
+/// A request under way.
+pub struct Exchange {
+    stage: Stage,
+    asked: mpsc::Receiver<Question>,
+    caller: Caller,
+    /// What the editor is still to be asked.
+    questions: VecDeque<Question>,
+    abilities: Abilities,
+    /// The upstream that answers, once it is known, with the request in its words.
+    upstream: Option<(Handle, Request)>,
+    rounds: u32,
+}
+
+/// What comes next.
+pub enum Part {
+    /// A message about the request; a response is the last one.
+    Message(Message),
+    /// The upstream wants something of the editor.
+    Question(Question),
+}
+
+enum Stage {
+    Finding(BoxFuture<'static, Addressee>),
+    Asking(BoxFuture<'static, Reply>),
+    Hearing(ReplyStream),
+    /// The upstream needs input that the editor is being asked for.
+    Gathering(BoxFuture<'static, Request>),
+    Over,
+}
+
+/// Who makes the request, as far as it matters here.
+pub struct Asker {
+    pub session: u64,
+    pub abilities: Abilities,
+    /// What an upstream without sessions is told; `None` if the request says it itself.
+    pub who_asks: Option<WhoAsks>,
+}
+
+/// How many questions of an upstream wait for the editor at a time.
+const MOST_QUESTIONS: usize = 16;
+/// How often one call may need more input.
+const MOST_ROUNDS: u32 = 16;
+
+impl Exchange {
+    pub fn start(router: Router, view: View, request: Request, asker: Asker) -> Self {
+        let (questions, asked) = mpsc::channel(MOST_QUESTIONS);
+        let (session, who_asks) = (asker.session, asker.who_asks);
+        let caller = Caller { session, who_asks, questions, sent: Arc::default() };
+        let finding = async move { router.addressee(&view, &request).await };
+        Self {
+            stage: Stage::Finding(finding.boxed()),
+            asked,
+            caller,
+            questions: VecDeque::new(),
+            abilities: asker.abilities,
+            upstream: None,
+            rounds: 0,
+        }
+    }
+
+    /// Whether the upstream that answers speaks the newer revision.
+    pub fn is_newer(&self) -> bool {
+        self.upstream.as_ref().is_some_and(|(upstream, _)| upstream.is_stateless())
+    }
+
+    /// Whether an upstream may have the call by now.
+    pub fn was_sent(&self) -> bool {
+        self.caller.sent.load(Ordering::Relaxed)
+    }
+
+    /// The next part; `None` after the answer. Nothing is lost if the future is dropped.
+    pub async fn next(&mut self) -> Option<Part> {
+        loop {
+            if let Some(question) = self.questions.pop_front() {
+                match self.abilities.can_answer(&question.request) {
+                    true => return Some(Part::Question(question)),
+                    false => question.turn_away("The editor at hand does not offer this."),
+                }
+                continue;
+            }
+            tokio::select! {
+                biased;
+                Some(question) = self.asked.recv() => self.questions.push_back(question),
+                step = advance(&mut self.stage) => match step {
+                    Step::Found(addressee) => self.address(addressee),
+                    Step::Replied(Reply::Whole(response)) => {
+                        if let Some(response) = self.settle(response) {
+                            return Some(Part::Message(Message::Response(response)));
+                        }
+                    }
+                    Step::Replied(Reply::Stream(messages)) => self.stage = Stage::Hearing(messages),
+                    Step::Heard(Some(Message::Response(response))) => {
+                        if let Some(response) = self.settle(response) {
+                            return Some(Part::Message(Message::Response(response)));
+                        }
+                    }
+                    Step::Heard(Some(message)) => return Some(Part::Message(message)),
+                    Step::Gathered(request) => self.call(request),
+                    Step::Heard(None) | Step::Over => {
+                        self.stage = Stage::Over;
+                        return None;
+                    }
+                },
+            }
+        }
+    }
+
+    fn address(&mut self, addressee: Addressee) {
+        match addressee {
+            Addressee::Gateway(response) => {
+                self.stage = Stage::Asking(std::future::ready(Reply::Whole(response)).boxed());
+            }
+            Addressee::Upstream(upstream, request) => {
+                self.upstream = Some((upstream, request.clone()));
+                self.call(request);
+            }
+        }
+    }
+
+    fn call(&mut self, request: Request) {
+        let Some((upstream, _)) = &self.upstream else { return };
+        let (upstream, caller) = (upstream.clone(), self.caller.clone());
+        let calling = async move { upstream.call(&request, Some(&caller)).await };
+        self.stage = Stage::Asking(calling.boxed());
+    }
+
+    /// Takes an answer for the last word, unless it asks for input that the editor can only be
+    /// asked for by us.
+    fn settle(&mut self, response: Response) -> Option<Response> {
+        self.stage = Stage::Over;
+        // An editor of the newer revision understands all of this itself.
+        if !self.is_newer() || self.caller.who_asks.is_none() {
+            return Some(response);
+        }
+        let Outcome::Result(result) = &response.outcome else { return Some(response) };
+        let Some((_, request)) = &self.upstream else { return Some(response) };
+        match input::round(request, result) {
+            Some(Round { questions, gathering }) if self.rounds < MOST_ROUNDS => {
+                self.rounds += 1;
+                self.questions.extend(questions);
+                self.stage = Stage::Gathering(gathering);
+                None
+            }
+            Some(_) | None => {
+                let outcome = Outcome::Result(older(result));
+                Some(Response { outcome, ..response })
+            }
+        }
+    }
+}
+
+/// What happened to a stage.
+enum Step {
+    Found(Addressee),
+    Replied(Reply),
+    Heard(Option<Message>),
+    Gathered(Request),
+    Over,
+}
+
+async fn advance(stage: &mut Stage) -> Step {
+    match stage {
+        Stage::Finding(finding) => Step::Found(finding.await),
+        Stage::Asking(asking) => Step::Replied(asking.await),
+        Stage::Hearing(messages) => Step::Heard(messages.next().await),
+        Stage::Gathering(gathering) => Step::Gathered(gathering.await),
+        Stage::Over => Step::Over,
+    }
+}
+
+/// A result of the newer revision as the older ones know it.
+fn older(result: &Raw) -> Raw {
+    result.without(&["resultType", "ttlMs", "cacheScope"])
+}

@@ -1,0 +1,161 @@
+//! Editors that shake hands: the revisions from 2024-11-05 to 2025-11-25.
+//!
+//! # Theory of operation
+//! A request is answered as plain JSON if its answer is the first thing that happens. A message
+//! about the call, a question, or ten seconds of nothing make it a stream, which is kept in a
+//! [`Transcript`] so that an editor whose stream broke can take it up again. In these revisions an
+//! editor that hangs up has not cancelled: a call that was sent goes on without it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::Response as HttpResponse;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use evermoor_core::envelope::{Message, Request, Response};
+use evermoor_core::event_id::Call;
+use evermoor_core::protocol::{Revision, method};
+
+use super::endpoint::{Endpoint, json};
+use super::exchange::{Exchange, Part};
+use super::session::{Live, UnderWay};
+use super::stream;
+use super::transcript::Transcript;
+use super::wishes;
+use crate::router::View;
+
+/// How long an editor hears nothing before it is shown a sign of life.
+pub(super) const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+
+impl Endpoint {
+    /// Answers one request of a session.
+    pub(super) async fn answer(
+        &self,
+        view: View,
+        live: &Arc<Live>,
+        request: Request,
+        revoked: CancellationToken,
+    ) -> HttpResponse {
+        if wishes::is_wish(&request.method) {
+            return json(&self.grant(&view, live, &request).await);
+        }
+        let (call, under_way) = (Call::of(&request), live.begin(request.id.clone()));
+        let exchange = Exchange::start(self.router.clone(), view, request, live.asker());
+        let mut going = Going { exchange: Some(exchange), tasks: &self.tasks };
+        let first = tokio::select! {
+            part = going.next() => part,
+            () = sleep(SIGN_OF_LIFE) => None,
+            () = under_way.cancelled.cancelled() => {
+                drop(going.exchange.take());
+                return stream::empty();
+            }
+        };
+        let first = match first {
+            Some(Part::Message(Message::Response(response))) => {
+                going.exchange = None;
+                return json(&response);
+            }
+            first => first,
+        };
+        let stream = self.sessions.number();
+        let transcript = Transcript::new(&self.edition, stream, call);
+        live.transcribe(&transcript, stream);
+        let primed = live.session().revision >= Revision::V2025_11_25;
+        let beginning = primed.then(|| transcript.beginning());
+        let reader = transcript.reader(0);
+        if let Some(exchange) = going.exchange.take() {
+            let (live, outlet) = (Arc::clone(live), Arc::clone(&transcript));
+            self.tasks.spawn(async move {
+                converse(exchange, first, &live, under_way, |message| outlet.write(message)).await;
+                outlet.finish();
+            });
+        }
+        stream::transcript(beginning, reader, revoked)
+    }
+
+    /// Grants a wish and keeps it.
+    pub(super) async fn grant(&self, view: &View, live: &Arc<Live>, request: &Request) -> Response {
+        let answer = wishes::grant(&self.router, &self.interests, view, live, request).await;
+        self.sessions.keep(live);
+        answer
+    }
+
+    /// Takes a message of a session that wants no answer.
+    pub(super) fn take(&self, live: &Live, message: Message) {
+        match message {
+            Message::Notification(told) if told.method == method::CANCELLED => live.cancel(&told),
+            // Nothing else that an editor tells is for upstreams that serve others too.
+            Message::Notification(_) | Message::Request(_) => {}
+            Message::Response(response) => live.answer(response),
+        }
+    }
+}
+
+/// An exchange that goes on when the editor hangs up, if its call was sent.
+struct Going<'a> {
+    exchange: Option<Exchange>,
+    tasks: &'a TaskTracker,
+}
+
+impl Going<'_> {
+    async fn next(&mut self) -> Option<Part> {
+        self.exchange.as_mut()?.next().await
+    }
+}
+
+impl Drop for Going<'_> {
+    fn drop(&mut self) {
+        if let Some(mut exchange) = self.exchange.take().filter(Exchange::was_sent) {
+            self.tasks.spawn(async move { while exchange.next().await.is_some() {} });
+        }
+    }
+}
+
+/// Brings an exchange to its end: messages and questions go to the editor as they come.
+pub(super) async fn converse(
+    mut exchange: Exchange,
+    first: Option<Part>,
+    live: &Live,
+    under_way: UnderWay,
+    write: impl Fn(&Message),
+) {
+    let mut withdrawn = FuturesUnordered::new();
+    let mut next = first;
+    loop {
+        match next.take() {
+            Some(Part::Message(message)) => {
+                write(&message);
+                if matches!(message, Message::Response(_)) {
+                    return;
+                }
+            }
+            Some(Part::Question(question)) => {
+                let taken_back = question.withdrawn.clone();
+                let (id, request) = live.ask(question);
+                write(&request);
+                withdrawn.push(async move {
+                    taken_back.cancelled_owned().await;
+                    id
+                });
+            }
+            None => {}
+        }
+        tokio::select! {
+            biased;
+            () = under_way.cancelled.cancelled() => return,
+            Some(id) = withdrawn.next() => {
+                if let Some(message) = live.withdraw(&id) {
+                    write(&message);
+                }
+            }
+            part = exchange.next() => match part {
+                Some(part) => next = Some(part),
+                None => return,
+            },
+        }
+    }
+}

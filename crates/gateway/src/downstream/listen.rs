@@ -1,0 +1,162 @@
+//! The stream of news of a session, and the taking up of streams that broke.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use axum::body::Bytes;
+use axum::extract::{Extension, Path, State};
+use axum::response::Response as HttpResponse;
+use http::{HeaderMap, StatusCode};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use evermoor_core::envelope::{Message, Notification};
+use evermoor_core::event_id::{Call, EventId};
+use evermoor_core::json::Raw;
+use evermoor_core::outcome::{Fate, Undelivered, Unknown};
+use evermoor_core::protocol::{header as mcp_header, method};
+use evermoor_core::sse;
+
+use super::endpoint::{Endpoint, refuse, takes, value};
+use super::guard::Editor;
+use super::listener::{Ear, Listener, all_lists, updated};
+use super::mcp::not_offered;
+use super::session::Live;
+use super::stream::{self, Events};
+use crate::news::News;
+use crate::router::View;
+
+/// Opens the stream of news, or takes up a stream that broke.
+pub async fn get(
+    State(endpoint): State<Arc<Endpoint>>,
+    Extension(editor): Extension<Editor>,
+    upstream: Option<Path<String>>,
+    headers: HeaderMap,
+) -> HttpResponse {
+    let view = match endpoint.view(upstream) {
+        Ok(view) => view,
+        Err(refusal) => return refusal,
+    };
+    if !headers.contains_key(mcp_header::SESSION) {
+        return not_offered().await;
+    }
+    if !takes(&headers, "text/event-stream") {
+        return refuse(StatusCode::NOT_ACCEPTABLE, "Send `Accept: text/event-stream`.");
+    }
+    let live = match endpoint.session(&editor, &headers) {
+        Ok(live) => live,
+        Err((status, why)) => return refuse(status, why),
+    };
+    match value(&headers, "last-event-id").map(EventId::parse) {
+        Some(Some(EventId::Call { edition, stream, event, call })) => {
+            let kept = live.transcript(stream).filter(|_| edition == endpoint.edition);
+            match kept {
+                Some(kept) => stream::transcript(None, kept.reader(event), editor.revoked),
+                None => stream::of(Once(Some(lost(&call))), editor.revoked),
+            }
+        }
+        Some(Some(EventId::News { edition, number })) => {
+            let at = (edition == endpoint.edition).then_some(number);
+            endpoint.news_for(view, &live, Some(at), &editor)
+        }
+        Some(None) => endpoint.news_for(view, &live, Some(None), &editor),
+        None => endpoint.news_for(view, &live, None, &editor),
+    }
+}
+
+impl Endpoint {
+    fn news_for(
+        &self,
+        view: View,
+        live: &Arc<Live>,
+        resume: Option<Option<u64>>,
+        editor: &Editor,
+    ) -> HttpResponse {
+        let Some(closed) = live.listen(resume.is_some()) else {
+            return refuse(StatusCode::CONFLICT, "This session listens already.");
+        };
+        let (ear, room) = (SessionEar { view, live: Arc::clone(live) }, self.news.clone());
+        let listener = match resume {
+            Some(at) => Listener::resume(room, ear, at),
+            None => Listener::new(room, ear),
+        };
+        let place = closed.clone().drop_guard();
+        let edition = self.edition.clone();
+        let events = Hearing { listener, edition, closed, _place: place };
+        stream::of(events, editor.revoked.clone())
+    }
+}
+
+/// What a session hears: changes of what it sees, of the resources that it asked about, and log
+/// messages that are loud enough.
+pub(super) struct SessionEar {
+    pub(super) view: View,
+    pub(super) live: Arc<Live>,
+}
+
+impl Ear for SessionEar {
+    fn hears(&self, news: &News) -> bool {
+        if !self.view.shows(&news.upstream) {
+            return false;
+        }
+        match news.told.method.as_str() {
+            method::LOG => self.live.level().is_none_or(|level| level.hears(&news.told)),
+            method::RESOURCE_UPDATED => updated(&news.told).is_some_and(|uri| {
+                self.live.wishes.lock().resources.contains(&(news.upstream.clone(), uri))
+            }),
+            _ => true,
+        }
+    }
+
+    fn everything(&self) -> Vec<Notification> {
+        let mut all = all_lists();
+        all.extend(self.live.wishes.lock().resources.iter().map(|(_, uri)| {
+            let params = Raw::of(&serde_json::json!({ "uri": uri }));
+            Notification::new(method::RESOURCE_UPDATED, Some(params))
+        }));
+        all
+    }
+}
+
+struct Hearing {
+    listener: Listener<SessionEar>,
+    edition: String,
+    closed: CancellationToken,
+    _place: DropGuard,
+}
+
+impl Events for Hearing {
+    async fn next(&mut self) -> Option<Bytes> {
+        let (number, told) = tokio::select! {
+            () = self.closed.cancelled() => return None,
+            told = self.listener.next() => told?,
+        };
+        let id = EventId::News { edition: self.edition.clone(), number }.to_string();
+        Some(sse::write(None, Some(&id), &told.to_bytes()))
+    }
+}
+
+/// A stream with one event.
+struct Once(Option<Bytes>);
+
+impl Events for Once {
+    async fn next(&mut self) -> Option<Bytes> {
+        self.0.take()
+    }
+}
+
+/// The answer to a call of which the gateway knows no more than what its event id says.
+fn lost(call: &Call) -> Bytes {
+    let undelivered = Undelivered {
+        subject: &call.subject,
+        is_tool: call.is_tool,
+        upstream: "evermoor",
+        title: "Evermoor",
+        fate: Fate::Unknown(Unknown::GatewayRestarted, SystemTime::now()),
+        detail: "the gateway was started again before the answer came",
+        attempts: 1,
+        held: Duration::ZERO,
+        retry_after: None,
+    };
+    let answer = Message::Response(undelivered.answer(call.id.clone()));
+    sse::write(None, None, &answer.to_bytes())
+}

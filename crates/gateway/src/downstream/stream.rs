@@ -1,0 +1,79 @@
+//! Streams of events as bodies, with a comment now and then to show that somebody is there.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::response::{IntoResponse as _, Response as HttpResponse};
+use futures_util::Stream;
+use http::header;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use evermoor_core::sse;
+
+use super::legacy::SIGN_OF_LIFE;
+use super::transcript::Reader;
+
+/// Something that has events to tell, one after the other.
+pub(super) trait Events: Send + 'static {
+    /// The next event; `None` at the end. Nothing is lost if the future is dropped.
+    fn next(&mut self) -> impl Future<Output = Option<Bytes>> + Send;
+}
+
+/// A stream that ends when `closed` is cancelled.
+pub(super) fn of(events: impl Events, closed: CancellationToken) -> HttpResponse {
+    response(Body::from_stream(body(events, closed, SIGN_OF_LIFE)))
+}
+
+/// A stream with nothing on it, for a call that nobody wants answered.
+pub(super) fn empty() -> HttpResponse {
+    response(Body::empty())
+}
+
+/// The events of a call, beginning with one that says nothing.
+pub(super) fn transcript(
+    beginning: Option<Bytes>,
+    reader: Reader,
+    closed: CancellationToken,
+) -> HttpResponse {
+    of(Reading { beginning, reader }, closed)
+}
+
+struct Reading {
+    beginning: Option<Bytes>,
+    reader: Reader,
+}
+
+impl Events for Reading {
+    async fn next(&mut self) -> Option<Bytes> {
+        match self.beginning.take() {
+            Some(beginning) => Some(beginning),
+            None => self.reader.next().await,
+        }
+    }
+}
+
+fn response(body: Body) -> HttpResponse {
+    let headers = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-store, no-transform"),
+    ];
+    (headers, body).into_response()
+}
+
+fn body(
+    events: impl Events,
+    closed: CancellationToken,
+    pause: Duration,
+) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
+    let start = (events, closed, Instant::now() + pause);
+    futures_util::stream::unfold(start, move |(mut events, closed, alive_at)| async move {
+        let event = tokio::select! {
+            biased;
+            () = closed.cancelled() => return None,
+            event = events.next() => event?,
+            () = sleep_until(alive_at) => sse::KEEPALIVE,
+        };
+        Some((Ok(event), (events, closed, Instant::now() + pause)))
+    })
+}

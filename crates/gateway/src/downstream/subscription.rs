@@ -1,0 +1,129 @@
+//! `subscriptions/listen`: the news of 2026-07-28, told for as long as the stream is open.
+
+use std::collections::BTreeSet;
+
+use axum::body::Bytes;
+use axum::response::Response as HttpResponse;
+
+use evermoor_core::envelope::{INVALID_PARAMS, Id, Notification, Request, Response};
+use evermoor_core::json::Raw;
+use evermoor_core::protocol::{meta, method};
+use evermoor_core::sse;
+use evermoor_core::stateless::ACKNOWLEDGED;
+
+use super::endpoint::{Endpoint, json};
+use super::guard::Editor;
+use super::listener::{Ear, Listener, updated};
+use super::stream::{self, Events};
+use super::wishes;
+use crate::interests::Interests;
+use crate::news::News;
+use crate::router::View;
+
+const LISTS: [(&str, &str); 3] = [
+    ("toolsListChanged", "notifications/tools/list_changed"),
+    ("promptsListChanged", "notifications/prompts/list_changed"),
+    ("resourcesListChanged", "notifications/resources/list_changed"),
+];
+
+impl Endpoint {
+    pub(super) fn tell_news(&self, view: View, request: Request, editor: &Editor) -> HttpResponse {
+        let wanted = request.params.as_ref().and_then(|params| params.member("notifications"));
+        let Some(wanted) = wanted.filter(|wanted| wanted.entries().is_some()) else {
+            let why = "`notifications` must say what is wanted.";
+            return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
+        };
+        let flag = |name: &str| wanted.member(name).is_some_and(|flag| flag.as_str() == "true");
+        let lists: Vec<_> = LISTS.into_iter().filter(|(name, _)| flag(name)).collect();
+        let resources = wanted.member("resourceSubscriptions").and_then(|all| all.elements());
+        let resources: BTreeSet<String> =
+            resources.unwrap_or_default().iter().filter_map(|uri| uri.read().ok()).collect();
+        let session = self.sessions.number();
+        for uri in &resources {
+            if let Some(upstream) = self.router.owner(&view, uri) {
+                let (interests, uri) = (self.interests.clone(), uri.clone());
+                self.tasks.spawn(async move {
+                    wishes::ask_for(&interests, &upstream, session, &uri).await;
+                });
+            }
+        }
+        let mut honoured = serde_json::Map::new();
+        for (name, _) in &lists {
+            honoured.insert((*name).to_owned(), true.into());
+        }
+        if !resources.is_empty() {
+            honoured.insert("resourceSubscriptions".into(), serde_json::json!(resources));
+        }
+        let params = Raw::of(&serde_json::json!({ "notifications": honoured }));
+        let acknowledged = Notification::new(ACKNOWLEDGED, Some(params));
+        let lists = lists.into_iter().map(|(_, told)| told).collect();
+        let listener = Listener::new(self.news.clone(), WishEar { view, lists, resources });
+        let interested = Interested { interests: self.interests.clone(), session };
+        let events = Telling {
+            id: request.id,
+            first: Some(acknowledged),
+            listener,
+            _interested: interested,
+        };
+        stream::of(events, editor.revoked.clone())
+    }
+}
+
+/// What was asked for.
+struct WishEar {
+    view: View,
+    lists: Vec<&'static str>,
+    resources: BTreeSet<String>,
+}
+
+impl Ear for WishEar {
+    fn hears(&self, news: &News) -> bool {
+        let told = news.told.method.as_str();
+        let wanted = self.lists.contains(&told)
+            || updated(&news.told).is_some_and(|uri| self.resources.contains(&uri));
+        wanted && self.view.shows(&news.upstream)
+    }
+
+    fn everything(&self) -> Vec<Notification> {
+        let lists = self.lists.iter().map(|list| Notification::new(list, None));
+        let resources = self.resources.iter().map(|uri| {
+            let params = Raw::of(&serde_json::json!({ "uri": uri }));
+            Notification::new(method::RESOURCE_UPDATED, Some(params))
+        });
+        lists.chain(resources).collect()
+    }
+}
+
+/// An interest that ends with its stream.
+struct Interested {
+    interests: Interests,
+    session: u64,
+}
+
+impl Drop for Interested {
+    fn drop(&mut self) {
+        self.interests.forget(self.session);
+    }
+}
+
+struct Telling {
+    id: Id,
+    first: Option<Notification>,
+    listener: Listener<WishEar>,
+    _interested: Interested,
+}
+
+impl Events for Telling {
+    async fn next(&mut self) -> Option<Bytes> {
+        let told = match self.first.take() {
+            Some(first) => first,
+            None => self.listener.next().await?.1,
+        };
+        let nothing = || Raw::of(&serde_json::json!({}));
+        let params = told.params.clone().unwrap_or_else(nothing);
+        let said = params.member("_meta").unwrap_or_else(nothing);
+        let params = params.with("_meta", &said.with(meta::SUBSCRIPTION, self.id.raw()));
+        let told = Notification { params: Some(params), ..told };
+        Some(sse::write(None, None, &told.to_bytes()))
+    }
+}

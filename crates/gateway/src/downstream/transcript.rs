@@ -1,0 +1,180 @@
+//! What is said about one call, kept so that an editor whose stream broke can take it up again.
+//!
+//! One task writes, and never waits for a reader: what is kept is bounded, and the answer is
+//! always kept. A reader that falls so far behind that something is gone is closed; it can come
+//! back and say where it was.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use evermoor_core::envelope::Message;
+use evermoor_core::event_id::{Call, EventId};
+use evermoor_core::sse;
+
+pub struct Transcript {
+    edition: String,
+    stream: u64,
+    call: Call,
+    kept: Mutex<Kept>,
+    /// Counts what was written; one more at the end.
+    written: watch::Sender<u64>,
+}
+
+struct Kept {
+    events: VecDeque<(u64, Bytes)>,
+    bytes: usize,
+    next: u64,
+    /// When the last word was said.
+    over: Option<Instant>,
+}
+
+/// One editor reading along.
+pub struct Reader {
+    transcript: Arc<Transcript>,
+    written: watch::Receiver<u64>,
+    next: u64,
+}
+
+const MOST_EVENTS: usize = 256;
+const MOST_BYTES: usize = 1 << 20;
+/// How long a transcript that is over waits for its editor to come back.
+const KEEP: Duration = Duration::from_secs(120);
+
+impl Transcript {
+    pub fn new(edition: &str, stream: u64, call: Call) -> Arc<Self> {
+        let kept = Kept { events: VecDeque::new(), bytes: 0, next: 1, over: None };
+        let (edition, kept) = (edition.to_owned(), Mutex::new(kept));
+        Arc::new(Self { edition, stream, call, kept, written: watch::Sender::new(0) })
+    }
+
+    /// An event that says nothing, so that an editor has an id from the start.
+    pub fn beginning(&self) -> Bytes {
+        sse::write(None, Some(&self.id(0)), b"")
+    }
+
+    pub fn write(&self, message: &Message) {
+        let mut kept = self.kept.lock();
+        let number = kept.next;
+        let text = sse::write(None, Some(&self.id(number)), &message.to_bytes());
+        kept.next += 1;
+        kept.bytes += text.len();
+        kept.events.push_back((number, text));
+        while kept.events.len() > 1 && (kept.events.len() > MOST_EVENTS || kept.bytes > MOST_BYTES)
+        {
+            kept.bytes -= kept.events.pop_front().map_or(0, |(_, text)| text.len());
+        }
+        drop(kept);
+        self.written.send_modify(|count| *count += 1);
+    }
+
+    /// The last word has been said.
+    pub fn finish(&self) {
+        self.kept.lock().over = Some(Instant::now());
+        self.written.send_modify(|count| *count += 1);
+    }
+
+    /// Whether nobody can want it any more.
+    pub fn is_stale(&self) -> bool {
+        self.kept.lock().over.is_some_and(|over| over.elapsed() >= KEEP)
+    }
+
+    /// Reads what was said after event `after`.
+    pub fn reader(self: &Arc<Self>, after: u64) -> Reader {
+        let written = self.written.subscribe();
+        Reader { transcript: Arc::clone(self), written, next: after + 1 }
+    }
+
+    fn id(&self, event: u64) -> String {
+        let (edition, call) = (self.edition.clone(), self.call.clone());
+        EventId::Call { edition, stream: self.stream, event, call }.to_string()
+    }
+}
+
+impl Reader {
+    /// The next event; `None` when there are no more, or some are gone.
+    pub async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            self.written.borrow_and_update();
+            {
+                let kept = self.transcript.kept.lock();
+                let first = kept.events.front().map_or(kept.next, |(number, _)| *number);
+                if self.next < first {
+                    return None;
+                }
+                let place = usize::try_from(self.next - first).unwrap_or(usize::MAX);
+                if let Some((number, text)) = kept.events.get(place) {
+                    self.next = number + 1;
+                    return Some(text.clone());
+                }
+                if kept.over.is_some() {
+                    return None;
+                }
+            }
+            self.written.changed().await.ok()?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evermoor_core::envelope::{Id, Notification, Request, Response};
+    use evermoor_core::json::Raw;
+
+    fn transcript() -> Arc<Transcript> {
+        let call = Call::of(&Request::new(Id::number(1), "tools/call", None));
+        Transcript::new("ab", 7, call)
+    }
+
+    fn step(text: &str) -> Message {
+        Notification::new("notifications/progress", Some(Raw::of(text))).into()
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_comes_back_goes_on_where_it_was() {
+        let transcript = transcript();
+        let mut reader = transcript.reader(0);
+        transcript.write(&step("one"));
+        assert!(reader.next().await.unwrap().starts_with(b"id: c.ab.7.1."));
+        drop(reader);
+        transcript.write(&step("two"));
+        transcript.write(&Message::Response(Response::result(Id::number(1), Raw::of("done"))));
+        transcript.finish();
+        let mut reader = transcript.reader(1);
+        let text = reader.next().await.unwrap();
+        assert!(text.windows(5).any(|part| part == b"\"two\""), "{text:?}");
+        assert!(reader.next().await.is_some());
+        assert!(reader.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_is_bounded_and_the_answer_is_kept() {
+        let transcript = transcript();
+        let mut behind = transcript.reader(0);
+        let large = "x".repeat(MOST_BYTES / 4);
+        for _ in 0..8 {
+            transcript.write(&step(&large));
+        }
+        let huge = Raw::of(&"y".repeat(MOST_BYTES * 2));
+        transcript.write(&Message::Response(Response::result(Id::number(1), huge)));
+        transcript.finish();
+        assert!(behind.next().await.is_none(), "a reader that lost something is closed");
+        assert_eq!(transcript.kept.lock().events.len(), 1);
+        assert!(transcript.reader(8).next().await.unwrap().len() > MOST_BYTES);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_transcript_that_is_over_waits_a_while() {
+        let transcript = transcript();
+        transcript.finish();
+        assert!(!transcript.is_stale());
+        tokio::time::advance(KEEP).await;
+        assert!(transcript.is_stale());
+    }
+}

@@ -1,0 +1,151 @@
+//! What editors want to hear of, added up per upstream.
+//!
+//! One connection serves all editors, so an upstream is asked once for what several want, and told
+//! to stop when the last one has lost interest. The sum outlives connections and upstreams: after
+//! a reconnect or a changed configuration everything is asked for again.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use evermoor_core::level::Level;
+use evermoor_core::name::UpstreamName;
+
+/// Everybody's interests.
+#[derive(Clone, Default)]
+pub struct Interests(Arc<Mutex<HashMap<UpstreamName, Interest>>>);
+
+/// What is wanted of one upstream, in sum.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Resources whose changes are of interest.
+    pub resources: BTreeSet<String>,
+    /// The quietest log message that anybody wants to hear.
+    pub level: Option<Level>,
+}
+
+#[derive(Default)]
+struct Interest {
+    /// Which sessions want to hear of each resource.
+    resources: BTreeMap<String, BTreeSet<u64>>,
+    /// What each session listens from.
+    levels: BTreeMap<u64, Level>,
+    wanted: watch::Sender<Wanted>,
+}
+
+impl Interests {
+    /// `session` wants to hear of a resource. Says whether it is the first that does.
+    pub fn subscribe(&self, upstream: &UpstreamName, session: u64, uri: &str) -> bool {
+        self.change(upstream, |interest| {
+            let sessions = interest.resources.entry(uri.to_owned()).or_default();
+            let first = sessions.is_empty();
+            sessions.insert(session);
+            first
+        })
+    }
+
+    /// It does not any more. Says whether it was the last that did.
+    pub fn unsubscribe(&self, upstream: &UpstreamName, session: u64, uri: &str) -> bool {
+        self.change(upstream, |interest| {
+            let Some(sessions) = interest.resources.get_mut(uri) else { return false };
+            let last = sessions.remove(&session) && sessions.is_empty();
+            if sessions.is_empty() {
+                interest.resources.remove(uri);
+            }
+            last
+        })
+    }
+
+    /// `session` listens to log messages from `level` on. Says whether the sum changed.
+    pub fn listen_from(&self, upstream: &UpstreamName, session: u64, level: Level) -> bool {
+        self.change(upstream, |interest| {
+            let before = interest.quietest();
+            interest.levels.insert(session, level);
+            interest.quietest() != before
+        })
+    }
+
+    /// A session that is over has no interests.
+    pub fn forget(&self, session: u64) {
+        for interest in self.0.lock().values_mut() {
+            interest.levels.remove(&session);
+            interest.resources.retain(|_, sessions| {
+                sessions.remove(&session);
+                !sessions.is_empty()
+            });
+            interest.show();
+        }
+    }
+
+    /// What is wanted of an upstream, now and from now on.
+    pub fn in_upstream(&self, upstream: &UpstreamName) -> watch::Receiver<Wanted> {
+        self.0.lock().entry(upstream.clone()).or_default().wanted.subscribe()
+    }
+
+    fn change<T>(&self, upstream: &UpstreamName, change: impl FnOnce(&mut Interest) -> T) -> T {
+        let mut all = self.0.lock();
+        let interest = all.entry(upstream.clone()).or_default();
+        let changed = change(interest);
+        interest.show();
+        changed
+    }
+}
+
+impl Interest {
+    fn quietest(&self) -> Option<Level> {
+        self.levels.values().min().copied()
+    }
+
+    fn show(&self) {
+        let resources = self.resources.keys().cloned().collect();
+        let wanted = Wanted { resources, level: self.quietest() };
+        self.wanted.send_if_modified(|shown| {
+            let news = *shown != wanted;
+            *shown = wanted;
+            news
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn upstream() -> UpstreamName {
+        UpstreamName::parse("a").unwrap()
+    }
+
+    #[test]
+    fn the_first_asks_and_the_last_stops() {
+        let (all, name) = (Interests::default(), upstream());
+        assert!(all.subscribe(&name, 1, "x://1"));
+        assert!(!all.subscribe(&name, 2, "x://1"));
+        assert!(!all.subscribe(&name, 2, "x://1"), "twice is once");
+        assert!(!all.unsubscribe(&name, 1, "x://1"));
+        assert!(all.unsubscribe(&name, 2, "x://1"));
+        assert!(!all.unsubscribe(&name, 2, "x://1"));
+    }
+
+    #[test]
+    fn the_quietest_listener_decides() {
+        let (all, name) = (Interests::default(), upstream());
+        assert!(all.listen_from(&name, 1, Level::Error));
+        assert!(all.listen_from(&name, 2, Level::Debug));
+        assert!(!all.listen_from(&name, 1, Level::Warning));
+        assert_eq!(all.in_upstream(&name).borrow().level, Some(Level::Debug));
+        all.forget(2);
+        assert_eq!(all.in_upstream(&name).borrow().level, Some(Level::Warning));
+    }
+
+    #[test]
+    fn a_session_that_is_over_leaves_nothing_behind() {
+        let (all, name) = (Interests::default(), upstream());
+        all.subscribe(&name, 1, "x://1");
+        all.subscribe(&name, 2, "x://2");
+        all.forget(1);
+        let wanted = all.in_upstream(&name).borrow().clone();
+        assert_eq!(wanted.resources, BTreeSet::from(["x://2".to_owned()]));
+    }
+}
