@@ -7,6 +7,7 @@ mod chaos;
 mod command_line;
 mod control;
 mod door;
+mod endpoint;
 mod faults;
 mod memory;
 mod outage;

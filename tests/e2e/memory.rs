@@ -63,7 +63,7 @@ async fn the_handshake_of_an_upstream_that_is_away_is_the_one_it_made() {
     });
     let introduced = editor.ask("initialize", &params).await;
     assert_eq!(introduced["serverInfo"], json!({ "name": "fake", "version": "1" }));
-    assert_eq!(introduced["capabilities"], json!({ "tools": {} }));
+    assert_eq!(introduced["capabilities"], json!({ "tools": { "listChanged": true } }));
 }
 
 #[tokio::test]

@@ -144,7 +144,9 @@ impl Editor {
                     true => {
                         let events =
                             sse::Parser::new(1 << 24).push(&body).expect("events are small");
-                        events.into_iter().map(|event| event.data).collect()
+                        // An event that says nothing only gives its id.
+                        let said = events.into_iter().map(|event| event.data);
+                        said.filter(|data| !data.is_empty()).collect()
                     }
                     false if body.is_empty() => Vec::new(),
                     false => vec![body],

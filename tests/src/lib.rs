@@ -21,6 +21,7 @@ pub mod programs;
 pub mod proxy;
 pub mod scene;
 pub mod script;
+pub mod wire;
 
 pub use scene::Scene;
 

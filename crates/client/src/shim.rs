@@ -3,27 +3,34 @@
 //! # Theory of operation
 //! Each line from the editor is one message and becomes one POST. Requests are sent side by side;
 //! `initialize`, notifications and answers one after the other, because their order matters. Every
-//! answer goes through one writer, one line each.
+//! answer goes through one writer, one line each. Beside them the stream on which the gateway
+//! speaks of its own accord is passed on.
 //!
 //! Editors do not start a stdio server again that ended, so the shim ends only with its input.
 //! While the gateway is away it starts one and sends what was never sent; a call that may have run
 //! gets an honest answer instead of a second chance.
 
+mod listen;
+
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderName, HeaderValue, Method};
+use parking_lot::Mutex;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::call::Class;
-use evermoor_core::envelope::{Message, Request, Response};
+use evermoor_core::envelope::{Id, Message, Notification, Request, Response};
 use evermoor_core::failure::Failure;
 use evermoor_core::outcome::{self, Fate, NotSent, Undelivered, Unknown};
-use evermoor_core::protocol::{header, method};
+use evermoor_core::protocol::{header, meta, method};
+use evermoor_core::stateless;
 
 use crate::http::{Answer, Http, HttpError};
 use crate::launch::Launcher;
@@ -45,9 +52,16 @@ pub async fn run(
 ) -> std::io::Result<()> {
     let (answers, lines) = mpsc::channel(64);
     let (gateway, _) = watch::channel(None);
-    let shim =
-        Arc::new(Shim { launcher, path, gateway, session: watch::Sender::new(None), answers });
+    let shim = Arc::new(Shim {
+        launcher,
+        path,
+        gateway,
+        session: watch::Sender::new(None),
+        answers,
+        newer: Mutex::default(),
+    });
     let (calls, writer) = (TaskTracker::new(), TaskTracker::new());
+    let over = CancellationToken::new();
     writer.spawn(write_lines(lines, output));
 
     let mut input = input.split(b'\n');
@@ -60,12 +74,21 @@ pub async fn run(
                 calls.spawn(Arc::clone(&shim).call(request));
             }
             Ok(Message::Request(request)) => Arc::clone(&shim).call(request).await,
-            Ok(message) => shim.tell(&message).await,
+            Ok(Message::Notification(told))
+                if told.method == method::CANCELLED && shim.cancel(&told) => {}
+            Ok(message) => {
+                shim.tell(&message).await;
+                if is_introduction(&message) {
+                    let listening = listen::listen(Arc::clone(&shim));
+                    writer.spawn(over.clone().run_until_cancelled_owned(listening));
+                }
+            }
             Err(rejected) => shim.answer(&Message::Response(rejected.into())).await,
         }
     }
     calls.close();
     let _ = timeout(FAREWELL, calls.wait()).await;
+    over.cancel();
     drop(shim);
     writer.close();
     let _ = timeout(PAUSE, writer.wait()).await;
@@ -79,17 +102,37 @@ struct Shim {
     gateway: watch::Sender<Option<Http>>,
     session: watch::Sender<Option<HeaderValue>>,
     answers: mpsc::Sender<Bytes>,
+    /// Requests under way that speak for themselves, and what cancels each.
+    newer: Mutex<HashMap<Id, CancellationToken>>,
 }
 
 impl Shim {
-    /// One request and its one answer.
+    /// One request and its one answer. One that speaks for itself is cancelled by hanging up.
     async fn call(self: Arc<Self>, request: Request) {
+        if !stateless::is_claimed(request.params.as_ref()) {
+            return self.deliver(request).await;
+        }
+        let (id, cancelled) = (request.id.clone(), CancellationToken::new());
+        self.newer.lock().insert(id.clone(), cancelled.clone());
+        cancelled.run_until_cancelled(self.deliver(request)).await;
+        self.newer.lock().remove(&id);
+    }
+
+    /// Cancels a request that speaks for itself. Says whether there was one.
+    fn cancel(&self, cancelled: &Notification) -> bool {
+        let named = cancelled.params.as_ref().and_then(|params| params.member("requestId"));
+        let call = named.and_then(Id::from_raw).and_then(|id| self.newer.lock().remove(&id));
+        call.inspect(CancellationToken::cancel).is_some()
+    }
+
+    async fn deliver(&self, request: Request) {
+        let headers = own_words(&request);
         let body = request.to_bytes();
         let began = Instant::now();
         let once = Class::of(&request.method) == Class::Once;
         for attempts in 1.. {
             let sent_at = SystemTime::now();
-            let failed = match self.post(body.clone()).await {
+            let failed = match self.post(body.clone(), &headers).await {
                 Ok(answer) => match self.relay(&request, answer).await {
                     Ok(()) => return,
                     Err(error) => error,
@@ -98,7 +141,8 @@ impl Shim {
             };
             self.gateway.send_replace(None);
             let may_have_run = matches!(failed, HttpError::Broken(_));
-            if !(may_have_run && once) && began.elapsed() < PATIENCE {
+            let patient = request.method == method::LISTEN || began.elapsed() < PATIENCE;
+            if !(may_have_run && once) && patient {
                 sleep(PAUSE).await;
                 continue;
             }
@@ -126,7 +170,7 @@ impl Shim {
     /// A message that wants no answer. Without a gateway it is kept back until there is one.
     async fn tell(&self, message: &Message) {
         let deadline = Instant::now() + PATIENCE;
-        while let Err(error) = self.post(message.to_bytes()).await {
+        while let Err(error) = self.post(message.to_bytes(), &[]).await {
             self.gateway.send_replace(None);
             if Instant::now() >= deadline {
                 return tracing::warn!(%error, "a notification was not delivered");
@@ -135,14 +179,19 @@ impl Shim {
         }
     }
 
-    async fn post(&self, body: Bytes) -> Result<Answer, HttpError> {
+    async fn post(
+        &self,
+        body: Bytes,
+        own_words: &[(HeaderName, HeaderValue)],
+    ) -> Result<Answer, HttpError> {
         let gateway =
             self.gateway().await.map_err(|failure| HttpError::NotSent(failure.to_string()))?;
         let mut headers = vec![
             (http::header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
             (http::header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream")),
         ];
-        let session = self.session.borrow().clone();
+        headers.extend_from_slice(own_words);
+        let session = self.session.borrow().clone().filter(|_| own_words.is_empty());
         headers.extend(session.map(|session| (SESSION, session)));
         gateway.send(Method::POST, &self.path, &headers, body).await
     }
@@ -192,6 +241,32 @@ impl Shim {
         // The writer ends only with the editor's own end of the pipe.
         let _ = self.answers.send(message.to_bytes()).await;
     }
+}
+
+/// The headers of a request that speaks for itself.
+fn own_words(request: &Request) -> Vec<(HeaderName, HeaderValue)> {
+    if !stateless::is_claimed(request.params.as_ref()) {
+        return Vec::new();
+    }
+    let claimed = request.params.as_ref().and_then(|params| params.member("_meta"));
+    let revision = claimed.and_then(|said| said.text_member(meta::REVISION)).unwrap_or_default();
+    let named = stateless::named(request);
+    [
+        (header::REVISION, Some(revision)),
+        ("mcp-method", Some(request.method.clone())),
+        ("mcp-name", named),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| {
+        let value = HeaderValue::from_str(&stateless::header_text(&value?)).ok()?;
+        Some((HeaderName::from_static(name), value))
+    })
+    .collect()
+}
+
+/// Whether the editor says that it has introduced itself.
+fn is_introduction(message: &Message) -> bool {
+    matches!(message, Message::Notification(told) if told.method == method::INITIALIZED)
 }
 
 /// A refusal that names no request belongs to the request that was sent.

@@ -17,7 +17,7 @@ pub enum Class {
 impl Class {
     /// The class of a method. What is not known to be harmless is not.
     pub fn of(called: &str) -> Self {
-        const REPEATABLE: [&str; 13] = [
+        const REPEATABLE: [&str; 16] = [
             method::DISCOVER,
             method::INITIALIZE,
             method::PING,
@@ -27,10 +27,13 @@ impl Class {
             method::TEMPLATES_LIST,
             method::RESOURCES_READ,
             method::PROMPTS_GET,
-            "completion/complete",
+            method::COMPLETE,
+            method::LISTEN,
+            method::SUBSCRIBE,
+            method::UNSUBSCRIBE,
             "tasks/get",
             "tasks/cancel",
-            "logging/setLevel",
+            method::SET_LEVEL,
         ];
         if REPEATABLE.contains(&called) { Self::Repeatable } else { Self::Once }
     }

@@ -61,7 +61,7 @@ pub async fn open(
     let place = upstream.as_ref().map(|Path(name)| format!("/{name}")).unwrap_or_default();
     let view = match endpoint.view(upstream) {
         Ok(view) => view,
-        Err(refusal) => return refusal,
+        Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
     };
     let Ok(nonce) = Sessions::nonce() else {
         return refuse(StatusCode::INTERNAL_SERVER_ERROR, "The system gives no random numbers.");
@@ -100,7 +100,7 @@ pub async fn post(
 ) -> HttpResponse {
     let view = match endpoint.view(upstream) {
         Ok(view) => view,
-        Err(refusal) => return refusal,
+        Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
     };
     let live = endpoint.sessions.find(&address.session, &editor.name);
     let Some((live, channel)) = live.and_then(|live| live.channel().map(|one| (live, one))) else {
@@ -115,7 +115,9 @@ pub async fn post(
             let tasks = endpoint.tasks.clone();
             tasks.spawn(answer(endpoint, view, live, editor, request, channel));
         }
-        message => endpoint.take(&live, message),
+        message @ (Message::Notification(_) | Message::Response(_)) => {
+            endpoint.take(&live, message);
+        }
     }
     StatusCode::ACCEPTED.into_response()
 }

@@ -34,7 +34,7 @@ pub async fn get(
 ) -> HttpResponse {
     let view = match endpoint.view(upstream) {
         Ok(view) => view,
-        Err(refusal) => return refusal,
+        Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
     };
     if !headers.contains_key(mcp_header::SESSION) {
         return not_offered().await;

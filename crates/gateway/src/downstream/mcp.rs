@@ -29,7 +29,7 @@ pub async fn post(
 ) -> HttpResponse {
     let view = match endpoint.view(upstream) {
         Ok(view) => view,
-        Err(refusal) => return refusal,
+        Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
     };
     if let Err((status, why)) = check_types(&headers) {
         return refuse(status, why);
@@ -57,7 +57,7 @@ pub async fn post(
         Message::Request(request) => {
             endpoint.answer(view, &live, request, editor.revoked.clone()).await
         }
-        message => {
+        message @ (Message::Notification(_) | Message::Response(_)) => {
             endpoint.take(&live, message);
             StatusCode::ACCEPTED.into_response()
         }
@@ -105,12 +105,12 @@ fn is_stateless(message: &Message, headers: &HeaderMap) -> bool {
 
 impl Endpoint {
     /// What the editor wants to see.
-    pub(super) fn view(&self, upstream: Option<Path<String>>) -> Result<View, HttpResponse> {
+    pub(super) fn view(&self, upstream: Option<Path<String>>) -> Result<View, String> {
         let Some(Path(name)) = upstream else { return Ok(View::All) };
-        self.router.upstream(&name).map(View::One).ok_or_else(|| {
-            let why = format!("There is no upstream `{name}`. `evermoor status` lists them.");
-            refuse(StatusCode::NOT_FOUND, &why)
-        })
+        self.router
+            .upstream(&name)
+            .map(View::One)
+            .ok_or_else(|| format!("There is no upstream `{name}`. `evermoor status` lists them."))
     }
 
     async fn initialize(&self, view: &View, editor: &Editor, request: &Request) -> HttpResponse {

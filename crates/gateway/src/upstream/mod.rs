@@ -7,6 +7,7 @@
 //! the moment from the watch and uses it directly ([`delivery`]), so that the supervisor is never
 //! in its way; while there is none, the call is held.
 
+mod board;
 mod budget;
 mod connection;
 mod connector;
@@ -146,7 +147,7 @@ impl Handle {
         let supervisor = supervisor::Supervisor::new(
             Arc::clone(&config),
             connector,
-            supervisor::Board {
+            board::Board {
                 upstream: config.name.clone(),
                 show,
                 changed: Arc::clone(&around.changed),

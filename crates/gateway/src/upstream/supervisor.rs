@@ -13,23 +13,20 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt as _;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use evermoor_core::backoff::Backoff;
-use evermoor_core::catalog::Catalog;
 use evermoor_core::config;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::name::UpstreamName;
 use evermoor_core::pace::{CrashLoop, SLOW_LANE};
 
+use super::board::Board;
 use super::connection::{Connected, Incoming};
 use super::connector::Connect;
 use super::keepalive::{Keepalive, Verdict};
 use super::{Command, Known, Link, Ready, State, listing};
 use crate::chance::Chance;
-use crate::interests::Wanted;
-use crate::news::Newsroom;
 
 pub(super) struct Supervisor<C> {
     config: Arc<config::Upstream>,
@@ -43,16 +40,6 @@ pub(super) struct Supervisor<C> {
     crashes: CrashLoop,
     generation: u64,
     chance: Chance,
-}
-
-/// Where the state is shown.
-pub(super) struct Board {
-    pub(super) upstream: UpstreamName,
-    pub(super) show: watch::Sender<State>,
-    pub(super) changed: Arc<Notify>,
-    pub(super) news: Newsroom,
-    /// What editors want to hear of.
-    pub(super) wanted: watch::Receiver<Wanted>,
 }
 
 /// A bug must not become a busy loop.
@@ -270,24 +257,6 @@ impl<C: Connect> Supervisor<C> {
                 },
             }
         }
-    }
-}
-
-impl Board {
-    /// Shows a state, and tells editors if the upstream offers something else than before.
-    fn set(&self, state: State) {
-        let new = state.known.clone();
-        let old = self.show.send_replace(state).known;
-        if let Some(new) = new.filter(|new| old.as_ref().is_none_or(|old| !Arc::ptr_eq(old, new))) {
-            let nothing = Catalog::default();
-            let before = old.as_ref().map_or(&nothing, |old| &old.catalog);
-            self.news.lists_changed(&self.upstream, before, &new.catalog);
-        }
-        self.changed.notify_one();
-    }
-
-    fn known(&self) -> Option<Arc<Known>> {
-        self.show.borrow().known.clone()
     }
 }
 

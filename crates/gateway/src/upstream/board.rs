@@ -1,0 +1,40 @@
+//! Where a supervisor shows the state of its upstream, and what it is to listen for.
+
+use std::sync::Arc;
+
+use tokio::sync::{Notify, watch};
+
+use evermoor_core::catalog::Catalog;
+use evermoor_core::name::UpstreamName;
+
+use super::{Known, State};
+use crate::interests::Wanted;
+use crate::news::Newsroom;
+
+/// Where the state is shown.
+pub(super) struct Board {
+    pub(super) upstream: UpstreamName,
+    pub(super) show: watch::Sender<State>,
+    pub(super) changed: Arc<Notify>,
+    pub(super) news: Newsroom,
+    /// What editors want to hear of.
+    pub(super) wanted: watch::Receiver<Wanted>,
+}
+
+impl Board {
+    /// Shows a state, and tells editors if the upstream offers something else than before.
+    pub(super) fn set(&self, state: State) {
+        let new = state.known.clone();
+        let old = self.show.send_replace(state).known;
+        if let Some(new) = new.filter(|new| old.as_ref().is_none_or(|old| !Arc::ptr_eq(old, new))) {
+            let nothing = Catalog::default();
+            let before = old.as_ref().map_or(&nothing, |old| &old.catalog);
+            self.news.lists_changed(&self.upstream, before, &new.catalog);
+        }
+        self.changed.notify_one();
+    }
+
+    pub(super) fn known(&self) -> Option<Arc<Known>> {
+        self.show.borrow().known.clone()
+    }
+}

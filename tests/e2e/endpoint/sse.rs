@@ -1,0 +1,60 @@
+//! Editors of 2024-11-05, over HTTP+SSE.
+
+use evermoor_tests::Scene;
+use evermoor_tests::gateway::Gateway;
+use evermoor_tests::wire::{Events, Wire, request};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+/// Opens a stream and learns where to post.
+async fn open(gateway: &Gateway, path: &str) -> (Events, Wire) {
+    let answer = Wire::to(gateway, path).send(Method::GET, None, "text/event-stream").await;
+    assert_eq!(answer.status(), StatusCode::OK);
+    let mut events = Events::of(answer);
+    let (_, address) = events.next_text().await.unwrap();
+    (events, Wire::to(gateway, &address))
+}
+
+/// Posts a message, and reads what comes on the stream.
+async fn ask(events: &mut Events, wire: &Wire, message: Value) -> Value {
+    assert_eq!(wire.post(&message).await.status, StatusCode::ACCEPTED);
+    events.next().await.unwrap().1
+}
+
+#[tokio::test]
+async fn an_editor_of_2024_works_and_hears_the_news_on_its_one_stream() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    let gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    let (mut events, wire) = open(&gateway, "/sse/notes").await;
+    let params = json!({
+        "protocolVersion": "2024-11-05",
+        "capabilities": {},
+        "clientInfo": { "name": "old", "version": "1" },
+    });
+    let introduced = ask(&mut events, &wire, request(1, "initialize", params)).await;
+    assert_eq!(introduced["result"]["protocolVersion"], "2024-11-05");
+    assert_eq!(introduced["result"]["serverInfo"]["name"], "fake");
+    let params = json!({ "name": "record", "arguments": { "nonce": "a" } });
+    let answer = ask(&mut events, &wire, request(2, "tools/call", params)).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "a");
+    upstream.kill().await;
+    gateway.until_down("notes").await;
+    upstream.start_again_with(&["extra"]).await;
+    let told = events.next().await.unwrap().1;
+    assert_eq!(told["method"], "notifications/tools/list_changed");
+}
+
+#[tokio::test]
+async fn a_session_ends_with_its_stream() {
+    let scene = Scene::new();
+    let gateway = scene.gateway(&[]).await;
+    let (events, wire) = open(&gateway, "/sse").await;
+    let ping = request(1, "ping", json!({}));
+    assert_eq!(wire.post(&ping).await.status, StatusCode::ACCEPTED);
+    drop(events);
+    while wire.post(&ping).await.status != StatusCode::NOT_FOUND {
+        tokio::task::yield_now().await;
+    }
+}
