@@ -84,8 +84,12 @@ impl Wire {
         let both = "application/json, text/event-stream";
         let answer = self.send(Method::POST, Some(message), both).await;
         let status = answer.status();
-        let header =
-            |name: &str| answer.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+        let header = |name: &str| {
+            answer
+                .headers()
+                .get(name)
+                .map(|value| value.to_str().expect("a header is text").to_owned())
+        };
         let (session, kind) = (header("mcp-session-id"), header("content-type"));
         if kind.is_some_and(|kind| kind == "text/event-stream") {
             let mut events = Events::of(answer);
@@ -111,7 +115,7 @@ impl Wire {
 
     /// A message of 2026-07-28 and the client that sends it.
     pub fn stating(&self, id: u64, method: &str, mut params: Value) -> (Self, Value) {
-        let capabilities = params.as_object_mut().unwrap().remove("capabilities");
+        let capabilities = params.as_object_mut().expect("an object").remove("capabilities");
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": capabilities.unwrap_or(json!({})),
