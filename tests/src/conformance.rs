@@ -64,6 +64,11 @@ impl Findings {
         passed.map(|(name, _)| name.as_str())
     }
 
+    pub fn failed(&self) -> impl Iterator<Item = &str> {
+        let failed = self.verdicts.iter().filter(|(_, verdict)| **verdict > Verdict::Success);
+        failed.map(|(name, _)| name.as_str())
+    }
+
     /// How many checks passed, of how many that were made.
     pub fn count(&self) -> String {
         let made = self.verdicts.values().filter(|verdict| **verdict >= Verdict::Success).count();

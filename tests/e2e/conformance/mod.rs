@@ -29,6 +29,9 @@ async fn compare(case: &str, requirements: Requirements, era: Era) {
     let Comparison { direct, through } = Comparison::make(requirements, era).await;
     println!("{case}directly: {}", direct.count());
     println!("{case}through the gateway: {}", through.count());
+    // The fixture lacks the extension for tasks, which no revision requires.
+    let lacking: Vec<_> = direct.failed().filter(|check| !check.starts_with("tasks-")).collect();
+    assert!(lacking.is_empty(), "the fixture itself is at fault: {lacking:?}");
     let lost = direct.lost_in(&through);
     let known: BTreeSet<&str> = LOST.iter().filter_map(|check| check.strip_prefix(case)).collect();
     let new: Vec<_> = lost.iter().filter(|(check, _)| !known.contains(**check)).collect();
