@@ -4,7 +4,9 @@
 
 mod call;
 mod chaos;
+mod clients;
 mod command_line;
+mod conformance;
 mod control;
 mod door;
 mod endpoint;

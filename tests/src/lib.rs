@@ -5,6 +5,8 @@
 //! time; it waits for what it wants to see, and gives up after [`PATIENCE`].
 
 pub mod answer;
+pub mod clients;
+pub mod conformance;
 #[cfg(target_os = "linux")]
 pub mod desktop;
 pub mod dice;
@@ -19,6 +21,7 @@ pub mod peers;
 pub mod program;
 pub mod programs;
 pub mod proxy;
+pub mod rust_client;
 pub mod scene;
 pub mod script;
 pub mod wire;

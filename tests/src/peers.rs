@@ -4,12 +4,17 @@ use std::path::PathBuf;
 
 use crate::programs::Process;
 
-fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("peers/node_modules")
+/// The folder of the peers, with what we wrote for them.
+pub(crate) fn peers() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("peers")
+}
+
+pub(crate) fn folder() -> PathBuf {
+    peers().join("node_modules")
 }
 
 /// A Node that is new enough for all of them.
-fn node() -> PathBuf {
+pub(crate) fn node() -> PathBuf {
     let node = folder().join("node/bin/node");
     assert!(node.exists(), "the peers are not installed: run `npm ci --prefix tests/peers`");
     node

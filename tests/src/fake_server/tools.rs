@@ -1,6 +1,13 @@
 //! What a fake upstream does when nothing is wrong.
 
+use std::convert::Infallible;
+use std::future::ready;
+use std::time::Duration;
+
+use axum::body::Body;
 use axum::response::Response as HttpResponse;
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
 use http::StatusCode;
 use tokio::time::sleep;
 
@@ -10,6 +17,7 @@ use evermoor_core::protocol::method;
 use evermoor_core::sse;
 
 use super::{FOR_EVER, Fake, json, replies};
+use crate::ledger::Ledger;
 
 /// The name under which a request is written into the ledger.
 pub(super) fn nonce(request: &Request) -> Option<String> {
@@ -52,14 +60,12 @@ impl Fake {
             }
             "wait" => {
                 self.execute(&nonce);
-                while !self.ledger.is_released(&nonce) {
-                    sleep(std::time::Duration::from_millis(5)).await;
-                }
+                released(&self.ledger, &nonce).await;
                 text(&nonce)
             }
             // Says back what arrived, as it arrived.
             "mirror" => Raw::of(&serde_json::json!({})).with("mirrored", &params),
-            "steps" => return steps(request),
+            "steps" => return steps(request, self.ledger.clone(), nonce),
             _ => {
                 let error =
                     Response::error(Some(request.id.clone()), INVALID_PARAMS, "no such tool");
@@ -79,19 +85,35 @@ impl Fake {
     }
 }
 
-/// Three messages about the call, then its answer, as a stream.
-fn steps(request: &Request) -> HttpResponse {
+/// Three messages about the call, then its answer, as a stream. With a nonce, the answer waits for
+/// its release.
+fn steps(request: &Request, ledger: Ledger, nonce: String) -> HttpResponse {
     let token =
         request.params.as_ref().and_then(|params| params.member("_meta")?.member("progressToken"));
-    let mut stream = Vec::new();
+    let mut progressing = Vec::new();
     for step in 1..=3 {
         let params = serde_json::json!({ "progressToken": token, "progress": step });
         let progress = Notification::new("notifications/progress", Some(Raw::of(&params)));
-        stream.extend_from_slice(&sse::write(None, None, &progress.to_bytes()));
+        progressing.extend_from_slice(&sse::write(None, None, &progress.to_bytes()));
     }
     let answer = Response::result(request.id.clone(), text("done"));
-    stream.extend_from_slice(&sse::write(None, None, &answer.to_bytes()));
-    replies::events(stream)
+    let answer = sse::write(None, None, &answer.to_bytes());
+    if nonce.is_empty() {
+        progressing.extend_from_slice(&answer);
+        return replies::events(progressing);
+    }
+    let answer = async move {
+        released(&ledger, &nonce).await;
+        answer
+    };
+    let parts = stream::once(ready(progressing.into())).chain(stream::once(answer));
+    replies::events(Body::from_stream(parts.map(Ok::<Bytes, Infallible>)))
+}
+
+async fn released(ledger: &Ledger, nonce: &str) {
+    while !ledger.is_released(nonce) {
+        sleep(Duration::from_millis(5)).await;
+    }
 }
 
 /// The plain answer to a request that was executed.

@@ -1,0 +1,41 @@
+//! The conformance suite, directly against a server and through the gateway: the gateway may lose
+//! nothing on the way. `npm run conformance` shows the same to a person.
+
+mod lost;
+
+use std::collections::BTreeSet;
+
+use evermoor_tests::conformance::{Comparison, Era, Requirements};
+
+use lost::LOST;
+
+#[tokio::test]
+async fn what_conforms_to_2025_11_25_directly_does_so_through_the_gateway() {
+    compare("2025-11-25 ", Requirements::Sessions, Era::Both).await;
+}
+
+#[tokio::test]
+async fn what_conforms_to_2026_07_28_directly_does_so_through_the_gateway() {
+    compare("2026-07-28 ", Requirements::Stateless, Era::Both).await;
+}
+
+#[tokio::test]
+async fn a_server_that_knows_sessions_alone_loses_nothing_through_the_gateway() {
+    compare("legacy ", Requirements::Sessions, Era::Legacy).await;
+}
+
+#[expect(clippy::print_stdout, reason = "the counts are worth a look when the test has failed")]
+async fn compare(case: &str, requirements: Requirements, era: Era) {
+    let Comparison { direct, through } = Comparison::make(requirements, era).await;
+    println!("{case}directly: {}", direct.count());
+    println!("{case}through the gateway: {}", through.count());
+    // The fixture lacks the extension for tasks, which no revision requires.
+    let lacking: Vec<_> = direct.failed().filter(|check| !check.starts_with("tasks-")).collect();
+    assert!(lacking.is_empty(), "the fixture itself is at fault: {lacking:?}");
+    let lost = direct.lost_in(&through);
+    let known: BTreeSet<&str> = LOST.iter().filter_map(|check| check.strip_prefix(case)).collect();
+    let new: Vec<_> = lost.iter().filter(|(check, _)| !known.contains(**check)).collect();
+    assert!(new.is_empty(), "these pass directly and not through the gateway: {new:#?}");
+    let back: Vec<_> = known.iter().filter(|check| !lost.contains_key(**check)).collect();
+    assert!(back.is_empty(), "these are not lost any more, so they must leave the list: {back:#?}");
+}
