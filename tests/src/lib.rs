@@ -9,6 +9,7 @@ pub mod answer;
 pub mod desktop;
 pub mod dice;
 pub mod editor;
+pub mod entry;
 pub mod fake;
 pub mod fake_server;
 pub mod gateway;
