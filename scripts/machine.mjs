@@ -8,6 +8,8 @@ import { env, root } from "./env.mjs";
 import { atLeast, findVersion } from "./version.mjs";
 
 const NODE = "20.19";
+// What the oldest of the packages in tests/peers/requirements.txt runs on.
+const PYTHON = "3.10";
 
 /** A machine that lacks something only its owner can install. The message is the sentence to show. */
 export class Unready extends Error {}
@@ -26,6 +28,14 @@ export function rustComplaint(printed, rustup, wanted, again) {
   const version = findVersion(printed);
   if (version && atLeast(version, wanted)) return undefined;
   return `Evermoor needs Rust ${wanted} or newer and this is ${version}: install it from rustup.rs, then run ${again} again.`;
+}
+
+/** `printed` is what `python3 --version` says, undefined when there is none. */
+export function pythonComplaint(printed, again) {
+  const version = printed && findVersion(printed);
+  if (version && atLeast(version, PYTHON)) return undefined;
+  const found = version ? ` and this is ${version}` : "";
+  return `Evermoor's tests need Python ${PYTHON} or newer${found}: install it from python.org, then run ${again} again.`;
 }
 
 /** What a person typed to get here. */

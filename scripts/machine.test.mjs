@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { nodeComplaint, rustComplaint, thisCommand } from "./machine.mjs";
+import { nodeComplaint, pythonComplaint, rustComplaint, thisCommand } from "./machine.mjs";
 import { atLeast, findVersion } from "./version.mjs";
 
 test("versions are compared part by part, as numbers", () => {
@@ -39,6 +39,18 @@ test("a machine without Rust, or with an old one, gets one sentence", () => {
   assert.equal(
     rustComplaint("cargo 1.63.0", false, "1.95.0", "npm start"),
     "Evermoor needs Rust 1.95.0 or newer and this is 1.63.0: install it from rustup.rs, then run npm start again.",
+  );
+});
+
+test("a machine without Python, or with an old one, gets one sentence", () => {
+  assert.equal(pythonComplaint("Python 3.11.7", "npm test"), undefined);
+  assert.equal(
+    pythonComplaint(undefined, "npm test"),
+    "Evermoor's tests need Python 3.10 or newer: install it from python.org, then run npm test again.",
+  );
+  assert.equal(
+    pythonComplaint("Python 3.9.2", "npm test"),
+    "Evermoor's tests need Python 3.10 or newer and this is 3.9.2: install it from python.org, then run npm test again.",
   );
 });
 

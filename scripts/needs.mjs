@@ -28,6 +28,9 @@ export const forTheTests = [
   { what: "screenshots", program: "import", apt: "imagemagick", pacman: "imagemagick" },
   { what: "a keychain", program: "gnome-keyring-daemon", apt: "gnome-keyring", pacman: "gnome-keyring" },
   { what: "a view into the keychain", program: "secret-tool", apt: "libsecret-tools", pacman: "libsecret" },
+  { what: "Python, in which others write MCP servers", program: "python3", apt: "python3", pacman: "python" },
+  // Debian keeps this part of Python in a package of its own.
+  { what: "its virtual environments", module: "ensurepip", apt: "python3-venv", pacman: "python", rpm: ["python3"] },
 ];
 
 const managers = [
@@ -47,11 +50,13 @@ export function chooseManager(has) {
   return managers.find(({ program }) => has(program));
 }
 
-/** The needs that are not met. `hasLibrary` is asked only where pkg-config can answer. */
-export function missing(needs, hasProgram, hasLibrary) {
-  return needs.filter(({ program, library }) =>
-    program ? !hasProgram(program) : !hasProgram("pkg-config") || !hasLibrary(library),
-  );
+/** The needs that are not met. A library is asked for only where pkg-config can answer, a module only where Python can. */
+export function missing(needs, hasProgram, hasLibrary, hasModule) {
+  return needs.filter(({ program, library, module }) => {
+    if (program) return !hasProgram(program);
+    if (library) return !hasProgram("pkg-config") || !hasLibrary(library);
+    return !hasProgram("python3") || !hasModule(module);
+  });
 }
 
 /** The commands that install `needs`, for root or through sudo. */

@@ -22,6 +22,15 @@ test("without pkg-config no library counts as found", () => {
   assert.equal(missing(forTheTray, only(), () => assert.fail("nobody can answer")).length, forTheTray.length);
 });
 
+test("a module of Python is looked for where Python can answer", () => {
+  const [environments] = forTheTests.filter(({ module }) => module);
+  const absent = (...modules) => missing([environments], only("python3"), only(), only(...modules)).length;
+  assert.equal(absent("ensurepip"), 0);
+  assert.equal(absent(), 1);
+  assert.equal(missing([environments], only(), only(), () => assert.fail("nobody can answer")).length, 1);
+  assert.equal(environments.apt, "python3-venv");
+});
+
 test("apt refreshes its lists, then installs without asking and without extras", () => {
   assert.deepEqual(installCommands(chooseManager(only("apt-get")), toCompile, true), [
     ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "update", "-qq"],
@@ -47,6 +56,7 @@ test("a package that serves two needs is named once", () => {
 test("every need can be looked for and installed everywhere", () => {
   for (const need of [...toCompile, ...forTheTray, ...forTheTests]) {
     assert.ok(need.what && need.apt && need.pacman, JSON.stringify(need));
-    assert.notEqual(Boolean(need.program), Boolean(need.library), JSON.stringify(need));
+    const ways = [need.program, need.library, need.module].filter(Boolean);
+    assert.equal(ways.length, 1, JSON.stringify(need));
   }
 });

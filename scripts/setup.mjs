@@ -1,24 +1,28 @@
-// Installs what is missing: system packages, npm packages, cargo's tools. Says what and why before it does.
+// Installs what is missing: system packages, packages of npm and of Python, cargo's tools. Says what and why before it does.
 
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 
 import { ask, command, npm, run } from "./command.mjs";
 import { root } from "./env.mjs";
-import { Unready, checkMachine, hasProgram, thisCommand } from "./machine.mjs";
+import { Unready, checkMachine, hasProgram, pythonComplaint, thisCommand } from "./machine.mjs";
 import { chooseManager, installCommands, missing } from "./needs.mjs";
+import { environment, isCurrent, stamp } from "./python.mjs";
 import { say } from "./terminal.mjs";
 
-/** `needs` of the system, `folders` with npm packages, `tools` of cargo. */
-export async function setUp({ needs = [], folders = ["."], tools = [] }) {
+/** `needs` of the system, `folders` with npm packages, `pythons` with Python's, `tools` of cargo. */
+export async function setUp({ needs = [], folders = ["."], pythons = [], tools = [] }) {
   checkMachine();
   if (process.platform === "linux") await installNeeds(needs);
   for (const folder of folders) await installPackages(folder);
+  for (const folder of pythons) await installPython(path.resolve(root, folder));
   for (const tool of tools) await installTool(tool);
 }
 
 async function installNeeds(needs) {
-  const absent = missing(needs, hasProgram, (library) => ask("pkg-config", "--exists", library) !== undefined);
+  const hasLibrary = (library) => ask("pkg-config", "--exists", library) !== undefined;
+  const hasModule = (module) => ask("python3", "-c", `import ${module}`) !== undefined;
+  const absent = missing(needs, hasProgram, hasLibrary, hasModule);
   if (absent.length === 0) return;
   const wanted = absent.map(({ what }) => what).join("; ");
   const manager = chooseManager(hasProgram);
@@ -53,6 +57,19 @@ async function installPackages(folder) {
   say(`The npm packages of ${folder === "." ? "the project" : folder} are missing or out of date.`);
   // A person's own ignore-scripts would leave out the Node that the test peers bring along.
   await must(npm(["ci", "--loglevel=error", "--ignore-scripts=false"], { cwd }));
+}
+
+async function installPython(folder) {
+  const place = environment(folder, process.platform);
+  if (isCurrent(place)) return;
+  const name = process.platform === "win32" ? "python" : "python3";
+  const complaint = pythonComplaint(ask(name, "--version"), thisCommand());
+  if (complaint) throw new Unready(complaint);
+  say(`The Python packages of ${path.relative(root, folder)} are missing or out of date.`);
+  await must(command(name, ["-m", "venv", "--clear", path.relative(root, place.home)]));
+  const wanted = path.relative(root, place.wanted);
+  await must(command(place.python, ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", wanted]));
+  stamp(place);
 }
 
 async function installTool(tool) {

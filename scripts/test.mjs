@@ -13,6 +13,7 @@ await main(async (names) => {
   await setUp({
     needs: [...toCompile, ...forTheTray, ...forTheTests],
     folders: [".", "tests/peers"],
+    pythons: ["tests/peers"],
     tools: ["cargo-nextest", "cargo-deny"],
   });
   return runSteps(steps, { summary: true });

@@ -2,10 +2,9 @@
 
 use evermoor_core::view::Link;
 use evermoor_platform::process::kill;
-use evermoor_tests::Scene;
 use evermoor_tests::gateway::{Gateway, http};
-use evermoor_tests::peers::server_everything_command;
 use evermoor_tests::program::{Program, runs, until_gone};
+use evermoor_tests::{Scene, entry};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -164,8 +163,8 @@ async fn a_program_sees_nothing_of_the_gateways_environment_but_what_it_may() {
 #[tokio::test]
 async fn a_program_that_is_not_there_is_named_and_a_call_to_it_is_told_so() {
     let scene = Scene::new();
-    let entry = "\n[upstreams.notes]\ncommand = \"evermoor-nothing\"\n";
-    let gateway = scene.gateway_of("hold = 1", entry).await;
+    let nothing = entry::program("notes", "evermoor-nothing".as_ref(), &[]);
+    let gateway = scene.gateway_of("hold = 1", &nothing).await;
     let down = gateway.until_down("notes").await;
     let Link::Down { failure, .. } = down.link else { panic!("it is down") };
     assert!(failure.what.contains("`evermoor-nothing`"), "{failure}");
@@ -174,8 +173,9 @@ async fn a_program_that_is_not_there_is_named_and_a_call_to_it_is_told_so() {
 #[tokio::test]
 async fn a_program_that_ends_at_once_again_and_again_is_tried_ever_more_slowly() {
     let scene = Scene::new();
-    let entry = "\n[upstreams.notes]\ncommand = \"sh\"\nargs = [\"-c\", \"echo 'Error: no key' >&2; exit 3\"]\n";
-    let gateway = scene.gateway_of("", entry).await;
+    let script = "echo 'Error: no key' >&2; exit 3".to_owned();
+    let failing = entry::program("notes", "sh".as_ref(), &["-c".to_owned(), script]);
+    let gateway = scene.gateway_of("", &failing).await;
     let looping = gateway
         .until("notes", |upstream| {
             matches!(&upstream.link, Link::Down { failure, .. } if failure.what.contains("keeps crashing"))
@@ -184,19 +184,4 @@ async fn a_program_that_ends_at_once_again_and_again_is_tried_ever_more_slowly()
     let Link::Down { failure, retry_at, since, .. } = looping.link else { panic!("it is down") };
     assert!(failure.what.contains("exited with code 3: Error: no key"), "{failure}");
     assert!(retry_at > since + 30_000, "{since} {retry_at}");
-}
-
-#[tokio::test]
-async fn the_reference_server_works_over_its_pipes() {
-    let scene = Scene::new();
-    let (node, script) = server_everything_command();
-    let entry =
-        format!("\n[upstreams.everything]\ncommand = {node:?}\nargs = [{script:?}, \"stdio\"]\n");
-    let gateway = scene.gateway_of("", &entry).await;
-    gateway.until_connected("everything").await;
-    let mut editor = gateway.editor("/mcp/everything").await;
-    let result = editor.call("echo", &json!({ "message": "through" })).await;
-    assert_eq!(result["content"][0]["text"], "Echo: through");
-    let prompts = editor.ask("prompts/list", &json!({})).await;
-    assert!(!prompts["prompts"].as_array().unwrap().is_empty());
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::PATIENCE;
 use crate::gateway::Gateway;
-use crate::peers::{node, peers};
+use crate::peers::{folder, node};
 use crate::programs::built;
 
 /// What a client saw: the tools, what `notes__record` and `notes__steps` answered, and the progress
@@ -59,7 +59,7 @@ async fn typescript(sdk: TypeScript, arguments: &[&str]) -> Seen {
         TypeScript::SecondNegotiating => "2-auto",
     };
     let said = said(&node(), |command| {
-        command.arg(peers().join("client.mjs")).arg(generation).args(arguments);
+        command.arg(folder().join("client.mjs")).arg(generation).args(arguments);
     })
     .await;
     serde_json::from_str(&said).expect("the client prints what it saw")
@@ -76,7 +76,7 @@ pub async fn claude(home: &Path, arguments: &[&str]) -> String {
 }
 
 fn claude_program() -> PathBuf {
-    peers().join("node_modules/@anthropic-ai/claude-code/bin/claude.exe")
+    folder().join("node_modules/@anthropic-ai/claude-code/bin/claude.exe")
 }
 
 /// What a program prints until it ends well.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::peers::{folder, node, peers};
+use crate::peers::{folder, node};
 use crate::programs::Process;
 use crate::scene::Scene;
 
@@ -144,7 +144,7 @@ impl Fixture {
             Era::Legacy => "legacy",
         };
         let mut process = Process::start(&node(), |command| {
-            command.arg(peers().join("fixture/main.mjs")).env("PORT", "0").env("ERA", era);
+            command.arg(folder().join("fixture/main.mjs")).env("PORT", "0").env("ERA", era);
         });
         let url = format!("{}/mcp", process.line().await);
         Self { _process: process, url }
@@ -178,8 +178,8 @@ impl Comparison {
 /// Runs the suite against `url`; the folder `results` must not be there yet.
 async fn run(requirements: Requirements, url: &str, results: &Path) -> Findings {
     let mut command = evermoor_platform::process::command(node());
-    command.arg("--import").arg(peers().join("patient.mjs"));
-    command.arg(folder().join("@modelcontextprotocol/conformance/dist/index.js"));
+    command.arg("--import").arg(folder().join("patient.mjs"));
+    command.arg(folder().join("node_modules/@modelcontextprotocol/conformance/dist/index.js"));
     command.args(["server", "--url", url, "--requirements", requirements.revision(), "-o"]);
     command.arg(results).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     let output = tokio::time::timeout(LONGEST, command.output()).await;

@@ -11,6 +11,7 @@ pub mod conformance;
 pub mod desktop;
 pub mod dice;
 pub mod editor;
+pub mod entry;
 pub mod fake;
 pub mod fake_server;
 pub mod gateway;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
-use crate::PATIENCE;
 use crate::ledger::Ledger;
 use crate::programs::built;
+use crate::{PATIENCE, entry};
 
 /// A program that speaks MCP over its standard input and output.
 pub struct Program {
@@ -26,8 +26,7 @@ impl Program {
     pub fn entry(&self) -> String {
         let mut args = vec![self.ledger.path().to_str().expect("a path is text").to_owned()];
         args.extend(self.ways.iter().cloned());
-        let program = built("fake-stdio");
-        format!("\n[upstreams.{}]\ncommand = {program:?}\nargs = {args:?}\n", self.name)
+        entry::program(&self.name, &built("fake-stdio"), &args)
     }
 
     /// The process of its life with this number, counted from 1, as soon as there is one.
@@ -67,16 +66,17 @@ pub async fn until_gone(pid: u32) {
     until(&format!("the end of process {pid}"), || !runs(pid)).await;
 }
 
-/// Whether a process runs. One that ended and that nobody asked about yet does not.
+/// Whether a process runs. One that ended and that nobody asked about yet does not, once the last of
+/// its threads has: until then its pipes are open, and what is written to them goes nowhere.
 pub fn runs(pid: u32) -> bool {
-    match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
-        Ok(stat) => !stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')),
-        Err(_) => false,
-    }
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    let ended = stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'));
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+    !ended || threads > 1
 }
 
 /// Files and processes announce nothing, so they are looked at.
-async fn until(what: &str, mut happened: impl FnMut() -> bool) {
+pub(crate) async fn until(what: &str, mut happened: impl FnMut() -> bool) {
     let looking = async {
         while !happened() {
             sleep(Duration::from_millis(10)).await;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use crate::entry;
 use crate::fake::Upstream;
 use crate::gateway::Gateway;
 
@@ -51,14 +52,10 @@ impl Scene {
         url: &str,
         upstream: &str,
     ) -> Gateway {
-        let text = format!(
-            "[gateway]\nlisten = \"127.0.0.1:0\"\n{settings}\n\n[upstreams.{name}]\nurl = \"{url}\"\n{upstream}\n"
-        );
-        write(&self.home().join("config.toml"), &text);
-        Gateway::start(&self.home()).await
+        self.gateway_of(settings, &(entry::at(name, url) + upstream)).await
     }
 
-    /// A gateway with `settings` under `[gateway]`, and `upstreams` as they stand in the file.
+    /// A gateway with `settings` under `[gateway]`, and these entries of `upstreams` (see [`entry`]).
     pub async fn gateway_of(&self, settings: &str, upstreams: &str) -> Gateway {
         let text = format!("[gateway]\nlisten = \"127.0.0.1:0\"\n{settings}\n{upstreams}");
         write(&self.home().join("config.toml"), &text);
@@ -70,7 +67,7 @@ impl Scene {
         let listen = if settings.contains("listen") { "" } else { "listen = \"127.0.0.1:0\"\n" };
         let mut text = format!("[gateway]\n{listen}{settings}\n");
         for upstream in upstreams {
-            text += &format!("\n[upstreams.{}]\nurl = \"{}\"\n", upstream.name, upstream.url);
+            text += &entry::at(&upstream.name, &upstream.url);
         }
         write(&self.home().join("config.toml"), &text);
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use http::{HeaderValue, StatusCode, header};
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::task::TaskTracker;
 use url::Url;
 
@@ -25,6 +25,8 @@ use super::http::{Clients, errors};
 
 /// A server that takes longer to name its address has none.
 const ENDPOINT_LIMIT: Duration = Duration::from_secs(10);
+/// How long a POST under way may outlive the stream.
+const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// Opens the stream, learns where to post, and shakes hands.
 pub(super) async fn connect(
@@ -120,26 +122,48 @@ async fn write(
             .body(text)
             .send();
         tasks.spawn(async move {
-            let sent = match posting.await {
-                Ok(answer) if answer.status().is_success() => Ok(()),
-                Ok(answer) => {
-                    if matches!(
-                        answer.status(),
-                        StatusCode::NOT_FOUND | StatusCode::GONE | StatusCode::BAD_REQUEST
-                    ) {
-                        inbox.close(errors::forgotten(&endpoint));
-                    }
-                    Err(SendError::NotSent(format!("it answered {}", answer.status())))
-                }
-                Err(error) if errors::never_sent(&error) => {
-                    inbox.close(errors::failure(&endpoint, &error));
-                    Err(SendError::NotSent(errors::innermost(&error)))
-                }
-                Err(error) => Err(SendError::Unknown(errors::innermost(&error))),
+            let sent = tokio::select! {
+                biased;
+                answer = posting => arrived(answer, &inbox, &endpoint),
+                // Some servers never answer a POST for a session that they have ended.
+                () = past(&inbox) => Err(SendError::Unknown("the stream ended".into())),
             };
             let _ = fate.send(sent);
         });
     }
+}
+
+/// What the answer to a POST, or the lack of one, says about its message. Whoever turns it away has
+/// not read it; whoever fails over it may have.
+fn arrived(
+    answer: Result<reqwest::Response, reqwest::Error>,
+    inbox: &Inbox,
+    endpoint: &Url,
+) -> Result<(), SendError> {
+    let status = match answer {
+        Ok(answer) => answer.status(),
+        Err(error) if errors::never_sent(&error) => {
+            inbox.close(errors::failure(endpoint, &error));
+            return Err(SendError::NotSent(errors::innermost(&error)));
+        }
+        Err(error) => return Err(SendError::Unknown(errors::innermost(&error))),
+    };
+    let said = format!("it answered {status}");
+    match status {
+        StatusCode::NOT_FOUND | StatusCode::GONE | StatusCode::BAD_REQUEST => {
+            inbox.close(errors::forgotten(endpoint));
+            Err(SendError::NotSent(said))
+        }
+        status if status.is_success() => Ok(()),
+        status if status.is_server_error() => Err(SendError::Unknown(said)),
+        _ => Err(SendError::NotSent(said)),
+    }
+}
+
+/// Resolves when the stream has ended, and whatever was still being said about a POST has been.
+async fn past(inbox: &Inbox) {
+    inbox.closed().await;
+    sleep(LAST_WORDS).await;
 }
 
 /// The events of the server's stream.
@@ -170,6 +194,47 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::upstream::connection::CallError;
+    use evermoor_core::envelope::{Id, Request};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    /// What becomes of a call whose POST gets this answer, or none before the stream ends.
+    #[expect(clippy::disallowed_methods, reason = "the runtime of the test ends it")]
+    async fn posted(answer: Option<&str>) -> CallError {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = format!("http://{}/message", server.local_addr().unwrap());
+        let endpoint = Url::parse(&endpoint).unwrap();
+        let (channel, inbox, outgoing, _incoming) = duplex::channel();
+        let clients = Clients::new(true).unwrap();
+        drop(tokio::spawn(write(outgoing, inbox.clone(), clients, endpoint, TaskTracker::new())));
+        let serve = async {
+            let (mut socket, _) = server.accept().await.unwrap();
+            assert_ne!(socket.read(&mut [0; 4096]).await.unwrap(), 0);
+            match answer {
+                Some(answer) => socket.write_all(answer.as_bytes()).await.unwrap(),
+                None => inbox.close(errors::ended(&Url::parse("http://127.0.0.1/sse").unwrap())),
+            }
+            socket
+        };
+        let request = Request::new(Id::number(1), "tools/call", None);
+        let (answer, _socket) = tokio::join!(channel.call(&request), serve);
+        answer.err().expect("nothing answers the call itself")
+    }
+
+    #[tokio::test]
+    async fn a_post_that_is_never_answered_ends_with_the_stream() {
+        assert!(matches!(posted(None).await, CallError::Unknown { .. }));
+    }
+
+    #[tokio::test]
+    async fn only_a_post_that_was_turned_away_may_be_sent_again() {
+        let gone = posted(Some("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")).await;
+        assert!(matches!(gone, CallError::NotSent(_)), "{gone}");
+        let lost = posted(Some("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n")).await;
+        assert!(matches!(lost, CallError::Unknown { .. }), "{lost}");
+    }
 
     #[test]
     fn only_an_address_of_the_same_server_is_posted_to() {

@@ -1,0 +1,35 @@
+//! Other people's MCP clients, as editors of the gateway.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{folder, node, python};
+
+/// Runs the MCP inspector's command line and returns what it printed.
+pub async fn inspector(arguments: &[&str]) -> String {
+    let script =
+        folder().join("node_modules/@modelcontextprotocol/inspector/clients/cli/build/index.js");
+    said_by(&node(), &script, arguments).await
+}
+
+/// The tools that a client was offered, and what came back from its call.
+pub async fn python_client(arguments: &[&str]) -> Value {
+    report(&said_by(&python(), &folder().join("client.py"), arguments).await)
+}
+
+fn report(said: &str) -> Value {
+    serde_json::from_str(said).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+async fn said_by(program: &Path, script: &Path, arguments: &[&str]) -> String {
+    let mut command = evermoor_platform::process::command(program);
+    command.arg(script).args(arguments).kill_on_drop(true);
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let output = tokio::time::timeout(crate::PATIENCE, command.output()).await;
+    let output = output.expect("the client ends in time").expect("the client runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{} failed: {said}{complained}", script.display());
+    said
+}

@@ -1,0 +1,159 @@
+//! Servers and clients of other people, as real processes: the reference server and the inspector
+//! from npm, the Python package, and rmcp.
+//!
+//! Whatever a server is made of, a test can call a tool of it by nonce and read in a ledger how often
+//! that ran.
+
+mod clients;
+#[cfg(target_os = "linux")]
+mod pipes;
+mod remote;
+mod witness;
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::editor::Editor;
+use crate::ledger::Ledger;
+use crate::programs::built;
+use witness::Witness;
+
+pub use clients::{inspector, python_client};
+#[cfg(target_os = "linux")]
+pub use pipes::Child;
+pub use remote::{Remote, free_port};
+
+/// Whose server it is, and with it how it is started and called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maker {
+    /// `@modelcontextprotocol/server-everything`, from npm.
+    Everything,
+    /// The `mcp` package, from PyPI.
+    Python,
+    /// The crate `rmcp`.
+    Rmcp,
+    /// The same, without the revision that has no sessions.
+    RmcpWithSessions,
+}
+
+/// How a server is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    Pipes,
+    StreamableHttp,
+    /// The transport of 2024-11-05.
+    Events,
+}
+
+/// A server's command line.
+pub struct CommandLine {
+    pub program: PathBuf,
+    pub args: Vec<String>,
+}
+
+/// How a tool is called that leaves a trace, and where the trace is.
+pub struct Errand {
+    ledger: Ledger,
+    witness: Option<Witness>,
+}
+
+/// The folder of the peers, with what we wrote for them.
+pub(crate) fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("peers")
+}
+
+fn installed(path: PathBuf) -> PathBuf {
+    assert!(path.exists(), "{} is missing: run `npm test` once", path.display());
+    path
+}
+
+/// A Node that is new enough for all of them.
+pub(crate) fn node() -> PathBuf {
+    installed(folder().join("node_modules/node/bin/node"))
+}
+
+fn python() -> PathBuf {
+    let windows = cfg!(windows);
+    installed(folder().join(if windows { ".venv/Scripts/python.exe" } else { ".venv/bin/python" }))
+}
+
+impl Maker {
+    /// How to start it. What it executes is written to `ledger`, by itself or by the witness.
+    pub(crate) fn command_line(self, over: Over, ledger: &Ledger, port: u16) -> CommandLine {
+        let text = |path: PathBuf| path.to_str().expect("a path is text").to_owned();
+        let ledger = text(ledger.path().to_owned());
+        let port = port.to_string();
+        match self {
+            Self::Everything => {
+                let script = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+                let mode = match over {
+                    Over::Pipes => "stdio",
+                    Over::StreamableHttp => "streamableHttp",
+                    Over::Events => "sse",
+                };
+                let args = vec![text(folder().join(script)), mode.into()];
+                CommandLine { program: node(), args }
+            }
+            Self::Python => {
+                let mode = match over {
+                    Over::Pipes => "stdio",
+                    Over::StreamableHttp => "streamable-http",
+                    Over::Events => "sse",
+                };
+                let args = vec![text(folder().join("server.py")), ledger, mode.into(), port];
+                CommandLine { program: python(), args }
+            }
+            Self::Rmcp | Self::RmcpWithSessions => {
+                let mode = match over {
+                    Over::Pipes => "stdio",
+                    Over::StreamableHttp => "http",
+                    Over::Events => panic!("rmcp has no HTTP+SSE any more"),
+                };
+                let newest = if self == Self::Rmcp { "2026-07-28" } else { "2025-11-25" };
+                let args = vec![ledger, mode.into(), port, newest.into()];
+                CommandLine { program: built("rmcp-server"), args }
+            }
+        }
+    }
+
+    /// Where it serves, by its own custom.
+    fn path(self, over: Over) -> &'static str {
+        match (self, over) {
+            (Self::Python, Over::Events) => "/events",
+            (_, Over::Events) => "/sse",
+            (_, Over::StreamableHttp | Over::Pipes) => "/mcp",
+        }
+    }
+
+    async fn errand(self, ledger: PathBuf) -> Errand {
+        let ledger = Ledger::at(ledger);
+        let witness = match self {
+            Self::Everything => Some(Witness::start(ledger.clone()).await),
+            Self::Python | Self::Rmcp | Self::RmcpWithSessions => None,
+        };
+        Errand { ledger, witness }
+    }
+}
+
+impl Errand {
+    /// Calls a tool that leaves `nonce` in the ledger, and returns its result.
+    pub async fn run(&self, editor: &mut Editor, nonce: &str) -> Value {
+        let result = match &self.witness {
+            // The reference server keeps no ledger, but it has a tool that fetches a file.
+            Some(witness) => {
+                let arguments =
+                    json!({ "name": nonce, "data": witness.url(nonce), "outputType": "resource" });
+                editor.call("gzip-file-as-resource", &arguments).await
+            }
+            None => editor.call("record", &json!({ "nonce": nonce })).await,
+        };
+        assert_ne!(result["isError"], true, "{result}");
+        result
+    }
+
+    /// How often a call was executed.
+    pub fn executions(&self, nonce: &str) -> usize {
+        self.ledger.executions(nonce)
+    }
+}
