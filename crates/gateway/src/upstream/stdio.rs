@@ -24,6 +24,7 @@ use evermoor_core::config;
 use evermoor_core::failure::Failure;
 use evermoor_core::name::UpstreamName;
 use evermoor_platform::child::{self, Environment, Spec, Tree};
+use evermoor_platform::child::orphans::Mark;
 
 use super::connection::{Connected, Connection, Incoming};
 use super::duplex::{self, Inbox, Outgoing};
@@ -114,7 +115,7 @@ impl Program {
         self.replaced.cancel();
         let cleared = async { while self.running.changed().await.is_ok() {} };
         let _ = timeout(CLEARED_LIMIT, cleared).await;
-        let environment = Environment::find(&std::process::id().to_string()).await;
+        let environment = Environment::find(&Mark::ours().to_string()).await;
         let mark = self.stderr.mark();
         let (tree, pipes) = match child::spawn(&self.spec, &environment).await {
             Ok(started) => started,
