@@ -12,6 +12,7 @@ mod memory;
 mod outage;
 mod peers;
 mod reload;
+mod remote;
 mod shim;
 #[cfg(target_os = "linux")]
 mod stdio;

@@ -9,6 +9,7 @@ pub mod answer;
 pub mod desktop;
 pub mod dice;
 pub mod editor;
+pub mod events_server;
 pub mod fake;
 pub mod fake_server;
 pub mod gateway;
@@ -21,6 +22,8 @@ pub mod programs;
 pub mod proxy;
 pub mod scene;
 pub mod script;
+pub mod tls;
+pub mod tunnel;
 
 pub use scene::Scene;
 

@@ -8,6 +8,7 @@
 //! - [`call`]: what may be sent again
 //! - [`catalog`]: what an upstream offers, and the merged view of several
 //! - [`config`]: `config.toml`, parsed and validated as a whole
+//! - [`dialect`]: how a server wants to be spoken to
 //! - [`memory`]: what an upstream last said of itself, as it lies on the disk
 //! - [`failure`]: failures with a code for programs and a remedy for people
 //! - [`outcome`]: the answer to a call that its upstream did not answer
@@ -25,6 +26,7 @@ pub mod backoff;
 pub mod call;
 pub mod catalog;
 pub mod config;
+pub mod dialect;
 pub mod envelope;
 pub mod failure;
 pub mod guard;

@@ -18,10 +18,10 @@ use evermoor_core::envelope::Message;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::sse::{self, Event};
 
-use super::connection::{Connected, Connection, LARGEST_REPLY};
+use super::connection::{Connected, Connection, LARGEST_REPLY, excerpt};
 use super::duplex::{self, Inbox, Outgoing, SendError};
 use super::handshake;
-use super::http::{Clients, errors};
+use super::http::{Clients, body_or_nothing, errors};
 
 /// A server that takes longer to name its address has none.
 const ENDPOINT_LIMIT: Duration = Duration::from_secs(10);
@@ -123,13 +123,11 @@ async fn write(
             let sent = match posting.await {
                 Ok(answer) if answer.status().is_success() => Ok(()),
                 Ok(answer) => {
-                    if matches!(
-                        answer.status(),
-                        StatusCode::NOT_FOUND | StatusCode::GONE | StatusCode::BAD_REQUEST
-                    ) {
+                    let refused = refused(answer, &endpoint).await;
+                    if let SendError::NotSent(_) = refused {
                         inbox.close(errors::forgotten(&endpoint));
                     }
-                    Err(SendError::NotSent(format!("it answered {}", answer.status())))
+                    Err(refused)
                 }
                 Err(error) if errors::never_sent(&error) => {
                     inbox.close(errors::failure(&endpoint, &error));
@@ -139,6 +137,27 @@ async fn write(
             };
             let _ = fate.send(sent);
         });
+    }
+}
+
+/// What a refusal to take a message means: whether it can have been read, and who may send it again.
+async fn refused(answer: reqwest::Response, endpoint: &Url) -> SendError {
+    let status = answer.status();
+    if status == StatusCode::UNAUTHORIZED {
+        return SendError::AuthRequired(errors::refused(endpoint, answer).await);
+    }
+    let said = excerpt(&body_or_nothing(answer).await);
+    let said = format!("{status}: {said}").trim_end_matches([':', ' ']).to_owned();
+    match status {
+        StatusCode::NOT_FOUND | StatusCode::GONE | StatusCode::BAD_REQUEST => {
+            SendError::NotSent(format!("it answered {said}"))
+        }
+        StatusCode::TOO_MANY_REQUESTS => SendError::Busy,
+        StatusCode::SERVICE_UNAVAILABLE => SendError::Unavailable(said),
+        StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => {
+            SendError::Unknown(format!("it answered {said}"))
+        }
+        _ => SendError::Refused(format!("The upstream answered {said}")),
     }
 }
 
