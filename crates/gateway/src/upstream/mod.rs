@@ -26,6 +26,8 @@ mod stderr;
 mod stdio;
 mod supervisor;
 mod tripwire;
+#[cfg(test)]
+mod waking;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
