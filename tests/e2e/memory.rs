@@ -138,7 +138,7 @@ async fn what_was_found_out_of_a_server_is_found_out_again_when_it_holds_no_more
     gateway.process.kill().await;
     let learnt = std::fs::read_to_string(file(&scene)).unwrap();
     assert!(learnt.contains(r#""dialect":"events""#), "{learnt}");
-    drop(older);
+    older.stop().await;
     upstream.start_again().await;
     let gateway = scene.gateway(&[&upstream]).await;
     gateway.until_connected("notes").await;

@@ -27,7 +27,7 @@ use crate::PATIENCE;
 pub struct EventsServer {
     pub url: String,
     requests: watch::Receiver<Vec<String>>,
-    _tasks: JoinSet<()>,
+    tasks: JoinSet<()>,
 }
 
 struct Server {
@@ -53,7 +53,12 @@ impl EventsServer {
             .with_state(server);
         let mut tasks = JoinSet::new();
         tasks.spawn(async move { axum::serve(listener, app).await.expect("it serves") });
-        Self { url, requests: seen, _tasks: tasks }
+        Self { url, requests: seen, tasks }
+    }
+
+    /// Ends it, and leaves its address to another.
+    pub async fn stop(mut self) {
+        self.tasks.shutdown().await;
     }
 
     /// What was asked of it so far: `GET`, `POST`, and the methods of messages.
