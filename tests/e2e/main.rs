@@ -15,6 +15,7 @@ mod memory;
 mod outage;
 mod peers;
 mod reload;
+mod remote;
 mod shim;
 #[cfg(target_os = "linux")]
 mod stdio;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use evermoor_core::view::Link;
 use evermoor_tests::Scene;
+use evermoor_tests::events_server::EventsServer;
 use evermoor_tests::fake::Upstream;
 use evermoor_tests::gateway::{Gateway, written};
 use serde_json::{Value, json};
@@ -106,4 +107,40 @@ async fn a_folder_that_cannot_be_written_costs_the_memory_and_no_call() {
     let mut editor = gateway.editor("/mcp/notes").await;
     editor.call("record", &json!({ "nonce": "a" })).await;
     assert_eq!(upstream.ledger.executions("a"), 1);
+}
+
+#[tokio::test]
+async fn how_a_server_wants_to_be_spoken_to_is_found_out_once() {
+    let (scene, server) = (Scene::new(), EventsServer::start().await);
+    let mut gateway = scene.gateway_to("", "notes", &server.url, "").await;
+    gateway.until_connected("notes").await;
+    assert!(server.asked("POST") > 0, "nothing was known of it");
+    written(&file(&scene), b"").await;
+    gateway.process.kill().await;
+    let before = server.requests().len();
+    let gateway = scene.gateway_to("", "notes", &server.url, "").await;
+    gateway.until_connected("notes").await;
+    let since: Vec<String> = server.requests().split_off(before);
+    assert_eq!(since.first().map(String::as_str), Some("GET"), "{since:?}");
+    assert!(!since.contains(&"POST".to_owned()), "{since:?}");
+}
+
+#[tokio::test]
+async fn what_was_found_out_of_a_server_is_found_out_again_when_it_holds_no_more() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    upstream.kill().await;
+    let place = upstream.url.trim_start_matches("http://").trim_end_matches("/mcp");
+    let older = EventsServer::at(place, "/mcp").await;
+    let mut gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    written(&file(&scene), b"").await;
+    gateway.process.kill().await;
+    let learnt = std::fs::read_to_string(file(&scene)).unwrap();
+    assert!(learnt.contains(r#""dialect":"events""#), "{learnt}");
+    older.stop().await;
+    upstream.start_again().await;
+    let gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    assert!(upstream.asked("initialize").await > 0);
 }

@@ -4,6 +4,7 @@ use evermoor_core::failure::Code;
 use evermoor_core::view::{Link, Status, Upstream};
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
+use evermoor_tests::proxy::Proxy;
 use serde_json::json;
 
 fn since(upstream: &Upstream) -> u64 {
@@ -195,4 +196,86 @@ async fn another_address_to_listen_on_waits_for_a_restart_and_says_so() {
     assert_eq!(status.endpoint, format!("{}/mcp", gateway.origin));
     scene.configure("", &[]);
     gateway.until_status(|status| status.warnings.is_empty()).await;
+}
+
+#[tokio::test]
+async fn a_call_that_waits_goes_where_its_upstream_goes() {
+    let scene = Scene::new();
+    let (mut old, new) = (scene.upstream("notes").await, scene.upstream("new").await);
+    let gateway = scene.gateway(&[&old]).await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    old.kill().await;
+    gateway.until_down("notes").await;
+    let call = json!({ "nonce": "held" });
+    let moved = async {
+        let entry = |url: &str| format!("[upstreams.notes]\nurl = \"{url}\"\ntitle = \"Moved\"\n");
+        scene.write("", &entry(&new.url));
+        gateway.until_connected("notes").await
+    };
+    let (result, seen) = tokio::join!(editor.call("record", &call), moved);
+    assert_eq!(result["content"][0]["text"], "held", "{result}");
+    assert_eq!((seen.title.as_str(), new.ledger.executions("held")), ("Moved", 1));
+}
+
+#[tokio::test]
+async fn a_setting_that_needs_no_new_connection_makes_none() {
+    let scene = Scene::new();
+    let notes = scene.upstream("notes").await;
+    let gateway = scene.gateway(&[&notes]).await;
+    let before = since(&gateway.until_connected("notes").await);
+    let mut editor = gateway.editor("/mcp/notes").await;
+    let entry = format!(
+        "[upstreams.notes]\nurl = \"{}\"\ntitle = \"Mine\"\ncall_timeout = 1\n\
+         keepalive_interval = \"1h\"\ntools.record.retry = \"safe\"\n",
+        notes.url
+    );
+    scene.write("", &entry);
+    let seen = gateway.until("notes", |upstream| upstream.title == "Mine").await;
+    assert_eq!(since(&seen), before);
+    let answer = editor.attempt("hang", "short").await;
+    assert_eq!(answer.why(), (-33011, "timeout"), "the new limit holds: {answer:?}");
+    assert_eq!(notes.asked("initialize").await, 1);
+}
+
+#[tokio::test]
+async fn a_header_that_changes_touches_its_upstream_alone() {
+    let scene = Scene::new();
+    let (notes, files) = (scene.upstream("notes").await, scene.upstream("files").await);
+    let proxy = Proxy::to(&notes.url).await;
+    let entries = |team: &str| {
+        format!(
+            "[upstreams.notes]\nurl = \"{}\"\nheaders.X-Team = \"{team}\"\n\
+             [upstreams.files]\nurl = \"{}\"\n",
+            proxy.url, files.url
+        )
+    };
+    let gateway = scene.gateway_of("", &entries("blue")).await;
+    let before = since(&gateway.until_connected("files").await);
+    gateway.until_connected("notes").await;
+    assert_eq!(proxy.forwarded("x-team: green"), 0);
+    scene.write("", &entries("green"));
+    proxy.until_forwarded("x-team: green", 1).await;
+    gateway.until_connected("notes").await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    editor.call("record", &json!({ "nonce": "green" })).await;
+    assert_eq!(since(&gateway.until_connected("files").await), before);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn another_program_starts_only_when_the_one_before_it_is_gone() {
+    use evermoor_tests::program::{Program, runs};
+    let scene = Scene::new();
+    // It does not end when its input is closed, so that its end takes a while.
+    let first = Program::new("notes", scene.path("notes.ledger"), &["stays", "kin"]);
+    let second = Program::new("notes", scene.path("notes.ledger"), &["chatty"]);
+    let gateway = scene.gateway_of("", &first.entry()).await;
+    gateway.until_connected("notes").await;
+    let (life, kin) = (first.life(1).await, first.kin(1).await);
+    scene.write("", &second.entry());
+    second.life(2).await;
+    assert_eq!((runs(life), runs(kin)), (false, false));
+    let mut editor = gateway.editor("/mcp/notes").await;
+    editor.call("record", &json!({ "nonce": "after" })).await;
+    assert_eq!(second.lives(), 2);
 }

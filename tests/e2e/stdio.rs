@@ -106,6 +106,20 @@ async fn a_program_ends_with_a_gateway_that_was_killed() {
 }
 
 #[tokio::test]
+async fn what_a_killed_gateway_left_behind_is_ended_by_the_next_and_nothing_else_is() {
+    let scene = Scene::new();
+    let (program, mut gateway) = notes(&scene, &["kin"]).await;
+    let elsewhere = Scene::new();
+    let (neighbour, _other) = notes(&elsewhere, &["kin"]).await;
+    let (kin, others_kin) = (program.kin(1).await, neighbour.kin(1).await);
+    gateway.until_connected("notes").await;
+    gateway.process.kill().await;
+    let _next = scene.gateway_of("", &program.entry()).await;
+    until_gone(kin).await;
+    assert!(runs(others_kin), "its gateway lives");
+}
+
+#[tokio::test]
 async fn a_frozen_program_can_be_replaced_with_its_kin() {
     let scene = Scene::new();
     let (program, mut gateway) = notes(&scene, &["kin"]).await;

@@ -13,7 +13,7 @@ pub struct Answer {
     pub verdict: Verdict,
     /// What a person or a model reads.
     pub text: String,
-    /// What the gateway says of the call's fate; nothing if the upstream answered.
+    /// What the gateway says of the call's fate; nothing if the upstream answered with more than a status.
     pub details: Value,
 }
 
@@ -48,7 +48,7 @@ impl Answer {
         assert!(!text.trim().is_empty(), "an answer without a word: {value}");
         let ours = details["origin"] == "gateway";
         let verdict = if ours { fate(&details) } else { said(&value, is_error) };
-        Self { verdict, text, details: if ours { details } else { Value::Null } }
+        Self { verdict, text, details }
     }
 
     /// The code and the cause that the gateway gives for its answer.

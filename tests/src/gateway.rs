@@ -25,8 +25,13 @@ pub struct Gateway {
 impl Gateway {
     /// Starts a gateway in `home` and waits until it serves.
     pub async fn start(home: &Path) -> Self {
+        Self::start_among(home, &[]).await
+    }
+
+    /// Starts a gateway with these variables in its environment.
+    pub async fn start_among(home: &Path, variables: &[(&str, &str)]) -> Self {
         let mut process = Process::start(&built("evermoor"), |command| {
-            command.arg("serve").arg("--home").arg(home);
+            command.arg("serve").arg("--home").arg(home).envs(variables.iter().copied());
         });
         process.line_with("Try it").await;
         let runtime = runtime(home);

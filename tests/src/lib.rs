@@ -12,6 +12,7 @@ pub mod desktop;
 pub mod dice;
 pub mod editor;
 pub mod entry;
+pub mod events_server;
 pub mod fake;
 pub mod fake_server;
 pub mod gateway;
@@ -25,6 +26,8 @@ pub mod proxy;
 pub mod rust_client;
 pub mod scene;
 pub mod script;
+pub mod tls;
+pub mod tunnel;
 pub mod wire;
 
 pub use scene::Scene;

@@ -57,9 +57,14 @@ impl Scene {
 
     /// A gateway with `settings` under `[gateway]`, and these entries of `upstreams` (see [`entry`]).
     pub async fn gateway_of(&self, settings: &str, upstreams: &str) -> Gateway {
+        self.write(settings, upstreams);
+        Gateway::start(&self.home()).await
+    }
+
+    /// Writes the configuration with `upstreams` as they stand in the file.
+    pub fn write(&self, settings: &str, upstreams: &str) {
         let text = format!("[gateway]\nlisten = \"127.0.0.1:0\"\n{settings}\n{upstreams}");
         write(&self.home().join("config.toml"), &text);
-        Gateway::start(&self.home()).await
     }
 
     /// Writes the configuration of this scene's gateway.

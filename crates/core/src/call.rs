@@ -17,14 +17,10 @@ pub enum Class {
 impl Class {
     /// The class of a method. What is not known to be harmless is not.
     pub fn of(called: &str) -> Self {
-        const REPEATABLE: [&str; 16] = [
+        const REPEATABLE: [&str; 12] = [
             method::DISCOVER,
             method::INITIALIZE,
             method::PING,
-            method::TOOLS_LIST,
-            method::PROMPTS_LIST,
-            method::RESOURCES_LIST,
-            method::TEMPLATES_LIST,
             method::RESOURCES_READ,
             method::PROMPTS_GET,
             method::COMPLETE,
@@ -35,7 +31,10 @@ impl Class {
             "tasks/cancel",
             method::SET_LEVEL,
         ];
-        if REPEATABLE.contains(&called) { Self::Repeatable } else { Self::Once }
+        let harmless = REPEATABLE.contains(&called)
+            || called == method::TEMPLATES_LIST
+            || called.ends_with("/list");
+        if harmless { Self::Repeatable } else { Self::Once }
     }
 }
 
@@ -52,15 +51,18 @@ impl Repetition {
     /// The class of a request. A tool call may be repeated if a person said so, or if the upstream
     /// did and is believed; never one that carries a person's answers.
     pub fn class(&self, request: &Request, catalog: Option<&Catalog>) -> Class {
+        let params = request.params.as_ref();
+        if params.is_some_and(|params| params.member("inputResponses").is_some()) {
+            return Class::Once;
+        }
         if request.method != method::TOOLS_CALL {
             return Class::of(&request.method);
         }
-        let Some(params) = &request.params else { return Class::Once };
+        let Some(params) = params else { return Class::Once };
         let name = params.text_member("name").unwrap_or_default();
         let declared =
             self.trust_annotations && catalog.is_some_and(|catalog| is_declared(catalog, &name));
-        let harmless = params.member("inputResponses").is_none()
-            && (declared || self.safe_tools.contains(&name));
+        let harmless = declared || self.safe_tools.contains(&name);
         if harmless { Class::Repeatable } else { Class::Once }
     }
 }
@@ -104,6 +106,18 @@ mod tests {
         assert_eq!(Class::of("tools/call"), Class::Once);
         assert_eq!(Class::of("vendor/erase"), Class::Once);
         assert_eq!(Class::of("tasks/update"), Class::Once);
-        assert_eq!(Class::of("resources/read"), Class::Repeatable);
+        for harmless in ["resources/read", "tasks/list", "subscriptions/listen", "tools/list"] {
+            assert_eq!(Class::of(harmless), Class::Repeatable);
+        }
+    }
+
+    #[test]
+    fn what_carries_a_persons_answers_is_sent_at_most_once_whatever_it_is() {
+        let told = Repetition { safe_tools: vec!["write".into()], ..Repetition::default() };
+        let params = serde_json::json!({ "name": "write", "inputResponses": {} });
+        for called in ["tools/call", "prompts/get", "resources/read"] {
+            let request = Request::new(Id::number(1), called, Some(Raw::of(&params)));
+            assert_eq!(told.class(&request, None), Class::Once, "{called}");
+        }
     }
 }

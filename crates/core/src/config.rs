@@ -6,6 +6,7 @@
 mod change;
 mod file;
 mod program;
+mod reach;
 pub mod version;
 
 use std::net::SocketAddr;
@@ -20,6 +21,7 @@ use crate::call::Repetition;
 use crate::name::UpstreamName;
 pub use change::Change;
 pub use program::Program;
+pub use reach::{Proxy, Reach};
 use version::Ladder;
 
 /// The address editors are given when the configuration names none.
@@ -71,7 +73,7 @@ pub enum Keepalive {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// MCP over HTTP.
-    Http { url: Url },
+    Http { url: Url, reach: Reach },
     /// MCP over the pipes of a program that the gateway starts.
     Stdio(Program),
     /// The server inside the gateway that answers when nothing is configured.
@@ -105,7 +107,7 @@ impl Transport {
     /// Where the upstream is, for a person to read: without user name, password or query.
     pub fn target(&self) -> String {
         match self {
-            Self::Http { url } => {
+            Self::Http { url, .. } => {
                 let mut shown = url.clone();
                 let _ = shown.set_username("");
                 let _ = shown.set_password(None);
@@ -129,7 +131,9 @@ impl Transport {
     /// since an address may hold a secret.
     pub fn fingerprint(&self) -> String {
         let words = match self {
-            Self::Http { url } => format!("http\n{url}"),
+            // Which headers are sent may decide who answers.
+            Self::Http { url, reach } if reach.headers.is_empty() => format!("http\n{url}"),
+            Self::Http { url, reach } => format!("http\n{url}\n{:?}", reach.headers),
             Self::Stdio(program) => format!("program\n{}", program.identity()),
             Self::Demo => "demo".into(),
         };
@@ -139,7 +143,7 @@ impl Transport {
     /// Whether it is on this machine, where it comes back fast and asking costs nothing.
     pub fn is_local(&self) -> bool {
         match self {
-            Self::Http { url } => match url.host() {
+            Self::Http { url, .. } => match url.host() {
                 Some(url::Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
                 Some(url::Host::Ipv4(address)) => address.is_loopback(),
                 Some(url::Host::Ipv6(address)) => address.is_loopback(),
@@ -227,7 +231,9 @@ mod tests {
 
     #[test]
     fn a_fingerprint_tells_targets_apart_and_holds_no_secret() {
-        let print = |url: &str| Transport::Http { url: Url::parse(url).unwrap() }.fingerprint();
+        let print = |url: &str| {
+            Transport::Http { url: Url::parse(url).unwrap(), reach: Reach::default() }.fingerprint()
+        };
         let (one, other) = ("https://x/mcp?key=secret", "https://x/mcp?key=other");
         assert_eq!(print(one), print(one));
         assert_ne!(print(one), print(other));
@@ -237,6 +243,9 @@ mod tests {
     #[test]
     fn a_shown_address_holds_no_secret() {
         let url = Url::parse("https://me:secret@example.com/mcp?key=secret").unwrap();
-        assert_eq!(Transport::Http { url }.target(), "https://example.com/mcp");
+        assert_eq!(
+            Transport::Http { url, reach: Reach::default() }.target(),
+            "https://example.com/mcp"
+        );
     }
 }

@@ -10,6 +10,7 @@
 //! - [`call`]: what may be sent again
 //! - [`catalog`]: what an upstream offers, and the merged view of several
 //! - [`config`]: `config.toml`, parsed and validated as a whole
+//! - [`dialect`]: how a server wants to be spoken to
 //! - [`level`]: how loud a log message is, and who hears it
 //! - [`memory`]: what an upstream last said of itself, as it lies on the disk
 //! - [`failure`]: failures with a code for programs and a remedy for people
@@ -31,6 +32,7 @@ pub mod backoff;
 pub mod call;
 pub mod catalog;
 pub mod config;
+pub mod dialect;
 pub mod envelope;
 pub mod event_id;
 pub mod failure;

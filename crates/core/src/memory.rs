@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use crate::catalog::{Catalog, List};
+use crate::dialect::Dialect;
 use crate::json::Raw;
 use crate::protocol::{Handshake, initialize_result};
 
@@ -46,11 +47,23 @@ struct Said<'a> {
     prompts: &'a [Raw],
     resources: &'a [Raw],
     resource_templates: &'a [Raw],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dialect: Option<Dialect>,
+}
+
+/// What is remembered of an upstream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memory {
+    pub handshake: Handshake,
+    pub catalog: Catalog,
+    /// How it was found to want to be spoken to. It may have changed its mind since.
+    pub dialect: Option<Dialect>,
 }
 
 /// The file for what `target` said of itself. `target` is a
 /// [fingerprint](crate::config::Transport::fingerprint).
-pub fn encode(target: &str, handshake: &Handshake, catalog: &Catalog) -> Vec<u8> {
+pub fn encode(target: &str, memory: &Memory) -> Vec<u8> {
+    let Memory { handshake, catalog, dialect } = memory;
     let said = Raw::of(&Said {
         handshake: initialize_result(
             handshake.revision,
@@ -62,6 +75,7 @@ pub fn encode(target: &str, handshake: &Handshake, catalog: &Catalog) -> Vec<u8>
         prompts: &catalog.prompts,
         resources: &catalog.resources,
         resource_templates: &catalog.templates,
+        dialect: *dialect,
     });
     let file = serde_json::json!({
         "version": VERSION,
@@ -72,7 +86,7 @@ pub fn encode(target: &str, handshake: &Handshake, catalog: &Catalog) -> Vec<u8>
 }
 
 /// What `target` said of itself, if `file` is whole and about it.
-pub fn decode(target: &str, file: &Bytes) -> Result<(Handshake, Catalog), Forgotten> {
+pub fn decode(target: &str, file: &Bytes) -> Result<Memory, Forgotten> {
     #[derive(Deserialize)]
     struct Head {
         version: u32,
@@ -92,13 +106,15 @@ pub fn decode(target: &str, file: &Bytes) -> Result<(Handshake, Catalog), Forgot
     read(&said).ok_or(Forgotten::Damaged)
 }
 
-fn read(said: &Raw) -> Option<(Handshake, Catalog)> {
+fn read(said: &Raw) -> Option<Memory> {
     let handshake = Handshake::read(&said.member("handshake")?)?;
     let mut catalog = Catalog::default();
     for list in List::ALL {
         *catalog.list_mut(list) = said.member(list.member())?.elements()?;
     }
-    Some((handshake, catalog))
+    // One of which nothing is said here, or nothing that we know, is found out again.
+    let dialect = said.member("dialect").and_then(|dialect| dialect.read().ok());
+    Some(Memory { handshake, catalog, dialect })
 }
 
 fn checksum(bytes: &[u8]) -> String {
@@ -125,16 +141,20 @@ mod tests {
         Handshake::read(&result).unwrap()
     }
 
+    fn memory(handshake: Handshake, catalog: Catalog, dialect: Option<Dialect>) -> Memory {
+        Memory { handshake, catalog, dialect }
+    }
+
     fn file(tools: &[&str]) -> Bytes {
         let tools = tools.iter().map(|tool| raw(tool)).collect();
         let catalog = Catalog { tools, ..Catalog::default() };
-        encode("here", &handshake(Some("Use it.")), &catalog).into()
+        encode("here", &memory(handshake(Some("Use it.")), catalog, None)).into()
     }
 
     #[test]
     fn what_was_said_comes_back_to_the_byte() {
         let tool = "{ \"zeta\":1.10,\n \"name\" : \"a\\u0062\", \"big\":123456789012345678901 }";
-        let (handshake, catalog) = decode("here", &file(&[tool])).unwrap();
+        let Memory { handshake, catalog, .. } = decode("here", &file(&[tool])).unwrap();
         assert_eq!(catalog.tools[0].as_str(), tool);
         assert_eq!(
             handshake.capabilities.as_str(),
@@ -182,11 +202,14 @@ mod tests {
             (resources, templates) in (members(), members()),
             instructions: Option<String>,
             target: String,
+            dialect in 0_usize..4,
         ) {
             let catalog = Catalog { tools, prompts, resources, templates };
-            let handshake = handshake(instructions.as_deref());
-            let file = encode(&target, &handshake, &catalog).into();
-            prop_assert_eq!(decode(&target, &file), Ok((handshake, catalog)));
+            let dialects =
+                [None, Some(Dialect::Stateless), Some(Dialect::Session), Some(Dialect::Events)];
+            let memory = memory(handshake(instructions.as_deref()), catalog, dialects[dialect]);
+            let file = encode(&target, &memory).into();
+            prop_assert_eq!(decode(&target, &file), Ok(memory));
         }
 
         #[test]
@@ -196,7 +219,7 @@ mod tests {
             bit in 0_u8..8,
         ) {
             let catalog = Catalog { tools, ..Catalog::default() };
-            let whole = encode("here", &handshake(None), &catalog);
+            let whole = encode("here", &memory(handshake(None), catalog, None));
             let at = at.index(whole.len());
             prop_assert!(decode("here", &Bytes::copy_from_slice(&whole[..at])).is_err());
             let mut altered = whole;

@@ -16,6 +16,9 @@ use crate::protocol::method;
 /// The key under which a program finds the details.
 pub const META_KEY: &str = "dev.evermoor/outcome";
 
+/// What JSON-RPC calls an error of the server.
+const INTERNAL_ERROR: i32 = -32603;
+
 /// A call that ended without a reply from its upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undelivered<'a> {
@@ -45,6 +48,9 @@ pub enum Fate {
     NotSent(NotSent),
     /// It was sent at this moment, and no reply came.
     Unknown(Unknown, SystemTime),
+    /// It was sent at this moment, and the upstream answered that it cannot serve now: most likely
+    /// before it did anything, but nothing says so.
+    Unavailable(SystemTime),
 }
 
 /// Why a call was not sent.
@@ -52,6 +58,10 @@ pub enum Fate {
 pub enum NotSent {
     /// The upstream did not come back while the call was held.
     HoldExpired,
+    /// The machine slept while the call was held.
+    Slept,
+    /// The upstream's program ended again and again while the call was held.
+    CrashLooping,
     /// The upstream forgets every session as soon as it is made.
     SessionRefused,
     /// Too many calls wait already.
@@ -90,8 +100,8 @@ pub enum Unknown {
 impl NotSent {
     fn code(self) -> i32 {
         match self {
-            Self::SessionRefused => -33001,
-            Self::HoldExpired => -33003,
+            Self::SessionRefused | Self::CrashLooping => -33001,
+            Self::HoldExpired | Self::Slept => -33003,
             Self::QueueFull | Self::Busy => -33002,
             Self::AuthRequired => -33004,
             Self::ShuttingDown => -33007,
@@ -102,6 +112,8 @@ impl NotSent {
         match self {
             Self::SessionRefused => "session_refused",
             Self::HoldExpired => "hold_expired",
+            Self::Slept => "slept",
+            Self::CrashLooping => "crash_looping",
             Self::QueueFull => "queue_full",
             Self::Busy => "busy",
             Self::AuthRequired => "auth_required",
@@ -195,7 +207,11 @@ impl Undelivered<'_> {
                 "Not delivered: {title} refused \"{subject}\" because it wants credentials ({detail}). \
                  Nothing was executed. Give Evermoor valid credentials for {title}, then call it again."
             ),
-            Fate::NotSent(NotSent::HoldExpired) => format!(
+            Fate::NotSent(NotSent::Slept) => format!(
+                "Not delivered: \"{subject}\" was not sent to {title}, because this machine slept while \
+                 the call waited. Nothing was executed, so it is safe to call it again."
+            ),
+            Fate::NotSent(NotSent::HoldExpired | NotSent::CrashLooping) => format!(
                 "Not delivered: \"{subject}\" was not sent to {title}, which has been unavailable for {} s \
                  ({detail}). Nothing was executed, so it is safe to call it again. Evermoor keeps reconnecting.",
                 self.held.as_secs()
@@ -203,6 +219,10 @@ impl Undelivered<'_> {
             Fate::Unknown(Unknown::ReplyTooLarge, _) => format!(
                 "Reply lost: \"{subject}\" was executed by {title}, but {detail}, so it was discarded. \
                  Do not repeat the call; ask for less."
+            ),
+            Fate::Unavailable(_) => format!(
+                "Refused: {title} answered \"{subject}\" with {detail}. Most likely it was not executed, but \
+                 check whether it took effect before you call it again."
             ),
             Fate::Unknown(_, at) => format!(
                 "Outcome unknown: \"{subject}\" was sent to {title} at {} but no reply arrived ({detail}). \
@@ -220,9 +240,10 @@ impl Undelivered<'_> {
                 ("executed", why.code(), why.cause(), Some(at))
             }
             Fate::Unknown(why, at) => ("unknown", why.code(), why.cause(), Some(at)),
+            Fate::Unavailable(at) => ("answered", INTERNAL_ERROR, "service_unavailable", Some(at)),
         };
         Details {
-            origin: "gateway",
+            origin: if outcome == "answered" { "upstream" } else { "gateway" },
             outcome,
             code,
             cause,
@@ -233,6 +254,7 @@ impl Undelivered<'_> {
                 Fate::NotSent(_) => "no",
                 Fate::Unknown(Unknown::ReplyTooLarge, _) => "yes",
                 Fate::Unknown(_, _) => "unknown",
+                Fate::Unavailable(_) => "unlikely",
             },
             safe_to_retry: sent_at.is_none(),
             attempts: self.attempts,
@@ -293,6 +315,18 @@ mod tests {
     fn a_call_without_a_reply_says_that_it_may_have_run() {
         let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_763_215_387_512);
         insta::assert_json_snapshot!(answer(Fate::Unknown(Unknown::ConnectionReset, at), true));
+    }
+
+    #[test]
+    fn a_call_that_could_not_be_served_is_an_answer_that_most_likely_did_nothing() {
+        let result = &answer(Fate::Unavailable(SystemTime::UNIX_EPOCH), true)["result"];
+        let details = &result["_meta"][META_KEY];
+        assert_eq!(result["isError"], true);
+        assert_eq!(
+            (&details["executed"], &details["origin"]),
+            (&"unlikely".into(), &"upstream".into())
+        );
+        assert_eq!(details["safeToRetry"], false);
     }
 
     #[test]

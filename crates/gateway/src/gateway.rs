@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 use evermoor_core::config::Config;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::runtime::Runtime;
+use evermoor_platform::child::orphans;
 use evermoor_platform::lock::InstanceLock;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::{files, port};
@@ -74,6 +75,10 @@ impl Gateway {
         let lock = take_lock(&paths).await?;
         // What a killed gateway left behind must not be taken for ours while we start.
         let _ = std::fs::remove_file(paths.runtime_file());
+        let left = orphans::end().await;
+        if left > 0 {
+            tracing::info!(processes = left, "what a killed gateway left behind was ended");
+        }
         let (tokens, key) = (keys::tokens(&paths)?, keys::session_key(&paths)?);
         let listener = listen(config.gateway.listen).await?;
         let address = listener.local_addr().unwrap_or(config.gateway.listen);

@@ -2,17 +2,16 @@
 //!
 //! # Theory of operation
 //! One task owns the set. It takes each reading of the configuration, stops what is not wanted any
-//! more, starts what is new, and leaves alone what stayed the same. Everybody else holds a
-//! [`Lineup`]. A call that is under way on an upstream that is stopped keeps its connection until
-//! it is answered; a call that is held is told that nothing was sent. A reading that is a mistake
-//! changes nothing but the warnings.
+//! more, alters what is wanted otherwise, starts what is new, and leaves alone what stayed the same.
+//! Everybody else holds a [`Lineup`]. A call that is under way on an upstream that is stopped or led
+//! elsewhere keeps its connection until it is answered. A call that is held goes where its upstream
+//! goes, and is told that nothing was sent if that is stopped. A reading that is a mistake changes
+//! nothing but the warnings.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, watch};
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -73,9 +72,6 @@ struct Board {
     warnings: watch::Sender<Vec<Failure>>,
 }
 
-/// Two upstreams of one name do not run side by side; this long the second waits for the first.
-const FAREWELL: Duration = Duration::from_secs(2);
-
 impl Roster {
     /// Starts the upstreams of a first configuration.
     pub async fn start(config: Config, around: Surroundings) -> (Self, Lineup) {
@@ -120,18 +116,21 @@ impl Roster {
         let (stopped, mut members): (Vec<Member>, Vec<Member>) = std::mem::take(&mut self.members)
             .into_iter()
             .partition(|member| change.stop.contains(member.handle.name()));
-        for member in &stopped {
-            self.gone(member, &config);
+        for member in stopped {
+            self.gone(&member);
             tracing::info!(upstream = %member.handle.name(), "upstream stopped");
             member.stop.cancel();
         }
+        for upstream in change.alter {
+            let member = members.iter_mut().find(|member| *member.handle.name() == upstream.name);
+            let Some(member) = member else { continue };
+            tracing::info!(upstream = %upstream.name, "upstream altered");
+            let known = known(&self.around.store, &upstream, &member.handle).await;
+            member.handle = member.handle.configure(upstream, known).await;
+        }
         for upstream in change.start {
             tracing::info!(upstream = %upstream.name, "upstream started");
-            let old = stopped.iter().find(|member| *member.handle.name() == upstream.name);
-            if let Some(old) = old {
-                let _ = timeout(FAREWELL, old.handle.stopped()).await;
-            }
-            let known = self.known(&upstream, old).await;
+            let known = self.around.store.recall(&upstream).await;
             members.push(self.member(upstream, known));
         }
         members.sort_by(|one, other| one.handle.name().cmp(other.handle.name()));
@@ -142,12 +141,10 @@ impl Roster {
     }
 
     /// An upstream that is not configured any more takes its lists with it.
-    fn gone(&self, member: &Member, config: &Config) {
-        let name = member.handle.name();
-        if let Some(known) = member.handle.state().known
-            && !config.upstreams.iter().any(|upstream| upstream.name == *name)
-        {
-            self.around.news.lists_changed(name, &known.catalog, &Catalog::default());
+    fn gone(&self, member: &Member) {
+        if let Some(known) = member.handle.state().known {
+            let (name, nothing) = (member.handle.name(), Catalog::default());
+            self.around.news.lists_changed(name, &known.catalog, &nothing);
         }
     }
 
@@ -165,16 +162,15 @@ impl Roster {
         let handle = Handle::start(upstream, known, &around, stop.clone());
         Member { handle, stop }
     }
+}
 
-    /// What is known of an upstream before it has spoken: what its predecessor knew of the same
-    /// target, or what lies on the disk.
-    async fn known(&self, new: &config::Upstream, old: Option<&Member>) -> Option<Arc<Known>> {
-        let same = |member: &&Member| member.handle.config.transport == new.transport;
-        match old.filter(same).and_then(|member| member.handle.state().known) {
-            Some(known) => Some(known),
-            None => self.around.store.recall(new).await,
-        }
+/// What is known of an upstream before it has spoken as `new` wants it: what it said before, if it
+/// is the same server, or what lies on the disk.
+async fn known(store: &Store, new: &config::Upstream, old: &Handle) -> Option<Arc<Known>> {
+    if old.config.transport.fingerprint() == new.transport.fingerprint() {
+        return old.state().known;
     }
+    store.recall(new).await
 }
 
 #[cfg(test)]
@@ -182,6 +178,7 @@ mod tests {
     use super::*;
     use evermoor_core::failure::Code;
     use futures_util::FutureExt as _;
+    use std::time::Duration;
 
     fn config(entries: &[(&str, u16)]) -> Config {
         let text = entries.iter().fold("[gateway]\nhold = 7\n".to_owned(), |text, (name, port)| {
@@ -229,9 +226,8 @@ mod tests {
         let after = Arc::clone(&lineup.upstreams.borrow());
         assert_eq!(names(&after), ["a", "b", "c"]);
         assert!(Arc::ptr_eq(&before[0].config, &after[0].config), "the same one goes on");
-        assert!(!Arc::ptr_eq(&before[1].config, &after[1].config), "another one took its place");
-        assert!(runs(&before[0]));
-        before[1].stopped().await;
+        assert!(!Arc::ptr_eq(&before[1].config, &after[1].config), "it is another now");
+        assert!(runs(&before[0]) && runs(&before[1]), "and keeps the calls that wait for it");
         before[2].stopped().await;
     }
 

@@ -76,7 +76,7 @@ impl Store {
     async fn write(&self, upstream: &config::Upstream, known: &Known) -> io::Result<()> {
         let path = self.path(&upstream.name);
         let target = upstream.transport.fingerprint();
-        let content = memory::encode(&target, &known.handshake, &known.catalog);
+        let content = memory::encode(&target, known);
         let written = self.tasks.spawn_blocking(move || write(&path, &content)).await;
         written.unwrap_or_else(|panicked| Err(io::Error::other(panicked)))
     }
@@ -102,7 +102,7 @@ fn read(path: &Path, target: &str) -> Option<Known> {
         .inspect_err(|error| tracing::warn!(%error, "a catalog is not used"))
         .ok()??;
     match memory::decode(target, &content.into()) {
-        Ok((handshake, catalog)) => Some(Known { handshake, catalog }),
+        Ok(known) => Some(known),
         Err(why) => {
             tracing::info!(file = %path.display(), %why, "a catalog is not used");
             None
@@ -130,7 +130,7 @@ mod tests {
         let said = br#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
         let raw = |text: &'static [u8]| Raw::parse(Bytes::from_static(text)).unwrap();
         let catalog = Catalog { tools: vec![raw(tool.as_bytes())], ..Catalog::default() };
-        Known { handshake: Handshake::read(&raw(said)).unwrap(), catalog }
+        Known { handshake: Handshake::read(&raw(said)).unwrap(), catalog, dialect: None }
     }
 
     fn upstream(port: u16) -> config::Upstream {

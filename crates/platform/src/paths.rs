@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::child::program;
 use crate::system::System;
 
 /// The places of one Evermoor.
@@ -26,6 +27,16 @@ pub struct Paths {
 #[error("there is no home folder: set {variable}, or use --home DIR")]
 pub struct NoHome {
     variable: &'static str,
+}
+
+/// A path as people write it: a leading `~` is the home folder.
+pub fn expand(text: &str) -> PathBuf {
+    let home = std::env::var_os(match System::HERE {
+        System::MacOs | System::Linux => "HOME",
+        System::Windows => "USERPROFILE",
+    });
+    let home = home.filter(|home| !home.is_empty()).map(PathBuf::from);
+    program::expand(System::HERE, text, home.as_deref()).into()
 }
 
 const APPLE_ID: &str = "dev.evermoor.app";

@@ -11,6 +11,8 @@ use std::process::Stdio;
 
 use tokio::process::{Child, Command};
 
+use crate::child::environment::MARKER;
+
 /// A command in a group of its own, without a console window, with nothing on its standard input
 /// or output until the caller says otherwise.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
@@ -33,7 +35,8 @@ pub fn start_detached(program: &Path, args: &[&OsStr], log: &Path) -> io::Result
     }
     let log = std::fs::File::options().create(true).append(true).open(log)?;
     let mut command = silent(program.as_os_str());
-    command.args(args).stdout(log.try_clone()?).stderr(log);
+    // It is nobody's child any more, whoever started it.
+    command.args(args).env_remove(MARKER).stdout(log.try_clone()?).stderr(log);
     own_session(&mut command);
     command.spawn()
 }

@@ -2,6 +2,7 @@
 
 mod connections;
 mod crowd;
+mod half_open;
 mod handshakes;
 mod replies;
 mod sessions;

@@ -100,6 +100,7 @@ async fn a_call_refused_for_lack_of_service_is_relayed_and_not_repeated() {
     let answer = play.record("unlikely").await;
     assert!(matches!(answer.verdict, Verdict::Refused { .. }), "{answer:?}");
     assert!(answer.text.contains("503"), "{answer:?}");
+    assert_eq!(answer.details["executed"], "unlikely", "{answer:?}");
     assert_eq!(play.upstream.asked("tools/call").await, 1);
     play.upstream.behave().await;
     play.works("after").await;

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::State;
-use axum::response::{IntoResponse as _, Response as HttpResponse};
-use axum::routing::{get, post};
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Redirect, Response as HttpResponse};
+use axum::routing::{any, get, post};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tokio::time::sleep;
@@ -45,6 +45,8 @@ pub async fn serve(address: &str, ledger: Ledger, extra: Vec<String>) {
     say(&format!("http://{address}/mcp"));
     let app = Router::new()
         .route("/mcp", post(answer).get(resume))
+        .route("/moved", any(|| async { Redirect::temporary("/mcp") }))
+        .route("/away/{port}", any(away))
         .route("/orders", post(take_order))
         .route("/counts", get(counts))
         .with_state(fake);
@@ -54,6 +56,11 @@ pub async fn serve(address: &str, ledger: Ledger, extra: Vec<String>) {
 #[expect(clippy::print_stdout, reason = "the test that started it reads what it says")]
 fn say(line: &str) {
     println!("{line}");
+}
+
+/// Points to another server on this machine.
+async fn away(Path(port): Path<u16>) -> Redirect {
+    Redirect::temporary(&format!("http://127.0.0.1:{port}/mcp"))
 }
 
 async fn take_order(State(fake): State<Arc<Fake>>, body: Bytes) -> StatusCode {

@@ -11,9 +11,11 @@ use crate::name::UpstreamName;
 /// The way from the upstreams of one configuration to those of another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Not wanted any more, or not as they are.
+    /// Not wanted any more.
     pub stop: Vec<UpstreamName>,
-    /// New, or to be made anew after they were stopped.
+    /// Wanted otherwise than they are.
+    pub alter: Vec<Upstream>,
+    /// New.
     pub start: Vec<Upstream>,
 }
 
@@ -24,10 +26,12 @@ impl Change {
             config.upstreams.iter().map(named).collect()
         };
         let (before, after) = (by_name(old), by_name(new));
-        let gone = |(name, entry): &(&UpstreamName, &Upstream)| after.get(*name) != Some(*entry);
-        let fresh = |entry: &&Upstream| before.get(&entry.name) != Some(*entry);
+        let gone = |name: &&UpstreamName| !after.contains_key(*name);
+        let other = |entry: &&Upstream| before.get(&entry.name).is_some_and(|old| old != *entry);
+        let fresh = |entry: &&Upstream| !before.contains_key(&entry.name);
         Self {
-            stop: before.iter().filter(gone).map(|(name, _)| name.clone()).collect(),
+            stop: before.keys().filter(gone).cloned().collect(),
+            alter: new.upstreams.iter().filter(other).cloned().collect(),
             start: new.upstreams.iter().filter(fresh).cloned().collect(),
         }
     }
@@ -61,10 +65,10 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_upstream_is_stopped_and_started_and_its_neighbour_is_left_alone() {
+    fn a_changed_upstream_is_altered_and_its_neighbour_is_left_alone() {
         let change = Change::between(&of(&[("a", 1), ("b", 2)]), &of(&[("a", 1), ("b", 3)]));
-        assert_eq!(change.stop.iter().map(UpstreamName::as_str).collect::<Vec<_>>(), ["b"]);
-        assert_eq!(names(&change.start), ["b"]);
+        assert!(change.stop.is_empty() && change.start.is_empty(), "{change:?}");
+        assert_eq!(names(&change.alter), ["b"]);
     }
 
     #[test]
@@ -76,15 +80,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn stopping_and_starting_leads_from_any_configuration_to_any_other_and_touches_no_more(
+        fn stopping_altering_and_starting_lead_from_any_configuration_to_any_other_and_touches_no_more(
             before in prop::collection::btree_map("[a-e]", 1_u16..4, 0..5),
             after in prop::collection::btree_map("[a-e]", 1_u16..4, 0..5),
         ) {
             let (before, after) = (config(&before), config(&after));
             let change = Change::between(&before, &after);
-            let stays = |upstream: &&Upstream| !change.stop.contains(&upstream.name);
+            let altered = |name: &UpstreamName| change.alter.iter().any(|new| new.name == *name);
+            let stays = |upstream: &&Upstream| {
+                !change.stop.contains(&upstream.name) && !altered(&upstream.name)
+            };
             let kept: Vec<Upstream> = before.upstreams.iter().filter(stays).cloned().collect();
-            let mut result = [kept.clone(), change.start.clone()].concat();
+            let mut result = [kept.clone(), change.alter.clone(), change.start.clone()].concat();
             result.sort_by(|a, b| a.name.cmp(&b.name));
             prop_assert_eq!(&result, &after.upstreams);
             for same in before.upstreams.iter().filter(|entry| after.upstreams.contains(entry)) {

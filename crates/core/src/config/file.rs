@@ -45,12 +45,24 @@ pub(super) struct UpstreamTable {
     #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
     pub(super) cwd: Option<String>,
+    #[serde(default)]
+    pub(super) headers: BTreeMap<Spanned<String>, Spanned<String>>,
+    pub(super) ca_file: Option<Files>,
+    pub(super) proxy: Option<Spanned<String>>,
     call_timeout: Option<Spanned<Span>>,
     keepalive_interval: Option<Spanned<Span>>,
     #[serde(default)]
     trust_annotations: bool,
     #[serde(default)]
     tools: BTreeMap<String, ToolTable>,
+}
+
+/// A file, or several.
+#[derive(Clone, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Files {
+    One(String),
+    Many(Vec<String>),
 }
 
 #[derive(Deserialize)]

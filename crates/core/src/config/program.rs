@@ -6,7 +6,7 @@ use std::fmt;
 use toml::Spanned;
 
 use super::file::{UpstreamTable, http_url, line};
-use super::{Mistake, Transport};
+use super::{Mistake, Reach, Transport};
 use crate::name::UpstreamName;
 
 /// A program to start. A leading `~` in each part but `env` is the home folder.
@@ -98,10 +98,17 @@ pub(super) fn or_url(
     table: &UpstreamTable,
 ) -> Result<Transport, Mistake> {
     let only_for_programs = table.args.is_some() || table.cwd.is_some() || !table.env.is_empty();
+    let only_for_servers =
+        table.ca_file.is_some() || table.proxy.is_some() || !table.headers.is_empty();
     match (&table.url, &table.command) {
         (Some(url), None) if !only_for_programs => {
-            Ok(Transport::Http { url: http_url(text, url)? })
+            Ok(Transport::Http { url: http_url(text, url)?, reach: Reach::read(text, table)? })
         }
+        (None, Some(_)) if only_for_servers => Err(Mistake {
+            line: name_line,
+            what: format!("The upstream `{name}` has settings of a server, but no `url`."),
+            remedy: "Remove `headers`, `ca_file` and `proxy`, or give it a `url` in place of `command`.".into(),
+        }),
         (None, Some(command)) => Ok(Transport::Stdio(Program::read(text, command, table)?)),
         (Some(url), Some(command)) => Err(Mistake {
             line: Some(line(text, url.span().start.max(command.span().start))),

@@ -5,6 +5,8 @@
 //! and answers find their call by its id ([`Duplex`]). Callers do not know which one they use.
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, watch};
 
 use evermoor_core::envelope::{Id, Message, Notification, Outcome, Request, Response};
@@ -57,6 +59,8 @@ pub struct ReplyStream {
     messages: mpsc::Receiver<Message>,
     /// What the editor is told if the upstream never answers.
     otherwise: Option<Response>,
+    /// Ends when the answer is waited for no longer, with what the editor is told then.
+    unless: Option<BoxFuture<'static, Response>>,
     /// Lives for as long as somebody wants the answer.
     wanted: Vec<Box<dyn Send>>,
 }
@@ -73,6 +77,9 @@ pub(crate) enum CallError {
     /// The upstream is busy and turned the call away; it may be asked again after this long.
     #[error("it is busy")]
     Busy { wait: std::time::Duration },
+    /// The upstream cannot serve now and turned the call away, perhaps not before it was read.
+    #[error("{detail}")]
+    Unavailable { wait: std::time::Duration, detail: String },
     /// It may have been executed.
     #[error("{detail}")]
     Unknown { why: Unknown, detail: String, connection_broke: bool },
@@ -147,7 +154,9 @@ pub(super) async fn answer_of(
         Ok(Reply::Whole(response)) => Some(response),
         Ok(Reply::Stream(messages)) => messages.answer().await,
         Err(CallError::NotSent(failure) | CallError::AuthRequired(failure)) => return Err(failure),
-        Err(CallError::Busy { .. } | CallError::Unknown { .. }) => None,
+        Err(CallError::Busy { .. } | CallError::Unavailable { .. } | CallError::Unknown { .. }) => {
+            None
+        }
     };
     match response.map(|response| response.outcome) {
         Some(Outcome::Result(result)) => Ok(result),
@@ -165,7 +174,14 @@ pub(super) async fn answer_of(
 
 impl ReplyStream {
     pub(crate) fn new(messages: mpsc::Receiver<Message>) -> Self {
-        Self { first: None, answered: false, messages, otherwise: None, wanted: Vec::new() }
+        Self {
+            first: None,
+            answered: false,
+            messages,
+            otherwise: None,
+            unless: None,
+            wanted: Vec::new(),
+        }
     }
 
     /// A stream of which the first message has been read already.
@@ -175,6 +191,11 @@ impl ReplyStream {
 
     pub(crate) fn or(self, otherwise: Response) -> Self {
         Self { otherwise: Some(otherwise), ..self }
+    }
+
+    /// Waits for the answer until `unless` says what to tell in its place.
+    pub(crate) fn unless(self, unless: impl Future<Output = Response> + Send + 'static) -> Self {
+        Self { unless: Some(unless.boxed()), ..self }
     }
 
     /// Keeps `wanted` until the answer has been read or nobody reads any more.
@@ -190,15 +211,32 @@ impl ReplyStream {
         }
         let next = match self.first.take() {
             Some(first) => Some(first),
-            None => self.messages.recv().await,
+            None => self.receive().await,
         };
         let next = next.or_else(|| self.otherwise.take().map(Message::Response));
         if let Some(Message::Response(_)) | None = next {
             self.answered = true;
+            self.unless = None;
             self.wanted.clear();
             self.messages.close();
         }
         next
+    }
+
+    async fn receive(&mut self) -> Option<Message> {
+        let Some(unless) = &mut self.unless else { return self.messages.recv().await };
+        let given_up = tokio::select! {
+            biased;
+            given_up = unless => given_up,
+            message = self.messages.recv() => return message,
+        };
+        // An answer that is here already, behind what nobody has read yet, is better than none.
+        while let Ok(message) = self.messages.try_recv() {
+            if let Message::Response(_) = message {
+                return Some(message);
+            }
+        }
+        Some(Message::Response(given_up))
     }
 
     /// The answer alone.

@@ -4,11 +4,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use url::Url;
 
-use evermoor_core::config::{self, Transport};
+use evermoor_core::config::{self, Reach, Transport};
+use evermoor_core::dialect::Dialect;
 use evermoor_core::failure::{Code, Failure};
 
 use super::connection::Connected;
-use super::discovery::{self, Dialect};
+use super::discovery;
 use super::http::Clients;
 use super::stdio::Program;
 use crate::demo;
@@ -16,12 +17,21 @@ use crate::demo;
 /// Makes connections. The supervisor knows nothing else of what is behind them.
 pub(crate) trait Connect: Send + 'static {
     fn connect(&mut self) -> impl Future<Output = Result<Connected, Failure>> + Send;
+
+    /// What the server of the last connection was found to speak.
+    fn dialect(&self) -> Option<Dialect> {
+        None
+    }
+
+    /// From now on connections lead to where `config` says.
+    fn turn_to(&mut self, _config: &config::Upstream, _dialect: Option<Dialect>) {}
 }
 
 /// The connector for what `config.toml` can describe.
 pub(crate) struct Connector {
     way: Way,
     tasks: TaskTracker,
+    stop: CancellationToken,
     dialect: Option<Dialect>,
 }
 
@@ -29,6 +39,7 @@ enum Way {
     Http {
         url: Url,
         local: bool,
+        reach: Reach,
     },
     Program(Box<Program>),
     /// The demo server is kept for as long as it is to run.
@@ -36,30 +47,27 @@ enum Way {
 }
 
 impl Connector {
-    /// `stop` ends what the connector started itself.
+    /// A connector to a server that spoke `dialect` when it was last heard. `stop` ends what the
+    /// connector started itself.
     pub(crate) fn new(
         config: &config::Upstream,
+        dialect: Option<Dialect>,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        let way = match &config.transport {
-            Transport::Http { url } => {
-                Way::Http { url: url.clone(), local: config.transport.is_local() }
-            }
-            Transport::Stdio(program) => {
-                let program = Program::new(config.name.clone(), program, tasks.clone(), stop);
-                Way::Program(Box::new(program))
-            }
-            Transport::Demo => Way::Demo(None),
-        };
-        Self { way, tasks, dialect: None }
+        let mut connector = Self { way: Way::Demo(None), tasks, stop, dialect };
+        connector.turn_to(config, dialect);
+        connector
     }
 
-    async fn over_http(&mut self, url: Url, local: bool) -> Result<Connected, Failure> {
+    async fn over_http(
+        &mut self,
+        url: Url,
+        local: bool,
+        reach: &Reach,
+    ) -> Result<Connected, Failure> {
         // New clients for each connection: no socket of the last one can be reused by mistake.
-        let clients = Clients::new(local).map_err(|error| {
-            Failure::new(Code::Internal, format!("No HTTP client: {error}."), "Report this.")
-        })?;
+        let clients = Clients::new(&url, local, reach).await?;
         let (connected, dialect) =
             discovery::connect(&clients, &url, self.dialect, &self.tasks).await?;
         self.dialect = Some(dialect);
@@ -68,12 +76,40 @@ impl Connector {
 }
 
 impl Connect for Connector {
+    fn dialect(&self) -> Option<Dialect> {
+        match &self.way {
+            Way::Program(program) => program.dialect(),
+            Way::Http { .. } | Way::Demo(_) => self.dialect,
+        }
+    }
+
+    fn turn_to(&mut self, config: &config::Upstream, dialect: Option<Dialect>) {
+        let before = match &self.way {
+            Way::Program(program) => Some(program.retire()),
+            Way::Http { .. } | Way::Demo(_) => None,
+        };
+        self.dialect = dialect;
+        self.way = match &config.transport {
+            Transport::Http { url, reach } => Way::Http {
+                url: url.clone(),
+                local: config.transport.is_local(),
+                reach: reach.clone(),
+            },
+            Transport::Stdio(program) => {
+                let (tasks, stop) = (self.tasks.clone(), self.stop.child_token());
+                let program = Program::new(config.name.clone(), program, dialect, tasks, stop);
+                Way::Program(Box::new(program.after(before)))
+            }
+            Transport::Demo => Way::Demo(None),
+        };
+    }
+
     async fn connect(&mut self) -> Result<Connected, Failure> {
         match &mut self.way {
             Way::Program(program) => program.connect().await,
-            Way::Http { url, local } => {
-                let (url, local) = (url.clone(), *local);
-                self.over_http(url, local).await
+            Way::Http { url, local, reach } => {
+                let (url, local, reach) = (url.clone(), *local, reach.clone());
+                self.over_http(url, local, &reach).await
             }
             Way::Demo(server) => {
                 let started = demo::Server::start("127.0.0.1:0", &self.tasks).await;
@@ -82,7 +118,7 @@ impl Connect for Connector {
                     Failure::new(Code::Internal, what, "Restart Evermoor.")
                 })?;
                 let url = server.insert(started).url();
-                self.over_http(url, true).await
+                self.over_http(url, true, &Reach::default()).await
             }
         }
     }

@@ -7,11 +7,13 @@
 //! do no harm and the budget allows it; otherwise the answer says that nobody knows. A caller that
 //! goes away while its call is held takes the call with it.
 
+mod place;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use evermoor_core::call::Class;
 use evermoor_core::envelope::{Request, Response};
@@ -19,20 +21,19 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::outcome::{self, Fate, NotSent, Undelivered, Unknown};
 use evermoor_core::pace::Deadline;
 
-use super::connection::{CallError, Reply};
+use super::connection::{CallError, Reply, ReplyStream};
 use super::{Caller, Command, Handle, Link, Ready};
+use place::Place;
 
 /// How often a call that may be repeated is sent before nobody believes in it any more.
 const MOST_ATTEMPTS: u32 = 3;
 /// How often a server may say that it has forgotten us before it is taken at its word.
 const MOST_TURNED_AWAY: u32 = 3;
-/// How many calls may wait for one upstream, and how many bytes they may hold together.
-const MOST_HELD: usize = 1024;
-const MOST_HELD_BYTES: usize = 64 << 20;
 /// When a full queue or an upstream that did not come back are worth another call.
 const COME_BACK: Duration = Duration::from_secs(5);
 /// How often a held call looks at the wall clock.
 const LOOK: Duration = Duration::from_secs(1);
+const STOPPED: &str = "it stopped answering";
 
 impl Handle {
     /// Delivers a call and returns its one answer.
@@ -68,6 +69,8 @@ struct Delivery<'a> {
     turned_away: u32,
     /// The connection that already failed this call.
     spent: u64,
+    /// It was sent before, and nobody knows what became of it.
+    lost: Option<(Unknown, SystemTime)>,
     /// What was last seen, in a few words.
     detail: String,
     retry_after: Option<Duration>,
@@ -88,6 +91,7 @@ impl<'a> Delivery<'a> {
             attempts: 0,
             turned_away: 0,
             spent: 0,
+            lost: None,
             detail: String::new(),
             retry_after: None,
         }
@@ -100,15 +104,13 @@ impl<'a> Delivery<'a> {
         if let Some(caller) = self.caller {
             caller.sent.store(true, Ordering::Relaxed);
         }
-        let error = match self.send(ready).await {
+        let limit = Instant::now() + self.handle.config.call_timeout;
+        let error = match self.send(ready, limit).await {
             Ok(reply) => {
                 ready.heard_now();
                 return Some(match reply {
                     Reply::Stream(messages) => {
-                        self.detail = "the reply stream ended before the reply".into();
-                        let otherwise =
-                            self.answer(Fate::Unknown(Unknown::EofBeforeReply, sent_at));
-                        Reply::Stream(messages.or(otherwise).keeping(guard))
+                        Reply::Stream(self.bounded(messages, ready, limit, sent_at).keeping(guard))
                     }
                     whole @ Reply::Whole(_) => whole,
                 });
@@ -131,7 +133,11 @@ impl<'a> Delivery<'a> {
                 self.detail = failure.what;
                 Fate::NotSent(NotSent::AuthRequired)
             }
-            CallError::Busy { wait } => {
+            CallError::Unavailable { wait, .. } if self.class == Class::Once => {
+                self.retry_after = Some(wait);
+                Fate::Unavailable(sent_at)
+            }
+            CallError::Busy { wait } | CallError::Unavailable { wait, .. } => {
                 let time_left = !self
                     .deadline
                     .passed((Instant::now() + wait).into_std(), self.handle.chance.now() + wait);
@@ -147,7 +153,10 @@ impl<'a> Delivery<'a> {
                     self.spent = ready.generation;
                     self.report(ready, broke(&detail)).await;
                 }
-                let again = self.class == Class::Repeatable && self.attempts < MOST_ATTEMPTS;
+                let again = self.class == Class::Repeatable
+                    && self.attempts < MOST_ATTEMPTS
+                    && !self.expired();
+                self.lost = Some((why, sent_at));
                 if again && why != Unknown::ReplyTooLarge && self.may_pay() {
                     return None;
                 }
@@ -158,17 +167,46 @@ impl<'a> Delivery<'a> {
     }
 
     /// Sends the call and waits for its reply: as long as the upstream lives, up to its limit.
-    async fn send(&self, ready: &Ready) -> Result<Reply, CallError> {
-        let limit = self.handle.config.call_timeout;
+    async fn send(&self, ready: &Ready, limit: Instant) -> Result<Reply, CallError> {
         let unknown = |why, detail| CallError::Unknown { why, detail, connection_broke: false };
         tokio::select! {
             biased;
             reply = ready.connection.call(self.request, self.caller) => reply,
-            () = ready.abandoned() => Err(unknown(Unknown::Stalled, "it stopped answering".into())),
-            () = sleep(limit) => {
-                Err(unknown(Unknown::Timeout, format!("no reply within {} s", limit.as_secs())))
-            }
+            () = ready.abandoned() => Err(unknown(Unknown::Stalled, STOPPED.into())),
+            () = sleep_until(limit) => Err(unknown(Unknown::Timeout, self.too_late())),
         }
+    }
+
+    /// A stream of messages about the call, which is waited for as long as any other reply.
+    fn bounded(
+        &mut self,
+        messages: ReplyStream,
+        ready: &Arc<Ready>,
+        limit: Instant,
+        sent_at: SystemTime,
+    ) -> ReplyStream {
+        let mut unknown = |why, detail: String| {
+            self.detail = detail;
+            self.answer(Fate::Unknown(why, sent_at))
+        };
+        let ended =
+            unknown(Unknown::EofBeforeReply, "the reply stream ended before the reply".into());
+        let stalled = unknown(Unknown::Stalled, STOPPED.into());
+        let detail = self.too_late();
+        self.detail = detail;
+        let late = self.answer(Fate::Unknown(Unknown::Timeout, sent_at));
+        // The connection stays for as long as somebody reads what comes over it.
+        let ready = Arc::clone(ready);
+        messages.or(ended).unless(async move {
+            tokio::select! {
+                () = ready.abandoned() => stalled,
+                () = sleep_until(limit) => late,
+            }
+        })
+    }
+
+    fn too_late(&self) -> String {
+        format!("no reply within {} s", self.handle.config.call_timeout.as_secs())
     }
 
     /// A connection that has not failed this call yet, waiting for one while the hold lasts.
@@ -180,7 +218,9 @@ impl<'a> Delivery<'a> {
         };
         let mut state = self.handle.state.clone();
         if let Some(ready) = usable(&state.borrow().link) {
-            return Ok(ready);
+            // One that was turned away before may have waited since, even through a night.
+            let late = self.attempts > 0 && self.expired();
+            return if late { Err(self.give_up()) } else { Ok(ready) };
         }
         let Some(_place) = Place::take(self.handle, self.request) else {
             self.retry_after = Some(COME_BACK);
@@ -207,15 +247,20 @@ impl<'a> Delivery<'a> {
 
     /// What was seen last, for the answer.
     fn give_up(&mut self) -> NotSent {
+        let mut why = NotSent::HoldExpired;
         match &self.handle.state.borrow().link {
             Link::Down { failure, .. } => {
+                if failure.code == Code::CrashLoop {
+                    why = NotSent::CrashLooping;
+                }
                 self.detail = failure.what.trim_end_matches('.').to_owned()
             }
             Link::Connecting => self.detail = "it has not answered yet".to_owned(),
             Link::Ready(_) => {}
         }
         self.retry_after = Some(COME_BACK);
-        NotSent::HoldExpired
+        // The wall clock alone says that it is too late: the steady one stood still.
+        if Instant::now().into_std() < self.deadline.steady { NotSent::Slept } else { why }
     }
 
     fn may_pay(&self) -> bool {
@@ -229,6 +274,11 @@ impl<'a> Delivery<'a> {
     }
 
     fn answer(&self, fate: Fate) -> Response {
+        // That it was not sent this time does not undo the time before.
+        let fate = match (fate, self.lost) {
+            (Fate::NotSent(_), Some((why, at))) => Fate::Unknown(why, at),
+            (fate, _) => fate,
+        };
         let (subject, is_tool) =
             outcome::subject(&self.request.method, self.request.params.as_ref());
         let undelivered = Undelivered {
@@ -246,62 +296,10 @@ impl<'a> Delivery<'a> {
     }
 }
 
-/// A place among the calls that wait; given back when dropped.
-struct Place<'a> {
-    handle: &'a Handle,
-    bytes: usize,
-}
-
-impl<'a> Place<'a> {
-    fn take(handle: &'a Handle, request: &Request) -> Option<Self> {
-        let bytes = request.params.as_ref().map_or(0, |params| params.as_bytes().len());
-        let fits = handle.held_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes <= MOST_HELD_BYTES;
-        let free = fits
-            && handle.held.send_if_modified(|held| {
-                let free = *held < MOST_HELD;
-                *held += usize::from(free);
-                free
-            });
-        if !free {
-            handle.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
-        }
-        free.then(|| Self { handle, bytes })
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.handle.held_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
-        self.handle.held.send_modify(|held| *held -= 1);
-    }
-}
-
 fn broke(detail: &str) -> Failure {
     let what = format!("The connection broke during a call ({detail}).");
     Failure::new(Code::ConnectionLost, what, "Evermoor reconnects by itself.")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use evermoor_core::envelope::Id;
-    use evermoor_core::json::Raw;
-
-    fn request(bytes: usize) -> Request {
-        Request::new(Id::number(1), "tools/call", Some(Raw::of(&"x".repeat(bytes - 2))))
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn calls_wait_up_to_a_number_and_up_to_a_size() {
-        let handle = Handle::never_connected();
-        let large: Vec<_> = (0..16).map(|_| Place::take(&handle, &request(4 << 20))).collect();
-        assert!(large.iter().all(Option::is_some));
-        assert!(Place::take(&handle, &request(2)).is_none(), "64 MiB wait already");
-        drop(large);
-        let many: Vec<_> = (0..MOST_HELD).map(|_| Place::take(&handle, &request(2))).collect();
-        assert!(many.iter().all(Option::is_some));
-        assert!(Place::take(&handle, &request(2)).is_none(), "1024 wait already");
-        drop(many);
-        assert!(Place::take(&handle, &request(4 << 20)).is_some(), "every place was given back");
-    }
-}
+mod tests;

@@ -7,23 +7,13 @@
 
 use url::Url;
 
+use evermoor_core::dialect::Dialect;
 use evermoor_core::failure::{Code, Failure};
 
 use super::connection::Connected;
 use super::http::{Clients, HttpConnection};
 use super::sse;
 use tokio_util::task::TaskTracker;
-
-/// How a server wants to be spoken to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
-    /// 2026-07-28: no sessions, every request speaks for itself.
-    Stateless,
-    /// 2025: a handshake, a session, Streamable HTTP.
-    Session,
-    /// 2024-11-05: a stream of events, and an address to post to.
-    Events,
-}
 
 /// Finds out how a server wants to be spoken to, and connects.
 pub(super) async fn connect(
@@ -32,10 +22,12 @@ pub(super) async fn connect(
     known: Option<Dialect>,
     tasks: &TaskTracker,
 ) -> Result<(Connected, Dialect), Failure> {
-    if let Some(dialect) = known
-        && let Ok(connected) = try_dialect(dialect, clients, url, tasks).await
-    {
-        return Ok((connected, dialect));
+    if let Some(dialect) = known {
+        match try_dialect(dialect, clients, url, tasks).await {
+            Ok(connected) => return Ok((connected, dialect)),
+            Err(failure) if nobody_is_there(failure.code) => return Err(failure),
+            Err(_) => {}
+        }
     }
     let mut worst = None;
     for dialect in order(url) {
@@ -70,6 +62,11 @@ async fn try_dialect(
         Dialect::Session => HttpConnection::initialize(clients.clone(), url.clone(), tasks).await,
         Dialect::Events => sse::connect(clients.clone(), url.clone(), tasks).await,
     }
+}
+
+/// What was known is not refuted by a server that is away.
+fn nobody_is_there(code: Code) -> bool {
+    matches!(code, Code::ConnectionRefused | Code::DnsFailure | Code::ConnectTimeout | Code::Tls)
 }
 
 fn another_may_help(code: Code) -> bool {

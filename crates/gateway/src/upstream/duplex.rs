@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use evermoor_core::envelope::{Id, Message, Notification, Request};
+use evermoor_core::envelope::{Id, Message, Notification, Request, Response};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::json::Raw;
 use evermoor_core::outcome::Unknown;
@@ -119,6 +119,19 @@ impl Duplex {
                 in_flight.forget();
                 return Err(CallError::Busy { wait: BUSY_WAIT });
             }
+            Err(SendError::AuthRequired(failure)) => {
+                in_flight.forget();
+                return Err(CallError::AuthRequired(failure));
+            }
+            Err(SendError::Unavailable(detail)) => {
+                in_flight.forget();
+                return Err(CallError::Unavailable { wait: BUSY_WAIT, detail });
+            }
+            Err(SendError::Refused(said)) => {
+                in_flight.forget();
+                let response = Response::error(Some(request.id.clone()), -32603, &said);
+                return Ok(Reply::Whole(response));
+            }
         }
         match received.recv().await {
             Some(Message::Response(response)) => {
@@ -140,7 +153,13 @@ impl Duplex {
     pub(super) async fn notify(&self, notification: &Notification) -> Result<(), Failure> {
         match self.send(notification.to_bytes()).await {
             Ok(()) => Ok(()),
-            Err(SendError::NotSent(why) | SendError::Unknown(why)) => Err(gone(&why)),
+            Err(
+                SendError::NotSent(why)
+                | SendError::Unknown(why)
+                | SendError::Unavailable(why)
+                | SendError::Refused(why),
+            ) => Err(gone(&why)),
+            Err(SendError::AuthRequired(failure)) => Err(failure),
             Err(SendError::Busy) => Err(gone("it does not read")),
         }
     }
@@ -218,7 +237,6 @@ fn broke(detail: String) -> CallError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evermoor_core::envelope::Response;
     use std::time::Duration;
     use tokio::time::timeout;
 

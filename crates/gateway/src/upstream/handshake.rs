@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
+use evermoor_core::dialect::Dialect;
 use evermoor_core::envelope::{Id, Notification, Request};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::{self, Handshake, Revision, WhoAsks, method};
@@ -31,6 +32,24 @@ pub(super) enum Era {
     Stateless,
     /// Up to 2025-11-25: it begins with a handshake.
     Session,
+}
+
+impl From<Dialect> for Era {
+    fn from(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Stateless => Self::Stateless,
+            Dialect::Session | Dialect::Events => Self::Session,
+        }
+    }
+}
+
+impl From<Era> for Dialect {
+    fn from(era: Era) -> Self {
+        match era {
+            Era::Stateless => Self::Stateless,
+            Era::Session => Self::Session,
+        }
+    }
 }
 
 /// Says who we are to a server of the older revisions, and hears who it is.

@@ -7,6 +7,7 @@
 //! speaks of its own accord. One holds a [`super::tripwire`] where the server is on this machine.
 //! Either one says `Closed` when the server has gone or has forgotten the session.
 
+mod clients;
 pub(super) mod errors;
 mod events;
 mod line;
@@ -24,19 +25,19 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 use url::Url;
 
-use evermoor_core::call::Class;
 use evermoor_core::envelope::{Notification, Outcome, Request};
 use evermoor_core::failure::Failure;
 use evermoor_core::outcome::Unknown;
 use evermoor_core::pace::retry_after;
 use evermoor_core::protocol::{self, Handshake, Revision, method};
 
-use super::connection::{CallError, Connected, Connection, Incoming, Reply};
+use super::connection::{CallError, Connected, Connection, Incoming, Reply, excerpt};
 use super::question::Caller;
 use super::tripwire;
 use crate::interests::Wanted;
-pub(crate) use line::Clients;
+pub(crate) use clients::Clients;
 use line::{Era, Line};
+pub(super) use reply::body_or_nothing;
 
 /// A connection to an upstream over HTTP.
 pub(crate) struct HttpConnection {
@@ -119,10 +120,7 @@ impl HttpConnection {
                 Err(CallError::AuthRequired(errors::refused(&line.url, answer).await))
             }
             StatusCode::TOO_MANY_REQUESTS => Err(busy(&answer)),
-            // Turned away, but perhaps not before it was read.
-            StatusCode::SERVICE_UNAVAILABLE if Class::of(&request.method) == Class::Repeatable => {
-                Err(busy(&answer))
-            }
+            StatusCode::SERVICE_UNAVAILABLE => Err(unavailable(answer).await),
             StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => Err(CallError::Unknown {
                 why: Unknown::BadGateway,
                 detail: format!("{} answered {}", errors::place(&line.url), answer.status()),
@@ -230,7 +228,19 @@ fn connected(line: Line, handshake: Handshake, tasks: &TaskTracker) -> Connected
 }
 
 fn busy(answer: &reqwest::Response) -> CallError {
+    CallError::Busy { wait: wait(answer) }
+}
+
+async fn unavailable(answer: reqwest::Response) -> CallError {
+    let (wait, status) = (wait(&answer), answer.status());
+    let said = excerpt(&reply::body_or_nothing(answer).await);
+    let detail = format!("{status}: {said}").trim_end_matches([':', ' ']).to_owned();
+    CallError::Unavailable { wait, detail }
+}
+
+/// How long a server that is busy asks to be left alone.
+fn wait(answer: &reqwest::Response) -> Duration {
     let asked = answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
     let wait = asked.and_then(|asked| retry_after(asked, SystemTime::now(), LONGEST_RETRY_AFTER));
-    CallError::Busy { wait: wait.unwrap_or(DEFAULT_RETRY_AFTER) }
+    wait.unwrap_or(DEFAULT_RETRY_AFTER)
 }

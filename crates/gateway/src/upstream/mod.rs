@@ -29,21 +29,23 @@ mod stderr;
 mod stdio;
 mod supervisor;
 mod tripwire;
+#[cfg(test)]
+mod waking;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::catalog::Catalog;
 use evermoor_core::config;
 use evermoor_core::failure::Failure;
+use evermoor_core::memory::Memory;
 use evermoor_core::name::UpstreamName;
-use evermoor_core::protocol::Handshake;
 
 use crate::chance::Chance;
 use crate::interests::Interests;
@@ -105,11 +107,7 @@ pub enum Link {
 }
 
 /// What an upstream last said of itself.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Known {
-    pub handshake: Handshake,
-    pub catalog: Catalog,
-}
+pub type Known = Memory;
 
 /// What the supervisor can be told.
 enum Command {
@@ -117,7 +115,21 @@ enum Command {
     Broken { generation: u64, failure: Failure },
     /// A person wants the connection made anew.
     Restart,
+    /// The entry in the configuration is another one now.
+    Configure(Configure),
 }
+
+/// What an upstream is to be from now on.
+struct Configure {
+    config: Arc<config::Upstream>,
+    /// What is known of it before it has spoken.
+    known: Option<Arc<Known>>,
+    /// Where to say that it is so.
+    done: oneshot::Sender<()>,
+}
+
+/// How long a supervisor may take to look up from what it does.
+const CHANGE_OVER: Duration = Duration::from_secs(2);
 
 impl Handle {
     /// Starts the supervisor of one upstream, of which `known` is remembered from an earlier life.
@@ -128,7 +140,8 @@ impl Handle {
         around: &Surroundings,
         stop: CancellationToken,
     ) -> Self {
-        let connector = Connector::new(&config, around.tasks.clone(), stop.clone());
+        let dialect = known.as_ref().and_then(|known| known.dialect);
+        let connector = Connector::new(&config, dialect, around.tasks.clone(), stop.clone());
         Self::start_with(config, connector, known, around, stop)
     }
 
@@ -195,6 +208,18 @@ impl Handle {
             Link::Ready(ready) => !ready.connection.has_ping(),
             Link::Connecting | Link::Down { .. } => false,
         }
+    }
+
+    /// The same upstream as another entry wants it, with the calls that wait for it. The connection
+    /// is kept if the entry leads to where it led before.
+    pub async fn configure(&self, config: config::Upstream, known: Option<Arc<Known>>) -> Self {
+        let config = Arc::new(config);
+        let (done, is_done) = oneshot::channel();
+        let order = Configure { config: Arc::clone(&config), known, done };
+        if self.commands.send(Command::Configure(order)).await.is_ok() {
+            let _ = timeout(CHANGE_OVER, is_done).await;
+        }
+        Self { config, ..self.clone() }
     }
 
     pub async fn restart(&self) {

@@ -245,7 +245,7 @@ mod tests {
             },
             Ok(Reply::Stream(_)) => "stream".into(),
             Err(CallError::NotSent(_)) => "not sent".into(),
-            Err(CallError::Busy { .. }) => "busy".into(),
+            Err(CallError::Busy { .. } | CallError::Unavailable { .. }) => "busy".into(),
             Err(CallError::Unknown { why, .. }) => format!("unknown {why:?}"),
             Err(CallError::AuthRequired(_)) => "auth".into(),
         }

@@ -73,7 +73,9 @@ impl Ready {
         match self.connection.call(&request, None).await {
             Ok(_) | Err(CallError::AuthRequired(_)) => Ok(()),
             Err(CallError::NotSent(failure)) => Err(failure),
-            Err(CallError::Busy { .. }) => std::future::pending().await,
+            Err(CallError::Busy { .. } | CallError::Unavailable { .. }) => {
+                std::future::pending().await
+            }
             Err(CallError::Unknown { connection_broke: false, .. }) => Ok(()),
             Err(CallError::Unknown { detail, .. }) => {
                 let what = format!("The connection broke ({detail}).");

@@ -18,10 +18,10 @@ use evermoor_core::envelope::Message;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::sse::{self, Event};
 
-use super::connection::{Connected, Connection, LARGEST_REPLY};
+use super::connection::{Connected, Connection, LARGEST_REPLY, excerpt};
 use super::duplex::{self, Inbox, Outgoing, SendError};
 use super::handshake;
-use super::http::{Clients, errors};
+use super::http::{Clients, body_or_nothing, errors};
 
 /// A server that takes longer to name its address has none.
 const ENDPOINT_LIMIT: Duration = Duration::from_secs(10);
@@ -124,7 +124,7 @@ async fn write(
         tasks.spawn(async move {
             let sent = tokio::select! {
                 biased;
-                answer = posting => arrived(answer, &inbox, &endpoint),
+                answer = posting => arrived(answer, &inbox, &endpoint).await,
                 // Some servers never answer a POST for a session that they have ended.
                 () = past(&inbox) => Err(SendError::Unknown("the stream ended".into())),
             };
@@ -133,30 +133,26 @@ async fn write(
     }
 }
 
-/// What the answer to a POST, or the lack of one, says about its message. Whoever turns it away has
-/// not read it; whoever fails over it may have.
-fn arrived(
+/// What the answer to a POST, or the lack of one, says about its message.
+async fn arrived(
     answer: Result<reqwest::Response, reqwest::Error>,
     inbox: &Inbox,
     endpoint: &Url,
 ) -> Result<(), SendError> {
-    let status = match answer {
-        Ok(answer) => answer.status(),
+    match answer {
+        Ok(answer) if answer.status().is_success() => Ok(()),
+        Ok(answer) => {
+            let refused = refused(answer, endpoint).await;
+            if let SendError::NotSent(_) = refused {
+                inbox.close(errors::forgotten(endpoint));
+            }
+            Err(refused)
+        }
         Err(error) if errors::never_sent(&error) => {
             inbox.close(errors::failure(endpoint, &error));
-            return Err(SendError::NotSent(errors::innermost(&error)));
+            Err(SendError::NotSent(errors::innermost(&error)))
         }
-        Err(error) => return Err(SendError::Unknown(errors::innermost(&error))),
-    };
-    let said = format!("it answered {status}");
-    match status {
-        StatusCode::NOT_FOUND | StatusCode::GONE | StatusCode::BAD_REQUEST => {
-            inbox.close(errors::forgotten(endpoint));
-            Err(SendError::NotSent(said))
-        }
-        status if status.is_success() => Ok(()),
-        status if status.is_server_error() => Err(SendError::Unknown(said)),
-        _ => Err(SendError::NotSent(said)),
+        Err(error) => Err(SendError::Unknown(errors::innermost(&error))),
     }
 }
 
@@ -164,6 +160,25 @@ fn arrived(
 async fn past(inbox: &Inbox) {
     inbox.closed().await;
     sleep(LAST_WORDS).await;
+}
+
+/// What a refusal to take a message means: whether it can have been read, and who may send it again.
+async fn refused(answer: reqwest::Response, endpoint: &Url) -> SendError {
+    let status = answer.status();
+    if status == StatusCode::UNAUTHORIZED {
+        return SendError::AuthRequired(errors::refused(endpoint, answer).await);
+    }
+    let said = excerpt(&body_or_nothing(answer).await);
+    let said = format!("{status}: {said}").trim_end_matches([':', ' ']).to_owned();
+    match status {
+        StatusCode::NOT_FOUND | StatusCode::GONE | StatusCode::BAD_REQUEST => {
+            SendError::NotSent(format!("it answered {said}"))
+        }
+        StatusCode::TOO_MANY_REQUESTS => SendError::Busy,
+        StatusCode::SERVICE_UNAVAILABLE => SendError::Unavailable(said),
+        status if status.is_server_error() => SendError::Unknown(format!("it answered {said}")),
+        _ => SendError::Refused(format!("The upstream answered {said}")),
+    }
 }
 
 /// The events of the server's stream.
@@ -195,6 +210,7 @@ impl Stream {
 mod tests {
     use super::*;
     use crate::upstream::connection::CallError;
+    use evermoor_core::config::Reach;
     use evermoor_core::envelope::{Id, Request};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
@@ -207,7 +223,8 @@ mod tests {
         let endpoint = format!("http://{}/message", server.local_addr().unwrap());
         let endpoint = Url::parse(&endpoint).unwrap();
         let (channel, inbox, outgoing, _incoming) = duplex::channel();
-        let clients = Clients::new(true).unwrap();
+        let reach = Reach::default();
+        let clients = Clients::new(&endpoint, true, &reach).await.unwrap();
         drop(tokio::spawn(write(outgoing, inbox.clone(), clients, endpoint, TaskTracker::new())));
         let serve = async {
             let (mut socket, _) = server.accept().await.unwrap();
@@ -219,7 +236,7 @@ mod tests {
             socket
         };
         let request = Request::new(Id::number(1), "tools/call", None);
-        let (answer, _socket) = tokio::join!(channel.call(&request), serve);
+        let (answer, _socket) = tokio::join!(channel.call(&request, None), serve);
         answer.err().expect("nothing answers the call itself")
     }
 

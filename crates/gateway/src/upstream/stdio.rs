@@ -21,8 +21,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::config;
+use evermoor_core::dialect::Dialect;
 use evermoor_core::failure::Failure;
 use evermoor_core::name::UpstreamName;
+use evermoor_platform::child::orphans::Mark;
 use evermoor_platform::child::{self, Environment, Spec, Tree};
 
 use super::connection::{Connected, Connection, Incoming};
@@ -40,8 +42,8 @@ const LAST_WORDS: Duration = Duration::from_millis(250);
 const END_LIMIT: Duration = Duration::from_secs(1);
 /// How long calls under way may take when the gateway stops.
 const DRAIN: Duration = Duration::from_secs(8);
-/// How long the end of one program may delay the start of the next.
-const CLEARED_LIMIT: Duration = Duration::from_secs(10);
+/// How long the end of one program, with its last calls, may delay the start of the next.
+const CLEARED_LIMIT: Duration = Duration::from_secs(20);
 
 /// A program that can be connected to again and again.
 pub(super) struct Program {
@@ -70,6 +72,7 @@ impl Program {
     pub(super) fn new(
         upstream: UpstreamName,
         config: &config::Program,
+        dialect: Option<Dialect>,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
@@ -87,9 +90,29 @@ impl Program {
             stderr: Stderr::default(),
             tasks,
             stop,
-            era: None,
+            era: dialect.map(Era::from),
             replaced: CancellationToken::new(),
             running,
+        }
+    }
+
+    /// What it was found to speak.
+    pub(super) fn dialect(&self) -> Option<Dialect> {
+        self.era.map(Dialect::from)
+    }
+
+    /// Nobody will connect to it any more. It ends after the calls under way, and with it what is
+    /// returned.
+    pub(super) fn retire(&self) -> watch::Receiver<()> {
+        self.stop.cancel();
+        self.running.clone()
+    }
+
+    /// Starts only when the one before it has ended.
+    pub(super) fn after(self, before: Option<watch::Receiver<()>>) -> Self {
+        match before {
+            Some(running) => Self { running, ..self },
+            None => self,
         }
     }
 
@@ -114,7 +137,7 @@ impl Program {
         self.replaced.cancel();
         let cleared = async { while self.running.changed().await.is_ok() {} };
         let _ = timeout(CLEARED_LIMIT, cleared).await;
-        let environment = Environment::find(&std::process::id().to_string()).await;
+        let environment = Environment::find(&Mark::ours().to_string()).await;
         let mark = self.stderr.mark();
         let (tree, pipes) = match child::spawn(&self.spec, &environment).await {
             Ok(started) => started,

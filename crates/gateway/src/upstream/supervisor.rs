@@ -6,7 +6,11 @@
 //! number of failures makes an upstream dead for good. The wait grows while attempts fail and
 //! starts over after a connection that lived. While a call is held, the wait is short. Because
 //! every call waits while there is no connection, the one attempt of this task is all that a
-//! server in trouble sees of us.
+//! server in trouble sees of us. When the configuration names another way to the upstream, the task
+//! turns to it and starts over, and the calls that are held wait for that.
+
+mod connecting;
+mod words;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -22,11 +26,13 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::pace::{CrashLoop, SLOW_LANE};
 
 use super::board::Board;
-use super::connection::{Connected, Incoming};
+use super::connection::Incoming;
 use super::connector::Connect;
 use super::keepalive::{Keepalive, Verdict};
 use super::{Command, Known, Link, Ready, State, listing};
 use crate::chance::Chance;
+use connecting::backoff;
+use words::{crash_loop, panicked, restarted, slow_lists};
 
 pub(super) struct Supervisor<C> {
     config: Arc<config::Upstream>,
@@ -40,6 +46,13 @@ pub(super) struct Supervisor<C> {
     crashes: CrashLoop,
     generation: u64,
     chance: Chance,
+}
+
+/// How a connection, or the attempt to make one, ended.
+enum End {
+    Failed(Failure),
+    /// The configuration leads elsewhere now.
+    Turned,
 }
 
 /// A bug must not become a busy loop.
@@ -61,7 +74,7 @@ impl<C: Connect> Supervisor<C> {
         wakes: watch::Receiver<u64>,
         chance: Chance,
     ) -> Self {
-        let backoff = if config.transport.is_local() { Backoff::LOCAL } else { Backoff::REMOTE };
+        let backoff = backoff(&config);
         let crashes = CrashLoop::default();
         Self {
             config,
@@ -98,51 +111,35 @@ impl<C: Connect> Supervisor<C> {
         let (mut attempt, mut since) = (0, self.chance.now());
         loop {
             let began = Instant::now();
-            let failure = match self.connect().await {
+            let end = match self.connect().await {
                 Ok((ready, incoming)) => {
-                    let failure = self.serve(&ready, incoming).await;
+                    let end = self.serve(&ready, incoming).await;
                     since = self.chance.now();
                     if began.elapsed() >= self.backoff.longest() {
                         attempt = 0;
                     }
-                    failure
+                    end
                 }
-                Err(failure) => failure,
+                Err(end) => end,
+            };
+            let End::Failed(failure) = end else {
+                (attempt, since) = (0, self.chance.now());
+                continue;
             };
             let looping = self.config.transport.is_process()
                 && self.crashes.ended(Instant::now().into_std(), began.elapsed());
             if attempt == 0 {
                 tracing::warn!(upstream = %self.config.name, %failure, "upstream down");
             }
-            self.rest(attempt, since, failure, looping).await;
-            attempt += 1;
+            attempt = match self.rest(attempt, since, failure, looping).await {
+                Some(End::Turned) => 0,
+                Some(End::Failed(_)) | None => attempt + 1,
+            };
         }
     }
 
-    async fn connect(&mut self) -> Result<(Arc<Ready>, mpsc::Receiver<Incoming>), Failure> {
-        let Connected { connection, handshake, incoming } = self.connector.connect().await?;
-        let listed = timeout(LISTING_LIMIT, listing::catalog(&connection, &handshake)).await;
-        let catalog = listed.unwrap_or_else(|_| Err(slow_lists()))?;
-        self.generation += 1;
-        tracing::info!(
-            upstream = %self.config.name,
-            server = %handshake.server.name,
-            tools = catalog.tools.len(),
-            "upstream connected"
-        );
-        connection.hear_of(self.board.wanted.clone(), &handshake).await;
-        let ready = Arc::new(Ready::new(self.generation, connection, self.chance.now()));
-        let known = Arc::new(Known { handshake, catalog });
-        self.board.set(State { link: Link::Ready(Arc::clone(&ready)), known: Some(known) });
-        Ok((ready, incoming))
-    }
-
     /// Watches a connection until it breaks, and says why it did.
-    async fn serve(
-        &mut self,
-        ready: &Arc<Ready>,
-        mut incoming: mpsc::Receiver<Incoming>,
-    ) -> Failure {
+    async fn serve(&mut self, ready: &Arc<Ready>, mut incoming: mpsc::Receiver<Incoming>) -> End {
         let mut keepalive = Keepalive::new(&self.config);
         let mut refresh_at = None;
         let mut heard = self.board.wanted.borrow_and_update().clone();
@@ -156,7 +153,7 @@ impl<C: Connect> Supervisor<C> {
             tokio::select! {
                 biased;
                 Some(message) = incoming.recv() => match message {
-                    Incoming::Closed(failure) => return failure,
+                    Incoming::Closed(failure) => return End::Failed(failure),
                     Incoming::Notification(told) => {
                         ready.heard_now();
                         if told.method.ends_with("/list_changed") {
@@ -168,12 +165,24 @@ impl<C: Connect> Supervisor<C> {
                 },
                 command = self.commands.recv() => match command {
                     Some(Command::Broken { generation, failure }) if generation == ready.generation => {
-                        return failure;
+                        return End::Failed(failure);
                     }
                     Some(Command::Broken { .. }) => {}
+                    Some(Command::Configure(new)) if new.leads_elsewhere(&self.config) => {
+                        let end = self.turn(new);
+                        // A call under way keeps the old connection until it is answered.
+                        if ready.in_flight() == 0 {
+                            ready.connection.close().await;
+                        }
+                        return end;
+                    }
+                    Some(Command::Configure(new)) => {
+                        self.config = new.settle();
+                        keepalive = Keepalive::new(&self.config);
+                    }
                     Some(Command::Restart) | None => {
                         ready.connection.close().await;
-                        return restarted();
+                        return End::Failed(restarted());
                     }
                 },
                 Ok(()) = self.wakes.changed() => keepalive.suspect(),
@@ -187,13 +196,13 @@ impl<C: Connect> Supervisor<C> {
                     Verdict::Silent(failure) => self.show_stall(ready, Some(failure)),
                     Verdict::Dead(failure) => {
                         ready.abandon();
-                        return failure;
+                        return End::Failed(failure);
                     }
                 },
                 () = refresh => {
                     refresh_at = None;
                     if let Some(failure) = self.refresh(ready).await {
-                        return failure;
+                        return End::Failed(failure);
                     }
                 }
             }
@@ -207,7 +216,8 @@ impl<C: Connect> Supervisor<C> {
             timeout(LISTING_LIMIT, listing::catalog(&ready.connection, &known.handshake)).await;
         match listed.unwrap_or_else(|_| Err(slow_lists())) {
             Ok(catalog) if catalog != known.catalog => {
-                let known = Known { handshake: known.handshake.clone(), catalog };
+                let (handshake, dialect) = (known.handshake.clone(), known.dialect);
+                let known = Known { handshake, catalog, dialect };
                 let link = Link::Ready(Arc::clone(ready));
                 self.board.set(State { link, known: Some(Arc::new(known)) });
                 None
@@ -229,8 +239,14 @@ impl<C: Connect> Supervisor<C> {
     }
 
     /// Waits for the next attempt. A person's wish and a machine that wakes end the wait, and a
-    /// held call shortens it.
-    async fn rest(&mut self, attempt: u32, since: SystemTime, failure: Failure, looping: bool) {
+    /// held call shortens it. Says so if the next attempt leads elsewhere.
+    async fn rest(
+        &mut self,
+        attempt: u32,
+        since: SystemTime,
+        failure: Failure,
+        looping: bool,
+    ) -> Option<End> {
         // A connection that just broke is worth one attempt at once.
         let wait = match attempt {
             _ if looping => SLOW_LANE,
@@ -248,11 +264,15 @@ impl<C: Connect> Supervisor<C> {
             let wait = if watched { wait.min(WATCHED) } else { wait };
             tokio::select! {
                 biased;
-                () = sleep(wait.saturating_sub(began.elapsed())) => return,
+                () = sleep(wait.saturating_sub(began.elapsed())) => return None,
                 Ok(()) = self.held.changed() => {}
-                Ok(()) = self.wakes.changed() => return,
+                Ok(()) = self.wakes.changed() => return None,
                 Some(command) = self.commands.recv() => match command {
-                    Command::Restart => return,
+                    Command::Restart => return None,
+                    Command::Configure(new) if new.leads_elsewhere(&self.config) => {
+                        return Some(self.turn(new));
+                    }
+                    Command::Configure(new) => self.config = new.settle(),
                     Command::Broken { .. } => {}
                 },
             }
@@ -260,27 +280,9 @@ impl<C: Connect> Supervisor<C> {
     }
 }
 
-fn panicked() -> Failure {
-    let what = "Evermoor made a mistake while it looked after this upstream.";
-    Failure::new(Code::Internal, what, "It starts over by itself; please report it with the log.")
-}
-
-fn restarted() -> Failure {
-    Failure::new(Code::ConnectionLost, "The connection is being made anew.", "Wait a moment.")
-}
-
-fn slow_lists() -> Failure {
-    let what = format!("It did not list what it offers within {} s.", LISTING_LIMIT.as_secs());
-    Failure::new(Code::Timeout, what, "Evermoor tries again by itself.")
-}
-
-fn crash_loop(failure: &Failure) -> Failure {
-    let what = format!("It keeps crashing: {}", failure.what);
-    Failure::new(Code::CrashLoop, what, "Correct its command; Evermoor tries once a minute.")
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::connection::Connected;
     use super::super::{Handle, Surroundings};
     use super::*;
     use evermoor_core::config::Config;

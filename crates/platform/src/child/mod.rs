@@ -9,7 +9,7 @@
 //! If this process is killed, its children see their standard input close, and most end. On
 //! Windows the system ends the whole job. On Linux the head of each tree also gets a SIGTERM,
 //! which the usual launchers pass on; a grandchild that ignores both stays behind, with
-//! [`environment::MARKER`] in its environment to be known by. Nobody looks for those yet.
+//! [`environment::MARKER`] in its environment to be known by: the next gateway ends it ([`orphans`]).
 //!
 //! A program that leaves the group on purpose, as a browser that is to stay open does, is not
 //! ours to end.
@@ -20,9 +20,11 @@
 //! - [`program`]: finding a program there
 //! - [`tree`]: waiting for a tree, and ending it
 //! - [`exit`]: how a program ended, in words
+//! - [`orphans`]: ending what a killed gateway left behind
 
 pub mod environment;
 pub mod exit;
+pub mod orphans;
 pub mod path;
 pub mod program;
 pub mod tree;

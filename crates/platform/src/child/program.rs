@@ -28,7 +28,7 @@ pub(super) enum Kind {
 const WINDOWS_ENDINGS: [&str; 4] = [".com", ".exe", ".bat", ".cmd"];
 
 /// A text with a leading `~` replaced by the home folder, as a shell would have done it.
-pub(super) fn expand(system: System, text: &str, home: Option<&Path>) -> String {
+pub(crate) fn expand(system: System, text: &str, home: Option<&Path>) -> String {
     let rest = text.strip_prefix('~').filter(|rest| match system {
         System::Windows => rest.is_empty() || rest.starts_with(['/', '\\']),
         System::MacOs | System::Linux => rest.is_empty() || rest.starts_with('/'),

@@ -3,6 +3,8 @@
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
+use evermoor_core::failure::Failure;
+
 /// One message on its way out, and where to say what became of it.
 pub(in crate::upstream) struct Outgoing {
     pub(in crate::upstream) text: Bytes,
@@ -21,6 +23,12 @@ pub(in crate::upstream) enum SendError {
     Unknown(String),
     /// It did not leave, because the upstream is at work and does not read.
     Busy,
+    /// The upstream wants credentials.
+    AuthRequired(Failure),
+    /// The upstream cannot serve now, in these words.
+    Unavailable(String),
+    /// The upstream read it and said no, in these words.
+    Refused(String),
 }
 
 impl Fate {

@@ -1,7 +1,7 @@
 //! What an error of the HTTP client means: whether the call can have run, and what to tell a person.
 
 use bytes::Bytes;
-use http::StatusCode;
+use http::{StatusCode, header};
 use url::Url;
 
 use evermoor_core::failure::{Code, Failure};
@@ -57,6 +57,9 @@ fn ended_early(error: &reqwest::Error) -> bool {
 fn explain(error: &reqwest::Error) -> (Code, String) {
     let why = innermost(error);
     let lower = why.to_lowercase();
+    if let Some(tunnel) = tunnel(error) {
+        return (Code::ConnectTimeout, format!("The proxy makes no connection ({tunnel})"));
+    }
     let code = if error.is_timeout() {
         if error.is_connect() { Code::ConnectTimeout } else { Code::Timeout }
     } else if !error.is_connect() {
@@ -83,6 +86,18 @@ fn explain(error: &reqwest::Error) -> (Code, String) {
     (code, what)
 }
 
+/// What a proxy did instead of connecting us, in the words of the HTTP client.
+fn tunnel(error: &reqwest::Error) -> Option<String> {
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        if let Some(why) = cause.to_string().strip_prefix("tunnel error: ") {
+            return Some(why.to_owned());
+        }
+        source = cause.source();
+    }
+    None
+}
+
 fn remedy(code: Code) -> &'static str {
     match code {
         Code::ConnectionRefused | Code::Timeout | Code::ConnectionLost | Code::SessionLost => {
@@ -91,7 +106,9 @@ fn remedy(code: Code) -> &'static str {
         Code::DnsFailure | Code::ConnectTimeout => {
             "Check the address and the network; Evermoor reconnects by itself."
         }
-        Code::Tls => "Check the server's certificate.",
+        Code::Tls => {
+            "Check the server's certificate; if it is your company's own, name the file of its authority as `ca_file`."
+        }
         Code::AuthRequired => "Give Evermoor valid credentials for it.",
         Code::CrashLoop
         | Code::Refused
@@ -121,11 +138,18 @@ pub(in crate::upstream) fn innermost(error: &reqwest::Error) -> String {
 pub(in crate::upstream) fn failure(url: &Url, error: &reqwest::Error) -> Failure {
     let (code, what) = explain(error);
     let what = format!("{what} at {}.", place(url));
-    Failure::new(code, what, remedy(code))
+    let remedy = match tunnel(error) {
+        Some(_) => "Check `proxy` and the proxy of the system; Evermoor reconnects by itself.",
+        None => remedy(code),
+    };
+    Failure::new(code, what, remedy)
 }
 
 pub(in crate::upstream) async fn refused(url: &Url, answer: reqwest::Response) -> Failure {
     let status = answer.status();
+    if let Some(elsewhere) = elsewhere(url, &answer) {
+        return elsewhere;
+    }
     let body = body_or_nothing(answer).await;
     let what = format!("{} answered {status}: {}", place(url), excerpt(&body));
     let code = match status {
@@ -133,6 +157,18 @@ pub(in crate::upstream) async fn refused(url: &Url, answer: reqwest::Response) -
         _ => Code::Refused,
     };
     Failure::new(code, what, remedy(code))
+}
+
+/// A redirect to another server, which is not followed: what we say is for the one that was named.
+fn elsewhere(url: &Url, answer: &reqwest::Response) -> Option<Failure> {
+    let location = answer.headers().get(header::LOCATION)?.to_str().ok()?;
+    let named = answer.url().join(location).ok().filter(|_| answer.status().is_redirection())?;
+    let what = format!("{} points to {}, which is not followed.", place(url), place(&named));
+    Some(Failure::new(
+        Code::Refused,
+        what,
+        "If that is the right server, write its address as `url`.",
+    ))
 }
 
 pub(in crate::upstream) fn not_mcp(url: &Url) -> Failure {

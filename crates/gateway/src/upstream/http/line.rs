@@ -1,7 +1,6 @@
 //! How one server is spoken to over HTTP: its address, its era, and the headers that go with each.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use http::{HeaderValue, Method, header};
 use url::Url;
@@ -14,6 +13,8 @@ use evermoor_core::protocol::{self, Revision, WhoAsks};
 use evermoor_core::stateless::{header_text, named};
 
 use super::super::question::{self, Caller, Questions};
+
+use super::clients::Clients;
 
 /// Everything that is needed to send a message to one server.
 pub(super) struct Line {
@@ -30,57 +31,6 @@ pub(super) enum Era {
     Session { id: Option<HeaderValue>, revision: Revision },
     /// 2026-07-28: each request says who asks.
     Stateless(WhoAsks),
-}
-
-/// The same client twice: a call that must not be repeated only reuses a socket that was active
-/// within the last second, because a socket that the server is just closing makes it unknowable
-/// whether a call ran.
-#[derive(Clone)]
-pub(crate) struct Clients {
-    repeatable: reqwest::Client,
-    once: reqwest::Client,
-    /// Whether the server is on this machine.
-    pub(crate) local: bool,
-}
-
-impl Clients {
-    pub(crate) fn new(local: bool) -> Result<Self, reqwest::Error> {
-        let build = |idle: Duration| {
-            let connect = if local { Duration::from_secs(1) } else { Duration::from_secs(5) };
-            let alive = if local { 5 } else { 15 };
-            let client = reqwest::Client::builder()
-                .user_agent(concat!("evermoor/", env!("CARGO_PKG_VERSION")))
-                .redirect(reqwest::redirect::Policy::none())
-                .retry(reqwest::retry::never())
-                .tcp_nodelay(true)
-                .tcp_keepalive(Duration::from_secs(alive))
-                .tcp_keepalive_interval(Duration::from_secs(alive))
-                .connect_timeout(connect)
-                .pool_idle_timeout(idle);
-            // On this machine nothing is proxied, and no certificates need to be in memory.
-            let client = if local { client.no_proxy().tls_certs_only([]) } else { client };
-            client.build()
-        };
-        let (repeatable, once) = (build(Duration::from_secs(3))?, build(Duration::from_secs(1))?);
-        Ok(Self { repeatable, once, local })
-    }
-
-    /// The client for requests that may be repeated.
-    pub(crate) fn repeatable(&self) -> &reqwest::Client {
-        &self.repeatable
-    }
-
-    /// The client for requests that may not.
-    pub(crate) fn once(&self) -> &reqwest::Client {
-        &self.once
-    }
-
-    fn of(&self, class: Class) -> &reqwest::Client {
-        match class {
-            Class::Repeatable => &self.repeatable,
-            Class::Once => &self.once,
-        }
-    }
 }
 
 impl Era {

@@ -83,7 +83,13 @@ async fn read_events(
     let (send, messages) = mpsc::channel(STREAM_BUFFER);
     let posting = tasks.clone();
     tasks.spawn(async move {
-        while let Ok(event) = events.next().await {
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = send.closed() => return,
+                event = events.next() => event,
+            };
+            let Ok(event) = event else { return };
             let Some(message) = understand(&event.data, &addressee, events.line(), &posting) else {
                 continue;
             };
@@ -207,7 +213,7 @@ pub(super) async fn read_body(answer: reqwest::Response) -> Result<Body, reqwest
     Ok(Body::Whole(body.freeze()))
 }
 
-pub(super) async fn body_or_nothing(answer: reqwest::Response) -> Bytes {
+pub(in crate::upstream) async fn body_or_nothing(answer: reqwest::Response) -> Bytes {
     match read_body(answer).await {
         Ok(Body::Whole(body)) => body,
         Ok(Body::TooLarge) | Err(_) => Bytes::new(),

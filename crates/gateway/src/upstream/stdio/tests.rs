@@ -42,7 +42,7 @@ fn bench(command: &str, args: &[&str]) -> Bench {
     };
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
     let name = UpstreamName::parse("x").expect("a name");
-    let program = Program::new(name, &config, tasks.clone(), stop.clone());
+    let program = Program::new(name, &config, None, tasks.clone(), stop.clone());
     Bench { program, tasks, stop }
 }
 
