@@ -50,6 +50,23 @@ impl Gateway {
             .to_owned()
     }
 
+    /// Asks something of the control API, and expects that it is done.
+    pub async fn control(&self, method: http::Method, path: &str) -> serde_json::Value {
+        let request = self.http.request(method, format!("{}{path}", self.origin));
+        let answer =
+            request.bearer_auth(&self.control_token).send().await.expect("the gateway answers");
+        let status = answer.status();
+        let body = answer.bytes().await.expect("the answer is complete");
+        assert!(status.is_success(), "{path}: {status} {body:?}");
+        serde_json::from_slice(&body).expect("the answer is JSON")
+    }
+
+    /// A token for a new editor.
+    pub async fn add_editor(&self, name: &str) -> String {
+        let made = self.control(http::Method::POST, &format!("/api/editors/{name}")).await;
+        made["token"].as_str().expect("a token is told once").to_owned()
+    }
+
     /// An editor with a session at `path`, over HTTP.
     pub async fn editor(&self, path: &str) -> Editor {
         Editor::over_http(&self.origin, path, &self.token()).await

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderName, HeaderValue, Method, StatusCode};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
@@ -135,7 +135,18 @@ impl Shim {
         }
     }
 
+    /// Sends one message. A token that was rotated meanwhile is read anew: what is refused for its
+    /// token was not executed.
     async fn post(&self, body: Bytes) -> Result<Answer, HttpError> {
+        let answer = self.post_once(body.clone()).await?;
+        if answer.status != StatusCode::UNAUTHORIZED {
+            return Ok(answer);
+        }
+        self.gateway.send_replace(None);
+        self.post_once(body).await
+    }
+
+    async fn post_once(&self, body: Bytes) -> Result<Answer, HttpError> {
         let gateway =
             self.gateway().await.map_err(|failure| HttpError::NotSent(failure.to_string()))?;
         let mut headers = vec![

@@ -24,6 +24,7 @@ use crate::chance::Chance;
 use crate::control::{self, Control, links::Links};
 use crate::downstream::guard::{self, Door};
 use crate::downstream::mcp::{self, Endpoint, LARGEST_REQUEST};
+use crate::editors::Editors;
 use crate::keys::{self, KeyError};
 use crate::roster::{Roster, Surroundings};
 use crate::store::Store;
@@ -88,27 +89,43 @@ impl Gateway {
             stop: stop.clone(),
         };
         let (roster, lineup) = Roster::start(config.clone(), around).await;
-        let (show, overview) = watch::channel(status::overview(&lineup, &origin));
+        let editors = Arc::new(Editors::new(
+            tokens,
+            paths.clone(),
+            Arc::clone(&changed),
+            Chance::real(),
+            tasks.clone(),
+        ));
+        let (show, overview) = watch::channel(status::overview(&lineup, &editors, &origin));
         let (readings, read) = mpsc::channel(1);
-        let keep = status::keep(lineup.clone(), origin.clone(), changed, show);
+        let keep =
+            status::keep(lineup.clone(), Arc::clone(&editors), origin.clone(), changed, show);
         let remember = store.keep(lineup.upstreams.clone(), overview.clone());
         let follow =
             config_watch::follow(paths.config.clone(), Ok(config), readings, tasks.clone());
         let wake = wake::watch(wakes, Chance::real());
-        let roster = roster.run(read);
-        for task in [keep.boxed(), remember.boxed(), follow.boxed(), wake.boxed(), roster.boxed()] {
+        let (roster, known) = (roster.run(read), Arc::clone(&editors).follow());
+        for task in [
+            keep.boxed(),
+            remember.boxed(),
+            follow.boxed(),
+            known.boxed(),
+            wake.boxed(),
+            roster.boxed(),
+        ] {
             tasks.spawn(stop.child_token().run_until_cancelled_owned(task));
         }
 
         let router = router::Router::new(lineup.upstreams, overview);
         let door = Arc::new(Door {
             port: address.port(),
-            tokens,
+            editors: Arc::clone(&editors),
             settings: lineup.settings,
             control_token: keys::unguessable()?,
         });
         let control = Arc::new(Control {
             router: router.clone(),
+            editors,
             links: Links::new(origin.clone()),
             control_token: door.control_token.clone(),
             stop: stop.clone(),

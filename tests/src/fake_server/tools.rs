@@ -1,6 +1,7 @@
 //! What a fake upstream does when nothing is wrong.
 
-use axum::response::Response as HttpResponse;
+use axum::response::{IntoResponse as _, Response as HttpResponse};
+use futures_util::StreamExt as _;
 use http::StatusCode;
 use tokio::time::sleep;
 
@@ -60,6 +61,11 @@ impl Fake {
             // Says back what arrived, as it arrived.
             "mirror" => Raw::of(&serde_json::json!({})).with("mirrored", &params),
             "steps" => return steps(request),
+            // One message about the call, and then nothing.
+            "stuck" => {
+                self.execute(&nonce);
+                return stuck(request);
+            }
             _ => {
                 let error =
                     Response::error(Some(request.id.clone()), INVALID_PARAMS, "no such tool");
@@ -92,6 +98,18 @@ fn steps(request: &Request) -> HttpResponse {
     let answer = Response::result(request.id.clone(), text("done"));
     stream.extend_from_slice(&sse::write(None, None, &answer.to_bytes()));
     replies::events(stream)
+}
+
+fn stuck(request: &Request) -> HttpResponse {
+    let token =
+        request.params.as_ref().and_then(|params| params.member("_meta")?.member("progressToken"));
+    let params = serde_json::json!({ "progressToken": token, "progress": 1 });
+    let progress = Notification::new("notifications/progress", Some(Raw::of(&params)));
+    let first = sse::write(None, None, &progress.to_bytes());
+    let stream = futures_util::stream::once(std::future::ready(Ok::<_, std::io::Error>(first)))
+        .chain(futures_util::stream::pending());
+    let kind = [(http::header::CONTENT_TYPE, "text/event-stream")];
+    (kind, axum::body::Body::from_stream(stream)).into_response()
 }
 
 /// The plain answer to a request that was executed.

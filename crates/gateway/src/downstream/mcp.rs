@@ -12,8 +12,8 @@ use evermoor_core::envelope::{INVALID_PARAMS, INVALID_REQUEST, Message, Request,
 use evermoor_core::protocol::{InitializeParams, Revision, header as mcp_header, method};
 use evermoor_core::session::{Session, SessionKey};
 
-use super::guard::Editor;
 use super::reply;
+use crate::editors::Editor;
 use crate::keys;
 use crate::router::{Router, View};
 
@@ -101,7 +101,7 @@ impl Endpoint {
         };
         let revision = Revision::parse(&params.protocol_version).unwrap_or(Revision::LATEST);
         let session =
-            Session { revision, editor: editor.0.clone(), client: params.client_info, nonce };
+            Session { revision, editor: editor.name.clone(), client: params.client_info, nonce };
         let result = self.router.introduce(view, revision).await;
         let mut response = json(StatusCode::OK, &Response::result(request.id.clone(), result));
         if let Ok(id) = HeaderValue::from_str(&self.key.sign(&session)) {
@@ -119,7 +119,7 @@ impl Endpoint {
         let session = id.to_str().ok().and_then(|id| self.key.verify(id));
         let unknown =
             (StatusCode::NOT_FOUND, "This session is not known. Send `initialize` again.");
-        session.filter(|session| session.editor == editor.0).ok_or(unknown)
+        session.filter(|session| session.editor == editor.name).ok_or(unknown)
     }
 }
 

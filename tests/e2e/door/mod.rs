@@ -1,5 +1,7 @@
 //! Who may speak to the gateway: Host, Origin, token.
 
+mod tokens;
+
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::{Gateway, http};
 use http::StatusCode;
