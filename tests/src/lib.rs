@@ -21,6 +21,7 @@ pub mod programs;
 pub mod proxy;
 pub mod scene;
 pub mod script;
+pub mod socket;
 
 pub use scene::Scene;
 

@@ -19,6 +19,7 @@
 //! - [`sse`]: server-sent events, parsed from chunks
 //! - [`tokens`]: one token per editor
 //! - [`guard`]: who may speak to the endpoint
+//! - [`head`]: requests that could be read in two ways
 //! - [`view`]: what the control API says
 
 pub mod backoff;
@@ -28,6 +29,7 @@ pub mod config;
 pub mod envelope;
 pub mod failure;
 pub mod guard;
+pub mod head;
 pub mod json;
 pub mod memory;
 pub mod name;

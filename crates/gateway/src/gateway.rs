@@ -8,6 +8,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 use futures_util::FutureExt as _;
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -26,6 +27,7 @@ use crate::downstream::guard::{self, Door};
 use crate::downstream::mcp::{self, Endpoint, LARGEST_REQUEST};
 use crate::editors::Editors;
 use crate::keys::{self, KeyError};
+use crate::listener::{self, Limits};
 use crate::roster::{Roster, Surroundings};
 use crate::store::Store;
 use crate::{VERSION, config_watch, dashboard, router, status, wake};
@@ -122,6 +124,7 @@ impl Gateway {
             editors: Arc::clone(&editors),
             settings: lineup.settings,
             control_token: keys::unguessable()?,
+            guesses: Mutex::default(),
         });
         let control = Arc::new(Control {
             router: router.clone(),
@@ -147,23 +150,18 @@ impl Gateway {
     }
 
     /// Serves until told to stop, then lets calls under way end.
-    pub async fn run(self) -> std::io::Result<()> {
-        let stop = self.stop.clone();
-        let serve = axum::serve(self.listener, self.app)
-            .with_graceful_shutdown(async move { stop.cancelled().await })
-            .into_future();
-        tokio::pin!(serve);
-        let served = tokio::select! {
-            served = &mut serve => served,
+    pub async fn run(self) {
+        let limits = Limits { body: LARGEST_REQUEST, ..Limits::default() };
+        tokio::select! {
+            () = listener::serve(self.listener, self.app, limits, self.stop.clone()) => {}
             () = async {
                 self.stop.cancelled().await;
                 tokio::time::sleep(DRAIN).await;
-            } => Ok(()),
-        };
+            } => {}
+        }
         self.tasks.close();
         let _ = tokio::time::timeout(DRAIN, self.tasks.wait()).await;
         let _ = std::fs::remove_file(self.paths.runtime_file());
-        served
     }
 }
 
@@ -179,7 +177,7 @@ fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Control>) -> Rout
         .with_state(Arc::clone(&control));
     let pages = control::login()
         .with_state(control)
-        .fallback(get(dashboard::file))
+        .fallback(dashboard::file)
         .layer(middleware::from_fn_with_state(Arc::clone(door), guard::place));
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))

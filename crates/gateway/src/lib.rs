@@ -12,6 +12,7 @@
 //! - [`warnings`]: what is worth knowing although nothing is broken
 //! - [`upstream`]: one supervised connection per upstream, and the delivery of calls
 //! - [`downstream`]: the endpoint that editors see
+//! - [`listener`]: takes connections and keeps each of them within limits
 //! - [`router`]: from an editor's request to the upstream that answers it
 //! - [`control`]: the control API for tray, dashboard and command line
 //! - [`dashboard`]: the dashboard's files
@@ -32,6 +33,7 @@ pub mod editors;
 mod file_watch;
 pub mod gateway;
 pub mod keys;
+pub mod listener;
 pub mod roster;
 pub mod router;
 pub mod status;

@@ -1,5 +1,9 @@
 //! Who may speak to the gateway: Host, Origin, token.
 
+mod crowd;
+mod guesses;
+mod paths;
+mod requests;
 mod tokens;
 
 use evermoor_tests::Scene;
