@@ -25,9 +25,23 @@ pub struct Gateway {
 impl Gateway {
     /// Starts a gateway in `home` and waits until it serves.
     pub async fn start(home: &Path) -> Self {
-        let mut process = Process::start(&built("evermoor"), |command| {
+        let process = Process::start(&built("evermoor"), |command| {
             command.arg("serve").arg("--home").arg(home);
         });
+        Self::started(process, home).await
+    }
+
+    /// Starts a gateway that may have so many files open.
+    #[cfg(unix)]
+    pub async fn start_with_files(home: &Path, most: usize) -> Self {
+        let process = Process::start(Path::new("/bin/sh"), |command| {
+            let script = format!("ulimit -n {most} && exec \"$0\" serve --home \"$1\"");
+            command.arg("-c").arg(script).arg(built("evermoor")).arg(home);
+        });
+        Self::started(process, home).await
+    }
+
+    async fn started(mut process: Process, home: &Path) -> Self {
         process.line_with("Try it").await;
         let runtime = runtime(home);
         Self {

@@ -53,12 +53,6 @@ impl Socket {
         let read = timeout(PATIENCE, self.stream.read_to_end(&mut rest)).await;
         let _ = read.expect("the gateway closes the connection");
     }
-
-    /// Whether nothing has come, not even the end.
-    pub fn is_silent(&self) -> bool {
-        let nothing = self.stream.try_read(&mut [0]);
-        nothing.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
-    }
 }
 
 /// Sends one request as it stands and returns what is said to it.

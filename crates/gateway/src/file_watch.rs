@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::task::TaskTracker;
 
 use evermoor_platform::files;
@@ -49,10 +49,12 @@ pub(crate) async fn look<T: Send + 'static>(
 impl Watch {
     /// Waits until it is worth looking again.
     pub(crate) async fn stirred(mut self) {
-        let patience = if self.watcher.is_some() { Duration::MAX } else { BLIND };
-        if timeout(patience, self.nudges.recv()).await.is_ok() {
-            quiet(&mut self.nudges).await;
+        // Without a watcher there is nobody who could nudge, and that is no reason to look at once.
+        if self.watcher.is_none() {
+            return sleep(BLIND).await;
         }
+        self.nudges.recv().await;
+        quiet(&mut self.nudges).await;
     }
 }
 
@@ -103,6 +105,14 @@ fn folders(path: &Path) -> BTreeSet<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_cannot_be_watched_is_looked_at_now_and_then() {
+        let (_, nudges) = mpsc::channel(1);
+        let began = Instant::now();
+        Watch { watcher: None, nudges }.stirred().await;
+        assert_eq!(began.elapsed(), BLIND);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_burst_of_events_is_waited_out_and_an_endless_one_is_not() {

@@ -10,46 +10,12 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::post;
+use super::{open_stream, post};
 
 /// How the gateway answers this token: with 400 if it is let in, because it has no session.
 async fn status_of(gateway: &Gateway, token: &str) -> StatusCode {
     let bearer = format!("Bearer {token}");
     post(gateway, "/mcp", &[("authorization", &bearer)]).await.status()
-}
-
-/// A call under way whose stream has begun and does not end by itself.
-async fn open_stream(gateway: &Gateway, token: &str) -> reqwest::Response {
-    let request = |session: Option<&str>, body: Value| {
-        let request = http()
-            .post(format!("{}/mcp/notes", gateway.origin))
-            .bearer_auth(token)
-            .header("content-type", "application/json")
-            .header("accept", "application/json, text/event-stream")
-            .body(body.to_string());
-        match session {
-            Some(session) => request.header("mcp-session-id", session),
-            None => request,
-        }
-    };
-    let params = json!({
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": { "name": "scenario", "version": "1" },
-    });
-    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
-    let begun = request(None, hello).send().await.unwrap();
-    let session = begun.headers()["mcp-session-id"].to_str().unwrap().to_owned();
-    let params = json!({
-        "name": "stuck",
-        "arguments": { "nonce": token },
-        "_meta": { "progressToken": 1 },
-    });
-    let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params });
-    let mut stream = request(Some(&session), call).send().await.unwrap();
-    assert_eq!(stream.headers()["content-type"], "text/event-stream");
-    timeout(PATIENCE, stream.chunk()).await.unwrap().unwrap().unwrap();
-    stream
 }
 
 async fn until_closed(mut stream: reqwest::Response) {
@@ -70,8 +36,8 @@ async fn a_revoked_token_is_refused_at_once_its_streams_end_and_others_go_on() {
     let gateway = scene.gateway(&[&upstream]).await;
     gateway.until_connected("notes").await;
     let (cursor, zed) = (gateway.add_editor("cursor").await, gateway.add_editor("zed").await);
-    let leaving = open_stream(&gateway, &cursor).await;
-    let mut staying = open_stream(&gateway, &zed).await;
+    let leaving = open_stream(&gateway, &cursor, "stuck").await;
+    let mut staying = open_stream(&gateway, &zed, "stuck").await;
 
     gateway.control(Method::DELETE, "/api/editors/cursor").await;
     assert_eq!(status_of(&gateway, &cursor).await, StatusCode::UNAUTHORIZED);
@@ -87,7 +53,7 @@ async fn a_rotated_token_is_refused_at_once_and_the_new_one_is_good() {
     let gateway = scene.gateway(&[&upstream]).await;
     gateway.until_connected("notes").await;
     let old = gateway.add_editor("cursor").await;
-    let stream = open_stream(&gateway, &old).await;
+    let stream = open_stream(&gateway, &old, "stuck").await;
     let made = gateway.control(Method::POST, "/api/editors/cursor/rotate").await;
     assert_eq!(status_of(&gateway, &old).await, StatusCode::UNAUTHORIZED);
     until_closed(stream).await;

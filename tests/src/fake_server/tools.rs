@@ -61,6 +61,8 @@ impl Fake {
             // Says back what arrived, as it arrived.
             "mirror" => Raw::of(&serde_json::json!({})).with("mirrored", &params),
             "steps" => return steps(request),
+            // Messages of a mebibyte, for as long as they are taken.
+            "flood" => return self.flood(request, nonce),
             // One message about the call, and then nothing.
             "stuck" => {
                 self.execute(&nonce);
@@ -73,6 +75,16 @@ impl Fake {
             }
         };
         json(StatusCode::OK, &Response::result(request.id.clone(), result))
+    }
+
+    fn flood(&self, request: &Request, nonce: String) -> HttpResponse {
+        let page = progress(request, &"x".repeat(1 << 20));
+        let ledger = self.ledger.clone();
+        let pages = futures_util::stream::repeat_with(move || {
+            ledger.record(&nonce);
+            Ok::<_, std::io::Error>(page.clone())
+        });
+        stream(pages)
     }
 
     fn tools(&self) -> Raw {
@@ -101,15 +113,25 @@ fn steps(request: &Request) -> HttpResponse {
 }
 
 fn stuck(request: &Request) -> HttpResponse {
+    let first = Ok::<_, std::io::Error>(progress(request, ""));
+    let first = futures_util::stream::once(std::future::ready(first));
+    stream(first.chain(futures_util::stream::pending()))
+}
+
+/// One message about a call, as an event.
+fn progress(request: &Request, message: &str) -> bytes::Bytes {
     let token =
         request.params.as_ref().and_then(|params| params.member("_meta")?.member("progressToken"));
-    let params = serde_json::json!({ "progressToken": token, "progress": 1 });
+    let params = serde_json::json!({ "progressToken": token, "progress": 1, "message": message });
     let progress = Notification::new("notifications/progress", Some(Raw::of(&params)));
-    let first = sse::write(None, None, &progress.to_bytes());
-    let stream = futures_util::stream::once(std::future::ready(Ok::<_, std::io::Error>(first)))
-        .chain(futures_util::stream::pending());
+    sse::write(None, None, &progress.to_bytes())
+}
+
+fn stream(
+    events: impl futures_util::Stream<Item = std::io::Result<bytes::Bytes>> + Send + 'static,
+) -> HttpResponse {
     let kind = [(http::header::CONTENT_TYPE, "text/event-stream")];
-    (kind, axum::body::Body::from_stream(stream)).into_response()
+    (kind, axum::body::Body::from_stream(events)).into_response()
 }
 
 /// The plain answer to a request that was executed.

@@ -2,14 +2,15 @@
 //!
 //! # Theory of operation
 //! Whoever connects is a guest in the lobby until a request with a good token comes over the
-//! connection. The lobby has few places. When it is full, a newcomer takes the place of the guest
-//! that was silent longest, because a healthy client speaks at once. A guest that has just come, or
-//! whose words have not been looked at yet, is never sent away, so a crowd of healthy clients
-//! merely waits at the door.
+//! connection. A healthy client speaks as soon as its machine lets it, so a newcomer has a few
+//! seconds, and there may be many newcomers. Of those who have been there longer only a few may
+//! stay: when there is one too many, the one that was silent longest is sent away. When even the
+//! newcomers are too many, the next one waits at the door.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -42,6 +43,9 @@ pub struct Guest {
     out: CancellationToken,
 }
 
+/// How soon a full lobby is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
 impl Lobby {
     pub(super) fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self { guests: Mutex::default(), freed: Notify::new(), limits })
@@ -61,15 +65,29 @@ impl Lobby {
         }
     }
 
-    /// Sends a silent guest away, if there is one.
+    /// Sends away a guest that was silent for long, if there is one.
     pub(super) fn make_room(&self) {
         self.send_one_away(&mut self.guests.lock());
     }
 
+    /// Sends one away if too many have been here for long.
+    fn thin_out(&self) {
+        let mut guests = self.guests.lock();
+        let now = Instant::now();
+        let old = guests.iter().filter(|guest| self.is_old(guest, now)).count();
+        if old > self.limits.guests {
+            self.send_one_away(&mut guests);
+        }
+    }
+
+    fn is_old(&self, guest: &Guest, now: Instant) -> bool {
+        now - guest.came >= self.limits.grace
+    }
+
     fn try_enter(self: &Arc<Self>) -> Result<Arc<Guest>, Instant> {
         let mut guests = self.guests.lock();
-        if guests.len() >= self.limits.guests && !self.send_one_away(&mut guests) {
-            return Err(Instant::now() + self.limits.grace);
+        if guests.len() >= self.limits.newcomers && !self.send_one_away(&mut guests) {
+            return Err(Instant::now() + LOOK_AGAIN);
         }
         let guest = Arc::new(Guest::new(Arc::clone(self)));
         guests.push_back(Arc::clone(&guest));
@@ -78,9 +96,8 @@ impl Lobby {
 
     fn send_one_away(&self, guests: &mut VecDeque<Arc<Guest>>) -> bool {
         let now = Instant::now();
-        let silent = |guest: &Arc<Guest>| {
-            guest.silent.load(Ordering::Relaxed) && now - guest.came >= self.limits.grace
-        };
+        let silent =
+            |guest: &Arc<Guest>| guest.silent.load(Ordering::Relaxed) && self.is_old(guest, now);
         let found = guests.iter().position(silent).and_then(|at| guests.remove(at));
         if let Some(guest) = &found {
             guest.out.cancel();
@@ -124,8 +141,12 @@ impl Guest {
         self.lobby.leave(self);
     }
 
-    /// Waits until the place is needed for somebody else.
+    /// Waits until it has been here for long and its place is needed for somebody else.
     pub(super) async fn sent_away(&self) {
+        let old = sleep_until(self.came + self.lobby.limits.grace);
+        if self.out.run_until_cancelled(old).await.is_some() && !self.is_known() {
+            self.lobby.thin_out();
+        }
         self.out.cancelled().await;
     }
 
@@ -179,35 +200,56 @@ mod tests {
     use futures_util::FutureExt as _;
 
     fn lobby() -> Arc<Lobby> {
-        Lobby::new(Limits { guests: 2, ..Limits::default() })
+        Lobby::new(Limits { guests: 2, newcomers: 4, ..Limits::default() })
     }
 
-    fn is_out(guest: &Guest) -> bool {
-        guest.out.is_cancelled()
+    async fn silent(lobby: &Arc<Lobby>, count: usize) -> Vec<Arc<Guest>> {
+        let mut guests = Vec::new();
+        for _ in 0..count {
+            let guest = lobby.enter().await;
+            guest.heard(true);
+            guests.push(guest);
+        }
+        guests
+    }
+
+    fn out(guests: &[Arc<Guest>]) -> Vec<bool> {
+        guests.iter().map(|guest| guest.out.is_cancelled()).collect()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_newcomer_takes_the_place_of_the_one_that_was_silent_longest() {
+    async fn newcomers_have_time_to_speak_and_of_the_old_only_a_few_may_stay() {
         let lobby = lobby();
-        let (first, second) = (lobby.enter().await, lobby.enter().await);
-        first.heard(true);
-        second.heard(true);
-        let third = lobby.enter();
-        let mut third = Box::pin(third);
-        assert!(third.as_mut().now_or_never().is_none(), "the first has only just come");
-        let _third = third.await;
-        assert!(is_out(&first) && !is_out(&second));
+        let guests = silent(&lobby, 4).await;
+        assert_eq!(out(&guests), [false; 4]);
+        tokio::time::advance(lobby.limits.grace).await;
+        for guest in &guests {
+            let _ = guest.sent_away().now_or_never();
+        }
+        assert_eq!(out(&guests), [true, true, false, false]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn when_the_lobby_is_full_the_next_one_waits_for_the_place_of_a_silent_one() {
+        let lobby = lobby();
+        let guests = silent(&lobby, 4).await;
+        assert!(lobby.enter().now_or_never().is_none(), "they have only just come");
+        let began = Instant::now();
+        let _next = lobby.enter().await;
+        assert!(began.elapsed() >= lobby.limits.grace);
+        assert_eq!(out(&guests), [true, false, false, false]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn nobody_is_sent_away_before_it_was_listened_to() {
         let lobby = lobby();
-        let (first, second) = (lobby.enter().await, lobby.enter().await);
+        let guests = silent(&lobby, 4).await;
+        guests.iter().for_each(|guest| guest.heard(false));
         tokio::time::advance(10 * lobby.limits.grace).await;
         assert!(lobby.enter().now_or_never().is_none());
-        second.welcome();
-        let _third = lobby.enter().await;
-        assert!(!is_out(&first) && !is_out(&second));
+        guests[1].welcome();
+        let _next = lobby.enter().await;
+        assert_eq!(out(&guests), [false; 4]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -215,13 +257,15 @@ mod tests {
         let lobby = lobby();
         let mut known = Vec::new();
         for _ in 0..10 {
-            let guest = lobby.enter().await;
-            guest.heard(true);
-            guest.welcome();
-            known.push(guest);
+            let mut guest = silent(&lobby, 1).await;
+            guest[0].welcome();
+            known.append(&mut guest);
         }
         tokio::time::advance(10 * lobby.limits.grace).await;
+        for guest in &known {
+            let _ = guest.sent_away().now_or_never();
+        }
         lobby.make_room();
-        assert!(!known.iter().any(|guest| is_out(guest)));
+        assert_eq!(out(&known), [false; 10]);
     }
 }

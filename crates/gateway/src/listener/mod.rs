@@ -47,9 +47,10 @@ use socket::Socket;
 /// How much of everything there may be.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections that have shown no token.
+    /// Connections that have shown no token: those that have just come, and those that stay.
+    pub newcomers: usize,
     pub guests: usize,
-    /// How long such a connection may be silent before a newcomer may take its place.
+    /// How long a connection is a newcomer.
     pub grace: Duration,
     /// How long the head of a request may take.
     pub head: Duration,
@@ -71,8 +72,9 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
+            newcomers: 1024,
             guests: 64,
-            grace: Duration::from_millis(250),
+            grace: Duration::from_secs(5),
             head: Duration::from_secs(10),
             slowest: 100,
             window: Duration::from_secs(30),
