@@ -5,8 +5,12 @@ use std::{fs, path::Path};
 fn main() {
     // A fresh clone has no built dashboard yet; the program must compile all the same.
     fs::create_dir_all(Path::new("../ui/dist")).expect("the folder of the dashboard can be made");
-    let commands =
-        tauri_build::AppManifest::new().commands(&["copy", "presence", "restart_upstream"]);
+    let commands = tauri_build::AppManifest::new().commands(&[
+        "copy",
+        "presence",
+        "restart_upstream",
+        "revoke_editor",
+    ]);
     tauri_build::try_build(tauri_build::Attributes::new().app_manifest(commands))
         .expect("tauri.conf.json and capabilities/ are valid");
 }

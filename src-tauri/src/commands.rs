@@ -21,6 +21,14 @@ pub(crate) async fn restart_upstream(
 }
 
 #[tauri::command]
+pub(crate) async fn revoke_editor(
+    gateway: State<'_, Gateway>,
+    name: String,
+) -> Result<(), Failure> {
+    gateway.keeper().revoke_editor(&name).await
+}
+
+#[tauri::command]
 pub(crate) fn copy(app: AppHandle, text: String) -> Result<(), Failure> {
     app.clipboard().write_text(text).map_err(|error| {
         let what = format!("The text could not be copied: {error}.");

@@ -49,7 +49,8 @@ fn build() -> Result<App, Failure> {
         .invoke_handler(tauri::generate_handler![
             commands::copy,
             commands::presence,
-            commands::restart_upstream
+            commands::restart_upstream,
+            commands::revoke_editor
         ])
         .setup(move |app| {
             let app = app.handle();

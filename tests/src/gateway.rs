@@ -30,9 +30,23 @@ impl Gateway {
 
     /// Starts a gateway with these variables in its environment.
     pub async fn start_among(home: &Path, variables: &[(&str, &str)]) -> Self {
-        let mut process = Process::start(&built("evermoor"), |command| {
+        let process = Process::start(&built("evermoor"), |command| {
             command.arg("serve").arg("--home").arg(home).envs(variables.iter().copied());
         });
+        Self::started(process, home).await
+    }
+
+    /// Starts a gateway that may have so many files open.
+    #[cfg(unix)]
+    pub async fn start_with_files(home: &Path, most: usize) -> Self {
+        let process = Process::start(Path::new("/bin/sh"), |command| {
+            let script = format!("ulimit -n {most} && exec \"$0\" serve --home \"$1\"");
+            command.arg("-c").arg(script).arg(built("evermoor")).arg(home);
+        });
+        Self::started(process, home).await
+    }
+
+    async fn started(mut process: Process, home: &Path) -> Self {
         process.line_with("Try it").await;
         let runtime = runtime(home);
         Self {
@@ -53,6 +67,23 @@ impl Gateway {
             .of(LOCAL)
             .expect("one is ours")
             .to_owned()
+    }
+
+    /// Asks something of the control API, and expects that it is done.
+    pub async fn control(&self, method: http::Method, path: &str) -> serde_json::Value {
+        let request = self.http.request(method, format!("{}{path}", self.origin));
+        let answer =
+            request.bearer_auth(&self.control_token).send().await.expect("the gateway answers");
+        let status = answer.status();
+        let body = answer.bytes().await.expect("the answer is complete");
+        assert!(status.is_success(), "{path}: {status} {body:?}");
+        serde_json::from_slice(&body).expect("the answer is JSON")
+    }
+
+    /// A token for a new editor.
+    pub async fn add_editor(&self, name: &str) -> String {
+        let made = self.control(http::Method::POST, &format!("/api/editors/{name}")).await;
+        made["token"].as_str().expect("a token is told once").to_owned()
     }
 
     /// An editor with a session at `path`, over HTTP.

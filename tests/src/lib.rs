@@ -26,6 +26,7 @@ pub mod proxy;
 pub mod rust_client;
 pub mod scene;
 pub mod script;
+pub mod socket;
 pub mod tls;
 pub mod tunnel;
 pub mod wire;

@@ -3,7 +3,7 @@ import { tick } from 'svelte'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 import App from './App.svelte'
-import { FakeGateway, NOON, connected, down, failure, status, upstream } from './lib/samples'
+import { FakeGateway, NOON, connected, down, editor, failure, status, upstream } from './lib/samples'
 import { Store } from './lib/store.svelte'
 import type { Status } from './lib/types'
 
@@ -132,4 +132,48 @@ test('without a token, it says how to get in and nothing else', async () => {
   expect(screen.getByText(/used before or is too old/)).toBeTruthy()
   await fireEvent.click(screen.getByRole('button', { name: 'Copy the command' }))
   expect(gateway.copied).toEqual(['evermoor open'])
+})
+
+const editors = (...names: string[]) => ({
+  ...status(upstream('A')),
+  editors: [editor('local', { own: true, seen: null }), ...names.map((name) => editor(name))],
+})
+
+test('editors are listed with when they were seen, and only Evermoor’s own cannot be revoked', async () => {
+  await show(editors('cursor'))
+  expect(row('cursor').textContent).toContain('Token made 3 days ago, last seen 5 min ago')
+  expect(row('local').textContent).toContain('not seen yet')
+  expect(screen.getByRole('button', { name: 'Revoke cursor' })).toBeTruthy()
+  expect(screen.queryByRole('button', { name: 'Revoke local' })).toBeNull()
+})
+
+test('an editor is turned away at the second click, and is gone when the gateway says so', async () => {
+  const { gateway, tell } = await show(editors('cursor', 'zed'))
+  await fireEvent.click(screen.getByRole('button', { name: 'Revoke cursor' }))
+  expect(gateway.revoked).toEqual([])
+  await fireEvent.click(screen.getByRole('button', { name: 'Revoke now cursor' }))
+  expect(gateway.revoked).toEqual(['cursor'])
+  expect(screen.getByRole('button', { name: 'Revoke cursor' }).getAttribute('aria-disabled')).toBe('true')
+  await tell({ kind: 'serving', status: editors('zed') })
+  expect(screen.queryByRole('article', { name: 'cursor' })).toBeNull()
+})
+
+test('a first click that nobody follows up is forgotten', async () => {
+  const { gateway } = await show(editors('cursor'))
+  const button = screen.getByRole('button', { name: 'Revoke cursor' })
+  await fireEvent.click(button)
+  await fireEvent.blur(button)
+  await fireEvent.click(button)
+  expect(gateway.revoked).toEqual([])
+})
+
+test('an editor that was not turned away says why, and can be tried again', async () => {
+  const { gateway } = await show(editors('cursor'))
+  gateway.refusal = failure('internal')
+  const button = () => screen.getByRole('button', { name: /^Revoke/ })
+  await fireEvent.click(button())
+  await fireEvent.click(button())
+  await tick()
+  expect(row('cursor').textContent).toContain(failure().what)
+  expect(button().getAttribute('aria-disabled')).toBe('false')
 })

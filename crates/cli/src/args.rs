@@ -54,11 +54,37 @@ pub(crate) enum Command {
         #[arg(value_name = "NAME=VALUE")]
         arguments: Vec<String>,
     },
+    /// Say which editors have a token, and make, rotate or revoke one.
+    Tokens {
+        #[command(subcommand)]
+        action: Option<TokenAction>,
+    },
     /// Show in half a minute what Evermoor does when a server dies.
     Demo {
         /// Be the server that dies.
         #[arg(long, hide = true, value_name = "ADDRESS")]
         serve_on: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenAction {
+    /// List the editors (the same as no action).
+    List,
+    /// Make a token for an editor. It is shown once.
+    Add {
+        /// What to call the editor, such as `cursor`.
+        name: String,
+    },
+    /// Make another token for an editor. The old one is refused at once.
+    Rotate {
+        /// The editor's name, as `evermoor tokens` shows it.
+        name: String,
+    },
+    /// Take an editor's token away. It is refused at once.
+    Revoke {
+        /// The editor's name, as `evermoor tokens` shows it.
+        name: String,
     },
 }
 

@@ -67,14 +67,11 @@ async fn serve(config: Config, place: &Place, background: bool) -> Exit {
         stop.cancel();
         std::future::pending::<()>().await;
     };
-    let served = tokio::select! {
-        served = gateway.run() => served,
-        () = asked => Ok(()),
-    };
-    match served {
-        Ok(()) => Exit::Ok,
-        Err(error) => Exit::failure(&error),
+    tokio::select! {
+        () = gateway.run() => {}
+        () = asked => {}
     }
+    Exit::Ok
 }
 
 fn greet(gateway: &Gateway, demo: bool) {

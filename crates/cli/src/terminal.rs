@@ -10,6 +10,12 @@ pub(crate) fn print(line: &dyn Display) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
+/// Prints what a person should know about the data.
+pub(crate) fn remark(text: &dyn Display) {
+    let style = paint(Style::new().dimmed(), std::io::stderr().is_terminal());
+    let _ = writeln!(std::io::stderr(), "{style}{text}{style:#}");
+}
+
 /// Prints what went wrong.
 pub(crate) fn complain(why: &dyn Display) {
     let style = paint(AnsiColor::Red.on_default(), std::io::stderr().is_terminal());

@@ -7,7 +7,8 @@ use http::{HeaderValue, Method, StatusCode};
 
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::runtime::Runtime;
-use evermoor_core::view::{Refusal, Status};
+use evermoor_core::tokens;
+use evermoor_core::view::{Editor, NewToken, Refusal, Status};
 use evermoor_platform::files;
 use evermoor_platform::lock::InstanceLock;
 use evermoor_platform::paths::Paths;
@@ -81,6 +82,26 @@ impl Control {
         self.request(Method::POST, &path).await.map(drop)
     }
 
+    /// Every editor that has a token.
+    pub async fn editors(&self) -> Result<Vec<Editor>, ControlError> {
+        read(&self.request(Method::GET, "/api/editors").await?)
+    }
+
+    /// Makes a token for an editor that has none.
+    pub async fn add_editor(&self, name: &str) -> Result<NewToken, ControlError> {
+        read(&self.request(Method::POST, &editor(name, "")?).await?)
+    }
+
+    /// Makes another token for an editor; the old one is refused from then on.
+    pub async fn rotate_editor(&self, name: &str) -> Result<NewToken, ControlError> {
+        read(&self.request(Method::POST, &editor(name, "/rotate")?).await?)
+    }
+
+    /// Takes an editor's token away.
+    pub async fn revoke_editor(&self, name: &str) -> Result<(), ControlError> {
+        self.request(Method::DELETE, &editor(name, "")?).await.map(drop)
+    }
+
     /// A link that opens the dashboard in a browser, once.
     pub async fn dashboard_link(&self) -> Result<String, ControlError> {
         #[derive(serde::Deserialize)]
@@ -135,6 +156,12 @@ impl From<ControlError> for Failure {
             ),
         }
     }
+}
+
+/// The path of an editor, whose name is one that a path can hold.
+fn editor(name: &str, what: &str) -> Result<String, ControlError> {
+    tokens::check_name(name).map_err(|denied| ControlError::Refused(Failure::from(&denied)))?;
+    Ok(format!("/api/editors/{name}{what}"))
 }
 
 fn read<T: serde::de::DeserializeOwned>(body: &Bytes) -> Result<T, ControlError> {

@@ -56,6 +56,12 @@ impl Keeper {
         let control = Control::find(self.launcher.paths()).ok_or_else(not_running)?;
         control.restart_upstream(name).await.map_err(Failure::from)
     }
+
+    /// Asks the gateway to turn an editor away.
+    pub async fn revoke_editor(&self, name: &str) -> Result<(), Failure> {
+        let control = Control::find(self.launcher.paths()).ok_or_else(not_running)?;
+        control.revoke_editor(name).await.map_err(Failure::from)
+    }
 }
 
 struct Task {

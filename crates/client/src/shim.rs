@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderName, HeaderValue, Method, StatusCode};
 use parking_lot::Mutex;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, watch};
@@ -179,7 +179,22 @@ impl Shim {
         }
     }
 
+    /// Sends one message. A token that was rotated meanwhile is read anew: what is refused for its
+    /// token was not executed.
     async fn post(
+        &self,
+        body: Bytes,
+        own_words: &[(HeaderName, HeaderValue)],
+    ) -> Result<Answer, HttpError> {
+        let answer = self.post_once(body.clone(), own_words).await?;
+        if answer.status != StatusCode::UNAUTHORIZED {
+            return Ok(answer);
+        }
+        self.gateway.send_replace(None);
+        self.post_once(body, own_words).await
+    }
+
+    async fn post_once(
         &self,
         body: Bytes,
         own_words: &[(HeaderName, HeaderValue)],

@@ -5,26 +5,66 @@
 //! come from a page, and must carry a token. Refusals of pages come before the token is looked at,
 //! so that no page learns whether a token is right.
 
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
 use subtle::ConstantTimeEq as _;
 
 /// Why a request is refused before anything is read from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
+    #[error("one Host header is needed")]
+    NoHost,
     #[error("the Host header must name this gateway")]
     Host,
     #[error("requests from web pages are not accepted")]
     Origin,
     #[error("a bearer token is required")]
     Token,
+    #[error("too many wrong tokens were sent")]
+    TooManyTokens,
+    #[error("too many unknown sessions were named")]
+    TooManySessions,
 }
 
 /// The parts of a request that decide.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Visitor<'a> {
     pub host: Option<&'a str>,
+    /// The host in the address itself, which only a request to a proxy has.
+    pub authority: Option<&'a str>,
     pub origin: Option<&'a str>,
     pub fetch_site: Option<&'a str>,
     pub authorization: Option<&'a str>,
+}
+
+/// What was guessed wrongly of late. Whoever is right is not concerned.
+#[derive(Clone, Debug)]
+pub struct Guesses {
+    most: usize,
+    recent: VecDeque<Instant>,
+}
+
+/// How long a wrong guess counts.
+const RECENT: Duration = Duration::from_secs(60);
+
+impl Guesses {
+    /// So many wrong guesses a minute are answered plainly.
+    pub fn new(most: usize) -> Self {
+        Self { most, recent: VecDeque::new() }
+    }
+
+    /// Notes a wrong guess, and says whether there were too many already.
+    pub fn is_one_too_many(&mut self, now: Instant) -> bool {
+        while self.recent.front().is_some_and(|guess| now.duration_since(*guess) >= RECENT) {
+            self.recent.pop_front();
+        }
+        if self.recent.len() >= self.most {
+            return true;
+        }
+        self.recent.push_back(now);
+        false
+    }
 }
 
 /// Checks that a visitor speaks to this host, on this port, and is not a web page.
@@ -32,7 +72,10 @@ pub fn check_place(visitor: Visitor<'_>, port: u16, own_page: bool) -> Result<()
     let authorities =
         [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
     let here = |authority: &str| authorities.iter().any(|own| own.eq_ignore_ascii_case(authority));
-    if !visitor.host.is_some_and(here) {
+    let Some(host) = visitor.host else {
+        return Err(Refusal::NoHost);
+    };
+    if !here(host) || !visitor.authority.is_none_or(here) {
         return Err(Refusal::Host);
     }
     let own_origin = |origin: &str| origin.strip_prefix("http://").is_some_and(here);
@@ -92,7 +135,18 @@ mod tests {
             let found = check_place(Visitor { host: Some(host), ..visitor() }, 7420, false);
             assert_eq!(found, Err(Refusal::Host), "{host}");
         }
-        assert_eq!(check_place(Visitor::default(), 7420, false), Err(Refusal::Host));
+        assert_eq!(check_place(Visitor::default(), 7420, false), Err(Refusal::NoHost));
+        let proxied = Visitor { authority: Some("evil.com"), ..visitor() };
+        assert_eq!(check_place(proxied, 7420, false), Err(Refusal::Host));
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "any moment will do to count from")]
+    fn who_guesses_too_often_waits_until_the_oldest_guess_is_a_minute_old() {
+        let (mut guesses, start) = (Guesses::new(3), Instant::now());
+        let mut guess = |second| guesses.is_one_too_many(start + Duration::from_secs(second));
+        let guessed: Vec<bool> = [0, 1, 2, 3, 59, 60, 60, 61].into_iter().map(&mut guess).collect();
+        assert_eq!(guessed, [false, false, false, true, true, false, true, false]);
     }
 
     #[test]

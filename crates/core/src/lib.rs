@@ -25,6 +25,7 @@
 //! - [`stateless`]: requests of 2026-07-28, which speak for themselves
 //! - [`tokens`]: one token per editor
 //! - [`guard`]: who may speak to the endpoint
+//! - [`head`]: requests that could be read in two ways
 //! - [`view`]: what the control API says
 
 pub mod abilities;
@@ -37,6 +38,7 @@ pub mod envelope;
 pub mod event_id;
 pub mod failure;
 pub mod guard;
+pub mod head;
 pub mod introduction;
 pub mod json;
 pub mod level;

@@ -30,6 +30,9 @@ pub struct Status {
     pub upstreams: Vec<Upstream>,
     /// What is worth knowing although nothing is broken.
     pub warnings: Vec<Failure>,
+    /// Every editor that has a token.
+    #[serde(default)]
+    pub editors: Vec<Editor>,
 }
 
 /// The state of the whole, from which the tray takes its shape.
@@ -95,6 +98,30 @@ pub enum Link {
     },
 }
 
+/// An editor that has a token. The token itself is shown once, when it is made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct Editor {
+    pub name: String,
+    /// When its token was made (milliseconds of the Unix epoch); unknown if it was written by hand.
+    #[cfg_attr(test, ts(type = "number | null"))]
+    pub made: Option<u64>,
+    /// When it last spoke, to the minute; unknown if it has not since the gateway started.
+    #[cfg_attr(test, ts(type = "number | null"))]
+    pub seen: Option<u64>,
+    /// Evermoor's own programs use it, so it cannot be revoked.
+    pub own: bool,
+}
+
+/// A token that was just made. It is told this once.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NewToken {
+    pub name: String,
+    pub token: String,
+}
+
 /// What a refused control request answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -114,7 +141,13 @@ impl Status {
     ) -> Self {
         let overall = overall(&upstreams);
         let sentence = sentence(&upstreams);
-        Self { version, pid, endpoint, overall, sentence, upstreams, warnings }
+        let editors = Vec::new();
+        Self { version, pid, endpoint, overall, sentence, upstreams, warnings, editors }
+    }
+
+    /// With the editors that have a token.
+    pub fn with_editors(self, editors: Vec<Editor>) -> Self {
+        Self { editors, ..self }
     }
 }
 
@@ -239,6 +272,7 @@ mod tests {
             Link::decl(&config),
             Failure::decl(&config),
             Code::decl(&config),
+            Editor::decl(&config),
             Refusal::decl(&config),
         ];
         let header = "// Generated from crates/core/src/view.rs by `npm run types`. Do not edit.\n";

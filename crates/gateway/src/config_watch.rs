@@ -1,37 +1,19 @@
 //! Tells when `config.toml` changes, and what it says then.
 //!
-//! # Theory of operation
-//! Editors replace a file rather than write into it, so what is watched is its folder, and the
-//! folder of the file that a link leads to. Any event there is a reason to look, none is a reason
-//! to believe: the file is read once the folder has been quiet for a moment, and only a reading
-//! that differs from the last one is told. Watches are made anew for every look, before the file
-//! is read, so that a folder that was replaced is not watched in vain and no change falls between.
-//! Where the system cannot watch, the file is read every few seconds.
+//! Only a reading that differs from the last one is told.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::config::Config;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_platform::files;
 
-use crate::config_file;
+use crate::{config_file, file_watch};
 
 /// What the file says, or what is wrong with it.
 pub type Reading = Result<Config, Failure>;
-
-/// An editor's save is a handful of events within milliseconds.
-const QUIET: Duration = Duration::from_millis(200);
-/// A folder that is never quiet is read all the same.
-const LONGEST: Duration = Duration::from_secs(2);
-/// How often the file is read where it cannot be watched.
-const BLIND: Duration = Duration::from_secs(5);
 
 /// Sends each reading of the file at `path` that differs from the one before, beginning with
 /// `last`.
@@ -43,11 +25,8 @@ pub async fn follow(
 ) {
     let mut was_there = last != Ok(Config::default());
     loop {
-        let (nudge, mut nudges) = mpsc::channel(1);
-        let place = path.clone();
-        let looked =
-            tasks.spawn_blocking(move || (watch(&place, nudge), config_file::read(&place)));
-        let Ok((watcher, found)) = looked.await else {
+        let looked = file_watch::look(&path, config_file::read, &tasks).await;
+        let Some((watch, found)) = looked else {
             return;
         };
         let reading = match found {
@@ -66,55 +45,8 @@ pub async fn follow(
                 return;
             }
         }
-        let patience = if watcher.is_some() { Duration::MAX } else { BLIND };
-        if timeout(patience, nudges.recv()).await.is_ok() {
-            quiet(&mut nudges).await;
-        }
+        watch.stirred().await;
     }
-}
-
-/// Waits until no nudge has come for a moment.
-async fn quiet(nudges: &mut mpsc::Receiver<()>) {
-    let latest = Instant::now() + LONGEST;
-    while let Ok(Some(())) = timeout_at(latest.min(Instant::now() + QUIET), nudges.recv()).await {}
-}
-
-/// Watches the folders in which a change of the file would show; `None` if the system cannot.
-fn watch(path: &Path, nudge: mpsc::Sender<()>) -> Option<RecommendedWatcher> {
-    let folders = folders(path);
-    let seen = move |event: notify::Result<notify::Event>| {
-        // Reading the file is an event, too.
-        if !event.is_ok_and(|event| event.kind.is_access() && !closed_after_writing(event.kind)) {
-            // A nudge that waits already is as good as two.
-            let _ = nudge.try_send(());
-        }
-    };
-    let watcher = notify::recommended_watcher(seen).and_then(|mut watcher| {
-        for folder in &folders {
-            watcher.watch(folder, RecursiveMode::NonRecursive)?;
-        }
-        Ok(watcher)
-    });
-    watcher
-        .inspect_err(|error| tracing::debug!(%error, "config.toml cannot be watched"))
-        .ok()
-        .filter(|_| !folders.is_empty())
-}
-
-fn closed_after_writing(kind: notify::EventKind) -> bool {
-    use notify::event::{AccessKind, AccessMode, EventKind};
-    kind == EventKind::Access(AccessKind::Close(AccessMode::Write))
-}
-
-/// The folder of the file, made if need be, and the folder of what it is a link to.
-fn folders(path: &Path) -> BTreeSet<PathBuf> {
-    let own = path.parent().map(Path::to_owned);
-    if let Some(folder) = &own {
-        let _ = files::private_folder(folder);
-    }
-    let target = std::fs::canonicalize(path).ok();
-    let target = target.and_then(|target| target.parent().map(Path::to_owned));
-    own.into_iter().chain(target).filter_map(|folder| folder.canonicalize().ok()).collect()
 }
 
 fn gone(path: &Path) -> Failure {
@@ -126,6 +58,8 @@ fn gone(path: &Path) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+    use tokio::time::timeout;
 
     const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -210,32 +144,5 @@ mod tests {
         assert_eq!(followed.next().await, said(1));
         std::fs::write(&real, text(2)).unwrap();
         assert_eq!(followed.next().await, said(2));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_burst_of_events_is_waited_out_and_an_endless_one_is_not() {
-        let (nudge, mut nudges) = mpsc::channel(1);
-        let began = Instant::now();
-        let burst = async {
-            for _ in 0..3 {
-                tokio::time::sleep(QUIET / 2).await;
-                nudge.send(()).await.unwrap();
-            }
-        };
-        tokio::join!(quiet(&mut nudges), burst);
-        assert_eq!(began.elapsed(), QUIET / 2 * 3 + QUIET);
-
-        let began = Instant::now();
-        let endless = async {
-            loop {
-                tokio::time::sleep(QUIET / 2).await;
-                nudge.send(()).await.unwrap();
-            }
-        };
-        tokio::select! {
-            () = quiet(&mut nudges) => {}
-            () = endless => {}
-        }
-        assert_eq!(began.elapsed(), LONGEST);
     }
 }

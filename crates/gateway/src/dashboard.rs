@@ -1,7 +1,10 @@
 //! The dashboard's files, built from `ui/` and carried in the binary.
 
 use axum::response::{IntoResponse as _, Response};
-use http::{HeaderName, StatusCode, Uri, header};
+use http::{HeaderName, Method, StatusCode, Uri, header};
+
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::view::Refusal;
 
 #[derive(rust_embed::Embed)]
 #[folder = "../../ui/dist"]
@@ -19,9 +22,14 @@ const HEADERS: [(HeaderName, &str); 3] = [
 ];
 
 /// One file of the dashboard; `/` is its page.
-pub async fn file(uri: Uri) -> Response {
-    let path = uri.path().trim_start_matches('/');
-    let path = if path.is_empty() { "index.html" } else { path };
+pub async fn file(method: Method, uri: Uri) -> Response {
+    if !matches!(method, Method::GET | Method::HEAD) {
+        return nothing();
+    }
+    let path = match uri.path() {
+        "/" => "index.html",
+        path => path.strip_prefix('/').unwrap_or(path),
+    };
     match Files::get(path) {
         Some(file) => {
             let kind = [(header::CONTENT_TYPE, kind(path))];
@@ -31,9 +39,16 @@ pub async fn file(uri: Uri) -> Response {
             let missing = "This build carries no dashboard. Build it with `npm start`.\n";
             (StatusCode::NOT_FOUND, HEADERS, missing).into_response()
         }
-        None => (StatusCode::NOT_FOUND, [(header::CONTENT_TYPE, "application/json")], "{}")
-            .into_response(),
+        None => nothing(),
     }
+}
+
+/// There is nothing here, said in JSON: clients look for ways to sign in at addresses of this kind,
+/// and take what they find there for an answer.
+fn nothing() -> Response {
+    let what = "There is nothing at this address.";
+    let error = Failure::new(Code::NotFound, what, "Editors use /mcp, with a bearer token.");
+    (StatusCode::NOT_FOUND, axum::Json(Refusal { error })).into_response()
 }
 
 fn kind(path: &str) -> &'static str {

@@ -8,6 +8,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::routing::{MethodRouter, get, post};
 use axum::{Router, middleware};
 use futures_util::FutureExt as _;
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -26,8 +27,10 @@ use crate::control::{self, Control, links::Links};
 use crate::downstream::endpoint::{Endpoint, LARGEST_REQUEST};
 use crate::downstream::guard::{self, Door};
 use crate::downstream::{Continuations, Sessions, events, listen, mcp};
+use crate::editors::Editors;
 use crate::interests::Interests;
 use crate::keys::{self, KeyError};
+use crate::listener::{self, Limits};
 use crate::news::Newsroom;
 use crate::roster::{Roster, Surroundings};
 use crate::store::Store;
@@ -99,27 +102,44 @@ impl Gateway {
             interests: interests.clone(),
         };
         let (roster, lineup) = Roster::start(config.clone(), around).await;
-        let (show, overview) = watch::channel(status::overview(&lineup, &origin));
+        let editors = Arc::new(Editors::new(
+            tokens,
+            paths.clone(),
+            Arc::clone(&changed),
+            Chance::real(),
+            tasks.clone(),
+        ));
+        let (show, overview) = watch::channel(status::overview(&lineup, &editors, &origin));
         let (readings, read) = mpsc::channel(1);
-        let keep = status::keep(lineup.clone(), origin.clone(), changed, show);
+        let keep =
+            status::keep(lineup.clone(), Arc::clone(&editors), origin.clone(), changed, show);
         let remember = store.keep(lineup.upstreams.clone(), overview.clone());
         let follow =
             config_watch::follow(paths.config.clone(), Ok(config), readings, tasks.clone());
         let wake = wake::watch(wakes, Chance::real());
-        let roster = roster.run(read);
-        for task in [keep.boxed(), remember.boxed(), follow.boxed(), wake.boxed(), roster.boxed()] {
+        let (roster, known) = (roster.run(read), Arc::clone(&editors).follow());
+        for task in [
+            keep.boxed(),
+            remember.boxed(),
+            follow.boxed(),
+            known.boxed(),
+            wake.boxed(),
+            roster.boxed(),
+        ] {
             tasks.spawn(stop.child_token().run_until_cancelled_owned(task));
         }
 
         let router = router::Router::new(lineup.upstreams, overview);
         let door = Arc::new(Door {
             port: address.port(),
-            tokens,
+            editors: Arc::clone(&editors),
             settings: lineup.settings,
             control_token: keys::unguessable()?,
+            guesses: Mutex::default(),
         });
         let control = Arc::new(Control {
             router: router.clone(),
+            editors,
             links: Links::new(origin.clone()),
             control_token: door.control_token.clone(),
             stop: stop.clone(),
@@ -156,23 +176,18 @@ impl Gateway {
     }
 
     /// Serves until told to stop, then lets calls under way end.
-    pub async fn run(self) -> std::io::Result<()> {
-        let stop = self.stop.clone();
-        let serve = axum::serve(self.listener, self.app)
-            .with_graceful_shutdown(async move { stop.cancelled().await })
-            .into_future();
-        tokio::pin!(serve);
-        let served = tokio::select! {
-            served = &mut serve => served,
+    pub async fn run(self) {
+        let limits = Limits { body: LARGEST_REQUEST, ..Limits::default() };
+        tokio::select! {
+            () = listener::serve(self.listener, self.app, limits, self.stop.clone()) => {}
             () = async {
                 self.stop.cancelled().await;
                 tokio::time::sleep(DRAIN).await;
-            } => Ok(()),
-        };
+            } => {}
+        }
         self.tasks.close();
         let _ = tokio::time::timeout(DRAIN, self.tasks.wait()).await;
         let _ = std::fs::remove_file(self.paths.runtime_file());
-        served
     }
 }
 
@@ -192,7 +207,7 @@ fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Control>) -> Rout
         .with_state(Arc::clone(&control));
     let pages = control::login()
         .with_state(control)
-        .fallback(get(dashboard::file))
+        .fallback(dashboard::file)
         .layer(middleware::from_fn_with_state(Arc::clone(door), guard::place));
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))

@@ -4,12 +4,14 @@
 //! is there but cannot be trusted stops the start: serving openly is never the fallback.
 
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 
+use evermoor_core::failure::{Code, Failure};
 use evermoor_core::session::SessionKey;
-use evermoor_core::tokens::{BadTokens, Tokens};
+use evermoor_core::tokens::{BadTokens, Denied, Tokens};
 use evermoor_platform::files::{self, Unsafe};
 use evermoor_platform::paths::Paths;
 
@@ -24,20 +26,49 @@ pub enum KeyError {
     BadKey { path: String },
     #[error("{path} cannot be written: {source}")]
     Unwritable { path: String, source: std::io::Error },
+    #[error("the gateway ends")]
+    Interrupted,
     #[error("the system gives no random numbers: {0}")]
     NoRandom(getrandom::Error),
 }
 
+/// Why the token file was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    #[error(transparent)]
+    Denied(#[from] Denied),
+    #[error(transparent)]
+    Keys(#[from] KeyError),
+}
+
 /// The editors' tokens, made at the first start.
 pub fn tokens(paths: &Paths) -> Result<Tokens, KeyError> {
-    let path = paths.token_file();
-    if let Some(content) = files::read_private(&path)? {
-        let bad = |source| KeyError::BadTokens { path: shown(&path), source };
-        return Tokens::parse(&content).map_err(bad);
+    if let Some(tokens) = known_tokens(paths)? {
+        return Ok(tokens);
     }
-    let tokens = Tokens::first(random()?);
-    write(&path, &tokens.to_bytes())?;
+    let tokens = Tokens::first(random()?, now());
+    write(&paths.token_file(), &tokens.to_bytes())?;
     Ok(tokens)
+}
+
+/// The editors' tokens, if there is a file of them.
+pub fn known_tokens(paths: &Paths) -> Result<Option<Tokens>, KeyError> {
+    let path = paths.token_file();
+    let bad = |source| KeyError::BadTokens { path: shown(&path), source };
+    let content = files::read_private(&path)?;
+    content.map(|content| Tokens::parse(&content).map_err(bad)).transpose()
+}
+
+/// Changes the token file: makes, rotates or revokes the token of one editor. Returns the tokens
+/// as they are now.
+pub fn change_tokens<T>(
+    paths: &Paths,
+    change: impl FnOnce(&mut Tokens, [u8; 32], u64) -> Result<T, Denied>,
+) -> Result<(Tokens, T), ChangeError> {
+    let mut tokens = tokens(paths)?;
+    let made = change(&mut tokens, random()?, now())?;
+    write(&paths.token_file(), &tokens.to_bytes())?;
+    Ok((tokens, made))
 }
 
 /// The key of session ids, made at the first start.
@@ -69,6 +100,22 @@ pub fn random<const N: usize>() -> Result<[u8; N], KeyError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(KeyError::NoRandom)?;
     Ok(bytes)
+}
+
+impl From<&ChangeError> for Failure {
+    fn from(error: &ChangeError) -> Self {
+        match error {
+            ChangeError::Denied(denied) => denied.into(),
+            ChangeError::Keys(error) => {
+                Self::new(Code::Internal, format!("{error}."), "Then try again.")
+            }
+        }
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn write(path: &Path, content: &[u8]) -> Result<(), KeyError> {

@@ -5,11 +5,14 @@
 //! - [`gateway`]: puts the parts together and runs them until told to stop
 //! - [`roster`]: the upstreams that run, as the configuration of the moment wants them
 //! - [`config_file`]: `config.toml` on the disk
-//! - [`config_watch`]: tells when that file changes
+//! - [`config_watch`]: tells what it says when it changes
+//! - `file_watch`: tells when a file changes
+//! - [`editors`]: the editors that may speak, each with a token of its own
 //! - [`store`]: what upstreams last said of themselves, on the disk
 //! - [`warnings`]: what is worth knowing although nothing is broken
 //! - [`upstream`]: one supervised connection per upstream, and the delivery of calls
 //! - [`downstream`]: the endpoint that editors see
+//! - [`listener`]: takes connections and keeps each of them within limits
 //! - [`router`]: from an editor's request to the upstream that answers it
 //! - [`control`]: the control API for tray, dashboard and command line
 //! - [`dashboard`]: the dashboard's files
@@ -28,9 +31,12 @@ pub mod control;
 pub mod dashboard;
 pub mod demo;
 pub mod downstream;
+pub mod editors;
+mod file_watch;
 pub mod gateway;
 pub mod interests;
 pub mod keys;
+pub mod listener;
 pub mod news;
 pub mod roster;
 pub mod router;

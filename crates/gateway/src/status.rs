@@ -8,6 +8,7 @@ use tokio::sync::{Notify, watch};
 use evermoor_core::catalog::Merged;
 use evermoor_core::view::{self, Status};
 
+use crate::editors::Editors;
 use crate::roster::Lineup;
 use crate::upstream::{Handle, Known, Link, State};
 
@@ -30,7 +31,7 @@ impl Overview {
 }
 
 /// The overview at this moment.
-pub fn overview(lineup: &Lineup, origin: &str) -> Overview {
+pub fn overview(lineup: &Lineup, editors: &Editors, origin: &str) -> Overview {
     let upstreams = Arc::clone(&lineup.upstreams.borrow());
     let states: Vec<State> = upstreams.iter().map(Handle::state).collect();
     let views = upstreams.iter().zip(&states).map(|(handle, state)| view(handle, state, origin));
@@ -40,7 +41,8 @@ pub fn overview(lineup: &Lineup, origin: &str) -> Overview {
         format!("{origin}/mcp"),
         views.collect(),
         lineup.warnings.borrow().clone(),
-    );
+    )
+    .with_editors(editors.list());
     let catalogs = upstreams.iter().zip(&states).filter_map(|(handle, state)| {
         state.known.as_ref().map(|known| (handle.name(), &known.catalog))
     });
@@ -49,16 +51,17 @@ pub fn overview(lineup: &Lineup, origin: &str) -> Overview {
     Overview { status, merged, sources }
 }
 
-/// Makes the overview anew whenever an upstream or the configuration changes.
+/// Makes the overview anew whenever an upstream, an editor or the configuration changes.
 pub async fn keep(
     lineup: Lineup,
+    editors: Arc<Editors>,
     origin: String,
     changed: Arc<Notify>,
     show: watch::Sender<Overview>,
 ) {
     loop {
         changed.notified().await;
-        show.send_replace(overview(&lineup, &origin));
+        show.send_replace(overview(&lineup, &editors, &origin));
     }
 }
 

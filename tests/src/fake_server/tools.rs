@@ -5,7 +5,7 @@ use std::future::ready;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::response::Response as HttpResponse;
+use axum::response::{IntoResponse as _, Response as HttpResponse};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::StatusCode;
@@ -66,6 +66,13 @@ impl Fake {
             // Says back what arrived, as it arrived.
             "mirror" => Raw::of(&serde_json::json!({})).with("mirrored", &params),
             "steps" => return steps(request, self.ledger.clone(), nonce),
+            // Messages of a mebibyte, for as long as they are taken.
+            "flood" => return self.flood(request, nonce),
+            // One message about the call, and then nothing.
+            "stuck" => {
+                self.execute(&nonce);
+                return stuck(request);
+            }
             _ => {
                 let error =
                     Response::error(Some(request.id.clone()), INVALID_PARAMS, "no such tool");
@@ -73,6 +80,16 @@ impl Fake {
             }
         };
         json(StatusCode::OK, &Response::result(request.id.clone(), result))
+    }
+
+    fn flood(&self, request: &Request, nonce: String) -> HttpResponse {
+        let page = progress(request, &"x".repeat(1 << 20));
+        let ledger = self.ledger.clone();
+        let pages = futures_util::stream::repeat_with(move || {
+            ledger.record(&nonce);
+            Ok::<_, std::io::Error>(page.clone())
+        });
+        streamed(pages)
     }
 
     fn tools(&self) -> Raw {
@@ -114,6 +131,28 @@ async fn released(ledger: &Ledger, nonce: &str) {
     while !ledger.is_released(nonce) {
         sleep(Duration::from_millis(5)).await;
     }
+}
+
+fn stuck(request: &Request) -> HttpResponse {
+    let first = Ok::<_, std::io::Error>(progress(request, ""));
+    let first = futures_util::stream::once(std::future::ready(first));
+    streamed(first.chain(futures_util::stream::pending()))
+}
+
+/// One message about a call, as an event.
+fn progress(request: &Request, message: &str) -> bytes::Bytes {
+    let token =
+        request.params.as_ref().and_then(|params| params.member("_meta")?.member("progressToken"));
+    let params = serde_json::json!({ "progressToken": token, "progress": 1, "message": message });
+    let progress = Notification::new("notifications/progress", Some(Raw::of(&params)));
+    sse::write(None, None, &progress.to_bytes())
+}
+
+fn streamed(
+    events: impl futures_util::Stream<Item = std::io::Result<bytes::Bytes>> + Send + 'static,
+) -> HttpResponse {
+    let kind = [(http::header::CONTENT_TYPE, "text/event-stream")];
+    (kind, axum::body::Body::from_stream(events)).into_response()
 }
 
 /// The plain answer to a request that was executed.

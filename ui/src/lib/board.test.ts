@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { type Board, type BoardEvent, PATIENCE, emptyBoard, next } from './board'
-import { NOON, connected, down, failure, status, upstream } from './samples'
+import { NOON, connected, down, editor, failure, status, upstream } from './samples'
 import type { Link } from './types'
 
 const after = (events: BoardEvent[], now = NOON, board: Board = emptyBoard(NOON)) =>
@@ -75,4 +75,19 @@ describe('a restart that was asked for', () => {
     const board = after([serving(down())])
     expect(after([{ kind: 'asked', name: 'nobody' }], NOON, board)).toBe(board)
   })
+})
+
+test('a wish to turn an editor away lasts until it is gone, refused for too long, or the gateway is away', () => {
+  const has = (...names: string[]): BoardEvent => ({
+    kind: 'told',
+    presence: { kind: 'serving', status: { ...status(), editors: names.map((name) => editor(name)) } },
+  })
+  const wish: BoardEvent = { kind: 'revoking', name: 'cursor' }
+  const board = after([has('cursor', 'zed'), wish])
+  expect(after([has('cursor', 'zed')], NOON, board).leaving).toHaveProperty('cursor')
+  expect(after([has('zed')], NOON, board).leaving).toEqual({})
+  expect(after([lost], NOON, board).leaving).toEqual({})
+  expect(after([{ kind: 'ticked' }], NOON + PATIENCE, board).leaving).toEqual({})
+  const kept: BoardEvent = { kind: 'kept', name: 'cursor', failure: failure('internal') }
+  expect(after([kept], NOON, board).leaving.cursor?.failure?.code).toBe('internal')
 })

@@ -15,6 +15,8 @@ export interface Board {
   asked: Record<string, { at: number; before: Link }>
   /** Restarts refused a moment ago, by upstream. */
   refused: Record<string, { at: number; failure: Failure }>
+  /** Editors that are to be turned away and still have a token, and why if that was refused. */
+  leaving: Record<string, { at: number; failure?: Failure }>
 }
 
 export type BoardEvent =
@@ -22,9 +24,11 @@ export type BoardEvent =
   | { kind: 'ticked' }
   | { kind: 'asked'; name: string }
   | { kind: 'refused'; name: string; failure: Failure }
+  | { kind: 'revoking'; name: string }
+  | { kind: 'kept'; name: string; failure: Failure }
 
 export function emptyBoard(now: number): Board {
-  return { now, presence: { kind: 'starting' }, asked: {}, refused: {} }
+  return { now, presence: { kind: 'starting' }, asked: {}, refused: {}, leaving: {} }
 }
 
 export function next(board: Board, event: BoardEvent, now: number): Board {
@@ -43,6 +47,12 @@ export function next(board: Board, event: BoardEvent, now: number): Board {
       const refused = { ...board.refused, [event.name]: { at: now, failure: event.failure } }
       return { ...board, now, refused, asked: without(board.asked, event.name) }
     }
+    case 'revoking':
+      return { ...board, now, leaving: { ...board.leaving, [event.name]: { at: now } } }
+    case 'kept': {
+      const kept = { at: now, failure: event.failure }
+      return { ...board, now, leaving: { ...board.leaving, [event.name]: kept } }
+    }
   }
 }
 
@@ -52,7 +62,7 @@ function tell(board: Board, presence: Presence): Board {
       return settle({ ...board, presence, status: presence.status })
     case 'lost': {
       const since = board.presence.kind === 'lost' ? board.presence.since : board.now
-      return { ...board, presence: { ...presence, since }, asked: {} }
+      return { ...board, presence: { ...presence, since }, asked: {}, leaving: {} }
     }
     case 'starting':
       return { ...board, presence }
@@ -68,7 +78,10 @@ function settle(board: Board): Board {
     const link = linkOf(board, name)
     return fresh(ask) && link !== undefined && !isDone(ask.before, link)
   })
-  return { ...board, asked, refused: keep(board.refused, (_, refusal) => fresh(refusal)) }
+  const refused = keep(board.refused, (_, refusal) => fresh(refusal))
+  const has = (name: string) => board.status?.editors.some((editor) => editor.name === name)
+  const leaving = keep(board.leaving, (name, wish) => fresh(wish) && has(name) === true)
+  return { ...board, asked, refused, leaving }
 }
 
 /** Done is a new connection, or another attempt that failed. */

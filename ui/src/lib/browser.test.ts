@@ -178,3 +178,12 @@ describe('a restart', () => {
     expect(await restart(new Error('refused'))).toEqual(gatewayGone)
   })
 })
+
+test('an editor is revoked by its name', async () => {
+  answers.push(Response.json({}), Response.json({ error: failure('not_found') }, { status: 404 }))
+  const gateway = new BrowserGateway()
+  expect(await gateway.revoke('cursor')).toBeUndefined()
+  expect(await gateway.revoke('cursor')).toEqual(failure('not_found'))
+  expect(asked()).toEqual(['/api/editors/cursor', '/api/editors/cursor'])
+  expect(fetch.mock.calls[0]?.[1]?.method).toBe('DELETE')
+})

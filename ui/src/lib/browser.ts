@@ -43,10 +43,18 @@ export class BrowserGateway implements Gateway {
     }
   }
 
-  async restart(name: string): Promise<Failure | undefined> {
+  restart(name: string): Promise<Failure | undefined> {
+    return this.#order('POST', `/api/upstreams/${encodeURIComponent(name)}/restart`)
+  }
+
+  revoke(name: string): Promise<Failure | undefined> {
+    return this.#order('DELETE', `/api/editors/${encodeURIComponent(name)}`)
+  }
+
+  /** Has something done. Answers why not, or nothing. */
+  async #order(method: string, path: string): Promise<Failure | undefined> {
     try {
-      const path = `/api/upstreams/${encodeURIComponent(name)}/restart`
-      const answer = await ask(path, { method: 'POST' })
+      const answer = await ask(path, { method })
       return answer.ok ? undefined : await refusalOf(answer)
     } catch (error) {
       if (error instanceof Locked) this.#lock(false)

@@ -67,6 +67,32 @@ export function rowsOf(board: Board): Row[] {
   return (board.status?.upstreams ?? []).map((upstream) => rowOf(upstream, board))
 }
 
+export interface EditorRow {
+  name: string
+  /** When its token was made and when it last spoke. */
+  detail: string
+  /** Why it was not turned away; empty otherwise. */
+  refusal: string
+  /** Whether it can be turned away at all: Evermoor's own cannot. */
+  revocable: boolean
+  /** Whether that can be asked for now. */
+  ready: boolean
+}
+
+export function editorsOf(board: Board): EditorRow[] {
+  const live = board.presence.kind === 'serving'
+  return (board.status?.editors ?? []).map(({ name, made, seen, own }) => {
+    const wish = board.leaving[name]
+    return {
+      name,
+      detail: `${texts.made(made, board.now)}, ${texts.seen(seen, board.now)}`,
+      refusal: wish?.failure ? texts.failure(wish.failure) : '',
+      revocable: !own,
+      ready: live && (!wish || wish.failure !== undefined),
+    }
+  })
+}
+
 /** The one row whose action helps, if there is exactly one and a gateway to do it. */
 export function helpOf(board: Board): Row | undefined {
   const urgent = rowsOf(board).filter((row) => row.urgent)

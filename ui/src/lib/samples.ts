@@ -1,7 +1,7 @@
 // Pieces that the tests put together.
 
 import type { Gateway, Presence } from './gateway'
-import type { Code, Failure, Link, Status, Upstream } from './types'
+import type { Code, Editor, Failure, Link, Status, Upstream } from './types'
 
 export const NOON = Date.UTC(2026, 5, 1, 12)
 
@@ -30,6 +30,14 @@ export const upstream = (title: string, link: Link = connected()): Upstream => (
   tools: 12,
 })
 
+export const editor = (name: string, more: Partial<Editor> = {}): Editor => ({
+  name,
+  made: NOON - 3 * 86_400_000,
+  seen: NOON - 5 * 60_000,
+  own: false,
+  ...more,
+})
+
 export const status = (...upstreams: Upstream[]): Status => ({
   version: '0.1.0',
   pid: 4711,
@@ -38,6 +46,7 @@ export const status = (...upstreams: Upstream[]): Status => ({
   sentence: 'Everything is connected',
   upstreams,
   warnings: [],
+  editors: [],
 })
 
 /** A gateway that says what it is told to say and remembers what it was asked. */
@@ -45,6 +54,7 @@ export class FakeGateway implements Gateway {
   tell: (presence: Presence) => void = () => undefined
   watched = false
   restarted: string[] = []
+  revoked: string[] = []
   copied: string[] = []
   refusal: Failure | undefined
   clipboardWorks = true
@@ -59,6 +69,11 @@ export class FakeGateway implements Gateway {
 
   async restart(name: string): Promise<Failure | undefined> {
     this.restarted.push(name)
+    return this.refusal
+  }
+
+  async revoke(name: string): Promise<Failure | undefined> {
+    this.revoked.push(name)
     return this.refusal
   }
 

@@ -30,17 +30,26 @@ export class ShellGateway implements Gateway {
     }
   }
 
-  async restart(name: string): Promise<Failure | undefined> {
-    try {
-      await invoke('restart_upstream', { name })
-      return undefined
-    } catch (error) {
-      return failureOf(error)
-    }
+  restart(name: string): Promise<Failure | undefined> {
+    return order('restart_upstream', name)
+  }
+
+  revoke(name: string): Promise<Failure | undefined> {
+    return order('revoke_editor', name)
   }
 
   async copy(text: string): Promise<void> {
     await invoke('copy', { text })
+  }
+}
+
+/** Has something done. Answers why not, or nothing. */
+async function order(command: string, name: string): Promise<Failure | undefined> {
+  try {
+    await invoke(command, { name })
+    return undefined
+  } catch (error) {
+    return failureOf(error)
   }
 }
 

@@ -31,6 +31,13 @@ export class Store {
     if (failure) this.#note({ kind: 'refused', name, failure })
   }
 
+  revoke = async (name: string): Promise<void> => {
+    if (this.board.leaving[name] && !this.board.leaving[name].failure) return
+    this.#note({ kind: 'revoking', name })
+    const failure = await this.#gateway.revoke(name)
+    if (failure) this.#note({ kind: 'kept', name, failure })
+  }
+
   copy = (text: string): Promise<void> => this.#gateway.copy(text)
 
   #note(event: BoardEvent) {

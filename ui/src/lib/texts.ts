@@ -29,6 +29,7 @@ export const openCommand = 'evermoor open'
 
 export const endpointLabel = 'Endpoint for your editors'
 export const upstreamsLabel = 'Upstreams'
+export const editorsLabel = 'Editors with a token'
 export const warningsLabel = 'Worth knowing'
 
 export const copy = 'Copy'
@@ -60,6 +61,15 @@ export const restart = 'Restart'
 export const isRestarting = 'Restarting'
 export const isReconnecting = 'Reconnecting'
 export const actionOn = (action: string, title: string) => `${action} ${title}`
+
+export const revoke = 'Revoke'
+export const revokeNow = 'Revoke now'
+const ago = (at: number, now: number) =>
+  now - at < 2 * 60_000 ? 'just now' : `${duration(now - at)} ago`
+export const made = (at: number | null, now: number) =>
+  at === null ? 'Token made by hand' : `Token made ${ago(at, now)}`
+export const seen = (at: number | null, now: number) =>
+  at === null ? 'not seen yet' : `last seen ${ago(at, now)}`
 
 export const forLength = (length: number) => `for ${duration(length)}`
 export const nextTry = (wait: number) => {

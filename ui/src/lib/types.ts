@@ -28,7 +28,11 @@ upstreams: Array<Upstream>,
 /**
  * What is worth knowing although nothing is broken.
  */
-warnings: Array<Failure>, };
+warnings: Array<Failure>, 
+/**
+ * Every editor that has a token.
+ */
+editors: Array<Editor>, };
 
 export type Overall = "healthy" | "busy" | "degraded" | "down" | "paused";
 
@@ -83,5 +87,19 @@ what: string,
 remedy: string, };
 
 export type Code = "connection_refused" | "dns_failure" | "connect_timeout" | "tls" | "connection_lost" | "session_lost" | "timeout" | "refused" | "auth_required" | "not_mcp" | "crash_loop" | "configuration" | "token_off" | "port_taken" | "not_found" | "forbidden" | "internal";
+
+export type Editor = { name: string, 
+/**
+ * When its token was made (milliseconds of the Unix epoch); unknown if it was written by hand.
+ */
+made: number | null, 
+/**
+ * When it last spoke, to the minute; unknown if it has not since the gateway started.
+ */
+seen: number | null, 
+/**
+ * Evermoor's own programs use it, so it cannot be revoked.
+ */
+own: boolean, };
 
 export type Refusal = { error: Failure, };

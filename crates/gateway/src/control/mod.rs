@@ -3,6 +3,7 @@
 //! Its token is another one than the editors', lies in the runtime file, and is new at each start.
 //! No request ever carries a command line or an address to connect to.
 
+mod editors;
 mod events;
 pub mod links;
 
@@ -18,12 +19,14 @@ use tokio_util::sync::CancellationToken;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::view::{Refusal, Status};
 
+use crate::editors::Editors;
 use crate::router;
 use links::Links;
 
 /// What the control API works on.
 pub struct Control {
     pub router: router::Router,
+    pub editors: Arc<Editors>,
     pub links: Links,
     pub control_token: String,
     pub stop: CancellationToken,
@@ -35,6 +38,9 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/status", get(status))
         .route("/api/events", get(events::follow))
         .route("/api/upstreams/{name}/restart", post(restart))
+        .route("/api/editors", get(editors::list))
+        .route("/api/editors/{name}", post(editors::add).delete(editors::revoke))
+        .route("/api/editors/{name}/rotate", post(editors::rotate))
         .route("/api/links", post(links::make))
 }
 

@@ -13,9 +13,9 @@ use evermoor_core::protocol::{Revision, method};
 
 use super::endpoint::{Endpoint, json_with, refuse};
 use super::exchange::{Exchange, Part};
-use super::guard::Editor;
 use super::session::Live;
 use super::wishes;
+use crate::editors::Editor;
 use crate::router::View;
 
 /// More messages than any client sends at once.

@@ -22,7 +22,6 @@ use evermoor_core::sse;
 
 use super::endpoint::{Endpoint, json_with, refuse};
 use super::exchange::Exchange;
-use super::guard::Editor;
 use super::legacy::converse;
 use super::listen::SessionEar;
 use super::listener::Listener;
@@ -31,6 +30,7 @@ use super::session::Live;
 use super::sessions::Sessions;
 use super::stream::{self, Events};
 use super::wishes;
+use crate::editors::Editor;
 use crate::router::View;
 
 /// How many messages wait for an editor before it is cut off.

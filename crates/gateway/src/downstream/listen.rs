@@ -17,11 +17,11 @@ use evermoor_core::protocol::{header as mcp_header, method};
 use evermoor_core::sse;
 
 use super::endpoint::{Endpoint, refuse, takes, value};
-use super::guard::Editor;
 use super::listener::{Ear, Listener, all_lists, updated};
 use super::mcp::not_offered;
 use super::session::Live;
 use super::stream::{self, Events};
+use crate::editors::Editor;
 use crate::news::News;
 use crate::router::View;
 

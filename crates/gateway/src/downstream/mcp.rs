@@ -14,9 +14,9 @@ use evermoor_core::session::Session;
 use evermoor_core::stateless;
 
 use super::endpoint::{Endpoint, Refused, check_types, json, json_with, refuse, value};
-use super::guard::Editor;
 use super::session::Live;
 use super::sessions::Sessions;
+use crate::editors::Editor;
 use crate::router::View;
 
 /// A message.

@@ -24,9 +24,9 @@ use evermoor_core::stateless::{self, Asked};
 use super::continuation::Back;
 use super::endpoint::{Endpoint, json, json_with, refuse, value};
 use super::exchange::{Asker, Exchange, Part};
-use super::guard::Editor;
 use super::legacy::SIGN_OF_LIFE;
 use super::stream::{self, Events};
+use crate::editors::Editor;
 use crate::router::View;
 
 impl Endpoint {

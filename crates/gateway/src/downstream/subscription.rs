@@ -12,10 +12,10 @@ use evermoor_core::sse;
 use evermoor_core::stateless::ACKNOWLEDGED;
 
 use super::endpoint::{Endpoint, json};
-use super::guard::Editor;
 use super::listener::{Ear, Listener, updated};
 use super::stream::{self, Events};
 use super::wishes;
+use crate::editors::Editor;
 use crate::interests::Interests;
 use crate::news::News;
 use crate::router::View;

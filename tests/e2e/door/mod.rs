@@ -1,8 +1,16 @@
 //! Who may speak to the gateway: Host, Origin, token.
 
-use evermoor_tests::Scene;
+mod crowd;
+mod guesses;
+mod paths;
+mod requests;
+mod tokens;
+
 use evermoor_tests::gateway::{Gateway, http};
+use evermoor_tests::{PATIENCE, Scene};
 use http::StatusCode;
+use serde_json::{Value, json};
+use tokio::time::timeout;
 
 async fn post(gateway: &Gateway, path: &str, headers: &[(&str, &str)]) -> reqwest::Response {
     let mut request = http()
@@ -22,6 +30,40 @@ async fn gateway(scene: &Scene) -> (Gateway, String) {
     let gateway = scene.gateway(&[]).await;
     let bearer = format!("Bearer {}", gateway.token());
     (gateway, bearer)
+}
+
+/// A call under way whose stream has begun and does not end by itself.
+async fn open_stream(gateway: &Gateway, token: &str, tool: &str) -> reqwest::Response {
+    let request = |session: Option<&str>, body: Value| {
+        let request = http()
+            .post(format!("{}/mcp/notes", gateway.origin))
+            .bearer_auth(token)
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
+            .body(body.to_string());
+        match session {
+            Some(session) => request.header("mcp-session-id", session),
+            None => request,
+        }
+    };
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": { "name": "scenario", "version": "1" },
+    });
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+    let begun = request(None, hello).send().await.unwrap();
+    let session = begun.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let params = json!({
+        "name": tool,
+        "arguments": { "nonce": token },
+        "_meta": { "progressToken": 1 },
+    });
+    let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params });
+    let mut stream = request(Some(&session), call).send().await.unwrap();
+    assert_eq!(stream.headers()["content-type"], "text/event-stream");
+    timeout(PATIENCE, stream.chunk()).await.unwrap().unwrap().unwrap();
+    stream
 }
 
 #[tokio::test]

@@ -1,0 +1,143 @@
+//! Tells when a file changes.
+//!
+//! # Theory of operation
+//! Editors replace a file rather than write into it, so what is watched is its folder, and the
+//! folder of the file that a link leads to. Any event there is a reason to look, none is a reason
+//! to believe: the file is to be read once the folder has been quiet for a moment. Watches are
+//! made anew for every look, before the file is read, so that a folder that was replaced is not
+//! watched in vain and no change falls between. Where the system cannot watch, it is time to look
+//! every few seconds.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout_at};
+use tokio_util::task::TaskTracker;
+
+use evermoor_platform::files;
+
+/// A watch over the folders of a file since just before it was read.
+pub(crate) struct Watch {
+    watcher: Option<RecommendedWatcher>,
+    nudges: mpsc::Receiver<()>,
+}
+
+/// An editor's save is a handful of events within milliseconds.
+const QUIET: Duration = Duration::from_millis(200);
+/// A folder that is never quiet is read all the same.
+const LONGEST: Duration = Duration::from_secs(2);
+/// How often the file is read where it cannot be watched.
+const BLIND: Duration = Duration::from_secs(5);
+
+/// Reads the file at `path`, watched from before. `None` when the program ends.
+pub(crate) async fn look<T: Send + 'static>(
+    path: &Path,
+    read: impl FnOnce(&Path) -> T + Send + 'static,
+    tasks: &TaskTracker,
+) -> Option<(Watch, T)> {
+    let path = path.to_owned();
+    let looked = tasks.spawn_blocking(move || {
+        let (nudge, nudges) = mpsc::channel(1);
+        (Watch { watcher: watch(&path, nudge), nudges }, read(&path))
+    });
+    looked.await.ok()
+}
+
+impl Watch {
+    /// Waits until it is worth looking again.
+    pub(crate) async fn stirred(mut self) {
+        // Without a watcher there is nobody who could nudge, and that is no reason to look at once.
+        if self.watcher.is_none() {
+            return sleep(BLIND).await;
+        }
+        self.nudges.recv().await;
+        quiet(&mut self.nudges).await;
+    }
+}
+
+/// Waits until no nudge has come for a moment.
+async fn quiet(nudges: &mut mpsc::Receiver<()>) {
+    let latest = Instant::now() + LONGEST;
+    while let Ok(Some(())) = timeout_at(latest.min(Instant::now() + QUIET), nudges.recv()).await {}
+}
+
+/// Watches the folders in which a change of the file would show; `None` if the system cannot.
+fn watch(path: &Path, nudge: mpsc::Sender<()>) -> Option<RecommendedWatcher> {
+    let folders = folders(path);
+    let seen = move |event: notify::Result<notify::Event>| {
+        // Reading the file is an event, too.
+        if !event.is_ok_and(|event| event.kind.is_access() && !closed_after_writing(event.kind)) {
+            // A nudge that waits already is as good as two.
+            let _ = nudge.try_send(());
+        }
+    };
+    let watcher = notify::recommended_watcher(seen).and_then(|mut watcher| {
+        for folder in &folders {
+            watcher.watch(folder, RecursiveMode::NonRecursive)?;
+        }
+        Ok(watcher)
+    });
+    watcher
+        .inspect_err(|error| tracing::debug!(%error, "a file cannot be watched"))
+        .ok()
+        .filter(|_| !folders.is_empty())
+}
+
+fn closed_after_writing(kind: notify::EventKind) -> bool {
+    use notify::event::{AccessKind, AccessMode, EventKind};
+    kind == EventKind::Access(AccessKind::Close(AccessMode::Write))
+}
+
+/// The folder of the file, made if need be, and the folder of what it is a link to.
+fn folders(path: &Path) -> BTreeSet<PathBuf> {
+    let own = path.parent().map(Path::to_owned);
+    if let Some(folder) = &own {
+        let _ = files::private_folder(folder);
+    }
+    let target = std::fs::canonicalize(path).ok();
+    let target = target.and_then(|target| target.parent().map(Path::to_owned));
+    own.into_iter().chain(target).filter_map(|folder| folder.canonicalize().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_cannot_be_watched_is_looked_at_now_and_then() {
+        let (_, nudges) = mpsc::channel(1);
+        let began = Instant::now();
+        Watch { watcher: None, nudges }.stirred().await;
+        assert_eq!(began.elapsed(), BLIND);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_burst_of_events_is_waited_out_and_an_endless_one_is_not() {
+        let (nudge, mut nudges) = mpsc::channel(1);
+        let began = Instant::now();
+        let burst = async {
+            for _ in 0..3 {
+                tokio::time::sleep(QUIET / 2).await;
+                nudge.send(()).await.unwrap();
+            }
+        };
+        tokio::join!(quiet(&mut nudges), burst);
+        assert_eq!(began.elapsed(), QUIET / 2 * 3 + QUIET);
+
+        let began = Instant::now();
+        let endless = async {
+            loop {
+                tokio::time::sleep(QUIET / 2).await;
+                nudge.send(()).await.unwrap();
+            }
+        };
+        tokio::select! {
+            () = quiet(&mut nudges) => {}
+            () = endless => {}
+        }
+        assert_eq!(began.elapsed(), LONGEST);
+    }
+}
