@@ -23,6 +23,7 @@
 //! - [`event_id`]: by which an editor says where its stream broke
 //! - [`sse`]: server-sent events, parsed from chunks
 //! - [`stateless`]: requests of 2026-07-28, which speak for themselves
+//! - [`mirrored`]: parameters of tools that are repeated in headers
 //! - [`tokens`]: one token per editor
 //! - [`guard`]: who may speak to the endpoint
 //! - [`head`]: requests that could be read in two ways
@@ -43,6 +44,7 @@ pub mod introduction;
 pub mod json;
 pub mod level;
 pub mod memory;
+pub mod mirrored;
 pub mod name;
 pub mod outcome;
 pub mod pace;

@@ -30,7 +30,7 @@ pub struct Refused {
     pub response: Response,
 }
 
-const HEADERS_DISAGREE: i32 = -32020;
+pub const HEADERS_DISAGREE: i32 = -32020;
 const UNSUPPORTED_VERSION: i32 = -32022;
 /// What older servers say of a resource that is not there.
 const RESOURCE_NOT_FOUND: i64 = -32002;
@@ -137,7 +137,7 @@ pub fn header_text(text: &str) -> String {
 }
 
 /// The text that a header holds.
-fn plain(value: &str) -> Option<String> {
+pub fn plain(value: &str) -> Option<String> {
     match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         Some(encoded) => String::from_utf8(BASE64.decode(encoded).ok()?).ok(),
         None => Some(value.to_owned()),

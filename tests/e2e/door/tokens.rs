@@ -23,10 +23,17 @@ async fn until_closed(mut stream: reqwest::Response) {
     timeout(PATIENCE, closed).await.expect("the stream is closed");
 }
 
+/// Whether more can come after what has come already.
 fn is_open(stream: &mut reqwest::Response) -> bool {
-    let next = std::pin::pin!(stream.chunk());
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    next.poll(&mut context).is_pending()
+    loop {
+        let next = std::pin::pin!(stream.chunk());
+        match next.poll(&mut context) {
+            std::task::Poll::Pending => return true,
+            std::task::Poll::Ready(Ok(Some(_))) => {}
+            std::task::Poll::Ready(_) => return false,
+        }
+    }
 }
 
 #[tokio::test]

@@ -9,7 +9,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -18,6 +17,7 @@ use tokio::sync::mpsc;
 use evermoor_core::abilities::Abilities;
 use evermoor_core::envelope::{Message, Outcome, Request, Response};
 use evermoor_core::json::Raw;
+use evermoor_core::mirrored::{mirrored, written};
 use evermoor_core::protocol::WhoAsks;
 
 use super::input::{self, Round};
@@ -71,7 +71,8 @@ impl Exchange {
     pub fn start(router: Router, view: View, request: Request, asker: Asker) -> Self {
         let (questions, asked) = mpsc::channel(MOST_QUESTIONS);
         let (session, who_asks) = (asker.session, asker.who_asks);
-        let caller = Caller { session, who_asks, questions, sent: Arc::default() };
+        let headers = Vec::new();
+        let caller = Caller { session, who_asks, questions, headers, sent: Arc::default() };
         let finding = async move { router.addressee(&view, &request).await };
         Self {
             stage: Stage::Finding(finding.boxed()),
@@ -91,7 +92,7 @@ impl Exchange {
 
     /// Whether an upstream may have the call by now.
     pub fn was_sent(&self) -> bool {
-        self.caller.sent.load(Ordering::Relaxed)
+        self.caller.was_sent()
     }
 
     /// The next part; `None` after the answer. Nothing is lost if the future is dropped.
@@ -137,6 +138,11 @@ impl Exchange {
                 self.stage = Stage::Asking(std::future::ready(Reply::Whole(response)).boxed());
             }
             Addressee::Upstream(upstream, request) => {
+                if let Some(known) = upstream.state().known {
+                    let told = mirrored(&request, &known.catalog).into_iter();
+                    let told = told.filter_map(|(name, value)| Some((name, written(&value?))));
+                    self.caller.headers = told.collect();
+                }
                 self.upstream = Some((upstream, request.clone()));
                 self.call(request);
             }

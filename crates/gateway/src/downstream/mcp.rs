@@ -94,9 +94,12 @@ fn is_stateless(message: &Message, headers: &HeaderMap) -> bool {
     let newer = |revision: &str| Revision::parse(revision).is_none();
     let announced = value(headers, mcp_header::REVISION).is_some_and(newer);
     match message {
-        Message::Request(request) if request.method == method::INITIALIZE => false,
         Message::Request(request) => {
             let claimed = stateless::is_claimed(request.params.as_ref());
+            // Nobody who shakes hands claims to speak the revision without handshakes.
+            if request.method == method::INITIALIZE {
+                return announced && claimed;
+            }
             announced || (claimed && !headers.contains_key(mcp_header::SESSION))
         }
         Message::Notification(_) | Message::Response(_) => announced,

@@ -17,9 +17,10 @@ use evermoor_core::envelope::{
     INVALID_PARAMS, METHOD_NOT_FOUND, Message, Outcome, Request, Response,
 };
 use evermoor_core::json::Raw;
+use evermoor_core::mirrored::{agree, mirrored};
 use evermoor_core::protocol::method;
 use evermoor_core::sse;
-use evermoor_core::stateless::{self, Asked};
+use evermoor_core::stateless::{self, Asked, HEADERS_DISAGREE};
 
 use super::continuation::Back;
 use super::endpoint::{Endpoint, json, json_with, refuse, value};
@@ -27,7 +28,7 @@ use super::exchange::{Asker, Exchange, Part};
 use super::legacy::SIGN_OF_LIFE;
 use super::stream::{self, Events};
 use crate::editors::Editor;
-use crate::router::View;
+use crate::router::{Addressee, View};
 
 impl Endpoint {
     /// Answers a message that speaks for itself.
@@ -53,6 +54,11 @@ impl Endpoint {
                 return json_with(status.unwrap_or(StatusCode::BAD_REQUEST), &refused.response);
             }
         };
+        if !self.headers_agree(&view, &request, headers).await {
+            let why = "A header Mcp-Param disagrees with the body.";
+            let refusal = Response::error(Some(request.id), HEADERS_DISAGREE, why);
+            return json_with(StatusCode::BAD_REQUEST, &refusal);
+        }
         match request.method.as_str() {
             method::DISCOVER => {
                 let result = self.router.introduce(&view).await.discovery();
@@ -61,6 +67,22 @@ impl Endpoint {
             method::LISTEN => self.tell_news(view, request, editor),
             _ => self.answer_newer(view, request, asked, editor).await,
         }
+    }
+
+    /// Whether the parameters that stand in headers are those of the body.
+    async fn headers_agree(&self, view: &View, request: &Request, headers: &HeaderMap) -> bool {
+        if request.method != method::TOOLS_CALL {
+            return true;
+        }
+        let Addressee::Upstream(upstream, request) = self.router.addressee(view, request).await
+        else {
+            return true;
+        };
+        let Some(known) = upstream.state().known else { return true };
+        agree(&mirrored(&request, &known.catalog), |name| match headers.get(name) {
+            None => Ok(None),
+            Some(value) => value.to_str().map(|text| Some(text.to_owned())).map_err(|_| ()),
+        })
     }
 
     async fn answer_newer(

@@ -10,7 +10,6 @@
 mod place;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
@@ -101,9 +100,7 @@ impl<'a> Delivery<'a> {
     async fn attempt(&mut self, ready: &Arc<Ready>) -> Option<Reply> {
         self.attempts += 1;
         let (sent_at, guard) = (self.handle.chance.now(), ready.begin_call());
-        if let Some(caller) = self.caller {
-            caller.sent.store(true, Ordering::Relaxed);
-        }
+        self.caller.inspect(|caller| caller.is_being_sent());
         let limit = Instant::now() + self.handle.config.call_timeout;
         let error = match self.send(ready, limit).await {
             Ok(reply) => {

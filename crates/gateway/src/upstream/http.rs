@@ -97,7 +97,8 @@ impl HttpConnection {
         let sent_id = sent.id.clone();
         let number = sent_id.raw().read().unwrap_or_default();
         let at_work = caller.map(|caller| line.questions.working_for(number, caller));
-        let answer = match line.post(&sent.into()).await {
+        let told = caller.map_or(&[][..], |caller| &caller.headers);
+        let answer = match line.post_with(&sent.into(), told).await {
             Ok(answer) => answer,
             Err(error) if errors::never_sent(&error) => {
                 return Err(CallError::NotSent(errors::failure(&line.url, &error)));

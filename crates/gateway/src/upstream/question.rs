@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
@@ -30,8 +30,21 @@ pub struct Caller {
     pub who_asks: Option<WhoAsks>,
     /// Where questions about the call go.
     pub questions: mpsc::Sender<Question>,
+    /// What an upstream without sessions is told in headers too, by name.
+    pub headers: Vec<(String, String)>,
     /// Set as soon as an upstream may have the call.
     pub sent: Arc<AtomicBool>,
+}
+
+impl Caller {
+    /// From now on an upstream may have the call.
+    pub(super) fn is_being_sent(&self) {
+        self.sent.store(true, Ordering::Relaxed);
+    }
+
+    pub fn was_sent(&self) -> bool {
+        self.sent.load(Ordering::Relaxed)
+    }
 }
 
 /// A request of an upstream that wants an answer.
@@ -172,7 +185,16 @@ mod tests {
 
     fn caller(session: u64) -> (Caller, mpsc::Receiver<Question>) {
         let (questions, asked) = mpsc::channel(4);
-        (Caller { session, who_asks: None, questions, sent: Arc::default() }, asked)
+        (
+            Caller {
+                session,
+                who_asks: None,
+                questions,
+                headers: Vec::new(),
+                sent: Arc::default(),
+            },
+            asked,
+        )
     }
 
     fn ask(questions: &Questions, number: u64) -> oneshot::Receiver<Response> {

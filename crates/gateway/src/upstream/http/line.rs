@@ -69,6 +69,15 @@ impl Line {
         &self,
         message: &Message,
     ) -> Result<reqwest::Response, reqwest::Error> {
+        self.post_with(message, &[]).await
+    }
+
+    /// Posts one message, some of which a server without sessions is told in headers too.
+    pub(super) async fn post_with(
+        &self,
+        message: &Message,
+        told: &[(String, String)],
+    ) -> Result<reqwest::Response, reqwest::Error> {
         let class = match message {
             Message::Request(request) => Class::of(&request.method),
             Message::Notification(_) | Message::Response(_) => Class::Repeatable,
@@ -84,6 +93,9 @@ impl Line {
             request = request.header("mcp-method", &sent.method);
             if let Some(name) = named(sent) {
                 request = request.header("mcp-name", header_text(&name));
+            }
+            for (name, value) in told {
+                request = request.header(name, value);
             }
         }
         request.body(message.to_bytes()).send().await
