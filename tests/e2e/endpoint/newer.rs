@@ -5,6 +5,7 @@ use evermoor_tests::script::Act;
 use evermoor_tests::wire::{Events, Wire, request};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
+use tokio::task::JoinSet;
 
 #[tokio::test]
 async fn discovery_answers_at_once_whatever_the_upstreams_do() {
@@ -102,10 +103,10 @@ async fn hanging_up_cancels_and_does_not_in_the_older_revisions() {
     gateway.until_down("notes").await;
     let call = |nonce: &str| json!({ "name": "record", "arguments": { "nonce": nonce } });
     let (new, message) = new.stating(1, "tools/call", call("newer"));
-    let hung_up = tokio::spawn(async move { new.post(&message).await });
+    let mut hanging_up = JoinSet::new();
+    hanging_up.spawn(async move { new.post(&message).await });
     tokio::task::yield_now().await;
-    hung_up.abort();
-    let _ = hung_up.await;
+    hanging_up.shutdown().await;
     upstream.start_again().await;
     gateway.until_connected("notes").await;
     // The call that was sent after it has its answer, so the other one is not on its way any more.
@@ -115,10 +116,10 @@ async fn hanging_up_cancels_and_does_not_in_the_older_revisions() {
     upstream.next(1, "tools/call", Act::Wait { millis: 300 }).await;
     let message = request(2, "tools/call", call("goes on"));
     let leaving = old.clone();
-    let hung_up = tokio::spawn(async move { leaving.post(&message).await });
+    hanging_up.spawn(async move { leaving.post(&message).await });
     while upstream.asked("tools/call").await < 2 {
         tokio::task::yield_now().await;
     }
-    hung_up.abort();
+    hanging_up.shutdown().await;
     upstream.until_executed("goes on").await;
 }

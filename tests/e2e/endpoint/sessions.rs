@@ -6,6 +6,7 @@ use evermoor_tests::wire::{Wire, request};
 use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 const LATEST: &str = "2025-11-25";
 
@@ -138,14 +139,17 @@ async fn a_call_that_is_cancelled_while_it_waits_is_never_sent() {
     upstream.kill().await;
     gateway.until_down("notes").await;
     let (held, message) = (wire.clone(), call(9, "record", "unwanted"));
-    let waiting = tokio::spawn(async move { held.post(&message).await });
+    let mut waiting = JoinSet::new();
+    waiting.spawn(async move { held.post(&message).await });
     let gone = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 9 } });
     // The cancellation may overtake the call; it is repeated until the call has ended.
-    while !waiting.is_finished() {
+    let answer = loop {
         assert_eq!(wire.post(&gone).await.status, StatusCode::ACCEPTED);
-        tokio::task::yield_now().await;
-    }
-    assert!(waiting.await.unwrap().messages.is_empty(), "nobody is told anything");
+        if let Some(answer) = waiting.try_join_next() {
+            break answer.unwrap();
+        }
+    };
+    assert!(answer.messages.is_empty(), "nobody is told anything");
     upstream.start_again().await;
     wire.post(&call(10, "record", "wanted")).await;
     assert_eq!(upstream.ledger.executions("unwanted"), 0);
