@@ -10,16 +10,18 @@
 //! While the gateway is away it starts one and sends what was never sent; a call that may have run
 //! gets an honest answer instead of a second chance.
 
+mod lines;
 mod listen;
+mod own_words;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use parking_lot::Mutex;
-use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -29,12 +31,14 @@ use evermoor_core::call::Class;
 use evermoor_core::envelope::{Id, Message, Notification, Request, Response};
 use evermoor_core::failure::Failure;
 use evermoor_core::outcome::{self, Fate, NotSent, Undelivered, Unknown};
-use evermoor_core::protocol::{header, meta, method};
+use evermoor_core::protocol::{header, method};
 use evermoor_core::stateless;
 
 use crate::http::{Answer, Http, HttpError};
 use crate::launch::Launcher;
 use crate::token;
+use lines::write_lines;
+use own_words::own_words;
 
 /// How long a message waits for a gateway that does not come.
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -258,27 +262,6 @@ impl Shim {
     }
 }
 
-/// The headers of a request that speaks for itself.
-fn own_words(request: &Request) -> Vec<(HeaderName, HeaderValue)> {
-    if !stateless::is_claimed(request.params.as_ref()) {
-        return Vec::new();
-    }
-    let claimed = request.params.as_ref().and_then(|params| params.member("_meta"));
-    let revision = claimed.and_then(|said| said.text_member(meta::REVISION)).unwrap_or_default();
-    let named = stateless::named(request);
-    [
-        (header::REVISION, Some(revision)),
-        ("mcp-method", Some(request.method.clone())),
-        ("mcp-name", named),
-    ]
-    .into_iter()
-    .filter_map(|(name, value)| {
-        let value = HeaderValue::from_str(&stateless::header_text(&value?)).ok()?;
-        Some((HeaderName::from_static(name), value))
-    })
-    .collect()
-}
-
 /// Whether the editor says that it has introduced itself.
 fn is_introduction(message: &Message) -> bool {
     matches!(message, Message::Notification(told) if told.method == method::INITIALIZED)
@@ -291,40 +274,5 @@ fn addressed(message: Message, request: &Request) -> Message {
             Message::Response(Response { id: Some(request.id.clone()), ..response })
         }
         Message::Response(_) | Message::Request(_) | Message::Notification(_) => message,
-    }
-}
-
-async fn write_lines(mut lines: mpsc::Receiver<Bytes>, mut output: impl AsyncWrite + Unpin) {
-    while let Some(line) = lines.recv().await {
-        let written = match output.write_all(&one_line(&line)).await {
-            Ok(()) => output.flush().await,
-            Err(error) => Err(error),
-        };
-        if written.is_err() {
-            return;
-        }
-    }
-}
-
-/// A message as one line. A line break can only stand between the tokens of JSON, where a space
-/// means the same.
-fn one_line(message: &Bytes) -> Bytes {
-    let mut line = BytesMut::with_capacity(message.len() + 1);
-    line.extend(message.iter().map(
-        |byte| {
-            if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }
-        },
-    ));
-    line.extend_from_slice(b"\n");
-    line.freeze()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_of_many_lines_becomes_one_line() {
-        assert_eq!(&one_line(&Bytes::from_static(b"{\r\n \"a\":1\n}"))[..], b"{   \"a\":1 }\n");
     }
 }
