@@ -107,6 +107,12 @@ impl Wire {
         Answer { status, session, messages }
     }
 
+    /// Posts a text without saying what it is.
+    pub async fn plain(&self, text: &str) -> StatusCode {
+        let request = self.client.post(&self.url).bearer_auth(&self.token).body(text.to_owned());
+        request.send().await.expect("the gateway answers").status()
+    }
+
     /// Posts a message of 2026-07-28, with the headers that go with it.
     pub async fn newer(&self, id: u64, method: &str, params: Value) -> Answer {
         let (wire, message) = self.stating(id, method, params);

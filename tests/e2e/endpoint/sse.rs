@@ -53,6 +53,8 @@ async fn a_session_ends_with_its_stream() {
     let (events, wire) = open(&gateway, "/sse").await;
     let ping = request(1, "ping", json!({}));
     assert_eq!(wire.post(&ping).await.status, StatusCode::ACCEPTED);
+    let unmarked = wire.clone().plain(&ping.to_string()).await;
+    assert_eq!(unmarked, StatusCode::UNSUPPORTED_MEDIA_TYPE);
     drop(events);
     while wire.post(&ping).await.status != StatusCode::NOT_FOUND {
         tokio::task::yield_now().await;

@@ -41,13 +41,19 @@ pub(super) fn takes(headers: &HeaderMap, kind: &str) -> bool {
     accept.contains(kind) || accept.contains("*/*")
 }
 
-/// A message must be JSON, and its sender must take either kind of answer.
-pub(super) fn check_types(headers: &HeaderMap) -> Result<(), Refused> {
+/// A message must say that it is JSON, which no web page can without asking first.
+pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Refused> {
     let kind = value(headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send `Content-Type: application/json`."));
     }
+    Ok(())
+}
+
+/// A message must be JSON, and its sender must take either kind of answer.
+pub(super) fn check_types(headers: &HeaderMap) -> Result<(), Refused> {
+    check_json(headers)?;
     if !takes(headers, "application/json") || !takes(headers, "text/event-stream") {
         let why = "Send `Accept: application/json, text/event-stream`.";
         return Err((StatusCode::NOT_ACCEPTABLE, why));

@@ -7,9 +7,10 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Path, Query, State};
 use axum::response::{IntoResponse as _, Response as HttpResponse};
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -20,7 +21,7 @@ use evermoor_core::protocol::{Program, Revision, method};
 use evermoor_core::session::Session;
 use evermoor_core::sse;
 
-use super::endpoint::{Endpoint, json_with, refuse};
+use super::endpoint::{Endpoint, check_json, json_with, refuse};
 use super::exchange::Exchange;
 use super::legacy::converse;
 use super::listen::SessionEar;
@@ -95,12 +96,19 @@ pub async fn post(
     State(endpoint): State<Arc<Endpoint>>,
     Extension(editor): Extension<Editor>,
     upstream: Option<Path<String>>,
-    Query(address): Query<Address>,
+    address: Result<Query<Address>, QueryRejection>,
+    headers: HeaderMap,
     body: Bytes,
 ) -> HttpResponse {
     let view = match endpoint.view(upstream) {
         Ok(view) => view,
         Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
+    };
+    if let Err((status, why)) = check_json(&headers) {
+        return refuse(status, why);
+    }
+    let Ok(Query(address)) = address else {
+        return refuse(StatusCode::BAD_REQUEST, "Post to the address that the stream named.");
     };
     let live = endpoint.sessions.find(&address.session, &editor.name);
     let Some((live, channel)) = live.and_then(|live| live.channel().map(|one| (live, one))) else {

@@ -55,3 +55,92 @@ async fn ask(connection: &Connection, called: &str, params: Raw) {
         tracing::debug!(%failure, "not asked for again");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::upstream::duplex::{self, Outgoing};
+    use evermoor_core::envelope::{Message, Response};
+    use evermoor_core::level::Level;
+    use tokio::sync::mpsc;
+
+    fn wanted(resources: &[&str], level: Option<Level>) -> Wanted {
+        Wanted { resources: resources.iter().map(|uri| (*uri).to_owned()).collect(), level }
+    }
+
+    fn handshake() -> Handshake {
+        let result = serde_json::json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": { "logging": {}, "resources": { "subscribe": true } },
+            "serverInfo": { "name": "s", "version": "1" },
+        });
+        Handshake::read(&Raw::of(&result)).unwrap()
+    }
+
+    /// What a server is asked for while `asking` runs; it refuses what it is asked about `gone`.
+    async fn heard(asking: impl AsyncFnOnce(&Connection)) -> Vec<String> {
+        let (channel, inbox, mut received, _incoming) = duplex::channel();
+        let connection = Connection::Duplex(channel);
+        let (told, mut heard) = mpsc::channel(16);
+        let serve = async {
+            while let Some(Outgoing { text, fate }) = received.recv().await {
+                fate.send(Ok(()));
+                let Ok(Message::Request(request)) = Message::parse(&text) else { continue };
+                let params = request.params.as_ref().map_or("", |params| params.as_str());
+                told.send(format!("{} {params}", request.method)).await.unwrap();
+                let answer = match params.contains("gone") {
+                    true => Response::error(Some(request.id), -32002, "It is gone."),
+                    false => Response::result(request.id, Raw::of(&serde_json::json!({}))),
+                };
+                inbox.deliver(Message::Response(answer));
+            }
+        };
+        tokio::select! {
+            () = asking(&connection) => {}
+            () = serve => {}
+        }
+        drop(told);
+        let mut all = Vec::new();
+        while let Some(one) = heard.recv().await {
+            all.push(one);
+        }
+        all
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_new_connection_is_asked_for_all_that_the_last_one_was() {
+        let asked = heard(async |connection| {
+            let all = wanted(&["x://1", "x://gone", "x://2"], Some(Level::Info));
+            replay(connection, &handshake(), all).await;
+        });
+        assert_eq!(
+            asked.await,
+            [
+                r#"logging/setLevel {"level":"info"}"#,
+                r#"resources/subscribe {"uri":"x://1"}"#,
+                r#"resources/subscribe {"uri":"x://2"}"#,
+                r#"resources/subscribe {"uri":"x://gone"}"#,
+            ]
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_nobody_wants_any_more_is_given_up() {
+        let asked = heard(async |connection| {
+            let before = wanted(&["x://1", "x://2"], Some(Level::Debug));
+            stop(connection, &before, &wanted(&["x://2"], Some(Level::Error))).await;
+        });
+        assert_eq!(
+            asked.await,
+            [r#"resources/unsubscribe {"uri":"x://1"}"#, r#"logging/setLevel {"level":"error"}"#]
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_answers_nothing_keeps_the_connection_waiting_no_longer_than_the_limit() {
+        let (channel, _inbox, _received, _incoming) = duplex::channel();
+        let began = tokio::time::Instant::now();
+        replay(&Connection::Duplex(channel), &handshake(), wanted(&["x://1"], None)).await;
+        assert_eq!(began.elapsed(), LIMIT);
+    }
+}
