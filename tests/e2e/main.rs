@@ -16,6 +16,8 @@ mod outage;
 mod peers;
 mod reload;
 mod remote;
+#[cfg(target_os = "linux")]
+mod sharing;
 mod shim;
 #[cfg(target_os = "linux")]
 mod stdio;

@@ -132,13 +132,13 @@ pub enum Era {
 }
 
 /// A server that has all that the suite asks for.
-struct Fixture {
+pub struct Fixture {
     _process: Process,
-    url: String,
+    pub url: String,
 }
 
 impl Fixture {
-    async fn start(era: Era) -> Self {
+    pub async fn start(era: Era) -> Self {
         let era = match era {
             Era::Both => "both",
             Era::Legacy => "legacy",

@@ -29,6 +29,10 @@ impl Upstream {
         self.process.line_with(&format!("executed {nonce}")).await;
     }
 
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
     /// Ends it as a crash would.
     pub async fn kill(&mut self) {
         self.process.kill().await;

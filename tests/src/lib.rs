@@ -17,6 +17,8 @@ pub mod fake;
 pub mod fake_server;
 pub mod gateway;
 pub mod ledger;
+mod looking;
+pub mod measure;
 pub mod oracle;
 pub mod peers;
 #[cfg(target_os = "linux")]

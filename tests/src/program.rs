@@ -1,13 +1,11 @@
 //! A fake upstream that the gateway starts itself: its entry in the configuration, and its lives.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
-
+use crate::entry;
 use crate::ledger::Ledger;
+use crate::looking::until;
 use crate::programs::built;
-use crate::{PATIENCE, entry};
 
 /// A program that speaks MCP over its standard input and output.
 pub struct Program {
@@ -73,14 +71,4 @@ pub fn runs(pid: u32) -> bool {
     let ended = stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'));
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
     !ended || threads > 1
-}
-
-/// Files and processes announce nothing, so they are looked at.
-pub(crate) async fn until(what: &str, mut happened: impl FnMut() -> bool) {
-    let looking = async {
-        while !happened() {
-            sleep(Duration::from_millis(10)).await;
-        }
-    };
-    timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("not seen in time: {what}"));
 }

@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use crate::entry;
 use crate::fake::Upstream;
 use crate::gateway::Gateway;
+use crate::looking::until;
 
 /// Where one test happens. Everything in it is gone when it is dropped.
 pub struct Scene {
@@ -65,6 +66,12 @@ impl Scene {
     pub fn write(&self, settings: &str, upstreams: &str) {
         let text = format!("[gateway]\nlisten = \"127.0.0.1:0\"\n{settings}\n{upstreams}");
         write(&self.home().join("config.toml"), &text);
+    }
+
+    /// Waits until the gateway has written a file of its data.
+    pub async fn until_written(&self, name: &str) {
+        let file = self.home().join("data").join(name);
+        until(name, || file.exists()).await;
     }
 
     /// Writes the configuration of this scene's gateway.

@@ -8,7 +8,7 @@ use evermoor_core::config::{Config, Transport};
 use evermoor_core::failure::Failure;
 use evermoor_gateway::{Gateway, StartError, config_file};
 use evermoor_platform::paths::Paths;
-use evermoor_platform::{files, signals};
+use evermoor_platform::{descriptors, files, signals};
 
 use crate::exit::Exit;
 use crate::terminal;
@@ -22,6 +22,7 @@ pub(crate) struct Place {
 
 pub(crate) fn run(place: &Place, background: bool) -> Exit {
     log_to_stderr();
+    descriptors::raise_limit();
     let config = match config_file::read(&place.paths.config) {
         Ok(config) => config.unwrap_or_default(),
         Err(failure) => {

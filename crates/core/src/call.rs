@@ -1,9 +1,8 @@
 //! What may be sent again when nobody knows whether it ran.
 
-use crate::catalog::Catalog;
 use crate::envelope::Request;
-use crate::json::Raw;
 use crate::protocol::method;
+use crate::traits::Traits;
 
 /// Whether a repetition can do harm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +49,7 @@ pub struct Repetition {
 impl Repetition {
     /// The class of a request. A tool call may be repeated if a person said so, or if the upstream
     /// did and is believed; never one that carries a person's answers.
-    pub fn class(&self, request: &Request, catalog: Option<&Catalog>) -> Class {
+    pub fn class(&self, request: &Request, traits: Option<&Traits>) -> Class {
         let params = request.params.as_ref();
         if params.is_some_and(|params| params.member("inputResponses").is_some()) {
             return Class::Once;
@@ -61,33 +60,24 @@ impl Repetition {
         let Some(params) = params else { return Class::Once };
         let name = params.text_member("name").unwrap_or_default();
         let declared =
-            self.trust_annotations && catalog.is_some_and(|catalog| is_declared(catalog, &name));
+            self.trust_annotations && traits.is_some_and(|traits| traits.is_repeatable(&name));
         let harmless = declared || self.safe_tools.contains(&name);
         if harmless { Class::Repeatable } else { Class::Once }
     }
-}
-
-/// Whether the upstream says that calling the tool twice is like calling it once.
-fn is_declared(catalog: &Catalog, name: &str) -> bool {
-    let named = |tool: &&Raw| tool.text_member("name").as_deref() == Some(name);
-    let hints = catalog.tools.iter().find(named).and_then(|tool| tool.member("annotations"));
-    let hint = |key| hints.as_ref()?.member(key);
-    ["readOnlyHint", "idempotentHint"]
-        .iter()
-        .any(|key| hint(key).is_some_and(|flag| flag.as_str() == "true"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::envelope::Id;
+    use crate::json::Raw;
 
     fn class(repetition: &Repetition, tool: &str) -> Class {
         let definition =
             serde_json::json!({ "name": "read", "annotations": { "readOnlyHint": true } });
-        let catalog = Catalog { tools: vec![Raw::of(&definition)], ..Catalog::default() };
+        let traits = Traits::of(&[Raw::of(&definition)]);
         let params = Raw::of(&serde_json::json!({ "name": tool }));
-        repetition.class(&Request::new(Id::number(1), "tools/call", Some(params)), Some(&catalog))
+        repetition.class(&Request::new(Id::number(1), "tools/call", Some(params)), Some(&traits))
     }
 
     #[test]

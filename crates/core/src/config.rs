@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
@@ -56,6 +57,17 @@ pub struct Upstream {
     pub keepalive: Keepalive,
     /// Which of its tools may be called twice.
     pub repetition: Repetition,
+    pub sharing: Sharing,
+}
+
+/// Whether editors share one connection to an upstream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sharing {
+    #[default]
+    Shared,
+    /// Each editor's session has one of its own: for servers that keep something per connection.
+    PerClient,
 }
 
 /// When an upstream is asked for a sign of life.
@@ -227,6 +239,17 @@ mod tests {
             repetition,
             &Repetition { trust_annotations: false, safe_tools: vec!["write".into()] }
         );
+    }
+
+    #[test]
+    fn editors_share_a_connection_unless_a_person_says_otherwise() {
+        let sharing = |setting: &str| {
+            let text = format!("[upstreams.a]\nurl = \"http://x\"\n{setting}\n");
+            Config::parse(&text).map(|config| config.upstreams[0].sharing)
+        };
+        assert_eq!(sharing(""), Ok(Sharing::Shared));
+        assert_eq!(sharing("sharing = \"per-client\""), Ok(Sharing::PerClient));
+        assert_eq!(sharing("sharing = \"none\"").unwrap_err().line, Some(3));
     }
 
     #[test]

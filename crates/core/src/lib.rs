@@ -55,4 +55,5 @@ pub mod session;
 pub mod sse;
 pub mod stateless;
 pub mod tokens;
+pub mod traits;
 pub mod view;

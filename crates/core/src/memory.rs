@@ -16,6 +16,7 @@ use crate::catalog::{Catalog, List};
 use crate::dialect::Dialect;
 use crate::json::Raw;
 use crate::protocol::{Handshake, initialize_result};
+use crate::traits::Traits;
 
 /// Why a file says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,12 +59,21 @@ pub struct Memory {
     pub catalog: Catalog,
     /// How it was found to want to be spoken to. It may have changed its mind since.
     pub dialect: Option<Dialect>,
+    /// What calls need to know of the tools in the catalog.
+    pub traits: Traits,
+}
+
+impl Memory {
+    pub fn new(handshake: Handshake, catalog: Catalog, dialect: Option<Dialect>) -> Self {
+        let traits = Traits::of(&catalog.tools);
+        Self { handshake, catalog, dialect, traits }
+    }
 }
 
 /// The file for what `target` said of itself. `target` is a
 /// [fingerprint](crate::config::Transport::fingerprint).
 pub fn encode(target: &str, memory: &Memory) -> Vec<u8> {
-    let Memory { handshake, catalog, dialect } = memory;
+    let Memory { handshake, catalog, dialect, traits: _ } = memory;
     let said = Raw::of(&Said {
         handshake: initialize_result(
             handshake.revision,
@@ -114,7 +124,7 @@ fn read(said: &Raw) -> Option<Memory> {
     }
     // One of which nothing is said here, or nothing that we know, is found out again.
     let dialect = said.member("dialect").and_then(|dialect| dialect.read().ok());
-    Some(Memory { handshake, catalog, dialect })
+    Some(Memory::new(handshake, catalog, dialect))
 }
 
 fn checksum(bytes: &[u8]) -> String {
@@ -142,7 +152,7 @@ mod tests {
     }
 
     fn memory(handshake: Handshake, catalog: Catalog, dialect: Option<Dialect>) -> Memory {
-        Memory { handshake, catalog, dialect }
+        Memory::new(handshake, catalog, dialect)
     }
 
     fn file(tools: &[&str]) -> Bytes {

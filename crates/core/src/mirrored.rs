@@ -4,39 +4,26 @@
 //! in headers `Mcp-Param-<name>`, so that what stands between can look at them without reading
 //! the body; whoever receives the call refuses it if the two disagree.
 
-use crate::catalog::Catalog;
 use crate::envelope::Request;
 use crate::json::Raw;
 use crate::protocol::method;
-use crate::stateless::{header_text, plain};
-
-const MARK: &str = "x-mcp-header";
+use crate::stateless::plain;
+use crate::traits::Traits;
 
 /// The headers that a call of a tool must have, by name in lower case, with the text that each
 /// stands for. A marked parameter that is not given must have no header.
-pub fn mirrored(request: &Request, catalog: &Catalog) -> Vec<(String, Option<String>)> {
-    let named = |params: &Raw| params.text_member("name");
-    let params = request.params.as_ref().filter(|_| request.method == method::TOOLS_CALL);
-    let Some((params, name)) = params.and_then(|params| Some((params, named(params)?))) else {
+pub fn mirrored(request: &Request, traits: &Traits) -> Vec<(String, Option<String>)> {
+    if traits.mirror_nothing() || request.method != method::TOOLS_CALL {
         return Vec::new();
-    };
-    let tool = catalog.tools.iter().find(|tool| named(tool).as_deref() == Some(&name));
-    // Most tools mark nothing, which a glance tells.
-    let marked = tool.filter(|tool| tool.as_str().contains(MARK));
-    let schema =
-        marked.and_then(|tool| tool.member("inputSchema")?.member("properties")?.entries());
+    }
+    let Some(params) = &request.params else { return Vec::new() };
+    let tool = params.text_member("name").unwrap_or_default();
     let given = params.member("arguments");
-    let header = |(parameter, schema): (String, Raw)| {
-        let name = schema.text_member(MARK)?;
-        let value = given.as_ref().and_then(|given| given.member(&parameter));
-        Some((format!("mcp-param-{}", name.to_ascii_lowercase()), value.and_then(|raw| text(&raw))))
+    let header = |(parameter, name): &(String, String)| {
+        let value = given.as_ref().and_then(|given| given.member(parameter));
+        (format!("mcp-param-{}", name.to_ascii_lowercase()), value.and_then(|raw| text(&raw)))
     };
-    schema.unwrap_or_default().into_iter().filter_map(header).collect()
-}
-
-/// The value as a header holds it.
-pub fn written(value: &str) -> String {
-    header_text(value)
+    traits.mirrored(&tool).iter().map(header).collect()
 }
 
 /// Whether the headers of a request are those that it must have. `header` gives a header's value,
@@ -71,9 +58,9 @@ mod tests {
             "days": { "type": "integer", "x-mcp-header": "Days" },
             "unit": { "type": "string" },
         } } });
-        let catalog = Catalog { tools: vec![Raw::of(&tool)], ..Catalog::default() };
+        let traits = Traits::of(&[Raw::of(&tool)]);
         let params = serde_json::json!({ "name": "weather", "arguments": arguments });
-        mirrored(&Request::new(Id::number(1), "tools/call", Some(Raw::of(&params))), &catalog)
+        mirrored(&Request::new(Id::number(1), "tools/call", Some(Raw::of(&params))), &traits)
     }
 
     #[test]

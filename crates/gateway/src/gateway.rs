@@ -26,7 +26,7 @@ use crate::chance::Chance;
 use crate::control::{self, Control, links::Links};
 use crate::downstream::endpoint::{Endpoint, LARGEST_REQUEST};
 use crate::downstream::guard::{self, Door};
-use crate::downstream::{Continuations, Sessions, events, listen, mcp};
+use crate::downstream::{Continuations, Kept, Sessions, events, listen, mcp};
 use crate::editors::Editors;
 use crate::interests::Interests;
 use crate::keys::{self, KeyError};
@@ -144,13 +144,8 @@ impl Gateway {
             control_token: door.control_token.clone(),
             stop: stop.clone(),
         });
-        let sessions = Sessions::new(
-            key,
-            paths.sessions_file(),
-            router.clone(),
-            interests.clone(),
-            tasks.clone(),
-        );
+        let kept = Kept::read(paths.sessions_file(), tasks.clone());
+        let sessions = Sessions::new(key, kept, router.clone(), interests.clone(), tasks.clone());
         let endpoint = Arc::new(Endpoint {
             router,
             sessions,
@@ -160,6 +155,9 @@ impl Gateway {
             continuations: Continuations::default(),
             tasks: tasks.clone(),
         });
+        let waiting = Arc::clone(&endpoint);
+        let tidy = async move { waiting.continuations.tidy().await };
+        tasks.spawn(stop.child_token().run_until_cancelled_owned(tidy));
         let app = app(&door, endpoint, Arc::clone(&control));
         announce(&paths, origin, &door.control_token)?;
         Ok(Self { listener, app, control, paths, tasks, stop, _lock: lock })

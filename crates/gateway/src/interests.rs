@@ -1,4 +1,4 @@
-//! What editors want to hear of, added up per upstream.
+//! What editors want to hear of, added up per lane to an upstream.
 //!
 //! One connection serves all editors, so an upstream is asked once for what several want, and told
 //! to stop when the last one has lost interest. The sum outlives connections and upstreams: after
@@ -11,11 +11,12 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use evermoor_core::level::Level;
-use evermoor_core::name::UpstreamName;
+
+use crate::upstream::Lane;
 
 /// Everybody's interests.
 #[derive(Clone, Default)]
-pub struct Interests(Arc<Mutex<HashMap<UpstreamName, Interest>>>);
+pub struct Interests(Arc<Mutex<HashMap<Lane, Interest>>>);
 
 /// What is wanted of one upstream, in sum.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,8 +38,8 @@ struct Interest {
 
 impl Interests {
     /// `session` wants to hear of a resource. Says whether it is the first that does.
-    pub fn subscribe(&self, upstream: &UpstreamName, session: u64, uri: &str) -> bool {
-        self.change(upstream, |interest| {
+    pub fn subscribe(&self, lane: &Lane, session: u64, uri: &str) -> bool {
+        self.change(lane, |interest| {
             let sessions = interest.resources.entry(uri.to_owned()).or_default();
             let first = sessions.is_empty();
             sessions.insert(session);
@@ -47,8 +48,8 @@ impl Interests {
     }
 
     /// It does not any more. Says whether it was the last that did.
-    pub fn unsubscribe(&self, upstream: &UpstreamName, session: u64, uri: &str) -> bool {
-        self.change(upstream, |interest| {
+    pub fn unsubscribe(&self, lane: &Lane, session: u64, uri: &str) -> bool {
+        self.change(lane, |interest| {
             let Some(sessions) = interest.resources.get_mut(uri) else { return false };
             let last = sessions.remove(&session) && sessions.is_empty();
             if sessions.is_empty() {
@@ -59,8 +60,8 @@ impl Interests {
     }
 
     /// `session` listens to log messages from `level` on. Says whether the sum changed.
-    pub fn listen_from(&self, upstream: &UpstreamName, session: u64, level: Level) -> bool {
-        self.change(upstream, |interest| {
+    pub fn listen_from(&self, lane: &Lane, session: u64, level: Level) -> bool {
+        self.change(lane, |interest| {
             let before = interest.quietest();
             interest.levels.insert(session, level);
             interest.quietest() != before
@@ -79,14 +80,14 @@ impl Interests {
         }
     }
 
-    /// What is wanted of an upstream, now and from now on.
-    pub fn in_upstream(&self, upstream: &UpstreamName) -> watch::Receiver<Wanted> {
-        self.0.lock().entry(upstream.clone()).or_default().wanted.subscribe()
+    /// What is wanted on a lane, now and from now on.
+    pub fn on_lane(&self, lane: &Lane) -> watch::Receiver<Wanted> {
+        self.0.lock().entry(lane.clone()).or_default().wanted.subscribe()
     }
 
-    fn change<T>(&self, upstream: &UpstreamName, change: impl FnOnce(&mut Interest) -> T) -> T {
+    fn change<T>(&self, lane: &Lane, change: impl FnOnce(&mut Interest) -> T) -> T {
         let mut all = self.0.lock();
-        let interest = all.entry(upstream.clone()).or_default();
+        let interest = all.entry(lane.clone()).or_default();
         let changed = change(interest);
         interest.show();
         changed
@@ -112,14 +113,15 @@ impl Interest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evermoor_core::name::UpstreamName;
 
-    fn upstream() -> UpstreamName {
-        UpstreamName::parse("a").unwrap()
+    fn lane() -> Lane {
+        Lane::shared(&UpstreamName::parse("a").unwrap())
     }
 
     #[test]
     fn the_first_asks_and_the_last_stops() {
-        let (all, name) = (Interests::default(), upstream());
+        let (all, name) = (Interests::default(), lane());
         assert!(all.subscribe(&name, 1, "x://1"));
         assert!(!all.subscribe(&name, 2, "x://1"));
         assert!(!all.subscribe(&name, 2, "x://1"), "twice is once");
@@ -130,22 +132,22 @@ mod tests {
 
     #[test]
     fn the_quietest_listener_decides() {
-        let (all, name) = (Interests::default(), upstream());
+        let (all, name) = (Interests::default(), lane());
         assert!(all.listen_from(&name, 1, Level::Error));
         assert!(all.listen_from(&name, 2, Level::Debug));
         assert!(!all.listen_from(&name, 1, Level::Warning));
-        assert_eq!(all.in_upstream(&name).borrow().level, Some(Level::Debug));
+        assert_eq!(all.on_lane(&name).borrow().level, Some(Level::Debug));
         all.forget(2);
-        assert_eq!(all.in_upstream(&name).borrow().level, Some(Level::Warning));
+        assert_eq!(all.on_lane(&name).borrow().level, Some(Level::Warning));
     }
 
     #[test]
     fn a_session_that_is_over_leaves_nothing_behind() {
-        let (all, name) = (Interests::default(), upstream());
+        let (all, name) = (Interests::default(), lane());
         all.subscribe(&name, 1, "x://1");
         all.subscribe(&name, 2, "x://2");
         all.forget(1);
-        let wanted = all.in_upstream(&name).borrow().clone();
+        let wanted = all.on_lane(&name).borrow().clone();
         assert_eq!(wanted.resources, BTreeSet::from(["x://2".to_owned()]));
     }
 }

@@ -12,7 +12,8 @@ use tokio::sync::watch;
 
 use evermoor_core::catalog::{Catalog, List};
 use evermoor_core::envelope::Notification;
-use evermoor_core::name::UpstreamName;
+
+use crate::upstream::Lane;
 
 /// Where news is published and read.
 #[derive(Clone)]
@@ -27,7 +28,7 @@ struct Room {
 #[derive(Debug)]
 pub struct News {
     pub number: u64,
-    pub upstream: UpstreamName,
+    pub lane: Lane,
     pub told: Notification,
 }
 
@@ -46,10 +47,10 @@ impl Default for Newsroom {
 }
 
 impl Newsroom {
-    pub fn publish(&self, upstream: &UpstreamName, told: Notification) {
+    pub fn publish(&self, lane: &Lane, told: Notification) {
         let mut log = self.0.log.lock();
         let number = *self.0.latest.borrow() + 1;
-        log.push_back(Arc::new(News { number, upstream: upstream.clone(), told }));
+        log.push_back(Arc::new(News { number, lane: lane.clone(), told }));
         let mut bytes: usize = log.iter().map(|news| news.size()).sum();
         while log.len() > MOST || (bytes > MOST_BYTES && log.len() > 1) {
             bytes -= log.pop_front().map_or(0, |oldest| oldest.size());
@@ -58,7 +59,7 @@ impl Newsroom {
     }
 
     /// Says which lists differ between what an upstream offered and what it offers.
-    pub fn lists_changed(&self, upstream: &UpstreamName, old: &Catalog, new: &Catalog) {
+    pub fn lists_changed(&self, lane: &Lane, old: &Catalog, new: &Catalog) {
         let mut told: Vec<&str> = List::ALL
             .into_iter()
             .filter(|list| old.list(*list) != new.list(*list))
@@ -66,7 +67,7 @@ impl Newsroom {
             .collect();
         told.dedup();
         for method in told {
-            self.publish(upstream, Notification::new(method, None));
+            self.publish(lane, Notification::new(method, None));
         }
     }
 
@@ -96,14 +97,15 @@ impl News {
 mod tests {
     use super::*;
     use evermoor_core::json::Raw;
+    use evermoor_core::name::UpstreamName;
 
-    fn upstream() -> UpstreamName {
-        UpstreamName::parse("a").unwrap()
+    fn lane() -> Lane {
+        Lane::shared(&UpstreamName::parse("a").unwrap())
     }
 
     fn publish(room: &Newsroom, count: usize) {
         for _ in 0..count {
-            room.publish(&upstream(), Notification::new("notifications/x", None));
+            room.publish(&lane(), Notification::new("notifications/x", None));
         }
     }
 
@@ -130,7 +132,7 @@ mod tests {
         let room = Newsroom::default();
         let large = Raw::of(&"x".repeat(MOST_BYTES / 2));
         for _ in 0..8 {
-            room.publish(&upstream(), Notification::new("n", Some(large.clone())));
+            room.publish(&lane(), Notification::new("n", Some(large.clone())));
         }
         assert!(room.0.log.lock().len() <= 2);
         assert!(room.after(7).is_ok());
@@ -142,9 +144,9 @@ mod tests {
         let old = Catalog { tools: vec![Raw::of("a")], ..Catalog::default() };
         let resources =
             Catalog { resources: vec![Raw::of("r")], templates: vec![Raw::of("t")], ..old.clone() };
-        room.lists_changed(&upstream(), &old, &old.clone());
+        room.lists_changed(&lane(), &old, &old.clone());
         assert!(room.after(0).unwrap().is_empty());
-        room.lists_changed(&upstream(), &old, &resources);
+        room.lists_changed(&lane(), &old, &resources);
         let told = room.after(0).unwrap();
         assert_eq!(told.len(), 1);
         assert_eq!(told[0].told.method, "notifications/resources/list_changed");

@@ -143,8 +143,8 @@ impl Roster {
     /// An upstream that is not configured any more takes its lists with it.
     fn gone(&self, member: &Member) {
         if let Some(known) = member.handle.state().known {
-            let (name, nothing) = (member.handle.name(), Catalog::default());
-            self.around.news.lists_changed(name, &known.catalog, &nothing);
+            let (lane, nothing) = (member.handle.lane(), Catalog::default());
+            self.around.news.lists_changed(lane, &known.catalog, &nothing);
         }
     }
 

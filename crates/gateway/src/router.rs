@@ -16,7 +16,7 @@ use evermoor_core::envelope::{INVALID_PARAMS, METHOD_NOT_FOUND, Request, Respons
 use evermoor_core::introduction::Introduction;
 use evermoor_core::json::Raw;
 use evermoor_core::name::UpstreamName;
-use evermoor_core::protocol::method;
+use evermoor_core::protocol::{gateway_info, method};
 
 use crate::status::Overview;
 use crate::upstream::{Handle, Known, Link};
@@ -98,6 +98,18 @@ impl Router {
                     known.iter().map(|(title, known)| (title.as_str(), &known.handshake)).collect();
                 Introduction::of_gateway(crate::VERSION, &said)
             }
+        }
+    }
+
+    /// Who answers in a view, as far as it is known at this moment.
+    pub fn server_info(&self, view: &View) -> Raw {
+        let known = match view {
+            View::One(upstream) => upstream.state().known,
+            View::All => None,
+        };
+        match known {
+            Some(known) => known.handshake.server_info.clone(),
+            None => gateway_info(crate::VERSION),
         }
     }
 

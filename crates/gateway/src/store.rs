@@ -130,7 +130,7 @@ mod tests {
         let said = br#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
         let raw = |text: &'static [u8]| Raw::parse(Bytes::from_static(text)).unwrap();
         let catalog = Catalog { tools: vec![raw(tool.as_bytes())], ..Catalog::default() };
-        Known { handshake: Handshake::read(&raw(said)).unwrap(), catalog, dialect: None }
+        Known::new(Handshake::read(&raw(said)).unwrap(), catalog, None)
     }
 
     fn upstream(port: u16) -> config::Upstream {

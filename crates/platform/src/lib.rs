@@ -11,11 +11,13 @@
 //! - [`lock`]: one instance only
 //! - [`process`]: starting programs that outlive us, or that must not
 //! - [`child`]: starting an upstream's program, which must not outlive us
+//! - [`descriptors`]: how much may be open at once
 //! - [`open`]: a page in the browser
 //! - [`port`]: who holds a port
 //! - [`signals`]: when the system asks us to stop
 
 pub mod child;
+pub mod descriptors;
 pub mod files;
 pub mod lock;
 pub mod open;

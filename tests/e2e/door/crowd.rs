@@ -55,9 +55,10 @@ async fn an_editor_that_does_not_read_its_stream_holds_up_its_own_call_and_no_ot
 mod files {
     use std::time::Duration;
 
+    use evermoor_platform::descriptors;
     use evermoor_tests::gateway::Gateway;
     use evermoor_tests::socket::Socket;
-    use evermoor_tests::{PATIENCE, Scene};
+    use evermoor_tests::{PATIENCE, Scene, measure};
     use serde_json::json;
     use tokio::task::JoinSet;
     use tokio::time::{Instant, sleep, timeout};
@@ -80,11 +81,7 @@ mod files {
 
     /// How long the gateway has used a processor.
     fn busy(gateway: &Gateway) -> Duration {
-        let stat =
-            std::fs::read_to_string(format!("/proc/{}/stat", gateway.process.pid())).unwrap();
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-        let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
-        Duration::from_millis(10 * ticks)
+        measure::busy(gateway.process.pid()).unwrap()
     }
 
     #[tokio::test]
@@ -125,7 +122,7 @@ mod files {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_thousand_editors_rest_and_then_all_speak_at_once() {
-        raise_own_limit();
+        descriptors::raise_limit();
         let scene = Scene::new();
         let upstream = scene.upstream("notes").await;
         scene.configure("", &[&upstream]);
@@ -157,11 +154,5 @@ mod files {
         let mut socket = Socket::to(&gateway).await;
         socket.send(greeting(&gateway).as_bytes()).await;
         assert_eq!(socket.answer().await.status, 400, "there is room for more");
-    }
-
-    fn raise_own_limit() {
-        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-        let most = getrlimit(Resource::Nofile).maximum;
-        setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }).unwrap();
     }
 }

@@ -98,28 +98,19 @@ async fn hanging_up_cancels_and_does_not_in_the_older_revisions() {
     let gateway = scene.gateway(&[&upstream]).await;
     gateway.until_connected("notes").await;
     let old = Wire::to(&gateway, "/mcp/notes").initialized("2025-11-25", json!({})).await;
-    let new = Wire::to(&gateway, "/mcp/notes");
-    upstream.kill().await;
-    gateway.until_down("notes").await;
     let call = |nonce: &str| json!({ "name": "record", "arguments": { "nonce": nonce } });
-    let (new, message) = new.stating(1, "tools/call", call("newer"));
-    let mut hanging_up = JoinSet::new();
-    hanging_up.spawn(async move { new.post(&message).await });
-    tokio::task::yield_now().await;
-    hanging_up.shutdown().await;
-    upstream.start_again().await;
-    gateway.until_connected("notes").await;
-    // The call that was sent after it has its answer, so the other one is not on its way any more.
-    old.post(&request(1, "tools/call", call("older"))).await;
-    assert_eq!(upstream.ledger.executions("newer"), 0);
-    assert_eq!(upstream.ledger.executions("older"), 1);
-    upstream.next(1, "tools/call", Act::Wait { millis: 300 }).await;
-    let message = request(2, "tools/call", call("goes on"));
-    let leaving = old.clone();
-    hanging_up.spawn(async move { leaving.post(&message).await });
-    while upstream.asked("tools/call").await < 2 {
-        tokio::task::yield_now().await;
+    let (new, newer) = Wire::to(&gateway, "/mcp/notes").stating(1, "tools/call", call("cancelled"));
+    let older = request(2, "tools/call", call("goes on"));
+    upstream.always("tools/call", Act::Wait { millis: 300 }).await;
+    for (sent, (wire, message)) in [(1, (new, newer)), (2, (old, older))] {
+        let mut hanging_up = JoinSet::new();
+        hanging_up.spawn(async move { wire.post(&message).await });
+        while upstream.asked("tools/call").await < sent {
+            tokio::task::yield_now().await;
+        }
+        hanging_up.shutdown().await;
     }
-    hanging_up.shutdown().await;
+    // It was sent after the other one, and takes as long.
     upstream.until_executed("goes on").await;
+    assert_eq!(upstream.ledger.executions("cancelled"), 0);
 }

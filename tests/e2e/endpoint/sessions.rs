@@ -1,6 +1,7 @@
 //! Editors that shake hands: streams of news, broken streams, cancellation, batches.
 
 use evermoor_tests::Scene;
+use evermoor_tests::conformance::{Era, Fixture};
 use evermoor_tests::script::Act;
 use evermoor_tests::wire::{Wire, request};
 use futures_util::future::join_all;
@@ -204,6 +205,23 @@ async fn several_messages_in_one_are_for_the_one_revision_that_allows_it() {
     let new = Wire::to(&gateway, "/mcp/notes").initialized("2025-06-18", json!({})).await;
     let refused = new.post(&batch).await;
     assert_eq!((refused.status, refused.code()), (StatusCode::BAD_REQUEST, Some(-32600)));
+}
+
+#[tokio::test]
+async fn a_calls_own_stream_carries_no_log_message_that_its_editor_does_not_want() {
+    let (scene, fixture) = (Scene::new(), Fixture::start(Era::Legacy).await);
+    let gateway = scene.gateway_to("", "fixture", &fixture.url, "").await;
+    gateway.until_connected("fixture").await;
+    let logs = async |level: &str| {
+        let wire = Wire::to(&gateway, "/mcp/fixture").initialized(LATEST, json!({})).await;
+        wire.post(&request(1, "logging/setLevel", json!({ "level": level }))).await;
+        let answer = wire.post(&call(2, "test_tool_with_logging", "")).await;
+        assert_eq!(answer.last()["result"]["content"][0]["text"], "Logged.");
+        answer.messages.iter().filter(|(_, told)| told["method"] == "notifications/message").count()
+    };
+    // The upstream serves both, so it is told what the more curious one wants.
+    assert_eq!(logs("debug").await, 3);
+    assert_eq!(logs("error").await, 0);
 }
 
 #[tokio::test]

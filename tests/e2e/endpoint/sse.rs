@@ -2,6 +2,7 @@
 
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::Gateway;
+use evermoor_tests::script::Act;
 use evermoor_tests::wire::{Events, Wire, request};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -59,4 +60,21 @@ async fn a_session_ends_with_its_stream() {
     while wire.post(&ping).await.status != StatusCode::NOT_FOUND {
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_has_cancelled_no_call() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    upstream.next(1, "tools/call", Act::Wait { millis: 300 }).await;
+    let gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    let (events, wire) = open(&gateway, "/sse/notes").await;
+    let params = json!({ "name": "record", "arguments": { "nonce": "goes on" } });
+    wire.post(&request(1, "tools/call", params)).await;
+    while upstream.asked("tools/call").await < 1 {
+        tokio::task::yield_now().await;
+    }
+    drop(events);
+    upstream.until_executed("goes on").await;
 }

@@ -2,8 +2,10 @@
 //!
 //! Each life writes its process id to LEDGER.lives, and each process it starts to LEDGER.kin. Ways: `kin` starts a
 //! process that does not end by itself; `strict` ends when the first message is not `initialize`; `stateless` speaks
-//! 2026-07-28 only; `stays` goes on when its input is closed; `chatty` prints what is no message.
+//! 2026-07-28 only; `stays` goes on when its input is closed; `chatty` prints what is no message; `social` asks its caller,
+//! writes log messages and tells of a resource that changes.
 
+use std::collections::VecDeque;
 use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,15 +13,20 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use evermoor_core::envelope::{
-    INVALID_PARAMS, METHOD_NOT_FOUND, Message, Notification, Request, Response,
+    INVALID_PARAMS, Id, METHOD_NOT_FOUND, Message, Notification, Outcome, Request, Response,
 };
 use evermoor_core::json::Raw;
 use evermoor_core::protocol::{Revision, initialize_result, method};
 use evermoor_tests::ledger::Ledger;
 
+/// The resource that a social one has.
+const NOTE: &str = "note://1";
+
 struct Fake {
     ledger: Ledger,
     ways: Vec<String>,
+    /// Calls that wait for what their caller says.
+    asking: VecDeque<Id>,
 }
 
 fn main() {
@@ -27,7 +34,7 @@ fn main() {
     let ledger = PathBuf::from(args.next().expect("a ledger"));
     let ways = args.filter_map(|way| way.into_string().ok()).collect();
     note(&ledger.with_extension("lives"), std::process::id());
-    let fake = Fake { ledger: Ledger::at(ledger), ways };
+    let mut fake = Fake { ledger: Ledger::at(ledger), ways, asking: VecDeque::new() };
     if fake.does("kin") {
         let _kin = fake.start_kin();
     }
@@ -39,13 +46,19 @@ fn main() {
         let Ok(message) = Message::parse(&Bytes::from(line.expect("input is text"))) else {
             continue;
         };
-        if let Message::Request(request) = message {
-            if first && fake.does("strict") && request.method != method::INITIALIZE {
-                complain("Error: expected initialize");
-                std::process::exit(1);
+        match message {
+            Message::Request(request) => {
+                if first && fake.does("strict") && request.method != method::INITIALIZE {
+                    complain("Error: expected initialize");
+                    std::process::exit(1);
+                }
+                first = false;
+                if let Some(answer) = fake.answer(&request) {
+                    say(&answer.to_bytes());
+                }
             }
-            first = false;
-            say(&fake.answer(&request).to_bytes());
+            Message::Response(said) => fake.pass_on(&said),
+            Message::Notification(_) => {}
         }
     }
     if fake.does("stays") {
@@ -58,27 +71,73 @@ impl Fake {
         self.ways.iter().any(|known| known == way)
     }
 
-    fn answer(&self, request: &Request) -> Response {
+    /// The answer, unless the caller is asked first.
+    fn answer(&mut self, request: &Request) -> Option<Response> {
         let id = request.id.clone();
         let stateless = self.does("stateless");
-        match request.method.as_str() {
+        Some(match request.method.as_str() {
             method::DISCOVER if stateless => {
                 let found = serde_json::json!({ "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} } });
                 Response::result(id, Raw::of(&found))
             }
-            method::INITIALIZE if !stateless => Response::result(id, initialize()),
+            method::INITIALIZE if !stateless => Response::result(id, self.initialize()),
             method::PING if !stateless => Response::result(id, Raw::of(&serde_json::json!({}))),
             method::TOOLS_LIST => Response::result(id, tools()),
+            method::TOOLS_CALL if named(request) == "ask" => {
+                let question = serde_json::json!({ "message": "Who?", "requestedSchema": {} });
+                let number = u64::try_from(self.asking.len()).unwrap_or_default();
+                self.asking.push_back(id);
+                let asked = Request::new(
+                    Id::number(number),
+                    "elicitation/create",
+                    Some(Raw::of(&question)),
+                );
+                say(&asked.to_bytes());
+                return None;
+            }
             method::TOOLS_CALL => self.call(request),
+            method::SUBSCRIBE | method::UNSUBSCRIBE | method::SET_LEVEL if self.does("social") => {
+                self.ledger.record(&request.method);
+                Response::result(id, Raw::of(&serde_json::json!({})))
+            }
+            method::RESOURCES_LIST if self.does("social") => {
+                let list = serde_json::json!({ "resources": [{ "uri": NOTE, "name": "note" }] });
+                Response::result(id, Raw::of(&list))
+            }
             _ => Response::error(Some(id), METHOD_NOT_FOUND, "no such method"),
-        }
+        })
+    }
+
+    /// What a caller said becomes the answer to its call.
+    fn pass_on(&mut self, said: &Response) {
+        let Some(call) = self.asking.pop_front() else { return };
+        let words = match &said.outcome {
+            Outcome::Result(result) => result.as_str().to_owned(),
+            Outcome::Error(error) => format!("refused: {error:?}"),
+        };
+        say(&Response::result(call, text(&words)).to_bytes());
+    }
+
+    fn initialize(&self) -> Raw {
+        let offers = match self.does("social") {
+            true => {
+                serde_json::json!({ "tools": {}, "logging": {}, "resources": { "subscribe": true } })
+            }
+            false => serde_json::json!({ "tools": {} }),
+        };
+        initialize_result(
+            Revision::LATEST,
+            &Raw::of(&offers),
+            &Raw::of(&serde_json::json!({ "name": "fake-stdio", "version": "1" })),
+            None,
+        )
     }
 
     fn call(&self, request: &Request) -> Response {
         let params = request.params.clone().unwrap_or_else(|| Raw::of(&serde_json::json!({})));
         let nonce = params.member("arguments").and_then(|arguments| arguments.text_member("nonce"));
         let nonce = nonce.unwrap_or_default();
-        let said = match params.text_member("name").unwrap_or_default().as_str() {
+        let said = match named(request).as_str() {
             "record" => {
                 self.ledger.record(&nonce);
                 nonce
@@ -92,6 +151,17 @@ impl Fake {
                 steps(&params);
                 "done".into()
             }
+            "process" => std::process::id().to_string(),
+            "log" => {
+                let told = serde_json::json!({ "level": "info", "data": nonce });
+                say(&Notification::new("notifications/message", Some(Raw::of(&told))).to_bytes());
+                nonce
+            }
+            "touch" => {
+                let told = Raw::of(&serde_json::json!({ "uri": NOTE }));
+                say(&Notification::new("notifications/resources/updated", Some(told)).to_bytes());
+                nonce
+            }
             "variables" => {
                 let names =
                     std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
@@ -99,8 +169,7 @@ impl Fake {
             }
             _ => return Response::error(Some(request.id.clone()), INVALID_PARAMS, "no such tool"),
         };
-        let result = serde_json::json!({ "content": [{ "type": "text", "text": said }] });
-        Response::result(request.id.clone(), Raw::of(&result))
+        Response::result(request.id.clone(), text(&said))
     }
 
     /// A process that nobody ends but us, with our pipes in its hands.
@@ -124,19 +193,19 @@ fn steps(params: &Raw) {
     }
 }
 
-fn initialize() -> Raw {
-    initialize_result(
-        Revision::LATEST,
-        &Raw::of(&serde_json::json!({ "tools": {} })),
-        &Raw::of(&serde_json::json!({ "name": "fake-stdio", "version": "1" })),
-        None,
-    )
+fn named(request: &Request) -> String {
+    request.params.as_ref().and_then(|params| params.text_member("name")).unwrap_or_default()
+}
+
+fn text(words: &str) -> Raw {
+    Raw::of(&serde_json::json!({ "content": [{ "type": "text", "text": words }] }))
 }
 
 fn tools() -> Raw {
     let tool =
         |name: &str| serde_json::json!({ "name": name, "inputSchema": { "type": "object" } });
-    let tools: Vec<_> = ["record", "hang", "steps", "variables"].map(tool).into();
+    let tools: Vec<_> =
+        ["record", "hang", "steps", "variables", "process", "log", "touch", "ask"].map(tool).into();
     Raw::of(&serde_json::json!({ "tools": tools }))
 }
 

@@ -71,8 +71,8 @@ async fn stalled(stalls: u32) {
     let gateway = scene.gateway(&[&upstream]).await;
     let mut states = gateway.states().await;
     let (mut noticed, mut back) = (Vec::new(), Vec::new());
+    until(&mut states, true).await;
     for _ in 0..stalls {
-        until(&mut states, true).await;
         let began = Instant::now();
         upstream.freeze();
         until(&mut states, false).await;

@@ -2,7 +2,8 @@
 
 use super::{CommandLine, Errand, Maker, Over};
 use crate::gateway::Gateway;
-use crate::program::{until, until_gone};
+use crate::looking::until;
+use crate::program::until_gone;
 use crate::{Scene, entry};
 
 /// A server that the gateway starts itself.

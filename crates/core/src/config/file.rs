@@ -8,7 +8,9 @@ use serde::Deserialize;
 use toml::Spanned;
 use url::Url;
 
-use super::{Config, DEFAULT_LISTEN, Gateway, Keepalive, Mistake, Transport, Upstream, program};
+use super::{
+    Config, DEFAULT_LISTEN, Gateway, Keepalive, Mistake, Sharing, Transport, Upstream, program,
+};
 use crate::call::Repetition;
 use crate::name::UpstreamName;
 
@@ -55,6 +57,8 @@ pub(super) struct UpstreamTable {
     trust_annotations: bool,
     #[serde(default)]
     tools: BTreeMap<String, ToolTable>,
+    #[serde(default)]
+    sharing: Sharing,
 }
 
 /// A file, or several.
@@ -148,6 +152,7 @@ fn upstream(
             trust_annotations: table.trust_annotations,
             safe_tools: safe_tools(&table.tools),
         },
+        sharing: table.sharing,
     })
 }
 
@@ -170,6 +175,7 @@ fn demo() -> Upstream {
         call_timeout: DEFAULT_CALL_TIMEOUT,
         keepalive: Keepalive::Usual,
         repetition: Repetition::default(),
+        sharing: Sharing::Shared,
     }
 }
 

@@ -12,7 +12,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
-use tokio::time::Instant;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
 
 use evermoor_core::abilities::ELICIT;
 use evermoor_core::envelope::{Outcome, Request};
@@ -23,7 +24,11 @@ use crate::keys;
 use crate::upstream::Question;
 
 #[derive(Default)]
-pub struct Continuations(Mutex<HashMap<String, Waiting>>);
+pub struct Continuations {
+    waiting: Mutex<HashMap<String, Waiting>>,
+    /// Told of every call that begins to wait.
+    added: Notify,
+}
 
 struct Waiting {
     exchange: Exchange,
@@ -69,12 +74,13 @@ impl Continuations {
         }
         let (editor, digest) = (editor.to_owned(), digest(request));
         let waiting = Waiting { exchange, question, editor, digest, since: Instant::now() };
-        let mut all = self.0.lock();
-        all.retain(|_, waiting| waiting.since.elapsed() < PATIENCE);
+        let mut all = self.waiting.lock();
         if all.len() >= MOST {
             return None;
         }
         all.insert(word.clone(), waiting);
+        drop(all);
+        self.added.notify_one();
         let result = serde_json::json!({ "resultType": "input_required", "requestState": word });
         Some(Raw::of(&result).with("inputRequests", &needed))
     }
@@ -84,12 +90,10 @@ impl Continuations {
         let params = request.params.as_ref();
         let word = params.and_then(|params| params.text_member("requestState"));
         let Some(word) = word.filter(|word| word.starts_with(MARK)) else { return Back::New };
-        let mut all = self.0.lock();
-        let fits = all.get(&word).is_some_and(|waiting| {
-            waiting.editor == editor
-                && waiting.digest == digest(request)
-                && waiting.since.elapsed() < PATIENCE
-        });
+        let mut all = self.waiting.lock();
+        let fits = all
+            .get(&word)
+            .is_some_and(|waiting| waiting.editor == editor && waiting.digest == digest(request));
         let Some(waiting) = fits.then(|| all.remove(&word)).flatten() else {
             return Back::Unknown;
         };
@@ -100,6 +104,18 @@ impl Continuations {
             None => waiting.question.turn_away("The editor brought no answer."),
         }
         Back::Goes(Box::new(waiting.exchange))
+    }
+
+    /// Gives up, for ever, the calls whose editors do not come back.
+    pub async fn tidy(&self) {
+        loop {
+            let oldest = self.waiting.lock().values().map(|waiting| waiting.since).min();
+            match oldest {
+                Some(since) => sleep_until(since + PATIENCE).await,
+                None => self.added.notified().await,
+            }
+            self.waiting.lock().retain(|_, waiting| waiting.since.elapsed() < PATIENCE);
+        }
     }
 }
 

@@ -41,6 +41,7 @@ const BUFFER: usize = 1024;
 #[derive(Clone)]
 pub struct Channel {
     messages: mpsc::Sender<Bytes>,
+    /// Cancelled when the stream is over, and to end it.
     cut: CancellationToken,
 }
 
@@ -83,7 +84,7 @@ pub async fn open(
     let ear = SessionEar { view, live: Arc::clone(&live) };
     let listener = Listener::new(endpoint.news.clone(), ear);
     let events = Written { first, written, listener, cut, live, endpoint };
-    stream::of(events, editor.revoked.clone())
+    stream::of(events)
 }
 
 #[derive(Deserialize)]
@@ -156,7 +157,8 @@ async fn answer(
     }
     let under_way = live.begin(request.id.clone());
     let exchange = Exchange::start(endpoint.router.clone(), view, request, live.asker());
-    converse(exchange, None, &live, under_way, |message| channel.write(message)).await;
+    let left = channel.cut.cancelled();
+    converse(exchange, None, &live, under_way, left, |said| channel.write(said)).await;
 }
 
 struct Written {
@@ -187,6 +189,7 @@ impl Events for Written {
 impl Drop for Written {
     fn drop(&mut self) {
         // The stream was the session.
-        self.endpoint.sessions.end(&self.live);
+        self.cut.cancel();
+        self.endpoint.sessions.leave(&self.live);
     }
 }

@@ -17,12 +17,13 @@ use tokio::sync::mpsc;
 use evermoor_core::abilities::Abilities;
 use evermoor_core::envelope::{Message, Outcome, Request, Response};
 use evermoor_core::json::Raw;
-use evermoor_core::mirrored::{mirrored, written};
+use evermoor_core::mirrored::mirrored;
 use evermoor_core::protocol::WhoAsks;
+use evermoor_core::stateless::header_text;
 
 use super::input::{self, Round};
 use crate::router::{Addressee, Router, View};
-use crate::upstream::{Caller, Handle, Question, Reply, ReplyStream};
+use crate::upstream::{Caller, Handle, Owner, Question, Reply, ReplyStream};
 
 /// A request under way.
 pub struct Exchange {
@@ -32,6 +33,7 @@ pub struct Exchange {
     /// What the editor is still to be asked.
     questions: VecDeque<Question>,
     abilities: Abilities,
+    owner: Owner,
     /// The upstream that answers, once it is known, with the request in its words.
     upstream: Option<(Handle, Request)>,
     rounds: u32,
@@ -57,6 +59,8 @@ enum Stage {
 /// Who makes the request, as far as it matters here.
 pub struct Asker {
     pub session: u64,
+    /// Whose upstreams are used, where they are not shared.
+    pub owner: Owner,
     pub abilities: Abilities,
     /// What an upstream without sessions is told; `None` if the request says it itself.
     pub who_asks: Option<WhoAsks>,
@@ -68,18 +72,31 @@ const MOST_QUESTIONS: usize = 16;
 const MOST_ROUNDS: u32 = 16;
 
 impl Exchange {
+    /// A request that somebody must be found for.
     pub fn start(router: Router, view: View, request: Request, asker: Asker) -> Self {
+        let finding = async move { router.addressee(&view, &request).await };
+        Self::at(Stage::Finding(finding.boxed()), asker)
+    }
+
+    /// A request whose addressee is known.
+    pub fn with(addressee: Addressee, asker: Asker) -> Self {
+        let mut exchange = Self::at(Stage::Over, asker);
+        exchange.address(addressee);
+        exchange
+    }
+
+    fn at(stage: Stage, asker: Asker) -> Self {
         let (questions, asked) = mpsc::channel(MOST_QUESTIONS);
         let (session, who_asks) = (asker.session, asker.who_asks);
         let headers = Vec::new();
         let caller = Caller { session, who_asks, questions, headers, sent: Arc::default() };
-        let finding = async move { router.addressee(&view, &request).await };
         Self {
-            stage: Stage::Finding(finding.boxed()),
+            stage,
             asked,
             caller,
             questions: VecDeque::new(),
             abilities: asker.abilities,
+            owner: asker.owner,
             upstream: None,
             rounds: 0,
         }
@@ -138,9 +155,10 @@ impl Exchange {
                 self.stage = Stage::Asking(std::future::ready(Reply::Whole(response)).boxed());
             }
             Addressee::Upstream(upstream, request) => {
-                if let Some(known) = upstream.state().known {
-                    let told = mirrored(&request, &known.catalog).into_iter();
-                    let told = told.filter_map(|(name, value)| Some((name, written(&value?))));
+                let upstream = upstream.used_by(&self.owner);
+                if let Some(known) = upstream.state().known.filter(|_| upstream.is_stateless()) {
+                    let told = mirrored(&request, &known.traits).into_iter();
+                    let told = told.filter_map(|(name, value)| Some((name, header_text(&value?))));
                     self.caller.headers = told.collect();
                 }
                 self.upstream = Some((upstream, request.clone()));

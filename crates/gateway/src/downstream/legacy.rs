@@ -10,10 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response as HttpResponse;
-use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::envelope::{Message, Request, Response};
@@ -25,7 +24,7 @@ use super::exchange::{Exchange, Part};
 use super::session::{Live, UnderWay};
 use super::stream;
 use super::transcript::Transcript;
-use super::wishes;
+use super::wishes::{self, Wish};
 use crate::router::View;
 
 /// How long an editor hears nothing before it is shown a sign of life.
@@ -38,7 +37,6 @@ impl Endpoint {
         view: View,
         live: &Arc<Live>,
         request: Request,
-        revoked: CancellationToken,
     ) -> HttpResponse {
         if wishes::is_wish(&request.method) {
             return json(&self.grant(&view, live, &request).await);
@@ -70,16 +68,19 @@ impl Endpoint {
         if let Some(exchange) = going.exchange.take() {
             let (live, outlet) = (Arc::clone(live), Arc::clone(&transcript));
             self.tasks.spawn(async move {
-                converse(exchange, first, &live, under_way, |message| outlet.write(message)).await;
+                // The transcript stays for an editor that hangs up and comes back.
+                let left = std::future::pending();
+                converse(exchange, first, &live, under_way, left, |said| outlet.write(said)).await;
                 outlet.finish();
             });
         }
-        stream::transcript(beginning, reader, revoked)
+        stream::transcript(beginning, reader)
     }
 
     /// Grants a wish and keeps it.
     pub(super) async fn grant(&self, view: &View, live: &Arc<Live>, request: &Request) -> Response {
-        let answer = wishes::grant(&self.router, &self.interests, view, live, request).await;
+        let (router, interests) = (&self.router, &self.interests);
+        let answer = Wish { router, interests, view, live, request }.grant().await;
         self.sessions.keep(live);
         answer
     }
@@ -115,18 +116,23 @@ impl Drop for Going<'_> {
     }
 }
 
-/// Brings an exchange to its end: messages and questions go to the editor as they come.
+/// Brings an exchange to its end: messages and questions go to the editor as they come. An editor
+/// that has `left` has not cancelled a call that was sent; one that was not is not made any more.
 pub(super) async fn converse(
     mut exchange: Exchange,
     first: Option<Part>,
     live: &Live,
     under_way: UnderWay,
+    left: impl Future<Output = ()>,
     write: impl Fn(&Message),
 ) {
     let mut withdrawn = FuturesUnordered::new();
+    let mut left = std::pin::pin!(left.fuse());
     let mut next = first;
     loop {
         match next.take() {
+            Some(Part::Message(Message::Notification(told)))
+                if told.method == method::LOG && !live.hears(&told) => {}
             Some(Part::Message(message)) => {
                 write(&message);
                 if matches!(message, Message::Response(_)) {
@@ -147,6 +153,11 @@ pub(super) async fn converse(
         tokio::select! {
             biased;
             () = under_way.cancelled.cancelled() => return,
+            () = &mut left => {
+                if !exchange.was_sent() {
+                    return;
+                }
+            }
             Some(id) = withdrawn.next() => {
                 if let Some(message) = live.withdraw(&id) {
                     write(&message);

@@ -50,27 +50,21 @@ pub async fn get(
         Some(Some(EventId::Call { edition, stream, event, call })) => {
             let kept = live.transcript(stream).filter(|_| edition == endpoint.edition);
             match kept {
-                Some(kept) => stream::transcript(None, kept.reader(event), editor.revoked),
-                None => stream::of(Once(Some(lost(&call))), editor.revoked),
+                Some(kept) => stream::transcript(None, kept.reader(event)),
+                None => stream::of(Once(Some(lost(&call)))),
             }
         }
         Some(Some(EventId::News { edition, number })) => {
             let at = (edition == endpoint.edition).then_some(number);
-            endpoint.news_for(view, &live, Some(at), &editor)
+            endpoint.news_for(view, &live, Some(at))
         }
-        Some(None) => endpoint.news_for(view, &live, Some(None), &editor),
-        None => endpoint.news_for(view, &live, None, &editor),
+        Some(None) => endpoint.news_for(view, &live, Some(None)),
+        None => endpoint.news_for(view, &live, None),
     }
 }
 
 impl Endpoint {
-    fn news_for(
-        &self,
-        view: View,
-        live: &Arc<Live>,
-        resume: Option<Option<u64>>,
-        editor: &Editor,
-    ) -> HttpResponse {
+    fn news_for(&self, view: View, live: &Arc<Live>, resume: Option<Option<u64>>) -> HttpResponse {
         let Some(closed) = live.listen(resume.is_some()) else {
             return refuse(StatusCode::CONFLICT, "This session listens already.");
         };
@@ -82,7 +76,7 @@ impl Endpoint {
         let place = closed.clone().drop_guard();
         let edition = self.edition.clone();
         let events = Hearing { listener, edition, closed, _place: place };
-        stream::of(events, editor.revoked.clone())
+        stream::of(events)
     }
 }
 
@@ -95,13 +89,13 @@ pub(super) struct SessionEar {
 
 impl Ear for SessionEar {
     fn hears(&self, news: &News) -> bool {
-        if !self.view.shows(&news.upstream) {
+        if !self.view.shows(&news.lane.upstream) || !news.lane.is_for(&self.live.owner()) {
             return false;
         }
         match news.told.method.as_str() {
-            method::LOG => self.live.level().is_none_or(|level| level.hears(&news.told)),
+            method::LOG => self.live.hears(&news.told),
             method::RESOURCE_UPDATED => updated(&news.told).is_some_and(|uri| {
-                self.live.wishes.lock().resources.contains(&(news.upstream.clone(), uri))
+                self.live.wishes.lock().resources.contains(&(news.lane.upstream.clone(), uri))
             }),
             _ => true,
         }

@@ -3,7 +3,7 @@
 //! Lists that change are told at most once a second, however many upstreams change at once: an
 //! editor that hears of it reads the whole list.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -28,7 +28,7 @@ pub(super) struct Listener<E> {
     ear: E,
     /// The number of the last news that was looked at.
     at: u64,
-    ready: Vec<(u64, Notification)>,
+    ready: VecDeque<(u64, Notification)>,
     /// Changed lists that have not been told yet.
     owed: BTreeMap<String, u64>,
     told_at: Option<Instant>,
@@ -42,7 +42,7 @@ impl<E: Ear> Listener<E> {
     pub(super) fn new(room: Newsroom, ear: E) -> Self {
         let latest = room.follow();
         let at = *latest.borrow();
-        Self { room, latest, ear, at, ready: Vec::new(), owed: BTreeMap::new(), told_at: None }
+        Self { room, latest, ear, at, ready: VecDeque::new(), owed: BTreeMap::new(), told_at: None }
     }
 
     /// Listens from where the editor was, or tells it to look at everything again.
@@ -62,8 +62,8 @@ impl<E: Ear> Listener<E> {
     /// The next one, with its number.
     pub(super) async fn next(&mut self) -> Option<(u64, Notification)> {
         loop {
-            if !self.ready.is_empty() {
-                return Some(self.ready.remove(0));
+            if let Some(told) = self.ready.pop_front() {
+                return Some(told);
             }
             self.read();
             if let Some(told) = self.due() {
@@ -97,7 +97,7 @@ impl<E: Ear> Listener<E> {
                     if one.told.method.ends_with("/list_changed") {
                         self.owed.insert(one.told.method.clone(), one.number);
                     } else {
-                        self.ready.push((one.number, one.told.clone()));
+                        self.ready.push_back((one.number, one.told.clone()));
                     }
                 }
             }
@@ -120,7 +120,7 @@ impl<E: Ear> Listener<E> {
         let owed = std::mem::take(&mut self.owed);
         let told = owed.into_iter().map(|(method, at)| (at, Notification::new(&method, None)));
         self.ready.extend(told);
-        Some(self.ready.remove(0))
+        self.ready.pop_front()
     }
 }
 
@@ -140,6 +140,7 @@ pub(super) fn updated(told: &Notification) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::upstream::Lane;
     use evermoor_core::name::UpstreamName;
 
     struct All;
@@ -155,8 +156,8 @@ mod tests {
     }
 
     fn publish(room: &Newsroom, method: &str) {
-        let upstream = UpstreamName::parse("a").unwrap();
-        room.publish(&upstream, Notification::new(method, None));
+        let lane = Lane::shared(&UpstreamName::parse("a").unwrap());
+        room.publish(&lane, Notification::new(method, None));
     }
 
     #[tokio::test(start_paused = true)]

@@ -54,9 +54,7 @@ pub async fn post(
         Err((status, why)) => return refuse(status, why),
     };
     match message {
-        Message::Request(request) => {
-            endpoint.answer(view, &live, request, editor.revoked.clone()).await
-        }
+        Message::Request(request) => endpoint.answer(view, &live, request).await,
         message @ (Message::Notification(_) | Message::Response(_)) => {
             endpoint.take(&live, message);
             StatusCode::ACCEPTED.into_response()

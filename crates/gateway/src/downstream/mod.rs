@@ -11,7 +11,7 @@
 //! - [`continuation`]: their calls that wait for input; [`input`]: the other way round
 //! - [`exchange`]: one request from its arrival to its answer
 //! - [`session`], [`sessions`]: what is known of a session beyond its id
-//! - [`wishes`]: what a session wants to hear of
+//! - [`wishes`]: what a session wants to hear of; [`kept`]: the same on the disk
 //! - [`listener`]: which news are for whom; [`transcript`]: what was said about a call
 //! - [`stream`]: streams of events as bodies
 
@@ -22,6 +22,7 @@ pub mod events;
 mod exchange;
 pub mod guard;
 mod input;
+mod kept;
 mod legacy;
 pub mod listen;
 mod listener;
@@ -35,4 +36,5 @@ mod transcript;
 mod wishes;
 
 pub use continuation::Continuations;
+pub use kept::Kept;
 pub use sessions::Sessions;

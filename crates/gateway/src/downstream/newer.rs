@@ -16,7 +16,6 @@ use tokio::time::sleep;
 use evermoor_core::envelope::{
     INVALID_PARAMS, METHOD_NOT_FOUND, Message, Outcome, Request, Response,
 };
-use evermoor_core::json::Raw;
 use evermoor_core::mirrored::{agree, mirrored};
 use evermoor_core::protocol::method;
 use evermoor_core::sse;
@@ -29,6 +28,7 @@ use super::legacy::SIGN_OF_LIFE;
 use super::stream::{self, Events};
 use crate::editors::Editor;
 use crate::router::{Addressee, View};
+use crate::upstream::Owner;
 
 impl Endpoint {
     /// Answers a message that speaks for itself.
@@ -54,85 +54,74 @@ impl Endpoint {
                 return json_with(status.unwrap_or(StatusCode::BAD_REQUEST), &refused.response);
             }
         };
-        if !self.headers_agree(&view, &request, headers).await {
-            let why = "A header Mcp-Param disagrees with the body.";
-            let refusal = Response::error(Some(request.id), HEADERS_DISAGREE, why);
-            return json_with(StatusCode::BAD_REQUEST, &refusal);
-        }
         match request.method.as_str() {
             method::DISCOVER => {
                 let result = self.router.introduce(&view).await.discovery();
                 json(&Response::result(request.id, result))
             }
             method::LISTEN => self.tell_news(view, request, editor),
-            _ => self.answer_newer(view, request, asked, editor).await,
+            _ => {
+                let addressee = self.router.addressee(&view, &request).await;
+                if !headers_agree(&addressee, headers) {
+                    let why = "A header Mcp-Param disagrees with the body.";
+                    let refusal = Response::error(Some(request.id), HEADERS_DISAGREE, why);
+                    return json_with(StatusCode::BAD_REQUEST, &refusal);
+                }
+                self.answer_newer(view, addressee, request, asked, editor).await
+            }
         }
-    }
-
-    /// Whether the parameters that stand in headers are those of the body.
-    async fn headers_agree(&self, view: &View, request: &Request, headers: &HeaderMap) -> bool {
-        if request.method != method::TOOLS_CALL {
-            return true;
-        }
-        let Addressee::Upstream(upstream, request) = self.router.addressee(view, request).await
-        else {
-            return true;
-        };
-        let Some(known) = upstream.state().known else { return true };
-        agree(&mirrored(&request, &known.catalog), |name| match headers.get(name) {
-            None => Ok(None),
-            Some(value) => value.to_str().map(|text| Some(text.to_owned())).map_err(|_| ()),
-        })
     }
 
     async fn answer_newer(
         self: &Arc<Self>,
         view: View,
+        addressee: Addressee,
         request: Request,
         asked: Asked,
         editor: &Editor,
     ) -> HttpResponse {
-        let server_info = self.router.introduce(&view).await.server_info().clone();
         let exchange = match self.continuations.resume(&editor.name, &request) {
             Back::Goes(exchange) => *exchange,
             Back::Unknown => {
                 let why = "`requestState` is not known here any more. Make the call again without it; it may have run.";
-                let refusal = Response::error(Some(request.id.clone()), INVALID_PARAMS, why);
-                return json(&refusal);
+                return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
             }
             Back::New => {
                 let (session, abilities) = (self.sessions.number(), asked.abilities);
-                let asker = Asker { session, abilities, who_asks: None };
-                Exchange::start(self.router.clone(), view, request.clone(), asker)
+                let owner = Owner::Editor(editor.name.clone());
+                Exchange::with(addressee, Asker { session, owner, abilities, who_asks: None })
             }
         };
-        let editor_name = editor.name.clone();
-        let endpoint = Arc::clone(self);
-        let mut telling = Telling {
-            exchange: Some(exchange),
-            request,
-            asked,
-            server_info,
-            editor_name,
-            endpoint,
-        };
+        let (editor_name, endpoint) = (editor.name.clone(), Arc::clone(self));
+        let mut telling =
+            Telling { exchange: Some(exchange), view, request, asked, editor_name, endpoint };
         let first = tokio::select! {
             said = telling.next_message() => said,
             () = sleep(SIGN_OF_LIFE) => None,
         };
         match first {
             Some(Message::Response(response)) => json_with(status(&response), &response),
-            first => stream::of(Told { first, telling }, editor.revoked.clone()),
+            first => stream::of(Told { first, telling }),
         }
     }
+}
+
+/// Whether the parameters that stand in headers are those of the body.
+fn headers_agree(addressee: &Addressee, headers: &HeaderMap) -> bool {
+    let Addressee::Upstream(upstream, request) = addressee else { return true };
+    let Some(known) = upstream.state().known else { return true };
+    agree(&mirrored(request, &known.traits), |name| match headers.get(name) {
+        None => Ok(None),
+        Some(value) => value.to_str().map(|text| Some(text.to_owned())).map_err(|_| ()),
+    })
 }
 
 /// An exchange in the words of this revision.
 struct Telling {
     exchange: Option<Exchange>,
+    view: View,
     request: Request,
     asked: Asked,
-    server_info: Raw,
     editor_name: String,
     endpoint: Arc<Endpoint>,
 }
@@ -148,8 +137,8 @@ impl Telling {
                     return Some(Message::Response(match newer {
                         true => response,
                         false => {
-                            let called = &self.request.method;
-                            stateless::newer(called, response, Some(&self.server_info))
+                            let server = self.endpoint.router.server_info(&self.view);
+                            stateless::newer(&self.request.method, response, Some(&server))
                         }
                     }));
                 }

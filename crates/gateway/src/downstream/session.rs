@@ -21,7 +21,7 @@ use super::events::Channel;
 use super::exchange::Asker;
 use super::transcript::Transcript;
 use super::wishes::Wishes;
-use crate::upstream::Question;
+use crate::upstream::{Owner, Question};
 
 /// A session whose editor has spoken since the gateway started.
 pub struct Live {
@@ -86,11 +86,26 @@ impl Live {
             Some(level) => who_asks.hearing(level.as_str()),
             None => who_asks,
         };
-        Asker { session: self.number, abilities: said.abilities, who_asks: Some(who_asks) }
+        Asker {
+            session: self.number,
+            owner: self.owner(),
+            abilities: said.abilities,
+            who_asks: Some(who_asks),
+        }
+    }
+
+    /// The session as the owner of what it does not share.
+    pub fn owner(&self) -> Owner {
+        Owner::Session(self.number)
     }
 
     pub fn level(&self) -> Option<Level> {
         self.wishes.lock().level
+    }
+
+    /// Whether a log message is loud enough. An editor that set no level hears all that comes.
+    pub fn hears(&self, logged: &Notification) -> bool {
+        self.level().is_none_or(|level| level.hears(logged))
     }
 
     /// Notes a call, so that it can be cancelled.
@@ -178,13 +193,18 @@ impl Live {
             && self.transcripts.lock().values().all(|transcript| transcript.is_stale())
     }
 
-    /// The editor is gone for good: nothing of it goes on.
+    /// The editor wants nothing of it any more.
     pub fn end(&self) {
-        if let Some(open) = self.listening.lock().take() {
-            open.cancel();
-        }
         for (_, call) in self.calls.lock().drain() {
             call.cancel();
+        }
+        self.leave();
+    }
+
+    /// The editor is gone. It has cancelled nothing by that; only it cannot be asked any more.
+    pub fn leave(&self) {
+        if let Some(open) = self.listening.lock().take() {
+            open.cancel();
         }
         self.questions.lock().clear();
         self.channel.lock().take();

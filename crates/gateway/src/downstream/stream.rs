@@ -7,7 +7,6 @@ use axum::response::{IntoResponse as _, Response as HttpResponse};
 use futures_util::Stream;
 use http::header;
 use tokio::time::{Instant, sleep_until};
-use tokio_util::sync::CancellationToken;
 
 use evermoor_core::sse;
 
@@ -20,9 +19,9 @@ pub(super) trait Events: Send + 'static {
     fn next(&mut self) -> impl Future<Output = Option<Bytes>> + Send;
 }
 
-/// A stream that ends when `closed` is cancelled.
-pub(super) fn of(events: impl Events, closed: CancellationToken) -> HttpResponse {
-    response(Body::from_stream(body(events, closed, SIGN_OF_LIFE)))
+/// A stream that ends when its events do.
+pub(super) fn of(events: impl Events) -> HttpResponse {
+    response(Body::from_stream(body(events, SIGN_OF_LIFE)))
 }
 
 /// A stream with nothing on it, for a call that nobody wants answered.
@@ -31,12 +30,8 @@ pub(super) fn empty() -> HttpResponse {
 }
 
 /// The events of a call, beginning with one that says nothing.
-pub(super) fn transcript(
-    beginning: Option<Bytes>,
-    reader: Reader,
-    closed: CancellationToken,
-) -> HttpResponse {
-    of(Reading { beginning, reader }, closed)
+pub(super) fn transcript(beginning: Option<Bytes>, reader: Reader) -> HttpResponse {
+    of(Reading { beginning, reader })
 }
 
 struct Reading {
@@ -63,17 +58,15 @@ fn response(body: Body) -> HttpResponse {
 
 fn body(
     events: impl Events,
-    closed: CancellationToken,
     pause: Duration,
 ) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
-    let start = (events, closed, Instant::now() + pause);
-    futures_util::stream::unfold(start, move |(mut events, closed, alive_at)| async move {
+    let start = (events, Instant::now() + pause);
+    futures_util::stream::unfold(start, move |(mut events, alive_at)| async move {
         let event = tokio::select! {
             biased;
-            () = closed.cancelled() => return None,
             event = events.next() => event?,
             () = sleep_until(alive_at) => sse::KEEPALIVE,
         };
-        Some((Ok(event), (events, closed, Instant::now() + pause)))
+        Some((Ok(event), (events, Instant::now() + pause)))
     })
 }

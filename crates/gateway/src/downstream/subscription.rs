@@ -19,6 +19,7 @@ use crate::editors::Editor;
 use crate::interests::Interests;
 use crate::news::News;
 use crate::router::View;
+use crate::upstream::Owner;
 
 const LISTS: [(&str, &str); 3] = [
     ("toolsListChanged", "notifications/tools/list_changed"),
@@ -39,8 +40,10 @@ impl Endpoint {
         let resources: BTreeSet<String> =
             resources.unwrap_or_default().iter().filter_map(|uri| uri.read().ok()).collect();
         let session = self.sessions.number();
+        let owner = Owner::Editor(editor.name.clone());
         for uri in &resources {
             if let Some(upstream) = self.router.owner(&view, uri) {
+                let upstream = upstream.used_by(&owner);
                 let (interests, uri) = (self.interests.clone(), uri.clone());
                 self.tasks.spawn(async move {
                     wishes::ask_for(&interests, &upstream, session, &uri).await;
@@ -57,7 +60,7 @@ impl Endpoint {
         let params = Raw::of(&serde_json::json!({ "notifications": honoured }));
         let acknowledged = Notification::new(ACKNOWLEDGED, Some(params));
         let lists = lists.into_iter().map(|(_, told)| told).collect();
-        let listener = Listener::new(self.news.clone(), WishEar { view, lists, resources });
+        let listener = Listener::new(self.news.clone(), WishEar { view, owner, lists, resources });
         let interested = Interested { interests: self.interests.clone(), session };
         let events = Telling {
             id: request.id,
@@ -65,13 +68,14 @@ impl Endpoint {
             listener,
             _interested: interested,
         };
-        stream::of(events, editor.revoked.clone())
+        stream::of(events)
     }
 }
 
 /// What was asked for.
 struct WishEar {
     view: View,
+    owner: Owner,
     lists: Vec<&'static str>,
     resources: BTreeSet<String>,
 }
@@ -81,7 +85,7 @@ impl Ear for WishEar {
         let told = news.told.method.as_str();
         let wanted = self.lists.contains(&told)
             || updated(&news.told).is_some_and(|uri| self.resources.contains(&uri));
-        wanted && self.view.shows(&news.upstream)
+        wanted && self.view.shows(&news.lane.upstream) && news.lane.is_for(&self.owner)
     }
 
     fn everything(&self) -> Vec<Notification> {

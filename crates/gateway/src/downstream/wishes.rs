@@ -12,7 +12,7 @@ use evermoor_core::protocol::method;
 use super::session::Live;
 use crate::interests::Interests;
 use crate::router::{Router, View};
-use crate::upstream::{Handle, Link, Reply};
+use crate::upstream::{Handle, Lane, Link, Reply};
 
 /// What one session wants to hear of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,14 +26,22 @@ impl Wishes {
         self.resources.is_empty() && self.level.is_none()
     }
 
-    /// Adds them to everybody's.
-    pub fn register(&self, session: u64, router: &Router, interests: &Interests) {
-        for (upstream, uri) in &self.resources {
-            interests.subscribe(upstream, session, uri);
+    /// Adds those of a session that is back to everybody's, and asks the upstreams for them.
+    pub async fn register(self, live: Arc<Live>, router: Router, interests: Interests) {
+        for (name, uri) in &self.resources {
+            match router.upstream(name.as_str()) {
+                Some(upstream) => {
+                    let upstream = upstream.used_by(&live.owner());
+                    ask_for(&interests, &upstream, live.number, uri).await;
+                }
+                // It may be configured again.
+                None => drop(interests.subscribe(&Lane::shared(name), live.number, uri)),
+            }
         }
-        if let Some(level) = self.level {
-            for upstream in router.upstreams(&View::All) {
-                interests.listen_from(upstream.name(), session, level);
+        for upstream in router.upstreams(&View::All) {
+            if let Some(level) = self.level {
+                let upstream = upstream.used_by(&live.owner());
+                listen_from(&interests, &upstream, live.number, level).await;
             }
         }
     }
@@ -44,61 +52,93 @@ pub(super) fn is_wish(called: &str) -> bool {
     matches!(called, method::SUBSCRIBE | method::UNSUBSCRIBE | method::SET_LEVEL)
 }
 
-/// Grants a wish, and answers it.
-pub(super) async fn grant(
-    router: &Router,
-    interests: &Interests,
-    view: &View,
-    live: &Arc<Live>,
-    request: &Request,
-) -> Response {
-    match request.method.as_str() {
-        method::SET_LEVEL => set_level(router, interests, view, live, request).await,
-        _ => subscribe(router, interests, view, live, request).await,
-    }
+/// A wish of a session, and what it takes to grant it.
+pub(super) struct Wish<'a> {
+    pub(super) router: &'a Router,
+    pub(super) interests: &'a Interests,
+    pub(super) view: &'a View,
+    pub(super) live: &'a Live,
+    pub(super) request: &'a Request,
 }
 
-async fn subscribe(
-    router: &Router,
-    interests: &Interests,
-    view: &View,
-    live: &Live,
-    request: &Request,
-) -> Response {
-    let uri = request.params.as_ref().and_then(|params| params.text_member("uri"));
-    let Some(uri) = uri else { return wrong(request, "`uri` is missing.") };
-    let Some(upstream) = router.owner(view, &uri) else {
-        return wrong(request, &format!("There is no resource `{uri}`. Ask for the list again."));
-    };
-    let (name, wanted) = (upstream.name().clone(), request.method == method::SUBSCRIBE);
-    // An upstream is told by its supervisor that nobody has an interest any more.
-    let decides = match wanted {
-        true => interests.subscribe(&name, live.number, &uri),
-        false => {
-            interests.unsubscribe(&name, live.number, &uri);
-            false
+impl Wish<'_> {
+    /// Grants it, and answers.
+    pub(super) async fn grant(self) -> Response {
+        match self.request.method.as_str() {
+            method::SET_LEVEL => self.set_level().await,
+            _ => self.subscribe().await,
         }
-    };
-    // An upstream without sessions is listened to elsewhere; one that is away hears it later.
-    let answer = match decides && !upstream.is_stateless() && is_there(&upstream) {
-        true => own_answer(&upstream, request).await,
-        false => granted(request),
-    };
-    if matches!(answer.outcome, Outcome::Error(_)) && wanted {
-        interests.unsubscribe(&name, live.number, &uri);
-        return answer;
     }
-    let mut wishes = live.wishes.lock();
-    match wanted {
-        true => wishes.resources.insert((name, uri)),
-        false => wishes.resources.remove(&(name, uri)),
-    };
-    answer
+
+    async fn subscribe(self) -> Response {
+        let Self { router, interests, view, live, request } = self;
+        let uri = request.params.as_ref().and_then(|params| params.text_member("uri"));
+        let Some(uri) = uri else { return wrong(request, "`uri` is missing.") };
+        let Some(upstream) = router.owner(view, &uri) else {
+            return wrong(
+                request,
+                &format!("There is no resource `{uri}`. Ask for the list again."),
+            );
+        };
+        let upstream = upstream.used_by(&live.owner());
+        let (lane, wanted) = (upstream.lane(), request.method == method::SUBSCRIBE);
+        // An upstream is told by its supervisor that nobody has an interest any more.
+        let decides = match wanted {
+            true => interests.subscribe(lane, live.number, &uri),
+            false => {
+                interests.unsubscribe(lane, live.number, &uri);
+                false
+            }
+        };
+        // An upstream without sessions is listened to elsewhere; one that is away hears it later.
+        let answer = match decides && !upstream.is_stateless() && is_there(&upstream) {
+            true => own_answer(&upstream, request).await,
+            false => granted(request),
+        };
+        if matches!(answer.outcome, Outcome::Error(_)) && wanted {
+            interests.unsubscribe(lane, live.number, &uri);
+            return answer;
+        }
+        let mut wishes = live.wishes.lock();
+        let resource = (upstream.name().clone(), uri);
+        match wanted {
+            true => wishes.resources.insert(resource),
+            false => wishes.resources.remove(&resource),
+        };
+        answer
+    }
+
+    async fn set_level(self) -> Response {
+        let Self { router, interests, view, live, request } = self;
+        let named = request.params.as_ref().and_then(|params| params.text_member("level"));
+        let Some(level) = named.as_deref().and_then(Level::parse) else {
+            return wrong(
+                request,
+                "`level` must be one of debug, info, notice, warning, error, critical, alert, emergency.",
+            );
+        };
+        let mut offered = false;
+        for upstream in router.upstreams(view) {
+            let known = upstream.state().known;
+            if !known.is_some_and(|known| known.handshake.offers("logging")) {
+                continue;
+            }
+            offered = true;
+            let upstream = upstream.used_by(&live.owner());
+            listen_from(interests, &upstream, live.number, level).await;
+        }
+        if !offered {
+            let why = "No upstream here offers logging.";
+            return Response::error(Some(request.id.clone()), METHOD_NOT_FOUND, why);
+        }
+        live.wishes.lock().level = Some(level);
+        granted(request)
+    }
 }
 
 /// Adds an interest in a resource, and asks its upstream if nobody had.
 pub(super) async fn ask_for(interests: &Interests, upstream: &Handle, session: u64, uri: &str) {
-    if interests.subscribe(upstream.name(), session, uri)
+    if interests.subscribe(upstream.lane(), session, uri)
         && !upstream.is_stateless()
         && is_there(upstream)
     {
@@ -107,41 +147,16 @@ pub(super) async fn ask_for(interests: &Interests, upstream: &Handle, session: u
     }
 }
 
-async fn set_level(
-    router: &Router,
-    interests: &Interests,
-    view: &View,
-    live: &Live,
-    request: &Request,
-) -> Response {
-    let named = request.params.as_ref().and_then(|params| params.text_member("level"));
-    let Some(level) = named.as_deref().and_then(Level::parse) else {
-        return wrong(
-            request,
-            "`level` must be one of debug, info, notice, warning, error, critical, alert, emergency.",
-        );
-    };
-    let mut offered = false;
-    for upstream in router.upstreams(view) {
-        let known = upstream.state().known;
-        if !known.is_some_and(|known| known.handshake.offers("logging")) {
-            continue;
-        }
-        offered = true;
-        let decides = interests.listen_from(upstream.name(), live.number, level);
-        if decides && !upstream.is_stateless() && is_there(&upstream) {
-            let quietest = interests.in_upstream(upstream.name()).borrow().level.unwrap_or(level);
-            let params = Raw::of(&serde_json::json!({ "level": quietest.as_str() }));
-            let asked = Request { params: Some(params), ..request.clone() };
-            own_answer(&upstream, &asked).await;
-        }
+/// Adds a listener to log messages, and tells the upstream if it must speak of more or less now.
+async fn listen_from(interests: &Interests, upstream: &Handle, session: u64, level: Level) {
+    if interests.listen_from(upstream.lane(), session, level)
+        && !upstream.is_stateless()
+        && is_there(upstream)
+    {
+        let quietest = interests.on_lane(upstream.lane()).borrow().level.unwrap_or(level);
+        let params = Raw::of(&serde_json::json!({ "level": quietest.as_str() }));
+        own_answer(upstream, &Request::new(Id::number(0), method::SET_LEVEL, Some(params))).await;
     }
-    if !offered {
-        let why = "No upstream here offers logging.";
-        return Response::error(Some(request.id.clone()), METHOD_NOT_FOUND, why);
-    }
-    live.wishes.lock().level = Some(level);
-    granted(request)
 }
 
 fn is_there(upstream: &Handle) -> bool {

@@ -74,7 +74,8 @@ impl Default for Limits {
         Self {
             newcomers: 1024,
             guests: 64,
-            grace: Duration::from_secs(5),
+            // Long enough for a healthy client on a machine that has no time for it.
+            grace: Duration::from_secs(10),
             head: Duration::from_secs(10),
             slowest: 100,
             window: Duration::from_secs(30),

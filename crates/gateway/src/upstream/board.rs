@@ -5,15 +5,14 @@ use std::sync::Arc;
 use tokio::sync::{Notify, watch};
 
 use evermoor_core::catalog::Catalog;
-use evermoor_core::name::UpstreamName;
 
-use super::{Known, State};
+use super::{Known, Lane, State};
 use crate::interests::Wanted;
 use crate::news::Newsroom;
 
 /// Where the state is shown.
 pub(super) struct Board {
-    pub(super) upstream: UpstreamName,
+    pub(super) lane: Lane,
     pub(super) show: watch::Sender<State>,
     pub(super) changed: Arc<Notify>,
     pub(super) news: Newsroom,
@@ -29,7 +28,7 @@ impl Board {
         if let Some(new) = new.filter(|new| old.as_ref().is_none_or(|old| !Arc::ptr_eq(old, new))) {
             let nothing = Catalog::default();
             let before = old.as_ref().map_or(&nothing, |old| &old.catalog);
-            self.news.lists_changed(&self.upstream, before, &new.catalog);
+            self.news.lists_changed(&self.lane, before, &new.catalog);
         }
         self.changed.notify_one();
     }

@@ -21,6 +21,7 @@ use evermoor_core::outcome::{self, Fate, NotSent, Undelivered, Unknown};
 use evermoor_core::pace::Deadline;
 
 use super::connection::{CallError, Reply, ReplyStream};
+use super::ready::CallGuard;
 use super::{Caller, Command, Handle, Link, Ready};
 use place::Place;
 
@@ -79,12 +80,12 @@ impl<'a> Delivery<'a> {
     fn new(handle: &'a Handle, request: &'a Request, caller: Option<&'a Caller>) -> Self {
         let began = Instant::now();
         let known = handle.state.borrow().known.clone();
-        let catalog = known.as_ref().map(|known| &known.catalog);
+        let traits = known.as_ref().map(|known| &known.traits);
         Self {
             handle,
             request,
             caller,
-            class: handle.config.repetition.class(request, catalog),
+            class: handle.config.repetition.class(request, traits),
             began,
             deadline: Deadline::after(began.into_std(), handle.chance.now(), handle.hold()),
             attempts: 0,
@@ -98,8 +99,16 @@ impl<'a> Delivery<'a> {
 
     /// Sends the call once. `None` if it is to be tried again.
     async fn attempt(&mut self, ready: &Arc<Ready>) -> Option<Reply> {
+        let guard = match self.turn(ready).await {
+            Ok(Some(guard)) => guard,
+            Ok(None) => {
+                self.spent = ready.generation;
+                return None;
+            }
+            Err(why) => return Some(Reply::Whole(self.answer(Fate::NotSent(why)))),
+        };
         self.attempts += 1;
-        let (sent_at, guard) = (self.handle.chance.now(), ready.begin_call());
+        let sent_at = self.handle.chance.now();
         self.caller.inspect(|caller| caller.is_being_sent());
         let limit = Instant::now() + self.handle.config.call_timeout;
         let error = match self.send(ready, limit).await {
@@ -161,6 +170,15 @@ impl<'a> Delivery<'a> {
             }
         };
         Some(Reply::Whole(self.answer(fate)))
+    }
+
+    /// Waits for the call's turn while the hold lasts. `None` if the connection went meanwhile.
+    async fn turn(&mut self, ready: &Ready) -> Result<Option<CallGuard>, NotSent> {
+        let turn = timeout_at(Instant::from_std(self.deadline.steady), ready.begin_call()).await;
+        turn.map_err(|_| {
+            self.retry_after = Some(COME_BACK);
+            NotSent::QueueFull
+        })
     }
 
     /// Sends the call and waits for its reply: as long as the upstream lives, up to its limit.

@@ -17,8 +17,10 @@ mod duplex;
 mod handshake;
 mod http;
 mod keepalive;
+mod lane;
 mod listing;
 mod pipe;
+mod private;
 mod question;
 mod ready;
 mod replay;
@@ -42,7 +44,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::config;
+use evermoor_core::config::{self, Sharing};
 use evermoor_core::failure::Failure;
 use evermoor_core::memory::Memory;
 use evermoor_core::name::UpstreamName;
@@ -53,6 +55,8 @@ use crate::news::Newsroom;
 use budget::Budget;
 pub use connection::{Reply, ReplyStream};
 use connector::{Connect, Connector};
+pub use lane::{Lane, Owner};
+use private::Privates;
 pub use question::{Caller, Question};
 pub use ready::Ready;
 
@@ -60,6 +64,9 @@ pub use ready::Ready;
 #[derive(Clone)]
 pub struct Handle {
     pub config: Arc<config::Upstream>,
+    lane: Lane,
+    /// Where editors have it to themselves; `None` if this is such a one.
+    privates: Option<Arc<Privates>>,
     state: watch::Receiver<State>,
     commands: mpsc::Sender<Command>,
     /// How many calls wait for the connection to come back.
@@ -140,12 +147,37 @@ impl Handle {
         around: &Surroundings,
         stop: CancellationToken,
     ) -> Self {
-        let dialect = known.as_ref().and_then(|known| known.dialect);
-        let connector = Connector::new(&config, dialect, around.tasks.clone(), stop.clone());
-        Self::start_with(config, connector, known, around, stop)
+        let privates = Arc::new(Privates::new(around.clone(), stop.clone()));
+        let lane = Lane::shared(&config.name);
+        let privates = Some(privates);
+        Self { privates, ..Self::on_lane(lane, config, known, around, stop) }
     }
 
+    fn on_lane(
+        lane: Lane,
+        config: config::Upstream,
+        known: Option<Arc<Known>>,
+        around: &Surroundings,
+        stop: CancellationToken,
+    ) -> Self {
+        let dialect = known.as_ref().and_then(|known| known.dialect);
+        let connector = Connector::new(&config, dialect, around.tasks.clone(), stop.clone());
+        Self::begin(lane, config, connector, known, around, stop)
+    }
+
+    #[cfg(test)]
     fn start_with(
+        config: config::Upstream,
+        connector: impl Connect,
+        known: Option<Arc<Known>>,
+        around: &Surroundings,
+        stop: CancellationToken,
+    ) -> Self {
+        Self::begin(Lane::shared(&config.name), config, connector, known, around, stop)
+    }
+
+    fn begin(
+        lane: Lane,
         config: config::Upstream,
         connector: impl Connect,
         known: Option<Arc<Known>>,
@@ -161,11 +193,11 @@ impl Handle {
             Arc::clone(&config),
             connector,
             board::Board {
-                upstream: config.name.clone(),
+                lane: lane.clone(),
                 show,
                 changed: Arc::clone(&around.changed),
                 news: around.news.clone(),
-                wanted: around.interests.in_upstream(&config.name),
+                wanted: around.interests.on_lane(&lane),
             },
             orders,
             held.subscribe(),
@@ -176,11 +208,41 @@ impl Handle {
         let budget = Arc::new(Mutex::new(Budget::new(tokio::time::Instant::now())));
         let settings = around.settings.clone();
         let held_bytes = Arc::default();
-        Self { config, state, commands, held, held_bytes, budget, settings, chance }
+        Self {
+            config,
+            lane,
+            privates: None,
+            state,
+            commands,
+            held,
+            held_bytes,
+            budget,
+            settings,
+            chance,
+        }
     }
 
     pub fn name(&self) -> &UpstreamName {
         &self.config.name
+    }
+
+    pub fn lane(&self) -> &Lane {
+        &self.lane
+    }
+
+    /// The upstream as `owner` may use it: shared with others, or to itself.
+    pub fn used_by(&self, owner: &Owner) -> Self {
+        match (&self.privates, self.config.sharing) {
+            (Some(privates), Sharing::PerClient) => privates.handle(self, owner),
+            (None, _) | (_, Sharing::Shared) => self.clone(),
+        }
+    }
+
+    /// `owner` is gone for good.
+    pub fn release(&self, owner: &Owner) {
+        if let Some(privates) = &self.privates {
+            privates.release(owner);
+        }
     }
 
     pub fn state(&self) -> State {
@@ -213,6 +275,9 @@ impl Handle {
     /// The same upstream as another entry wants it, with the calls that wait for it. The connection
     /// is kept if the entry leads to where it led before.
     pub async fn configure(&self, config: config::Upstream, known: Option<Arc<Known>>) -> Self {
+        if let Some(privates) = &self.privates {
+            privates.configure(&config, known.as_ref()).await;
+        }
         let config = Arc::new(config);
         let (done, is_done) = oneshot::channel();
         let order = Configure { config: Arc::clone(&config), known, done };
@@ -225,5 +290,8 @@ impl Handle {
     pub async fn restart(&self) {
         // A supervisor that is gone is one whose gateway is being stopped.
         let _ = self.commands.send(Command::Restart).await;
+        if let Some(privates) = &self.privates {
+            privates.restart().await;
+        }
     }
 }

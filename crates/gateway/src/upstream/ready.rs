@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -13,6 +14,10 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::method;
 
 use super::connection::{CallError, Connection};
+
+/// How many calls an upstream is given at once; more wait for their turn. Over HTTP each takes a
+/// connection, and connections are what a machine runs out of first.
+const MOST_IN_FLIGHT: usize = 1024;
 
 /// A connection in use.
 pub struct Ready {
@@ -24,6 +29,7 @@ pub struct Ready {
     /// When the upstream was last heard, in milliseconds since the connection was made.
     heard: AtomicU64,
     in_flight: Arc<AtomicUsize>,
+    turns: Arc<Semaphore>,
     stalled: Mutex<Option<Failure>>,
     abandoned: CancellationToken,
 }
@@ -37,6 +43,7 @@ impl Ready {
             born: Instant::now(),
             heard: AtomicU64::new(0),
             in_flight: Arc::default(),
+            turns: Arc::new(Semaphore::new(MOST_IN_FLIGHT)),
             stalled: Mutex::new(None),
             abandoned: CancellationToken::new(),
         }
@@ -59,10 +66,16 @@ impl Ready {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// Counts a call for as long as the guard lives.
-    pub(super) fn begin_call(&self) -> CallGuard {
+    /// Waits for a turn if the upstream has all hands full, and counts the call for as long as the
+    /// guard lives. `None` if the connection was given up meanwhile.
+    pub(super) async fn begin_call(&self) -> Option<CallGuard> {
+        let turn = tokio::select! {
+            biased;
+            turn = Arc::clone(&self.turns).acquire_owned() => turn.ok()?,
+            () = self.abandoned() => return None,
+        };
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        CallGuard(Arc::clone(&self.in_flight))
+        Some(CallGuard { in_flight: Arc::clone(&self.in_flight), _turn: turn })
     }
 
     /// Asks the upstream for a sign of life. An error is one, too: somebody said it. An upstream
@@ -108,10 +121,13 @@ impl Ready {
 }
 
 /// A call that an upstream works on.
-pub(super) struct CallGuard(Arc<AtomicUsize>);
+pub(super) struct CallGuard {
+    in_flight: Arc<AtomicUsize>,
+    _turn: OwnedSemaphorePermit,
+}
 
 impl Drop for CallGuard {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -159,7 +159,7 @@ impl<C: Connect> Supervisor<C> {
                         if told.method.ends_with("/list_changed") {
                             refresh_at.get_or_insert(Instant::now() + REFRESH_PAUSE / 10);
                         } else {
-                            self.board.news.publish(&self.config.name, told);
+                            self.board.news.publish(&self.board.lane, told);
                         }
                     }
                 },
@@ -217,7 +217,7 @@ impl<C: Connect> Supervisor<C> {
         match listed.unwrap_or_else(|_| Err(slow_lists())) {
             Ok(catalog) if catalog != known.catalog => {
                 let (handshake, dialect) = (known.handshake.clone(), known.dialect);
-                let known = Known { handshake, catalog, dialect };
+                let known = Known::new(handshake, catalog, dialect);
                 let link = Link::Ready(Arc::clone(ready));
                 self.board.set(State { link, known: Some(Arc::new(known)) });
                 None

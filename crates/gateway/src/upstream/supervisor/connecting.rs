@@ -47,7 +47,7 @@ impl<C: Connect> Supervisor<C> {
         );
         connection.hear_of(self.board.wanted.clone(), &handshake).await;
         let ready = Arc::new(Ready::new(self.generation, connection, self.chance.now()));
-        let known = Arc::new(Known { handshake, catalog, dialect: self.connector.dialect() });
+        let known = Arc::new(Known::new(handshake, catalog, self.connector.dialect()));
         self.board.set(State { link: Link::Ready(Arc::clone(&ready)), known: Some(known) });
         Ok((ready, incoming))
     }

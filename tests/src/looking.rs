@@ -1,0 +1,17 @@
+//! Waiting for what announces itself to nobody.
+
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+
+use crate::PATIENCE;
+
+/// Files and processes announce nothing, so they are looked at.
+pub(crate) async fn until(what: &str, mut happened: impl FnMut() -> bool) {
+    let looking = async {
+        while !happened() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("not seen in time: {what}"));
+}
