@@ -28,6 +28,7 @@ pub mod proxy;
 pub mod rust_client;
 pub mod scene;
 pub mod script;
+pub mod shim;
 pub mod socket;
 pub mod tls;
 pub mod tunnel;

@@ -58,6 +58,8 @@ pub enum Reply {
     InvalidUtf8,
     /// A NUL inside a text.
     Nul,
+    /// JSON of many lines.
+    Pretty,
     /// A byte order mark before the JSON.
     Bom,
     /// A stream that ends before the answer.

@@ -11,6 +11,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use tokio::time::timeout;
 
+use evermoor_core::failure::Failure;
 use evermoor_core::sse::{self, Event};
 
 /// A gateway's address, with the token that goes with every request.
@@ -24,6 +25,9 @@ pub struct Http {
 /// Why a request led to nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
+    /// There is no gateway, and none can be started.
+    #[error("{0}")]
+    NoGateway(Failure),
     /// Nothing was sent.
     #[error("the gateway cannot be reached: {0}")]
     NotSent(String),

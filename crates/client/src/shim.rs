@@ -10,6 +10,7 @@
 //! While the gateway is away it starts one and sends what was never sent; a call that may have run
 //! gets an honest answer instead of a second chance.
 
+mod attached;
 mod lines;
 mod listen;
 mod own_words;
@@ -21,23 +22,22 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use parking_lot::Mutex;
-use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite};
+use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::call::Class;
-use evermoor_core::envelope::{Id, Message, Notification, Request, Response};
-use evermoor_core::failure::Failure;
+use evermoor_core::envelope::{INVALID_REQUEST, Id, Message, Notification, Request, Response};
 use evermoor_core::outcome::{self, Fate, NotSent, Undelivered, Unknown};
 use evermoor_core::protocol::{header, method};
 use evermoor_core::stateless;
 
-use crate::http::{Answer, Http, HttpError};
+use crate::http::{Answer, HttpError};
 use crate::launch::Launcher;
-use crate::token;
-use lines::write_lines;
+use attached::{Attached, needs_a_person};
+use lines::{LONGEST, Line, next_line, write_lines};
 use own_words::own_words;
 
 /// How long a message waits for a gateway that does not come.
@@ -51,15 +51,13 @@ const SESSION: HeaderName = HeaderName::from_static(header::SESSION);
 pub async fn run(
     launcher: Launcher,
     path: String,
-    input: impl AsyncBufRead + Unpin,
+    mut input: impl AsyncBufRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) -> std::io::Result<()> {
     let (answers, lines) = mpsc::channel(64);
-    let (gateway, _) = watch::channel(None);
     let shim = Arc::new(Shim {
-        launcher,
+        attached: Attached::new(launcher),
         path,
-        gateway,
         session: watch::Sender::new(None),
         answers,
         newer: Mutex::default(),
@@ -68,12 +66,15 @@ pub async fn run(
     let over = CancellationToken::new();
     writer.spawn(write_lines(lines, output));
 
-    let mut input = input.split(b'\n');
-    while let Some(line) = input.next_segment().await? {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        match Message::parse(&Bytes::from(line)) {
+    while let Some(line) = next_line(&mut input, LONGEST).await? {
+        let line = match line {
+            Line::Text(line) => line,
+            Line::TooLong(id) => {
+                shim.answer(&Message::Response(too_long(id))).await;
+                continue;
+            }
+        };
+        match Message::parse(&line) {
             Ok(Message::Request(request)) if request.method != method::INITIALIZE => {
                 calls.spawn(Arc::clone(&shim).call(request));
             }
@@ -100,10 +101,8 @@ pub async fn run(
 }
 
 struct Shim {
-    launcher: Launcher,
+    attached: Attached,
     path: String,
-    /// The gateway last attached to.
-    gateway: watch::Sender<Option<Http>>,
     session: watch::Sender<Option<HeaderValue>>,
     answers: mpsc::Sender<Bytes>,
     /// Requests under way that speak for themselves, and what cancels each.
@@ -143,10 +142,10 @@ impl Shim {
                 },
                 Err(failed) => failed,
             };
-            self.gateway.send_replace(None);
+            self.attached.lost();
             let may_have_run = matches!(failed, HttpError::Broken(_));
             let patient = request.method == method::LISTEN || began.elapsed() < PATIENCE;
-            if !(may_have_run && once) && patient {
+            if !(may_have_run && once) && patient && !needs_a_person(&failed) {
                 sleep(PAUSE).await;
                 continue;
             }
@@ -175,8 +174,8 @@ impl Shim {
     async fn tell(&self, message: &Message) {
         let deadline = Instant::now() + PATIENCE;
         while let Err(error) = self.post(message.to_bytes(), &[]).await {
-            self.gateway.send_replace(None);
-            if Instant::now() >= deadline {
+            self.attached.lost();
+            if Instant::now() >= deadline || needs_a_person(&error) {
                 return tracing::warn!(%error, "a notification was not delivered");
             }
             sleep(PAUSE).await;
@@ -194,7 +193,7 @@ impl Shim {
         if answer.status != StatusCode::UNAUTHORIZED {
             return Ok(answer);
         }
-        self.gateway.send_replace(None);
+        self.attached.lost();
         self.post_once(body, own_words).await
     }
 
@@ -203,8 +202,7 @@ impl Shim {
         body: Bytes,
         own_words: &[(HeaderName, HeaderValue)],
     ) -> Result<Answer, HttpError> {
-        let gateway =
-            self.gateway().await.map_err(|failure| HttpError::NotSent(failure.to_string()))?;
+        let gateway = self.attached.gateway().await?;
         let mut headers = vec![
             (http::header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
             (http::header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream")),
@@ -213,18 +211,6 @@ impl Shim {
         let session = self.session.borrow().clone().filter(|_| own_words.is_empty());
         headers.extend(session.map(|session| (SESSION, session)));
         gateway.send(Method::POST, &self.path, &headers, body).await
-    }
-
-    /// The gateway, started if there is none.
-    async fn gateway(&self) -> Result<Http, Failure> {
-        if let Some(gateway) = self.gateway.borrow().clone() {
-            return Ok(gateway);
-        }
-        let control = self.launcher.attach().await?;
-        let token = token::local(self.launcher.paths());
-        let gateway = Http::new(&control.runtime().origin, &token);
-        self.gateway.send_replace(Some(gateway.clone()));
-        Ok(gateway)
     }
 
     /// Passes on what the gateway answered. An error means that the one answer is still owed.
@@ -260,6 +246,12 @@ impl Shim {
         // The writer ends only with the editor's own end of the pipe.
         let _ = self.answers.send(message.to_bytes()).await;
     }
+}
+
+/// The answer to a message that nobody reads.
+fn too_long(id: Option<Id>) -> Response {
+    let what = format!("This message is larger than {} MiB. Nothing was sent.", LONGEST >> 20);
+    Response::error(id, INVALID_REQUEST, &what)
 }
 
 /// Whether the editor says that it has introduced itself.

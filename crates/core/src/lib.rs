@@ -47,6 +47,7 @@ pub mod memory;
 pub mod mirrored;
 pub mod name;
 pub mod outcome;
+pub mod oversize;
 pub mod pace;
 pub mod progress;
 pub mod protocol;

@@ -41,6 +41,11 @@ pub(super) fn strange(reply: Reply, request: &Request, stage: &Stage) -> HttpRes
         }
         Reply::InvalidUtf8 => body(replaced(&text, 0xff)),
         Reply::Nul => body(replaced(&text, 0)),
+        Reply::Pretty => {
+            let value: serde_json::Value = serde_json::from_slice(&text).expect("it is JSON");
+            let pretty = serde_json::to_string_pretty(&value).expect("values serialise");
+            events(format!("data: {}\r\n\r\n", pretty.replace('\n', "\r\ndata: ")))
+        }
         Reply::Bom => body([b"\xef\xbb\xbf", &text[..]].concat()),
         Reply::CutStream => chunked("text/event-stream", vec![sse::KEEPALIVE]),
         Reply::CutEvent => {

@@ -1,8 +1,62 @@
-//! Messages on standard output, one line each.
+//! Messages on standard input and output, one line each.
 
 use bytes::{Bytes, BytesMut};
-use tokio::io::{AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
+
+use evermoor_core::envelope::Id;
+use evermoor_core::oversize::IdFinder;
+
+/// A line from the editor.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    Text(Bytes),
+    /// More than anybody takes. It was passed over; its id is known if it had one.
+    TooLong(Option<Id>),
+}
+
+/// The largest message that the gateway takes.
+pub(super) const LONGEST: usize = 4 << 20;
+
+/// The next line that is not blank; `None` at the end of the input.
+pub(super) async fn next_line(
+    input: &mut (impl AsyncBufRead + Unpin),
+    longest: usize,
+) -> std::io::Result<Option<Line>> {
+    let mut line = BytesMut::new();
+    let mut passed_over: Option<IdFinder> = None;
+    loop {
+        let piece = input.fill_buf().await?;
+        let at_end = piece.is_empty();
+        let end = piece.iter().position(|byte| *byte == b'\n');
+        let text = &piece[..end.unwrap_or(piece.len())];
+        match &mut passed_over {
+            Some(finder) => finder.look_at(text),
+            None if line.len() + text.len() > longest => {
+                let mut finder = IdFinder::default();
+                finder.look_at(&std::mem::take(&mut line));
+                finder.look_at(text);
+                passed_over = Some(finder);
+            }
+            None => line.extend_from_slice(text),
+        }
+        let used = text.len() + usize::from(end.is_some());
+        input.consume(used);
+        if !at_end && end.is_none() {
+            continue;
+        }
+        if let Some(finder) = passed_over {
+            return Ok(Some(Line::TooLong(finder.id())));
+        }
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Some(Line::Text(line.freeze())));
+        }
+        if at_end {
+            return Ok(None);
+        }
+        line.clear();
+    }
+}
 
 /// Writes for as long as there is something to write and somebody reads.
 pub(super) async fn write_lines(
@@ -40,5 +94,20 @@ mod tests {
     #[test]
     fn a_message_of_many_lines_becomes_one_line() {
         assert_eq!(&one_line(&Bytes::from_static(b"{\r\n \"a\":1\n}"))[..], b"{   \"a\":1 }\n");
+    }
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_is_passed_over_and_its_id_is_known() {
+        let text = b"one\n\n  \n{\"id\":7,\"params\":\"much too long\"}\nexactly-16-bytes\nlast";
+        for size in [1, 3, 7, 1024] {
+            let mut input = tokio::io::BufReader::with_capacity(size, &text[..]);
+            let mut lines = Vec::new();
+            while let Some(line) = next_line(&mut input, 16).await.unwrap() {
+                lines.push(line);
+            }
+            let whole = |text: &'static str| Line::Text(Bytes::from_static(text.as_bytes()));
+            let too_long = Line::TooLong(Some(Id::number(7)));
+            assert_eq!(lines, [whole("one"), too_long, whole("exactly-16-bytes"), whole("last")]);
+        }
     }
 }

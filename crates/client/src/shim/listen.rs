@@ -25,7 +25,7 @@ pub(super) async fn listen(shim: Arc<Shim>) {
             Ok(false) => return,
             Err(error) => {
                 tracing::debug!(%error, "nothing is heard of the gateway");
-                shim.gateway.send_replace(None);
+                shim.attached.lost();
             }
         }
         sleep(PAUSE).await;
@@ -34,8 +34,7 @@ pub(super) async fn listen(shim: Arc<Shim>) {
 
 /// Passes on one stream to its end. Says whether another one is worth opening.
 async fn hear(shim: &Shim, last_event: &mut Option<String>) -> Result<bool, HttpError> {
-    let gateway =
-        shim.gateway().await.map_err(|failure| HttpError::NotSent(failure.to_string()))?;
+    let gateway = shim.attached.gateway().await?;
     let session = shim.session.borrow().clone();
     let Some(session) = session else { return Ok(false) };
     let mut headers = vec![
