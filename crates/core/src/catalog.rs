@@ -54,6 +54,15 @@ impl List {
         }
     }
 
+    /// The member of an item that says which it is.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Tools | Self::Prompts => "name",
+            Self::Resources => "uri",
+            Self::Templates => "uriTemplate",
+        }
+    }
+
     /// The notification that says that it is not what it was.
     pub fn changed(self) -> &'static str {
         match self {
