@@ -93,23 +93,8 @@ impl<'a> Window<'a> {
         if self.is_clear() {
             return None;
         }
-        let params = request.params.as_ref()?;
-        match request.method.as_str() {
-            method::TOOLS_CALL => self.hides(List::Tools, &params.text_member("name")?),
-            method::PROMPTS_GET => self.hides(List::Prompts, &params.text_member("name")?),
-            method::RESOURCES_READ | method::SUBSCRIBE => {
-                self.hides(List::Resources, &params.text_member("uri")?)
-            }
-            method::COMPLETE => {
-                let subject = params.member("ref")?;
-                match (subject.text_member("name"), subject.text_member("uri")) {
-                    (_, Some(form)) => self.hides(List::Templates, &form),
-                    (Some(name), None) => self.hides(List::Prompts, &name),
-                    (None, None) => None,
-                }
-            }
-            _ => None,
-        }
+        let (list, name) = asked_for(request)?;
+        self.hides(list, &name)
     }
 
     /// What is seen of a catalog.
@@ -138,6 +123,26 @@ impl<'a> Window<'a> {
 
     fn shows(&self, list: List, item: &Raw) -> bool {
         self.hides(list, &item.text_member(list.key()).unwrap_or_default()).is_none()
+    }
+}
+
+/// The item that a request is about, if it is about one.
+pub fn asked_for(request: &Request) -> Option<(List, String)> {
+    let params = request.params.as_ref();
+    let member = |key| params.and_then(|params| params.text_member(key)).unwrap_or_default();
+    match request.method.as_str() {
+        method::TOOLS_CALL => Some((List::Tools, member("name"))),
+        method::PROMPTS_GET => Some((List::Prompts, member("name"))),
+        method::RESOURCES_READ | method::SUBSCRIBE => Some((List::Resources, member("uri"))),
+        method::COMPLETE => {
+            let subject = params.and_then(|params| params.member("ref"));
+            let part = |key| subject.as_ref().and_then(|subject| subject.text_member(key));
+            match part("uri") {
+                Some(form) => Some((List::Templates, form)),
+                None => Some((List::Prompts, part("name").unwrap_or_default())),
+            }
+        }
+        _ => None,
     }
 }
 

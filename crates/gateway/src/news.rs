@@ -10,7 +10,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use evermoor_core::catalog::{Catalog, List};
+use evermoor_core::audience::{Audience, Changed};
 use evermoor_core::envelope::Notification;
 use evermoor_core::name::UpstreamName;
 
@@ -23,12 +23,14 @@ struct Room {
     latest: watch::Sender<u64>,
 }
 
-/// Something that an upstream said.
+/// Something that an upstream said, or that is to be said of it.
 #[derive(Debug)]
 pub struct News {
     pub number: u64,
     pub upstream: UpstreamName,
     pub told: Notification,
+    /// Whom it concerns.
+    pub audience: Audience,
 }
 
 /// The log does not reach back that far.
@@ -46,28 +48,26 @@ impl Default for Newsroom {
 }
 
 impl Newsroom {
+    /// What an upstream said to everybody who sees it.
     pub fn publish(&self, upstream: &UpstreamName, told: Notification) {
+        self.append(upstream.clone(), told, Audience::Everybody);
+    }
+
+    /// A list that is another one than before.
+    pub fn list_changed(&self, changed: Changed) {
+        let told = Notification::new(changed.told, None);
+        self.append(changed.upstream, told, changed.audience);
+    }
+
+    fn append(&self, upstream: UpstreamName, told: Notification, audience: Audience) {
         let mut log = self.0.log.lock();
         let number = *self.0.latest.borrow() + 1;
-        log.push_back(Arc::new(News { number, upstream: upstream.clone(), told }));
+        log.push_back(Arc::new(News { number, upstream, told, audience }));
         let mut bytes: usize = log.iter().map(|news| news.size()).sum();
         while log.len() > MOST || (bytes > MOST_BYTES && log.len() > 1) {
             bytes -= log.pop_front().map_or(0, |oldest| oldest.size());
         }
         self.0.latest.send_replace(number);
-    }
-
-    /// Says which lists differ between what an upstream offered and what it offers.
-    pub fn lists_changed(&self, upstream: &UpstreamName, old: &Catalog, new: &Catalog) {
-        let mut told: Vec<&str> = List::ALL
-            .into_iter()
-            .filter(|list| old.list(*list) != new.list(*list))
-            .map(List::changed)
-            .collect();
-        told.dedup();
-        for method in told {
-            self.publish(upstream, Notification::new(method, None));
-        }
     }
 
     /// The number of the latest, and every later one.
@@ -87,6 +87,11 @@ impl Newsroom {
 }
 
 impl News {
+    /// Whether it says that a list is another one than before.
+    pub fn is_of_lists(&self) -> bool {
+        self.told.method.ends_with("/list_changed")
+    }
+
     fn size(&self) -> usize {
         self.told.params.as_ref().map_or(0, |params| params.as_bytes().len()) + 128
     }
@@ -134,19 +139,5 @@ mod tests {
         }
         assert!(room.0.log.lock().len() <= 2);
         assert!(room.after(7).is_ok());
-    }
-
-    #[test]
-    fn only_lists_that_differ_are_news_and_templates_are_resources() {
-        let room = Newsroom::default();
-        let old = Catalog { tools: vec![Raw::of("a")], ..Catalog::default() };
-        let resources =
-            Catalog { resources: vec![Raw::of("r")], templates: vec![Raw::of("t")], ..old.clone() };
-        room.lists_changed(&upstream(), &old, &old.clone());
-        assert!(room.after(0).unwrap().is_empty());
-        room.lists_changed(&upstream(), &old, &resources);
-        let told = room.after(0).unwrap();
-        assert_eq!(told.len(), 1);
-        assert_eq!(told[0].told.method, "notifications/resources/list_changed");
     }
 }

@@ -23,6 +23,7 @@ use evermoor_core::protocol::WhoAsks;
 use super::input::{self, Round};
 use crate::router::{Addressee, Router, View};
 use crate::upstream::{Caller, Handle, Question, Reply, ReplyStream};
+use crate::view::Sieve;
 
 /// A request under way.
 pub struct Exchange {
@@ -35,6 +36,8 @@ pub struct Exchange {
     /// The upstream that answers, once it is known, with the request in its words.
     upstream: Option<(Handle, Request)>,
     rounds: u32,
+    /// What the answer must go through before the editor sees it.
+    sieve: Option<Sieve>,
 }
 
 /// What comes next.
@@ -73,6 +76,7 @@ impl Exchange {
         let (session, who_asks) = (asker.session, asker.who_asks);
         let headers = Vec::new();
         let caller = Caller { session, who_asks, questions, headers, sent: Arc::default() };
+        let sieve = view.sieve(&request);
         let finding = async move { router.addressee(&view, &request).await };
         Self {
             stage: Stage::Finding(finding.boxed()),
@@ -82,6 +86,7 @@ impl Exchange {
             abilities: asker.abilities,
             upstream: None,
             rounds: 0,
+            sieve,
         }
     }
 
@@ -160,6 +165,10 @@ impl Exchange {
     /// asked for by us.
     fn settle(&mut self, response: Response) -> Option<Response> {
         self.stage = Stage::Over;
+        let response = match &self.sieve {
+            Some(sieve) => sieve.sift(response),
+            None => response,
+        };
         // An editor of the newer revision understands all of this itself.
         if !self.is_newer() || self.caller.who_asks.is_none() {
             return Some(response);

@@ -32,7 +32,7 @@ pub async fn get(
     upstream: Option<Path<String>>,
     headers: HeaderMap,
 ) -> HttpResponse {
-    let view = match endpoint.view(upstream) {
+    let view = match endpoint.view(&editor, upstream) {
         Ok(view) => view,
         Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
     };
@@ -95,7 +95,7 @@ pub(super) struct SessionEar {
 
 impl Ear for SessionEar {
     fn hears(&self, news: &News) -> bool {
-        if !self.view.shows(&news.upstream) {
+        if !self.view.hears(news) {
             return false;
         }
         match news.told.method.as_str() {

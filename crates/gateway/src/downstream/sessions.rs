@@ -125,8 +125,9 @@ impl Sessions {
         let nonce = session.nonce;
         let remembered = self.remembered.lock().get(&BASE64.encode(nonce)).cloned();
         let wishes = remembered.map(Wishes::from).unwrap_or_default();
+        let editor = session.editor.clone();
         let live = Arc::new(Live::new(self.number(), session, wishes.clone()));
-        wishes.register(live.number, &self.router, &self.interests);
+        wishes.register(live.number, &editor, &self.router, &self.interests);
         let mut table = self.table.lock();
         if table.len() >= MOST_IDLE {
             table.retain(|_, live| {

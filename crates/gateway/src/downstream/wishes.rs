@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use evermoor_core::catalog::List;
 use evermoor_core::envelope::{INVALID_PARAMS, Id, METHOD_NOT_FOUND, Outcome, Request, Response};
 use evermoor_core::json::Raw;
 use evermoor_core::level::Level;
@@ -11,7 +12,7 @@ use evermoor_core::protocol::method;
 
 use super::session::Live;
 use crate::interests::Interests;
-use crate::router::{Router, View};
+use crate::router::{NoOwner, Router, View};
 use crate::upstream::{Handle, Link, Reply};
 
 /// What one session wants to hear of.
@@ -26,13 +27,18 @@ impl Wishes {
         self.resources.is_empty() && self.level.is_none()
     }
 
-    /// Adds them to everybody's.
-    pub fn register(&self, session: u64, router: &Router, interests: &Interests) {
+    /// Adds them to everybody's, as far as they are of what the session's editor sees.
+    pub fn register(&self, session: u64, editor: &str, router: &Router, interests: &Interests) {
+        let view = router.all(editor);
         for (upstream, uri) in &self.resources {
-            interests.subscribe(upstream, session, uri);
+            let found = router.upstream(upstream.as_str());
+            let hidden = found.and_then(|found| view.hides(&found, List::Resources, uri));
+            if view.sees(upstream) && hidden.is_none() {
+                interests.subscribe(upstream, session, uri);
+            }
         }
         if let Some(level) = self.level {
-            for upstream in router.upstreams(&View::All) {
+            for upstream in router.upstreams(&view) {
                 interests.listen_from(upstream.name(), session, level);
             }
         }
@@ -67,8 +73,9 @@ async fn subscribe(
 ) -> Response {
     let uri = request.params.as_ref().and_then(|params| params.text_member("uri"));
     let Some(uri) = uri else { return wrong(request, "`uri` is missing.") };
-    let Some(upstream) = router.owner(view, &uri) else {
-        return wrong(request, &format!("There is no resource `{uri}`. Ask for the list again."));
+    let upstream = match router.owner(view, &uri) {
+        Ok(upstream) => upstream,
+        Err(NoOwner::Hidden(why) | NoOwner::Unknown(why)) => return wrong(request, &why),
     };
     let (name, wanted) = (upstream.name().clone(), request.method == method::SUBSCRIBE);
     // An upstream is told by its supervisor that nobody has an interest any more.

@@ -4,16 +4,12 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, watch};
 
-use evermoor_core::catalog::Catalog;
-use evermoor_core::name::UpstreamName;
-
 use super::{Known, State};
 use crate::interests::Wanted;
 use crate::news::Newsroom;
 
 /// Where the state is shown.
 pub(super) struct Board {
-    pub(super) upstream: UpstreamName,
     pub(super) show: watch::Sender<State>,
     pub(super) changed: Arc<Notify>,
     pub(super) news: Newsroom,
@@ -22,15 +18,9 @@ pub(super) struct Board {
 }
 
 impl Board {
-    /// Shows a state, and tells editors if the upstream offers something else than before.
+    /// Shows a state.
     pub(super) fn set(&self, state: State) {
-        let new = state.known.clone();
-        let old = self.show.send_replace(state).known;
-        if let Some(new) = new.filter(|new| old.as_ref().is_none_or(|old| !Arc::ptr_eq(old, new))) {
-            let nothing = Catalog::default();
-            let before = old.as_ref().map_or(&nothing, |old| &old.catalog);
-            self.news.lists_changed(&self.upstream, before, &new.catalog);
-        }
+        self.show.send_replace(state);
         self.changed.notify_one();
     }
 

@@ -161,7 +161,6 @@ impl Handle {
             Arc::clone(&config),
             connector,
             board::Board {
-                upstream: config.name.clone(),
                 show,
                 changed: Arc::clone(&around.changed),
                 news: around.news.clone(),
