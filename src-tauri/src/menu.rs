@@ -108,14 +108,16 @@ fn serving(status: &Status) -> Vec<Item> {
 
 fn upstream(upstream: &Upstream) -> Item {
     let about = match (&upstream.link, upstream.tools) {
+        (Link::Off, _) => line("Turned off in config.toml"),
         (Link::Connecting, _) => line(&upstream.target),
         (Link::Connected { .. }, 0) => line("No tools"),
-        (Link::Connected { .. }, 1) => line("1 tool"),
-        (Link::Connected { .. }, tools) => line(&format!("{tools} tools")),
+        (Link::Connected { .. }, _) => line(&upstream.tool_count()),
         (Link::Down { failure, .. }, _) => line(&failure.what),
     };
     let text = format!("{} — {}", upstream.title, upstream.word());
-    Item::Submenu { text: short(&text), items: vec![about, restart(upstream)] }
+    let restart = (!upstream.is_off()).then(|| restart(upstream));
+    let items = std::iter::once(about).chain(restart).collect();
+    Item::Submenu { text: short(&text), items }
 }
 
 fn restart(upstream: &Upstream) -> Item {

@@ -59,7 +59,7 @@ impl Remote {
 fn failure(upstream: &Upstream) -> &Failure {
     match &upstream.link {
         Link::Down { failure, .. } => failure,
-        Link::Connecting | Link::Connected { .. } => panic!("it is down: {upstream:?}"),
+        Link::Off | Link::Connecting | Link::Connected { .. } => panic!("it is down: {upstream:?}"),
     }
 }
 

@@ -89,6 +89,11 @@ impl Upstream {
         self.order(&Order::Behave).await;
     }
 
+    /// It offers prompts and resources from now on, and lists everything in pages of this size.
+    pub async fn stock(&self, page: usize) {
+        self.order(&Order::Stock { page }).await;
+    }
+
     /// It forgets its sessions.
     pub async fn forget(&self, style: Forgotten) {
         self.order(&Order::Forget(style)).await;

@@ -11,6 +11,8 @@ pub enum Order {
     Behave,
     /// Forget the sessions, and say so in this way from now on.
     Forget(Forgotten),
+    /// Offer prompts and resources besides the tools, and list everything in pages of this size.
+    Stock { page: usize },
 }
 
 /// How a server tells that it does not know a session.

@@ -42,6 +42,11 @@ impl Wire {
         self
     }
 
+    /// The same client with another editor's token.
+    pub fn with_token(self, token: &str) -> Self {
+        Self { token: token.to_owned(), ..self }
+    }
+
     /// The same client at another gateway.
     pub fn at(self, gateway: &Gateway, path: &str) -> Self {
         Self { url: format!("{}{path}", gateway.origin), ..self }

@@ -147,6 +147,22 @@ test('editors are listed with when they were seen, and only Evermoor’s own can
   expect(screen.queryByRole('button', { name: 'Revoke local' })).toBeNull()
 })
 
+test('an editor that is shown more than it can use has a quiet word of it', async () => {
+  const hint = 'Cursor may use only 40 of them. Lists under [editors.cursor] in config.toml make them fewer.'
+  const shown = { tools: 52, prompts: 0, resources: 0 }
+  await show({ ...status(upstream('A')), editors: [editor('cursor', { shown, hint }), editor('zed')] })
+  expect(row('cursor').textContent).toContain('Sees 52 tools')
+  expect(row('cursor').textContent).toContain(hint)
+  expect(row('zed').textContent).toMatch(/Sees 34 tools\s*$/)
+})
+
+test('an upstream that is off says so and has no button', async () => {
+  await show(status(upstream('A'), upstream('B', { state: 'off' })))
+  expect(row('B').textContent).toContain('Turned off in config.toml.')
+  expect(screen.queryByRole('button', { name: /B$/ })).toBeNull()
+  expect(shapes().slice(1)).toEqual(['healthy', 'paused'])
+})
+
 test('an editor is turned away at the second click, and is gone when the gateway says so', async () => {
   const { gateway, tell } = await show(editors('cursor', 'zed'))
   await fireEvent.click(screen.getByRole('button', { name: 'Revoke cursor' }))

@@ -1,7 +1,7 @@
 //! `evermoor status`: how things are.
 
 use evermoor_client::Control;
-use evermoor_core::view::{Link, Overall, Status, Upstream};
+use evermoor_core::view::{Editor, Link, Overall, Status, Upstream};
 use evermoor_platform::paths::Paths;
 
 use crate::exit::Exit;
@@ -42,6 +42,7 @@ fn show(status: &Status) {
     let rows: Vec<Vec<String>> = status.upstreams.iter().map(row).collect();
     for (line, upstream) in terminal::columns(&rows).iter().zip(&status.upstreams) {
         let (mark, style) = match upstream.link {
+            Link::Off => ("–", colours.quiet),
             Link::Connected { .. } => ("●", colours.good),
             Link::Connecting => ("◐", colours.busy),
             Link::Down { .. } => ("○", colours.bad),
@@ -60,12 +61,24 @@ fn show(status: &Status) {
         terminal::print(&format_args!("\n{busy}warning:{busy:#} {warning}"));
     }
     terminal::print(&format_args!("\nEndpoint  {}", status.endpoint));
+    show_editors(&status.editors, colours);
+}
+
+/// What each editor is shown.
+fn show_editors(editors: &[Editor], colours: Palette) {
+    let cells = |editor: &Editor| vec![editor.name.clone(), editor.sees().unwrap_or_default()];
+    let rows: Vec<Vec<String>> = editors.iter().map(cells).collect();
+    let labels = std::iter::once("Editors").chain(std::iter::repeat(""));
+    let quiet = colours.quiet;
+    for ((line, label), editor) in terminal::columns(&rows).iter().zip(labels).zip(editors) {
+        terminal::print(&format_args!("{label:<8}  {line}"));
+        if let Some(hint) = &editor.hint {
+            terminal::print(&format_args!("{:<8}  {quiet}{hint}{quiet:#}", ""));
+        }
+    }
 }
 
 fn row(upstream: &Upstream) -> Vec<String> {
-    let tools = match upstream.tools {
-        1 => "1 tool".to_owned(),
-        count => format!("{count} tools"),
-    };
+    let tools = if upstream.is_off() { String::new() } else { upstream.tool_count() };
     vec![upstream.name.clone(), upstream.word().to_owned(), tools, upstream.target.clone()]
 }

@@ -42,6 +42,8 @@ fn list(paths: &Paths) -> Result<Vec<Editor>, Failure> {
         made,
         seen: None,
         own: name == LOCAL,
+        shown: None,
+        hint: None,
     };
     Ok(tokens.map(|tokens| tokens.editors().map(editor).collect()).unwrap_or_default())
 }
@@ -107,11 +109,16 @@ fn show_list(editors: &[Editor], json: bool) {
         let seen =
             editor.seen.map_or("not seen yet".into(), |at| format!("last seen {}", ago(at, now)));
         let own = if editor.own { "used by `evermoor connect`" } else { "" };
-        vec![editor.name.clone(), made, seen, own.to_owned()]
+        let sees = editor.sees().unwrap_or_default();
+        vec![editor.name.clone(), made, seen, sees, own.to_owned()]
     };
     let rows: Vec<Vec<String>> = editors.iter().map(row).collect();
-    for line in terminal::columns(&rows) {
-        terminal::print(&line);
+    let quiet = Palette::for_output().quiet;
+    for (line, editor) in terminal::columns(&rows).iter().zip(editors) {
+        terminal::print(line);
+        if let Some(hint) = &editor.hint {
+            terminal::print(&format_args!("  {quiet}{hint}{quiet:#}"));
+        }
     }
 }
 

@@ -54,6 +54,15 @@ impl List {
         }
     }
 
+    /// The member of an item that says which it is.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Tools | Self::Prompts => "name",
+            Self::Resources => "uri",
+            Self::Templates => "uriTemplate",
+        }
+    }
+
     /// The notification that says that it is not what it was.
     pub fn changed(self) -> &'static str {
         match self {
@@ -107,6 +116,8 @@ pub struct Merged {
     resources: HashMap<String, UpstreamName>,
     /// What addresses made from each template begin with.
     templates: Vec<(String, UpstreamName)>,
+    /// The same of templates that are not shown: an address made from one may be shown all the same.
+    unlisted: Vec<(String, UpstreamName)>,
 }
 
 /// Where a merged name leads.
@@ -142,13 +153,18 @@ impl Merged {
                 }
             }
             for template in &catalog.templates {
-                let form = template.text_member("uriTemplate").unwrap_or_default();
-                let beginning = form.split('{').next().unwrap_or_default().to_owned();
-                merged.templates.push((beginning, upstream.clone()));
+                merged.templates.push((beginning(template), upstream.clone()));
                 merged.catalog.templates.push(template.clone());
             }
         }
         merged
+    }
+
+    /// With the templates of `upstream` that are in its catalog and were not merged.
+    pub fn with_unlisted(mut self, upstream: &UpstreamName, catalog: &Catalog) -> Self {
+        let unlisted = catalog.templates.iter().map(|one| (beginning(one), upstream.clone()));
+        self.unlisted.extend(unlisted.filter(|one| !self.templates.contains(one)));
+        self
     }
 
     pub fn list(&self, list: List) -> &[Raw] {
@@ -166,11 +182,8 @@ impl Merged {
     /// Whose resource it is: that of the upstream that lists it, or else of the one whose template
     /// says most about it.
     pub fn owner(&self, uri: &str) -> Option<&UpstreamName> {
-        let made = || {
-            let fits = self.templates.iter().filter(|(beginning, _)| uri.starts_with(beginning));
-            fits.rev().max_by_key(|(beginning, _)| beginning.len()).map(|(_, upstream)| upstream)
-        };
-        self.resources.get(uri).or_else(made)
+        let listed = || made_from(&self.templates, uri);
+        self.resources.get(uri).or_else(listed).or_else(|| made_from(&self.unlisted, uri))
     }
 
     /// Who completes what a person types for a prompt or a template, asked in its own words.
@@ -185,6 +198,18 @@ impl Merged {
         let params = Some(params.with("ref", &subject));
         Some((origin.upstream.clone(), Request { params, ..request.clone() }))
     }
+}
+
+/// The upstream whose template says most about an address.
+fn made_from<'a>(templates: &'a [(String, UpstreamName)], uri: &str) -> Option<&'a UpstreamName> {
+    let fits = templates.iter().filter(|(beginning, _)| uri.starts_with(beginning));
+    fits.rev().max_by_key(|(beginning, _)| beginning.len()).map(|(_, upstream)| upstream)
+}
+
+/// What addresses made from a template begin with.
+fn beginning(template: &Raw) -> String {
+    let form = template.text_member(List::Templates.key()).unwrap_or_default();
+    form.split('{').next().unwrap_or_default().to_owned()
 }
 
 fn rename(
@@ -253,6 +278,22 @@ mod tests {
         assert_eq!(merged.owner("x://notes/7"), Some(&name("b")));
         assert_eq!(merged.owner("x://7"), Some(&name("a")));
         assert_eq!(merged.owner("y://7"), None);
+    }
+
+    #[test]
+    fn a_template_that_is_not_shown_still_leads_to_its_upstream_if_no_other_does() {
+        let template = |form: &str| Raw::of(&serde_json::json!({ "uriTemplate": form }));
+        let with = |forms: &[&str]| Catalog {
+            templates: forms.iter().map(|form| template(form)).collect(),
+            ..Catalog::default()
+        };
+        let (shown, whole, other) =
+            (with(&[]), with(&["x://{id}", "z://{id}"]), with(&["x://{id}"]));
+        let (a, b) = (name("a"), name("b"));
+        let merged = Merged::of([(&a, &shown), (&b, &other)]).with_unlisted(&a, &whole);
+        assert_eq!(merged.owner("x://1"), Some(&b), "whose template is shown");
+        assert_eq!(merged.owner("z://1"), Some(&a));
+        assert_eq!(merged.list(List::Templates).len(), 1);
     }
 
     #[test]

@@ -5,10 +5,12 @@
 
 mod change;
 mod file;
+mod lists;
 mod program;
 mod reach;
 pub mod version;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -19,7 +21,9 @@ use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use crate::call::Repetition;
+use crate::filter::Filters;
 use crate::name::UpstreamName;
+use crate::sight::{Rules, entry};
 pub use change::Change;
 pub use program::Program;
 pub use reach::{Proxy, Reach};
@@ -34,6 +38,20 @@ pub struct Config {
     pub gateway: Gateway,
     /// In the order of their names, which is the order in which they are shown.
     pub upstreams: Vec<Upstream>,
+    /// Those that a person turned off.
+    pub off: Vec<Upstream>,
+    /// What each editor is shown; one that is not here is shown everything.
+    pub editors: BTreeMap<String, Editor>,
+    /// What is worth a second look, though nothing is wrong with it.
+    pub doubts: Vec<Mistake>,
+}
+
+/// What is said of an editor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Editor {
+    /// Where its entry begins, counted from 1.
+    pub line: usize,
+    pub rules: Rules,
 }
 
 /// The gateway's own settings.
@@ -58,6 +76,8 @@ pub struct Upstream {
     /// Which of its tools may be called twice.
     pub repetition: Repetition,
     pub sharing: Sharing,
+    /// What of it editors are shown.
+    pub filters: Filters,
 }
 
 /// Whether editors share one connection to an upstream.
@@ -106,6 +126,20 @@ impl Config {
     /// Reads a configuration file of any version. An empty one is a configuration: the demo.
     pub fn parse(text: &str) -> Result<Self, Mistake> {
         Ladder::KNOWN.parse(text).map(|(config, _)| config)
+    }
+
+    /// Editors that something is said of, and that have no token.
+    pub fn strangers(&self, has_token: impl Fn(&str) -> bool) -> Vec<Mistake> {
+        let strangers = self.editors.iter().filter(|(name, _)| !has_token(name));
+        let doubt = |(name, editor): (&String, &Editor)| Mistake {
+            line: Some(editor.line),
+            what: format!(
+                "No editor with a token is called `{name}`, so {} is for nobody.",
+                entry(name)
+            ),
+            remedy: format!("See `evermoor tokens`, or run `evermoor tokens add {name}`."),
+        };
+        strangers.map(doubt).collect()
     }
 }
 

@@ -9,6 +9,8 @@
 //! - [`abilities`]: what an editor can do for an upstream that asks it back
 //! - [`call`]: what may be sent again
 //! - [`catalog`]: what an upstream offers, and the merged view of several
+//! - [`filter`]: allow and deny lists
+//! - [`sight`]: what an editor is shown of an upstream; [`audience`]: who is told when that changes
 //! - [`config`]: `config.toml`, parsed and validated as a whole
 //! - [`dialect`]: how a server wants to be spoken to
 //! - [`level`]: how loud a log message is, and who hears it
@@ -30,6 +32,7 @@
 //! - [`view`]: what the control API says
 
 pub mod abilities;
+pub mod audience;
 pub mod backoff;
 pub mod call;
 pub mod catalog;
@@ -38,6 +41,7 @@ pub mod dialect;
 pub mod envelope;
 pub mod event_id;
 pub mod failure;
+pub mod filter;
 pub mod guard;
 pub mod head;
 pub mod introduction;
@@ -53,6 +57,7 @@ pub mod progress;
 pub mod protocol;
 pub mod runtime;
 pub mod session;
+pub mod sight;
 pub mod sse;
 pub mod stateless;
 pub mod tokens;

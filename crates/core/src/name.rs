@@ -56,13 +56,23 @@ pub struct Namespace {
 impl Namespace {
     /// The name under which `upstream`'s `original` is shown.
     pub fn name(&mut self, upstream: &UpstreamName, original: &str) -> String {
-        let plain = format!("{upstream}{SEPARATOR}{original}");
-        let fits = plain.len() <= LONGEST && plain.chars().all(portable);
-        let name =
-            if fits && !self.taken.contains(&plain) { plain } else { hashed(upstream, original) };
+        let usual = merged(upstream, original);
+        let name = if self.taken.contains(&usual) { hashed(upstream, original) } else { usual };
         self.taken.insert(name.clone());
         name
     }
+}
+
+/// The name under which `upstream`'s `original` is shown, if it has no other of that name.
+pub fn merged(upstream: &UpstreamName, original: &str) -> String {
+    let plain = plain(upstream, original);
+    let fits = plain.len() <= LONGEST && plain.chars().all(portable);
+    if fits { plain } else { hashed(upstream, original) }
+}
+
+/// The name as it would be if every name could be shown.
+pub fn plain(upstream: &UpstreamName, original: &str) -> String {
+    format!("{upstream}{SEPARATOR}{original}")
 }
 
 fn portable(c: char) -> bool {
@@ -74,8 +84,7 @@ fn hashed(upstream: &UpstreamName, original: &str) -> String {
     let hash = format!("{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
     let tidy = |c| if portable(c) { c } else { '_' };
     let room = LONGEST - hash.len() - 1;
-    let head: String =
-        format!("{upstream}{SEPARATOR}{original}").chars().map(tidy).take(room).collect();
+    let head: String = plain(upstream, original).chars().map(tidy).take(room).collect();
     format!("{head}_{hash}")
 }
 

@@ -72,6 +72,8 @@ pub enum NotSent {
     Busy,
     /// The gateway is being stopped, or keeps this upstream no longer.
     ShuttingDown,
+    /// A list in the configuration hides what was called.
+    Hidden,
 }
 
 /// Why it cannot be known whether a call ran.
@@ -104,6 +106,7 @@ impl NotSent {
             Self::HoldExpired | Self::Slept => -33003,
             Self::QueueFull | Self::Busy => -33002,
             Self::AuthRequired => -33004,
+            Self::Hidden => -33005,
             Self::ShuttingDown => -33007,
         }
     }
@@ -118,6 +121,7 @@ impl NotSent {
             Self::Busy => "busy",
             Self::AuthRequired => "auth_required",
             Self::ShuttingDown => "shutting_down",
+            Self::Hidden => "hidden",
         }
     }
 }
@@ -203,6 +207,10 @@ impl Undelivered<'_> {
                 "Not delivered: \"{subject}\" was not sent to {title}, because Evermoor is being stopped or \
                  its configuration was changed. Nothing was executed, so it is safe to call it again."
             ),
+            Fate::NotSent(NotSent::Hidden) => format!(
+                "Not delivered: \"{subject}\" was not sent to {title}, because a list in config.toml hides \
+                 it ({detail}). Nothing was executed. To use it, change that list; it holds at once."
+            ),
             Fate::NotSent(NotSent::AuthRequired) => format!(
                 "Not delivered: {title} refused \"{subject}\" because it wants credentials ({detail}). \
                  Nothing was executed. Give Evermoor valid credentials for {title}, then call it again."
@@ -256,7 +264,7 @@ impl Undelivered<'_> {
                 Fate::Unknown(_, _) => "unknown",
                 Fate::Unavailable(_) => "unlikely",
             },
-            safe_to_retry: sent_at.is_none(),
+            safe_to_retry: sent_at.is_none() && self.fate != Fate::NotSent(NotSent::Hidden),
             attempts: self.attempts,
             held_ms: millis(self.held),
             retry_after_ms: self.retry_after.map(millis),
@@ -327,6 +335,16 @@ mod tests {
             (&"unlikely".into(), &"upstream".into())
         );
         assert_eq!(details["safeToRetry"], false);
+    }
+
+    #[test]
+    fn a_call_of_something_hidden_is_not_worth_repeating() {
+        let error = &answer(Fate::NotSent(NotSent::Hidden), false)["error"];
+        assert_eq!(
+            (&error["code"], &error["data"]["cause"], &error["data"]["safeToRetry"]),
+            (&(-33005).into(), &"hidden".into(), &false.into())
+        );
+        assert!(error["message"].as_str().unwrap().contains("a list in config.toml hides it"));
     }
 
     #[test]

@@ -4,12 +4,15 @@
 //! dashboard are generated from them, and every sentence a person reads about the state of things
 //! is made here, so that tray, dashboard and terminal never tell different stories.
 
+mod editor;
+
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 use ts_rs::TS;
 
 use crate::failure::Failure;
+pub use editor::{Editor, Shown};
 
 /// The whole state at one moment: what `/api/status` answers and `/api/events` streams.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +72,9 @@ pub struct Upstream {
     pub link: Link,
     /// How many tools it offers, as last known.
     pub tools: u32,
+    /// How many of them its own lists hide from every editor.
+    #[serde(default)]
+    pub hidden: u32,
 }
 
 /// Whether an upstream can be used, with what is known only in that state.
@@ -76,6 +82,8 @@ pub struct Upstream {
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "state")]
 #[cfg_attr(test, derive(TS))]
 pub enum Link {
+    /// A person turned it off: it is not started, and no editor is shown it.
+    Off,
     /// The first connection is being made.
     Connecting,
     /// Connected and answering, since this moment (milliseconds of the Unix epoch).
@@ -96,22 +104,6 @@ pub enum Link {
         attempts: u32,
         failure: Failure,
     },
-}
-
-/// An editor that has a token. The token itself is shown once, when it is made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(test, derive(TS))]
-pub struct Editor {
-    pub name: String,
-    /// When its token was made (milliseconds of the Unix epoch); unknown if it was written by hand.
-    #[cfg_attr(test, ts(type = "number | null"))]
-    pub made: Option<u64>,
-    /// When it last spoke, to the minute; unknown if it has not since the gateway started.
-    #[cfg_attr(test, ts(type = "number | null"))]
-    pub seen: Option<u64>,
-    /// Evermoor's own programs use it, so it cannot be revoked.
-    pub own: bool,
 }
 
 /// A token that was just made. It is told this once.
@@ -155,10 +147,24 @@ impl Upstream {
     /// The state in a word or two, for a row in a menu or a table.
     pub fn word(&self) -> &'static str {
         match &self.link {
+            Link::Off => "Off",
             Link::Connecting => "Connecting",
             Link::Connected { .. } => "Connected",
             Link::Down { failure, .. } => failure.code.word(),
         }
+    }
+
+    /// How many tools it offers, and how many of them are shown if that is another number.
+    pub fn tool_count(&self) -> String {
+        match (self.tools, self.hidden) {
+            (1, 0) => "1 tool".into(),
+            (all, 0) => format!("{all} tools"),
+            (all, hidden) => format!("{} of {all} tools shown", all.saturating_sub(hidden)),
+        }
+    }
+
+    pub fn is_off(&self) -> bool {
+        self.link == Link::Off
     }
 
     fn is_down(&self) -> bool {
@@ -177,17 +183,21 @@ fn overall(upstreams: &[Upstream]) -> Overall {
 }
 
 fn sentence(upstreams: &[Upstream]) -> String {
-    let down: Vec<&Upstream> = upstreams.iter().filter(|upstream| upstream.is_down()).collect();
-    match (down.as_slice(), upstreams) {
-        ([], []) => "No upstream is set up yet".into(),
-        ([], _) => match upstreams.iter().find(|upstream| upstream.link == Link::Connecting) {
+    let on: Vec<&Upstream> = upstreams.iter().filter(|upstream| !upstream.is_off()).collect();
+    let down: Vec<&Upstream> = on.iter().filter(|upstream| upstream.is_down()).copied().collect();
+    match (down.as_slice(), on.as_slice()) {
+        ([], []) if upstreams.is_empty() => "No upstream is set up yet".into(),
+        ([], []) => "Every upstream is turned off".into(),
+        ([], on) => match on.iter().find(|upstream| upstream.link == Link::Connecting) {
             Some(upstream) => format!("Connecting to {}", upstream.title),
-            None if upstreams.len() == 1 => format!("{} is connected", upstreams[0].title),
-            None => format!("All {} upstreams are connected", upstreams.len()),
+            None if on.len() == 1 => format!("{} is connected", on[0].title),
+            None => format!("All {} upstreams are connected", on.len()),
         },
         ([one], _) => match &one.link {
             Link::Down { failure, .. } => format!("{} {}", one.title, failure.code.predicate()),
-            Link::Connecting | Link::Connected { .. } => format!("{} is down", one.title),
+            Link::Off | Link::Connecting | Link::Connected { .. } => {
+                format!("{} is down", one.title)
+            }
         },
         (several, all) => format!("{} of {} upstreams are down", several.len(), all.len()),
     }
@@ -206,6 +216,7 @@ mod tests {
             endpoint: "http://127.0.0.1:7420/mcp/x".into(),
             link,
             tools: 0,
+            hidden: 0,
         }
     }
 
@@ -260,6 +271,25 @@ mod tests {
         assert_eq!(status(vec![]).sentence, "No upstream is set up yet");
     }
 
+    #[test]
+    fn an_upstream_that_is_off_is_not_missed() {
+        let status = status(vec![upstream("A", connected()), upstream("B", Link::Off)]);
+        assert_eq!(
+            (status.overall, status.sentence.as_str()),
+            (Overall::Healthy, "A is connected")
+        );
+        assert_eq!(status.upstreams[1].word(), "Off");
+        let off = self::status(vec![upstream("A", Link::Off)]);
+        assert_eq!(off.sentence, "Every upstream is turned off");
+    }
+
+    #[test]
+    fn tools_that_are_hidden_are_counted() {
+        let counted = |tools, hidden| Upstream { tools, hidden, ..upstream("A", connected()) };
+        assert_eq!(counted(1, 0).tool_count(), "1 tool");
+        assert_eq!(counted(30, 18).tool_count(), "12 of 30 tools shown");
+    }
+
     /// The dashboard's types are written from the types above. `npm run types` writes the file;
     /// here a file that no longer matches fails.
     #[test]
@@ -273,6 +303,7 @@ mod tests {
             Failure::decl(&config),
             Code::decl(&config),
             Editor::decl(&config),
+            Shown::decl(&config),
             Refusal::decl(&config),
         ];
         let header = "// Generated from crates/core/src/view.rs by `npm run types`. Do not edit.\n";

@@ -97,6 +97,8 @@ impl Editors {
             made,
             seen: book.standings.get(name).and_then(Standing::last_seen),
             own: name == LOCAL,
+            shown: None,
+            hint: None,
         };
         book.tokens.editors().map(editor).collect()
     }

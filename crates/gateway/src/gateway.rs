@@ -109,10 +109,10 @@ impl Gateway {
             Chance::real(),
             tasks.clone(),
         ));
-        let (show, overview) = watch::channel(status::overview(&lineup, &editors, &origin));
+        let (show, overview) = watch::channel(status::overview(&lineup, &editors, &origin, None));
         let (readings, read) = mpsc::channel(1);
-        let keep =
-            status::keep(lineup.clone(), Arc::clone(&editors), origin.clone(), changed, show);
+        let (known, told) = (Arc::clone(&editors), news.clone());
+        let keep = status::keep(lineup.clone(), known, origin.clone(), changed, told, show);
         let remember = store.keep(lineup.upstreams.clone(), overview.clone());
         let follow =
             config_watch::follow(paths.config.clone(), Ok(config), readings, tasks.clone());

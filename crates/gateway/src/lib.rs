@@ -13,6 +13,7 @@
 //! - [`upstream`]: one supervised connection per upstream, and the delivery of calls
 //! - [`downstream`]: the endpoint that editors see
 //! - [`listener`]: takes connections and keeps each of them within limits
+//! - [`view`]: what one editor sees at one address; [`sights`]: who sees what of all upstreams
 //! - [`router`]: from an editor's request to the upstream that answers it
 //! - [`control`]: the control API for tray, dashboard and command line
 //! - [`dashboard`]: the dashboard's files
@@ -40,9 +41,11 @@ pub mod listener;
 pub mod news;
 pub mod roster;
 pub mod router;
+pub mod sights;
 pub mod status;
 pub mod store;
 pub mod upstream;
+pub mod view;
 mod wake;
 pub mod warnings;
 

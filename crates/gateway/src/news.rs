@@ -10,6 +10,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use evermoor_core::audience::{Audience, Changed};
 use evermoor_core::catalog::{Catalog, List};
 use evermoor_core::envelope::Notification;
 
@@ -24,12 +25,14 @@ struct Room {
     latest: watch::Sender<u64>,
 }
 
-/// Something that an upstream said.
+/// Something that an upstream said, or that is to be said of it.
 #[derive(Debug)]
 pub struct News {
     pub number: u64,
     pub lane: Lane,
     pub told: Notification,
+    /// Whom it concerns.
+    pub audience: Audience,
 }
 
 /// The log does not reach back that far.
@@ -47,10 +50,21 @@ impl Default for Newsroom {
 }
 
 impl Newsroom {
+    /// What an upstream said to everybody who sees it.
     pub fn publish(&self, lane: &Lane, told: Notification) {
+        self.append(lane.clone(), told, Audience::Everybody);
+    }
+
+    /// A list that is another one than before.
+    pub fn list_changed(&self, changed: Changed) {
+        let told = Notification::new(changed.told, None);
+        self.append(Lane::shared(&changed.upstream), told, changed.audience);
+    }
+
+    fn append(&self, lane: Lane, told: Notification, audience: Audience) {
         let mut log = self.0.log.lock();
         let number = *self.0.latest.borrow() + 1;
-        log.push_back(Arc::new(News { number, lane: lane.clone(), told }));
+        log.push_back(Arc::new(News { number, lane, told, audience }));
         let mut bytes: usize = log.iter().map(|news| news.size()).sum();
         while log.len() > MOST || (bytes > MOST_BYTES && log.len() > 1) {
             bytes -= log.pop_front().map_or(0, |oldest| oldest.size());
@@ -58,7 +72,7 @@ impl Newsroom {
         self.0.latest.send_replace(number);
     }
 
-    /// Says which lists differ between what an upstream offered and what it offers.
+    /// Says on an editor's own lane which lists differ between what was offered there and what is.
     pub fn lists_changed(&self, lane: &Lane, old: &Catalog, new: &Catalog) {
         let mut told: Vec<&str> = List::ALL
             .into_iter()
@@ -88,6 +102,11 @@ impl Newsroom {
 }
 
 impl News {
+    /// Whether it says that a list is another one than before.
+    pub fn is_of_lists(&self) -> bool {
+        self.told.method.ends_with("/list_changed")
+    }
+
     fn size(&self) -> usize {
         self.told.params.as_ref().map_or(0, |params| params.as_bytes().len()) + 128
     }

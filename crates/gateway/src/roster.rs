@@ -15,7 +15,6 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::catalog::Catalog;
 use evermoor_core::config::{self, Change, Config};
 use evermoor_core::failure::Failure;
 
@@ -29,7 +28,7 @@ use crate::warnings;
 
 /// The task that owns the upstreams.
 pub struct Roster {
-    config: Config,
+    config: Arc<Config>,
     /// Where the gateway listens, whatever the configuration says since.
     listen: SocketAddr,
     members: Vec<Member>,
@@ -41,6 +40,8 @@ pub struct Roster {
 #[derive(Clone)]
 pub struct Lineup {
     pub upstreams: watch::Receiver<Arc<[Handle]>>,
+    /// The configuration that is in force.
+    pub config: watch::Receiver<Arc<Config>>,
     pub settings: watch::Receiver<config::Gateway>,
     pub warnings: watch::Receiver<Vec<Failure>>,
 }
@@ -68,6 +69,7 @@ struct Member {
 /// Where the lineup is shown.
 struct Board {
     upstreams: watch::Sender<Arc<[Handle]>>,
+    config: watch::Sender<Arc<Config>>,
     settings: watch::Sender<config::Gateway>,
     warnings: watch::Sender<Vec<Failure>>,
 }
@@ -78,16 +80,18 @@ impl Roster {
         let listen = config.gateway.listen;
         let (upstreams, shown) = watch::channel(Arc::from([]));
         let (settings, set) = watch::channel(config.gateway.clone());
-        let (warnings, warned) = watch::channel(warnings::of(listen, &config.gateway, None));
+        let (warnings, warned) = watch::channel(warnings::of(listen, &config, None));
+        let nothing = Arc::new(Config { upstreams: Vec::new(), ..config.clone() });
+        let (in_force, held) = watch::channel(Arc::clone(&nothing));
         let mut roster = Self {
-            config: Config { gateway: config.gateway.clone(), upstreams: Vec::new() },
+            config: nothing,
             listen,
             members: Vec::new(),
-            board: Board { upstreams, settings, warnings },
+            board: Board { upstreams, config: in_force, settings, warnings },
             around,
         };
         roster.adopt(config).await;
-        (roster, Lineup { upstreams: shown, settings: set, warnings: warned })
+        (roster, Lineup { upstreams: shown, config: held, settings: set, warnings: warned })
     }
 
     /// Follows the readings of the configuration.
@@ -103,7 +107,7 @@ impl Roster {
                     Some(failure)
                 }
             };
-            let warnings = warnings::of(self.listen, &self.config.gateway, mistake.as_ref());
+            let warnings = warnings::of(self.listen, &self.config, mistake.as_ref());
             self.board.warnings.send_replace(warnings);
             self.around.changed.notify_one();
         }
@@ -117,7 +121,6 @@ impl Roster {
             .into_iter()
             .partition(|member| change.stop.contains(member.handle.name()));
         for member in stopped {
-            self.gone(&member);
             tracing::info!(upstream = %member.handle.name(), "upstream stopped");
             member.stop.cancel();
         }
@@ -135,17 +138,10 @@ impl Roster {
         }
         members.sort_by(|one, other| one.handle.name().cmp(other.handle.name()));
         let handles = members.iter().map(|member| member.handle.clone()).collect();
+        self.config = Arc::new(config);
+        self.board.config.send_replace(Arc::clone(&self.config));
         self.board.upstreams.send_replace(handles);
         self.members = members;
-        self.config = config;
-    }
-
-    /// An upstream that is not configured any more takes its lists with it.
-    fn gone(&self, member: &Member) {
-        if let Some(known) = member.handle.state().known {
-            let (lane, nothing) = (member.handle.lane(), Catalog::default());
-            self.around.news.lists_changed(lane, &known.catalog, &nothing);
-        }
     }
 
     fn member(&self, upstream: config::Upstream, known: Option<Arc<Known>>) -> Member {

@@ -11,28 +11,24 @@ use futures_util::future::join_all;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use evermoor_core::catalog::{List, Merged, Origin, list_result};
+use evermoor_core::catalog::{List, Origin, list_result};
 use evermoor_core::envelope::{INVALID_PARAMS, METHOD_NOT_FOUND, Request, Response};
 use evermoor_core::introduction::Introduction;
 use evermoor_core::json::Raw;
-use evermoor_core::name::UpstreamName;
+use evermoor_core::name::{UpstreamName, merged};
 use evermoor_core::protocol::{gateway_info, method};
+use evermoor_core::sight::{Hidden, asked_for};
 
 use crate::status::Overview;
-use crate::upstream::{Handle, Known, Link};
+use crate::upstream::{Handle, Known, Link, Owner};
+use crate::view::Scope;
+pub use crate::view::View;
 
 /// Finds the upstream for a request.
 #[derive(Clone)]
 pub struct Router {
     upstreams: watch::Receiver<Arc<[Handle]>>,
     overview: watch::Receiver<Overview>,
-}
-
-/// What an editor sees: one upstream as it is, or all of them in one.
-#[derive(Clone)]
-pub enum View {
-    All,
-    One(Handle),
 }
 
 /// Who answers a request.
@@ -43,18 +39,16 @@ pub enum Addressee {
     Upstream(Handle, Request),
 }
 
+/// Why nobody answers for a resource, with what to do.
+pub enum NoOwner {
+    Hidden(String),
+    Unknown(String),
+}
+
 /// An upstream that has never been heard of gets this long before its editor hears of nothing.
 const FIRST_WORD: Duration = Duration::from_secs(5);
-
-impl View {
-    /// Whether what this upstream says is part of the view.
-    pub fn shows(&self, upstream: &UpstreamName) -> bool {
-        match self {
-            Self::All => true,
-            Self::One(one) => one.name() == upstream,
-        }
-    }
-}
+/// What to do about an upstream that is turned off.
+pub const TURN_ON: &str = "Remove `enabled = false` from its entry in config.toml.";
 
 impl Router {
     pub fn new(
@@ -73,22 +67,56 @@ impl Router {
         upstreams.iter().find(|upstream| upstream.name().as_str() == name).cloned()
     }
 
+    /// What somebody had of upstreams to itself is not wanted any more.
+    pub fn release(&self, owner: &Owner) {
+        for upstream in self.upstreams.borrow().iter() {
+            upstream.release(owner);
+        }
+    }
+
+    /// All that an editor sees, in one.
+    pub fn all(&self, editor: &str) -> View {
+        View::new(Scope::All, editor, self.overview())
+    }
+
+    /// One upstream, if there is such a one for this editor. Else the reason, and what to do.
+    pub fn one(&self, editor: &str, name: &str) -> Result<View, String> {
+        let all = self.all(editor);
+        if let Some(upstream) = self.upstream(name).filter(|found| all.sees(found.name())) {
+            return Ok(all.of_one(upstream));
+        }
+        if UpstreamName::parse(name).is_ok_and(|name| self.is_off(&name) && all.sees(&name)) {
+            return Err(format!("The upstream `{name}` is turned off. {TURN_ON}"));
+        }
+        let why = format!("There is no upstream `{name}`. `evermoor status` lists them.");
+        Err(why + &all.excuse())
+    }
+
+    /// Whether a person turned this upstream off.
+    pub fn is_off(&self, name: &UpstreamName) -> bool {
+        let overview = self.overview.borrow();
+        overview.status.upstreams.iter().any(|one| one.name == name.as_str() && one.is_off())
+    }
+
     /// The upstreams in a view.
     pub fn upstreams(&self, view: &View) -> Vec<Handle> {
-        match view {
-            View::All => self.upstreams.borrow().to_vec(),
-            View::One(upstream) => vec![upstream.clone()],
+        match &view.scope {
+            Scope::All => {
+                let all = Arc::clone(&self.upstreams.borrow());
+                all.iter().filter(|one| view.sees(one.name())).cloned().collect()
+            }
+            Scope::One(upstream) => vec![upstream.clone()],
         }
     }
 
     /// How the gateway introduces itself, or the one upstream that is seen.
     pub async fn introduce(&self, view: &View) -> Introduction {
-        match view {
-            View::One(upstream) => match upstream.known(FIRST_WORD).await {
+        match &view.scope {
+            Scope::One(upstream) => match upstream.known(FIRST_WORD).await {
                 Some(known) => Introduction::of_upstream(&known.handshake),
                 None => Introduction::of_gateway(crate::VERSION, &[]),
             },
-            View::All => {
+            Scope::All => {
                 let upstreams = self.upstreams(view);
                 let known: Vec<(String, Arc<Known>)> = upstreams
                     .iter()
@@ -103,9 +131,9 @@ impl Router {
 
     /// Who answers in a view, as far as it is known at this moment.
     pub fn server_info(&self, view: &View) -> Raw {
-        let known = match view {
-            View::One(upstream) => upstream.state().known,
-            View::All => None,
+        let known = match &view.scope {
+            Scope::One(upstream) => upstream.state().known,
+            Scope::All => None,
         };
         match known {
             Some(known) => known.handshake.server_info.clone(),
@@ -118,91 +146,125 @@ impl Router {
         if request.method == method::PING {
             return answered(request, Raw::of(&serde_json::json!({})));
         }
-        match view {
-            View::One(upstream) => one(upstream, request).await,
-            View::All => self.among_all(request).await,
+        match &view.scope {
+            Scope::One(upstream) => match view.refuses(upstream, request, request) {
+                Some(refusal) => Addressee::Gateway(refusal),
+                None => one(upstream, request).await,
+            },
+            Scope::All => self.among_all(view, request).await,
         }
     }
 
-    /// The upstream that a resource belongs to.
-    pub fn owner(&self, view: &View, uri: &str) -> Option<Handle> {
-        match view {
-            View::One(upstream) => Some(upstream.clone()),
-            View::All => self.merged().owner(uri).and_then(|name| self.upstream(name.as_str())),
-        }
+    /// The upstream that a resource belongs to. Else the reason, and what to do.
+    pub fn owner(&self, view: &View, uri: &str) -> Result<Handle, NoOwner> {
+        let owner = match &view.scope {
+            Scope::One(upstream) => Some(upstream.clone()),
+            Scope::All => self.named(view.sight().merged.owner(uri)),
+        };
+        let hiding = match owner {
+            Some(owner) => match view.hides(&owner, List::Resources, uri) {
+                Some(hidden) => Some((owner, hidden)),
+                None => return Ok(owner),
+            },
+            None => self.hiding(view, List::Resources, uri),
+        };
+        Err(match hiding {
+            Some((upstream, hidden)) => NoOwner::Hidden(view.words(&upstream, uri, hidden)),
+            None => NoOwner::Unknown(missing(view, List::Resources, uri)),
+        })
     }
 
-    async fn among_all(&self, request: &Request) -> Addressee {
+    async fn among_all(&self, view: &View, request: &Request) -> Addressee {
         if let Some(list) = List::asked_by(&request.method) {
-            self.settled().await;
-            return answered(request, list_result(list, self.merged().list(list)));
+            self.settled(view).await;
+            return answered(request, list_result(list, view.sight().merged.list(list)));
         }
-        let mut found = self.find(request);
-        if found.is_err() {
+        let asked = asked_for(request).filter(|_| request.method != method::SUBSCRIBE);
+        let Some((list, name)) = asked else {
+            let other = &request.method;
+            let why =
+                format!("`{other}` needs to know the upstream: use the endpoint /mcp/<upstream>.");
+            return refused(request, METHOD_NOT_FOUND, &why);
+        };
+        let mut found = self.find(view, request, list, &name);
+        if found.is_none() && self.hiding(view, list, &name).is_none() {
             // An editor that was here before a restart may ask before the upstream has spoken.
-            self.settled().await;
-            found = self.find(request);
+            self.settled(view).await;
+            found = self.find(view, request, list, &name);
         }
         match found {
-            Ok((upstream, request)) => Addressee::Upstream(upstream, request),
-            Err(response) => Addressee::Gateway(response),
+            Some((upstream, own)) => match view.refuses(&upstream, request, &own) {
+                Some(refusal) => Addressee::Gateway(refusal),
+                None => Addressee::Upstream(upstream, own),
+            },
+            None => match self.hiding(view, list, &name) {
+                Some((upstream, hidden)) => {
+                    Addressee::Gateway(view.refusal(&upstream, request, hidden))
+                }
+                None => refused(request, INVALID_PARAMS, &missing(view, list, &name)),
+            },
         }
     }
 
     /// The upstream that a request names, and the request in that upstream's own words.
-    fn find(&self, request: &Request) -> Result<(Handle, Request), Response> {
-        let merged = self.merged();
-        let params = request.params.as_ref();
-        let named =
-            |member: &str| params.and_then(|params| params.text_member(member)).unwrap_or_default();
-        let known = |upstream: &UpstreamName| self.upstream(upstream.as_str());
+    fn find(
+        &self,
+        view: &View,
+        request: &Request,
+        list: List,
+        name: &str,
+    ) -> Option<(Handle, Request)> {
+        let merged = view.sight().merged;
         let renamed = |origin: &Origin| {
-            let params = params.map(|params| params.with("name", &Raw::of(&origin.name)));
-            known(&origin.upstream)
-                .map(|upstream| (upstream, Request { params, ..request.clone() }))
+            let named = |params: &Raw| params.with("name", &Raw::of(&origin.name));
+            let params = request.params.as_ref().map(named);
+            let upstream = self.named(Some(&origin.upstream))?;
+            Some((upstream, Request { params, ..request.clone() }))
         };
-        let (found, what) = match request.method.as_str() {
-            method::TOOLS_CALL => {
-                (merged.tool(&named("name")).and_then(renamed), ("tool", named("name")))
+        if request.method == method::COMPLETE {
+            let (upstream, own) = merged.completes(request)?;
+            return Some((self.named(Some(&upstream))?, own));
+        }
+        match list {
+            List::Tools => merged.tool(name).and_then(renamed),
+            List::Prompts => merged.prompt(name).and_then(renamed),
+            List::Resources | List::Templates => {
+                Some((self.named(merged.owner(name))?, request.clone()))
             }
-            method::PROMPTS_GET => {
-                (merged.prompt(&named("name")).and_then(renamed), ("prompt", named("name")))
-            }
-            method::RESOURCES_READ => {
-                let owner = merged.owner(&named("uri")).and_then(known);
-                (owner.map(|upstream| (upstream, request.clone())), ("resource", named("uri")))
-            }
-            method::COMPLETE => {
-                let found = merged.completes(request);
-                let found = found.and_then(|(name, request)| Some((known(&name)?, request)));
-                (found, ("prompt or template", String::new()))
-            }
-            other => {
-                let why = format!(
-                    "`{other}` needs to know the upstream: use the endpoint /mcp/<upstream>."
-                );
-                return Err(Response::error(Some(request.id.clone()), METHOD_NOT_FOUND, &why));
-            }
-        };
-        found.ok_or_else(|| {
-            let why = format!("There is no {} `{}`. Ask for the list again.", what.0, what.1);
-            Response::error(Some(request.id.clone()), INVALID_PARAMS, &why)
+        }
+    }
+
+    /// The upstream whose item of this name is not in a view of all of them because it is hidden.
+    fn hiding(&self, view: &View, list: List, name: &str) -> Option<(Handle, Hidden)> {
+        let sight = view.sight();
+        self.upstreams(view).into_iter().find_map(|upstream| {
+            let window = sight.window(&upstream.config).filter(|window| !window.is_clear())?;
+            let known = upstream.state().known?;
+            let shown = |own: &str| match list {
+                List::Tools | List::Prompts => merged(upstream.name(), own) == name,
+                List::Resources | List::Templates => own == name,
+            };
+            let items = known.catalog.list(list).iter();
+            let mut names = items.filter_map(|item| item.text_member(list.key()));
+            let hidden = window.hides(list, &names.find(|own| shown(own))?)?;
+            Some((upstream.clone(), hidden))
         })
+    }
+
+    fn named(&self, name: Option<&UpstreamName>) -> Option<Handle> {
+        name.and_then(|name| self.upstream(name.as_str()))
     }
 
     /// Waits a little for upstreams that have never been heard of, and for the merged view to hold
     /// what they said, so that the first list an editor sees is neither empty nor partial.
-    async fn settled(&self) {
-        let upstreams = Arc::clone(&self.upstreams.borrow());
+    async fn settled(&self, view: &View) {
+        let upstreams = self.upstreams(view);
         join_all(upstreams.iter().map(|upstream| upstream.known(FIRST_WORD))).await;
         let mut overview = self.overview.clone();
-        let covered = overview
-            .wait_for(|overview| self.upstreams.borrow().iter().all(|one| overview.covers(one)));
+        let covered = overview.wait_for(|overview| {
+            self.upstreams.borrow().iter().all(|one| overview.sights.covers(one))
+        });
         let _ = timeout(FIRST_WORD, covered).await;
-    }
-
-    fn merged(&self) -> Arc<Merged> {
-        Arc::clone(&self.overview.borrow().merged)
     }
 }
 
@@ -220,4 +282,19 @@ async fn one(upstream: &Handle, request: &Request) -> Addressee {
 
 fn answered(request: &Request, result: Raw) -> Addressee {
     Addressee::Gateway(Response::result(request.id.clone(), result))
+}
+
+fn refused(request: &Request, code: i32, why: &str) -> Addressee {
+    Addressee::Gateway(Response::error(Some(request.id.clone()), code, why))
+}
+
+/// Why something was not found, and what to do.
+fn missing(view: &View, list: List, name: &str) -> String {
+    let what = match list {
+        List::Tools => "tool",
+        List::Prompts => "prompt",
+        List::Resources => "resource",
+        List::Templates => "resource template",
+    };
+    format!("There is no {what} `{name}`. Ask for the list again.{}", view.excuse())
 }

@@ -5,63 +5,79 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{Notify, watch};
 
-use evermoor_core::catalog::Merged;
+use evermoor_core::config;
 use evermoor_core::view::{self, Status};
 
 use crate::editors::Editors;
+use crate::news::Newsroom;
 use crate::roster::Lineup;
-use crate::upstream::{Handle, Known, Link, State};
+use crate::sights::Sights;
+use crate::upstream::{Handle, Link, State};
+use crate::warnings;
 
 /// What is derived from the states of all upstreams.
 #[derive(Clone)]
 pub struct Overview {
     pub status: Status,
-    /// All upstreams seen as one.
-    pub merged: Arc<Merged>,
-    /// What it was merged from.
-    sources: Vec<Arc<Known>>,
+    pub sights: Arc<Sights>,
 }
 
-impl Overview {
-    /// Whether what this upstream says now is part of it.
-    pub fn covers(&self, upstream: &Handle) -> bool {
-        let known = upstream.state().known;
-        known.is_none_or(|known| self.sources.iter().any(|source| Arc::ptr_eq(source, &known)))
-    }
-}
-
-/// The overview at this moment.
-pub fn overview(lineup: &Lineup, editors: &Editors, origin: &str) -> Overview {
+/// The overview at this moment, which follows the one `before`.
+pub fn overview(
+    lineup: &Lineup,
+    editors: &Editors,
+    origin: &str,
+    before: Option<&Arc<Sights>>,
+) -> Overview {
     let upstreams = Arc::clone(&lineup.upstreams.borrow());
-    let states: Vec<State> = upstreams.iter().map(Handle::state).collect();
-    let views = upstreams.iter().zip(&states).map(|(handle, state)| view(handle, state, origin));
-    let status = Status::of(
-        crate::VERSION.into(),
-        std::process::id(),
-        format!("{origin}/mcp"),
-        views.collect(),
-        lineup.warnings.borrow().clone(),
-    )
-    .with_editors(editors.list());
-    let catalogs = upstreams.iter().zip(&states).filter_map(|(handle, state)| {
-        state.known.as_ref().map(|known| (handle.name(), &known.catalog))
+    let config = Arc::clone(&lineup.config.borrow());
+    let sights = Sights::of(&upstreams, &config.editors, before);
+    let running = upstreams.iter().map(|handle| {
+        let hidden = sights.hidden(handle.name());
+        view::Upstream { hidden, ..view(handle, &handle.state(), origin) }
     });
-    let merged = Arc::new(Merged::of(catalogs));
-    let sources = states.iter().filter_map(|state| state.known.clone()).collect();
-    Overview { status, merged, sources }
+    let mut views: Vec<view::Upstream> = running.collect();
+    views.extend(config.off.iter().map(|upstream| shown(upstream, view::Link::Off, 0, origin)));
+    views.sort_by(|one, other| one.name.cmp(&other.name));
+    let mut seen = editors.list();
+    let strangers = config.strangers(|name| seen.iter().any(|editor| editor.name == name));
+    let mut warnings = lineup.warnings.borrow().clone();
+    warnings.extend(strangers.iter().map(warnings::doubt));
+    seen = seen.into_iter().map(|editor| with_shown(editor, &sights)).collect();
+    let (version, process) = (crate::VERSION.into(), std::process::id());
+    let status = Status::of(version, process, format!("{origin}/mcp"), views, warnings);
+    Overview { status: status.with_editors(seen), sights }
 }
 
-/// Makes the overview anew whenever an upstream, an editor or the configuration changes.
+/// An editor with how much it is shown.
+pub fn with_shown(editor: view::Editor, sights: &Sights) -> view::Editor {
+    let shown = sights.shown(&editor.name);
+    editor.with_shown(shown)
+}
+
+/// Makes the overview anew whenever an upstream, an editor or the configuration changes, and tells
+/// editors of the lists that differ from then on.
 pub async fn keep(
     lineup: Lineup,
     editors: Arc<Editors>,
     origin: String,
     changed: Arc<Notify>,
+    news: Newsroom,
     show: watch::Sender<Overview>,
 ) {
     loop {
         changed.notified().await;
-        show.send_replace(overview(&lineup, &editors, &origin));
+        let before = Arc::clone(&show.borrow().sights);
+        let after = overview(&lineup, &editors, &origin, Some(&before));
+        let told = match Arc::ptr_eq(&before, &after.sights) {
+            true => Vec::new(),
+            false => after.sights.changes_since(&before),
+        };
+        // Whoever hears of a list and asks for it must find the new one.
+        show.send_replace(after);
+        for list in told {
+            news.list_changed(list);
+        }
     }
 }
 
@@ -90,13 +106,23 @@ fn view(handle: &Handle, state: &State, origin: &str) -> view::Upstream {
         },
     };
     let tools = state.known.as_ref().map_or(0, |known| known.catalog.tools.len());
+    shown(&handle.config, link, tools, origin)
+}
+
+fn shown(
+    upstream: &config::Upstream,
+    link: view::Link,
+    tools: usize,
+    origin: &str,
+) -> view::Upstream {
     view::Upstream {
-        name: handle.name().to_string(),
-        title: handle.config.title.clone(),
-        target: handle.config.transport.target(),
-        endpoint: format!("{origin}/mcp/{}", handle.name()),
+        name: upstream.name.to_string(),
+        title: upstream.title.clone(),
+        target: upstream.transport.target(),
+        endpoint: format!("{origin}/mcp/{}", upstream.name),
         link,
         tools: u32::try_from(tools).unwrap_or(u32::MAX),
+        hidden: 0,
     }
 }
 

@@ -2,43 +2,54 @@
 
 use std::net::SocketAddr;
 
-use evermoor_core::config;
+use evermoor_core::config::{Config, Mistake};
 use evermoor_core::failure::{Code, Failure};
 
 /// The warnings of a gateway that was started with `started` and runs with `now`. `mistake` is
 /// what is wrong with the file since then.
-pub(crate) fn of(
-    started: SocketAddr,
-    now: &config::Gateway,
-    mistake: Option<&Failure>,
-) -> Vec<Failure> {
-    let token = (!now.require_token).then(|| {
+pub(crate) fn of(started: SocketAddr, now: &Config, mistake: Option<&Failure>) -> Vec<Failure> {
+    let (settings, doubts) = (&now.gateway, now.doubts.iter().map(doubt));
+    let token = (!settings.require_token).then(|| {
         let what = "Every program on this machine may use your tools: the token is turned off.";
         Failure::new(Code::TokenOff, what, "Remove `require_token = false` from config.toml.")
     });
-    let moved = (now.listen != started).then(|| {
+    let moved = (settings.listen != started).then(|| {
         let what = format!(
             "config.toml says `listen = \"{}\"`, and the gateway still listens where it did.",
-            now.listen
+            settings.listen
         );
         Failure::new(Code::Configuration, what, "Restart the gateway to use the new address.")
     });
-    [token, moved, mistake.cloned()].into_iter().flatten().collect()
+    [token, moved, mistake.cloned()].into_iter().flatten().chain(doubts).collect()
+}
+
+/// Something in the file that is worth a second look.
+pub(crate) fn doubt(doubt: &Mistake) -> Failure {
+    let place = doubt.line.map(|line| format!(", line {line}")).unwrap_or_default();
+    let what = format!("config.toml{place}: {}", doubt.what);
+    Failure::new(Code::Configuration, what, doubt.remedy.clone())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evermoor_core::config::Config;
 
     fn codes(text: &str, mistake: Option<&Failure>) -> Vec<Code> {
-        let (started, now) = (Config::default().gateway, Config::parse(text).unwrap().gateway);
+        let (started, now) = (Config::default().gateway, Config::parse(text).unwrap());
         of(started.listen, &now, mistake).into_iter().map(|warning| warning.code).collect()
     }
 
     #[test]
     fn a_gateway_as_it_should_be_warns_of_nothing() {
         assert_eq!(codes("", None), []);
+    }
+
+    #[test]
+    fn a_list_that_leads_nowhere_is_said_with_its_line() {
+        let text = "[editors.cursor]\nupstreams.allow = [\"nobody\"]\n";
+        let now = Config::parse(text).unwrap();
+        let warnings = of(now.gateway.listen, &now, None);
+        assert!(warnings[0].what.starts_with("config.toml, line 2: `nobody`"), "{}", warnings[0]);
     }
 
     #[test]

@@ -17,7 +17,8 @@ fn down(code: Code, what: &str) -> Link {
 fn upstream(title: &str, tools: u32, link: Link) -> Upstream {
     let name = title.to_lowercase();
     let endpoint = format!("http://127.0.0.1:7420/mcp/{name}");
-    Upstream { name, title: title.into(), target: "http://x/mcp".into(), endpoint, link, tools }
+    let (title, target) = (title.into(), "http://x/mcp".into());
+    Upstream { name, title, target, endpoint, link, tools, hidden: 0 }
 }
 
 fn serving(upstreams: Vec<Upstream>) -> Presence {
@@ -108,6 +109,25 @@ fn busy() {
       Restart PiecesOS [restart piecesos]
     GitHub — Connected >
       (1 tool)
+      Restart GitHub [restart github]
+    ---
+    Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
+    Open Evermoor… [open]
+    Quit Evermoor [quit]
+    ");
+}
+
+#[test]
+fn an_upstream_that_is_off_offers_nothing_and_hidden_tools_are_counted() {
+    let github = Upstream { hidden: 18, ..upstream("GitHub", 30, connected()) };
+    let presence = serving(vec![upstream("PiecesOS", 0, Link::Off), github]);
+    assert_snapshot!(drawn(&presence), @r"
+    GitHub is connected [open]
+    ---
+    PiecesOS — Off >
+      (Turned off in config.toml)
+    GitHub — Connected >
+      (12 of 30 tools shown)
       Restart GitHub [restart github]
     ---
     Copy endpoint URL [copy http://127.0.0.1:7420/mcp]

@@ -1,6 +1,7 @@
 //! The fake upstream itself: sessions, a ledger, and orders that are taken at `/orders`.
 
 mod replies;
+mod shelf;
 mod stage;
 mod tools;
 
@@ -162,11 +163,16 @@ impl Fake {
 
     async fn initialize(&self, request: &Request) -> HttpResponse {
         let session = self.given.fetch_add(1, Ordering::SeqCst) + 1;
+        let stocked = self.stage.stock().is_some();
+        let capabilities = match stocked {
+            true => shelf::capabilities(),
+            false => serde_json::json!({ "tools": {} }),
+        };
         let result = initialize_result(
             Revision::LATEST,
-            &Raw::of(&serde_json::json!({ "tools": {} })),
+            &Raw::of(&capabilities),
             &Raw::of(&serde_json::json!({ "name": "fake", "version": "1" })),
-            None,
+            stocked.then_some("Ask the librarian."),
         );
         let mut response = json(StatusCode::OK, &Response::result(request.id.clone(), result));
         response.headers_mut().insert("mcp-session-id", Self::session(session));

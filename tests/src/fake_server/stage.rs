@@ -18,6 +18,7 @@ struct Orders {
     counts: BTreeMap<String, u64>,
     /// What is left of streams that ended too early, by the id of their last event.
     rests: BTreeMap<String, Bytes>,
+    stock: Option<usize>,
 }
 
 struct Rule {
@@ -33,6 +34,7 @@ impl Stage {
         match order {
             Order::Do { on, times, act } => orders.rules.push(Rule { on, times, act }),
             Order::Behave => orders.rules.clear(),
+            Order::Stock { page } => orders.stock = Some(page),
             Order::Forget(style) => {
                 orders.forgotten = Some(style);
                 return true;
@@ -55,6 +57,11 @@ impl Stage {
 
     pub(super) fn forgotten(&self) -> Forgotten {
         self.0.lock().forgotten.unwrap_or(Forgotten::NotFound)
+    }
+
+    /// How much there is on a page, if there is more on offer than tools.
+    pub(super) fn stock(&self) -> Option<usize> {
+        self.0.lock().stock
     }
 
     pub(super) fn counts(&self) -> serde_json::Value {

@@ -32,6 +32,9 @@ pub(super) fn nonce(request: &Request) -> Option<String> {
 impl Fake {
     pub(super) async fn respond(&self, request: &Request) -> HttpResponse {
         let id = request.id.clone();
+        if let Some(result) = self.from_the_shelf(request) {
+            return json(StatusCode::OK, &Response::result(id, result));
+        }
         let response = match request.method.as_str() {
             method::PING => Response::result(id, Raw::of(&serde_json::json!({}))),
             method::TOOLS_LIST => Response::result(id, self.tools()),
@@ -93,12 +96,15 @@ impl Fake {
     }
 
     fn tools(&self) -> Raw {
+        Raw::of(&serde_json::json!({ "tools": self.tool_list() }))
+    }
+
+    pub(super) fn tool_list(&self) -> Vec<serde_json::Value> {
         let tool =
             |name: &str| serde_json::json!({ "name": name, "inputSchema": { "type": "object" } });
         let usual = ["record", "hang", "mirror", "steps"];
         let extra = self.extra.iter().map(String::as_str);
-        let tools: Vec<_> = usual.into_iter().chain(extra).map(tool).collect();
-        Raw::of(&serde_json::json!({ "tools": tools }))
+        usual.into_iter().chain(extra).map(tool).collect()
     }
 }
 

@@ -84,9 +84,11 @@ function settle(board: Board): Board {
   return { ...board, asked, refused, leaving }
 }
 
-/** Done is a new connection, or another attempt that failed. */
+/** Done is a new connection, or another attempt that failed. What is off has nothing left to do. */
 function isDone(before: Link, link: Link): boolean {
   switch (link.state) {
+    case 'off':
+      return true
     case 'connecting':
       return false
     case 'connected':

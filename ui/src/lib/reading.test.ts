@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 
 import { type Board, emptyBoard, next } from './board'
-import { ageOf, headlineOf, helpOf, rowsOf } from './reading'
-import { NOON, connected, down, failure, status, upstream } from './samples'
+import { ageOf, editorsOf, headlineOf, helpOf, rowsOf } from './reading'
+import { NOON, connected, down, editor, failure, status, upstream } from './samples'
 import type { Code, Upstream } from './types'
 
 const serving = (...upstreams: Upstream[]) =>
@@ -83,6 +83,28 @@ test('a refusal is told in the row', () => {
   expect(rowsOf(next(serving(upstream('A')), refused, NOON))[0]?.detail).toBe(
     'Nothing listens at localhost:39300. Start PiecesOS.',
   )
+})
+
+test('an upstream that is off is not counted and offers nothing', () => {
+  const board = serving(upstream('A'), upstream('B', { state: 'off' }))
+  expect(headlineOf(board).detail).toBe('12 tools from 1 upstream')
+  expect(rowsOf(board)[1]).toMatchObject({ shape: 'paused', word: 'Off', tools: '', action: '', urgent: false })
+  expect(headlineOf(serving(upstream('B', { state: 'off' }))).detail).toBe('The gateway is running.')
+})
+
+test('tools that are hidden from everybody are told apart from those that are shown', () => {
+  const board = serving({ ...upstream('A'), tools: 30, hidden: 18 }, upstream('B'))
+  expect(rowsOf(board).map(({ tools }) => tools)).toEqual(['12 of 30 tools shown', '12 tools'])
+  expect(headlineOf(board).detail).toBe('24 tools from 2 upstreams')
+})
+
+test('an editor says how much it sees', () => {
+  const sees = (tools: number, prompts: number, resources: number) => {
+    const state = { ...status(), editors: [editor('zed', { shown: { tools, prompts, resources } })] }
+    return editorsOf(next(emptyBoard(NOON), { kind: 'told', presence: { kind: 'serving', status: state } }, NOON))[0]?.sees
+  }
+  expect(sees(34, 0, 0)).toBe('Sees 34 tools')
+  expect(sees(1, 2, 1)).toBe('Sees 1 tool, 2 prompts, 1 resource')
 })
 
 test('the headline offers help only when one action is the answer', () => {

@@ -27,6 +27,7 @@ export interface Row {
   timing: string
   /** What happened and what to do; empty while all is well. */
   detail: string
+  /** What can be done about it; empty if nothing. */
   action: string
   /** Whether the action is what helps. */
   urgent: boolean
@@ -38,7 +39,8 @@ export function headlineOf({ presence, now }: Board): Headline {
   switch (presence.kind) {
     case 'serving': {
       const { overall, sentence, upstreams } = presence.status
-      const detail = upstreams.length ? texts.summary(upstreams) : texts.ready
+      const anyOn = upstreams.some(({ link }) => link.state !== 'off')
+      const detail = anyOn ? texts.summary(upstreams) : texts.ready
       return { shape: overall, sentence, detail }
     }
     case 'lost': {
@@ -71,6 +73,9 @@ export interface EditorRow {
   name: string
   /** When its token was made and when it last spoke. */
   detail: string
+  /** How much it is shown, and what is worth knowing about that. */
+  sees: string
+  hint: string
   /** Why it was not turned away; empty otherwise. */
   refusal: string
   /** Whether it can be turned away at all: Evermoor's own cannot. */
@@ -81,11 +86,13 @@ export interface EditorRow {
 
 export function editorsOf(board: Board): EditorRow[] {
   const live = board.presence.kind === 'serving'
-  return (board.status?.editors ?? []).map(({ name, made, seen, own }) => {
+  return (board.status?.editors ?? []).map(({ name, made, seen, own, shown, hint }) => {
     const wish = board.leaving[name]
     return {
       name,
       detail: `${texts.made(made, board.now)}, ${texts.seen(seen, board.now)}`,
+      sees: shown ? texts.sees(shown) : '',
+      hint: hint ?? '',
       refusal: wish?.failure ? texts.failure(wish.failure) : '',
       revocable: !own,
       ready: live && (!wish || wish.failure !== undefined),
@@ -109,7 +116,7 @@ function rowOf(upstream: Upstream, board: Board): Row {
     name,
     title,
     target,
-    tools: texts.tools(upstream.tools),
+    tools: texts.tools(upstream),
     shape: 'busy',
     word: texts.connecting,
     timing: '',
@@ -117,6 +124,9 @@ function rowOf(upstream: Upstream, board: Board): Row {
     action: isAddress ? texts.reconnect : texts.restart,
     urgent: link.state === 'down',
     ready: live && !asked,
+  }
+  if (link.state === 'off') {
+    return { ...row, shape: 'paused', word: texts.off, tools: '', detail: texts.offDetail, action: '', ready: false }
   }
   if (asked) return { ...row, word: isAddress ? texts.isReconnecting : texts.isRestarting }
   if (link.state === 'connected') {

@@ -28,6 +28,7 @@ export const upstream = (title: string, link: Link = connected()): Upstream => (
   endpoint: `http://127.0.0.1:7420/mcp/${title.toLowerCase()}`,
   link,
   tools: 12,
+  hidden: 0,
 })
 
 export const editor = (name: string, more: Partial<Editor> = {}): Editor => ({
@@ -35,6 +36,8 @@ export const editor = (name: string, more: Partial<Editor> = {}): Editor => ({
   made: NOON - 3 * 86_400_000,
   seen: NOON - 5 * 60_000,
   own: false,
+  shown: { tools: 34, prompts: 0, resources: 0 },
+  hint: null,
   ...more,
 })
 

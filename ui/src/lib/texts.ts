@@ -2,14 +2,15 @@
 // are made in `crates/core/src/view.rs`; a word for a state is the same there and here.
 
 import { count, countdown, duration } from './format'
-import type { Code, Failure, Upstream } from './types'
+import type { Code, Failure, Shown, Upstream } from './types'
 
 export const name = 'Evermoor'
 
 export const title = (sentence: string) => `${sentence} – ${name}`
 export const summary = (upstreams: Upstream[]) => {
-  const tools = upstreams.reduce((sum, upstream) => sum + upstream.tools, 0)
-  return `${count(tools, 'tool')} from ${count(upstreams.length, 'upstream')}`
+  const on = upstreams.filter(({ link }) => link.state !== 'off')
+  const tools = on.reduce((sum, upstream) => sum + upstream.tools - upstream.hidden, 0)
+  return `${count(tools, 'tool')} from ${count(on.length, 'upstream')}`
 }
 export const colophon = (version: string, pid: number) => `${name} ${version}, process ${pid}`
 
@@ -71,12 +72,20 @@ export const made = (at: number | null, now: number) =>
 export const seen = (at: number | null, now: number) =>
   at === null ? 'not seen yet' : `last seen ${ago(at, now)}`
 
+/** How much an editor is shown: its tools, and what else there is. */
+export const sees = ({ tools, prompts, resources }: Shown) => {
+  const more = [prompts && count(prompts, 'prompt'), resources && count(resources, 'resource')]
+  return ['Sees ' + count(tools, 'tool'), ...more.filter(Boolean)].join(', ')
+}
+
 export const forLength = (length: number) => `for ${duration(length)}`
 export const nextTry = (wait: number) => {
   const left = countdown(wait)
   return left ? `· next try in ${left}` : '· trying now'
 }
-export const tools = (amount: number) => count(amount, 'tool')
+/** As `Upstream::tool_count` has it. */
+export const tools = ({ tools, hidden }: Upstream) =>
+  hidden ? `${tools - hidden} of ${tools} tools shown` : count(tools, 'tool')
 export const failure = ({ what, remedy }: Failure) => `${what} ${remedy}`
 
 /** The state in a word or two, as `Code::word` has it. */
@@ -99,6 +108,8 @@ export const words: Record<Code, string> = {
   forbidden: 'Not allowed',
   internal: 'Broken',
 }
+export const off = 'Off'
+export const offDetail = 'Turned off in config.toml. Remove “enabled = false” from its entry to use it.'
 export const connecting = 'Connecting'
 export const connected = 'Connected'
 

@@ -60,9 +60,13 @@ link: Link,
 /**
  * How many tools it offers, as last known.
  */
-tools: number, };
+tools: number, 
+/**
+ * How many of them its own lists hide from every editor.
+ */
+hidden: number, };
 
-export type Link = { "state": "connecting" } | { "state": "connected", since: number, 
+export type Link = { "state": "off" } | { "state": "connecting" } | { "state": "connected", since: number, 
 /**
  * What the server calls itself.
  */
@@ -100,6 +104,16 @@ seen: number | null,
 /**
  * Evermoor's own programs use it, so it cannot be revoked.
  */
-own: boolean, };
+own: boolean, 
+/**
+ * How much it is shown; unknown while no gateway runs.
+ */
+shown: Shown | null, 
+/**
+ * What is worth knowing about that, if anything.
+ */
+hint: string | null, };
+
+export type Shown = { tools: number, prompts: number, resources: number, };
 
 export type Refusal = { error: Failure, };

@@ -8,10 +8,12 @@ use serde::Deserialize;
 use toml::Spanned;
 use url::Url;
 
+use super::lists::{self, EditorTable, ListTable, Retry, ToolTable, ToolsTable};
 use super::{
     Config, DEFAULT_LISTEN, Gateway, Keepalive, Mistake, Sharing, Transport, Upstream, program,
 };
 use crate::call::Repetition;
+use crate::filter::Filters;
 use crate::name::UpstreamName;
 
 const DEFAULT_HOLD: Duration = Duration::from_secs(25);
@@ -27,6 +29,8 @@ struct File {
     gateway: GatewayTable,
     #[serde(default)]
     upstreams: BTreeMap<Spanned<String>, Spanned<UpstreamTable>>,
+    #[serde(default)]
+    editors: BTreeMap<Spanned<String>, EditorTable>,
 }
 
 #[derive(Default, Deserialize)]
@@ -41,6 +45,7 @@ struct GatewayTable {
 #[serde(deny_unknown_fields)]
 pub(super) struct UpstreamTable {
     title: Option<String>,
+    enabled: Option<bool>,
     pub(super) url: Option<Spanned<String>>,
     pub(super) command: Option<Spanned<String>>,
     pub(super) args: Option<Vec<String>>,
@@ -56,7 +61,11 @@ pub(super) struct UpstreamTable {
     #[serde(default)]
     trust_annotations: bool,
     #[serde(default)]
-    tools: BTreeMap<String, ToolTable>,
+    tools: ToolsTable,
+    #[serde(default)]
+    prompts: ListTable,
+    #[serde(default)]
+    resources: ListTable,
     #[serde(default)]
     sharing: Sharing,
 }
@@ -67,19 +76,6 @@ pub(super) struct UpstreamTable {
 pub(super) enum Files {
     One(String),
     Many(Vec<String>),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ToolTable {
-    retry: Retry,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Retry {
-    Safe,
-    Never,
 }
 
 /// A length of time as people write it: seconds, or "3m".
@@ -97,13 +93,24 @@ pub(super) fn read(text: &str) -> Result<Config, Mistake> {
         let what = format!("{}.", error.message().trim_end_matches('.'));
         Mistake { line, what, remedy: "Correct the line, or see `evermoor --help`.".into() }
     })?;
-    let upstreams: Result<Vec<_>, _> =
-        file.upstreams.iter().map(|(name, table)| upstream(text, name, table)).collect();
-    let mut upstreams = upstreams?;
-    if upstreams.is_empty() {
+    let (mut upstreams, mut off) = (Vec::new(), Vec::new());
+    for (name, table) in &file.upstreams {
+        let upstream = upstream(text, name, table)?;
+        let is_on = table.get_ref().enabled.unwrap_or(true);
+        if is_on { upstreams.push(upstream) } else { off.push(upstream) }
+    }
+    if file.upstreams.is_empty() {
         upstreams.push(demo());
     }
-    Ok(Config { gateway: gateway(text, &file.gateway)?, upstreams })
+    let (mut editors, mut doubts) = (BTreeMap::new(), Vec::new());
+    let mut names: Vec<&UpstreamName> = upstreams.iter().chain(&off).map(|one| &one.name).collect();
+    names.sort();
+    for (name, table) in &file.editors {
+        let editor = lists::of_editor(text, name, table)?;
+        doubts.extend(lists::doubts(text, name.get_ref(), table, &names));
+        editors.insert(name.get_ref().clone(), editor);
+    }
+    Ok(Config { gateway: gateway(text, &file.gateway)?, upstreams, off, editors, doubts })
 }
 
 fn gateway(text: &str, table: &GatewayTable) -> Result<Gateway, Mistake> {
@@ -150,9 +157,10 @@ fn upstream(
         keepalive: keepalive(text, table.keepalive_interval.as_ref())?,
         repetition: Repetition {
             trust_annotations: table.trust_annotations,
-            safe_tools: safe_tools(&table.tools),
+            safe_tools: safe_tools(&table.tools.tools),
         },
         sharing: table.sharing,
+        filters: lists::of_upstream(text, &table.tools, &table.prompts, &table.resources)?,
     })
 }
 
@@ -176,6 +184,7 @@ fn demo() -> Upstream {
         keepalive: Keepalive::Usual,
         repetition: Repetition::default(),
         sharing: Sharing::Shared,
+        filters: Filters::default(),
     }
 }
 

@@ -15,9 +15,13 @@ use evermoor_core::view::{Editor, NewToken};
 
 use super::{Control, refuse};
 use crate::keys::ChangeError;
+use crate::status::with_shown;
 
 pub(super) async fn list(State(control): State<Arc<Control>>) -> Json<Vec<Editor>> {
-    Json(control.editors.list())
+    let overview = control.router.overview();
+    let sights = Arc::clone(&overview.borrow().sights);
+    let editors = control.editors.list().into_iter();
+    Json(editors.map(|editor| with_shown(editor, &sights)).collect())
 }
 
 pub(super) async fn add(State(control): State<Arc<Control>>, Path(name): Path<String>) -> Response {

@@ -17,6 +17,7 @@ use http::StatusCode;
 use tokio_util::sync::CancellationToken;
 
 use evermoor_core::failure::{Code, Failure};
+use evermoor_core::name::UpstreamName;
 use evermoor_core::view::{Refusal, Status};
 
 use crate::editors::Editors;
@@ -60,11 +61,12 @@ async fn restart(State(control): State<Arc<Control>>, Path(name): Path<String>) 
             (StatusCode::ACCEPTED, Json(serde_json::json!({}))).into_response()
         }
         None => {
-            let what = format!("There is no upstream `{name}`.");
-            refuse(
-                StatusCode::NOT_FOUND,
-                Failure::new(Code::NotFound, what, "See `evermoor status`."),
-            )
+            let is_off = UpstreamName::parse(&name).is_ok_and(|name| control.router.is_off(&name));
+            let (what, remedy) = match is_off {
+                true => (format!("The upstream `{name}` is turned off."), router::TURN_ON),
+                false => (format!("There is no upstream `{name}`."), "See `evermoor status`."),
+            };
+            refuse(StatusCode::NOT_FOUND, Failure::new(Code::NotFound, what, remedy))
         }
     }
 }

@@ -61,7 +61,7 @@ pub async fn open(
     upstream: Option<Path<String>>,
 ) -> HttpResponse {
     let place = upstream.as_ref().map(|Path(name)| format!("/{name}")).unwrap_or_default();
-    let view = match endpoint.view(upstream) {
+    let view = match endpoint.view(&editor, upstream) {
         Ok(view) => view,
         Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
     };
@@ -101,7 +101,7 @@ pub async fn post(
     headers: HeaderMap,
     body: Bytes,
 ) -> HttpResponse {
-    let view = match endpoint.view(upstream) {
+    let view = match endpoint.view(&editor, upstream) {
         Ok(view) => view,
         Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
     };

@@ -24,6 +24,7 @@ use evermoor_core::stateless::header_text;
 use super::input::{self, Round};
 use crate::router::{Addressee, Router, View};
 use crate::upstream::{Caller, Handle, Owner, Question, Reply, ReplyStream};
+use crate::view::Sieve;
 
 /// A request under way.
 pub struct Exchange {
@@ -37,6 +38,8 @@ pub struct Exchange {
     /// The upstream that answers, once it is known, with the request in its words.
     upstream: Option<(Handle, Request)>,
     rounds: u32,
+    /// What the answer must go through before the editor sees it.
+    sieve: Option<Sieve>,
 }
 
 /// What comes next.
@@ -74,18 +77,19 @@ const MOST_ROUNDS: u32 = 16;
 impl Exchange {
     /// A request that somebody must be found for.
     pub fn start(router: Router, view: View, request: Request, asker: Asker) -> Self {
+        let sieve = view.sieve(&request);
         let finding = async move { router.addressee(&view, &request).await };
-        Self::at(Stage::Finding(finding.boxed()), asker)
+        Self::at(Stage::Finding(finding.boxed()), sieve, asker)
     }
 
     /// A request whose addressee is known.
-    pub fn with(addressee: Addressee, asker: Asker) -> Self {
-        let mut exchange = Self::at(Stage::Over, asker);
+    pub fn with(addressee: Addressee, sieve: Option<Sieve>, asker: Asker) -> Self {
+        let mut exchange = Self::at(Stage::Over, sieve, asker);
         exchange.address(addressee);
         exchange
     }
 
-    fn at(stage: Stage, asker: Asker) -> Self {
+    fn at(stage: Stage, sieve: Option<Sieve>, asker: Asker) -> Self {
         let (questions, asked) = mpsc::channel(MOST_QUESTIONS);
         let (session, who_asks) = (asker.session, asker.who_asks);
         let headers = Vec::new();
@@ -99,6 +103,7 @@ impl Exchange {
             owner: asker.owner,
             upstream: None,
             rounds: 0,
+            sieve,
         }
     }
 
@@ -178,6 +183,10 @@ impl Exchange {
     /// asked for by us.
     fn settle(&mut self, response: Response) -> Option<Response> {
         self.stage = Stage::Over;
+        let response = match &self.sieve {
+            Some(sieve) => sieve.sift(response),
+            None => response,
+        };
         // An editor of the newer revision understands all of this itself.
         if !self.is_newer() || self.caller.who_asks.is_none() {
             return Some(response);

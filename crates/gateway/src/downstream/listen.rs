@@ -32,7 +32,7 @@ pub async fn get(
     upstream: Option<Path<String>>,
     headers: HeaderMap,
 ) -> HttpResponse {
-    let view = match endpoint.view(upstream) {
+    let view = match endpoint.view(&editor, upstream) {
         Ok(view) => view,
         Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
     };
@@ -89,7 +89,7 @@ pub(super) struct SessionEar {
 
 impl Ear for SessionEar {
     fn hears(&self, news: &News) -> bool {
-        if !self.view.shows(&news.lane.upstream) || !news.lane.is_for(&self.live.owner()) {
+        if !self.view.hears(news) || !news.lane.is_for(&self.live.owner()) {
             return false;
         }
         match news.told.method.as_str() {

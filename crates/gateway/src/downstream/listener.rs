@@ -94,7 +94,7 @@ impl<E: Ear> Listener<E> {
                     if !self.ear.hears(&one) {
                         continue;
                     }
-                    if one.told.method.ends_with("/list_changed") {
+                    if one.is_of_lists() {
                         self.owed.insert(one.told.method.clone(), one.number);
                     } else {
                         self.ready.push_back((one.number, one.told.clone()));

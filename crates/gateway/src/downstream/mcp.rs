@@ -27,7 +27,7 @@ pub async fn post(
     headers: HeaderMap,
     body: Bytes,
 ) -> HttpResponse {
-    let view = match endpoint.view(upstream) {
+    let view = match endpoint.view(&editor, upstream) {
         Ok(view) => view,
         Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
     };
@@ -105,13 +105,16 @@ fn is_stateless(message: &Message, headers: &HeaderMap) -> bool {
 }
 
 impl Endpoint {
-    /// What the editor wants to see.
-    pub(super) fn view(&self, upstream: Option<Path<String>>) -> Result<View, String> {
-        let Some(Path(name)) = upstream else { return Ok(View::All) };
-        self.router
-            .upstream(&name)
-            .map(View::One)
-            .ok_or_else(|| format!("There is no upstream `{name}`. `evermoor status` lists them."))
+    /// What the editor wants to see, and may.
+    pub(super) fn view(
+        &self,
+        editor: &Editor,
+        upstream: Option<Path<String>>,
+    ) -> Result<View, String> {
+        match upstream {
+            Some(Path(name)) => self.router.one(&editor.name, &name),
+            None => Ok(self.router.all(&editor.name)),
+        }
     }
 
     async fn initialize(&self, view: &View, editor: &Editor, request: &Request) -> HttpResponse {

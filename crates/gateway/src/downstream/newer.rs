@@ -89,7 +89,8 @@ impl Endpoint {
             Back::New => {
                 let (session, abilities) = (self.sessions.number(), asked.abilities);
                 let owner = Owner::Editor(editor.name.clone());
-                Exchange::with(addressee, Asker { session, owner, abilities, who_asks: None })
+                let asker = Asker { session, owner, abilities, who_asks: None };
+                Exchange::with(addressee, view.sieve(&request), asker)
             }
         };
         let (editor_name, endpoint) = (editor.name.clone(), Arc::clone(self));

@@ -14,7 +14,7 @@ use super::session::Live;
 use super::wishes::Wishes;
 use crate::interests::Interests;
 use crate::keys::{self, KeyError};
-use crate::router::{Router, View};
+use crate::router::Router;
 
 type Nonce = [u8; 16];
 
@@ -86,9 +86,7 @@ impl Sessions {
         let nonce = live.session().nonce;
         live.leave();
         self.interests.forget(live.number);
-        for upstream in self.router.upstreams(&View::All) {
-            upstream.release(&live.owner());
-        }
+        self.router.release(&live.owner());
         self.table.lock().remove(&nonce);
         let mut ended = self.ended.lock();
         ended.push_back(nonce);

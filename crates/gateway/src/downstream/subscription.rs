@@ -18,7 +18,7 @@ use super::wishes;
 use crate::editors::Editor;
 use crate::interests::Interests;
 use crate::news::News;
-use crate::router::View;
+use crate::router::{NoOwner, View};
 use crate::upstream::Owner;
 
 const LISTS: [(&str, &str); 3] = [
@@ -37,19 +37,23 @@ impl Endpoint {
         let flag = |name: &str| wanted.member(name).is_some_and(|flag| flag.as_str() == "true");
         let lists: Vec<_> = LISTS.into_iter().filter(|(name, _)| flag(name)).collect();
         let resources = wanted.member("resourceSubscriptions").and_then(|all| all.elements());
-        let resources: BTreeSet<String> =
+        let mut resources: BTreeSet<String> =
             resources.unwrap_or_default().iter().filter_map(|uri| uri.read().ok()).collect();
         let session = self.sessions.number();
         let owner = Owner::Editor(editor.name.clone());
-        for uri in &resources {
-            if let Some(upstream) = self.router.owner(&view, uri) {
+        resources.retain(|uri| match self.router.owner(&view, uri) {
+            Ok(upstream) => {
                 let upstream = upstream.used_by(&owner);
                 let (interests, uri) = (self.interests.clone(), uri.clone());
                 self.tasks.spawn(async move {
                     wishes::ask_for(&interests, &upstream, session, &uri).await;
                 });
+                true
             }
-        }
+            // It may be there one day.
+            Err(NoOwner::Unknown(_)) => true,
+            Err(NoOwner::Hidden(_)) => false,
+        });
         let mut honoured = serde_json::Map::new();
         for (name, _) in &lists {
             honoured.insert((*name).to_owned(), true.into());
@@ -85,7 +89,7 @@ impl Ear for WishEar {
         let told = news.told.method.as_str();
         let wanted = self.lists.contains(&told)
             || updated(&news.told).is_some_and(|uri| self.resources.contains(&uri));
-        wanted && self.view.shows(&news.lane.upstream) && news.lane.is_for(&self.owner)
+        wanted && self.view.hears(news) && news.lane.is_for(&self.owner)
     }
 
     fn everything(&self) -> Vec<Notification> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use evermoor_core::catalog::List;
 use evermoor_core::envelope::{INVALID_PARAMS, Id, METHOD_NOT_FOUND, Outcome, Request, Response};
 use evermoor_core::json::Raw;
 use evermoor_core::level::Level;
@@ -11,7 +12,7 @@ use evermoor_core::protocol::method;
 
 use super::session::Live;
 use crate::interests::Interests;
-use crate::router::{Router, View};
+use crate::router::{NoOwner, Router, View};
 use crate::upstream::{Handle, Lane, Link, Reply};
 
 /// What one session wants to hear of.
@@ -26,10 +27,15 @@ impl Wishes {
         self.resources.is_empty() && self.level.is_none()
     }
 
-    /// Adds those of a session that is back to everybody's, and asks the upstreams for them.
+    /// Adds those of a session that is back to everybody's, as far as its editor sees what they are
+    /// about, and asks the upstreams for them.
     pub async fn register(self, live: Arc<Live>, router: Router, interests: Interests) {
+        let view = router.all(&live.session().editor);
         for (name, uri) in &self.resources {
-            match router.upstream(name.as_str()) {
+            let found = router.upstream(name.as_str());
+            let hidden = found.as_ref().and_then(|found| view.hides(found, List::Resources, uri));
+            match found {
+                _ if !view.sees(name) || hidden.is_some() => {}
                 Some(upstream) => {
                     let upstream = upstream.used_by(&live.owner());
                     ask_for(&interests, &upstream, live.number, uri).await;
@@ -38,7 +44,7 @@ impl Wishes {
                 None => drop(interests.subscribe(&Lane::shared(name), live.number, uri)),
             }
         }
-        for upstream in router.upstreams(&View::All) {
+        for upstream in router.upstreams(&view) {
             if let Some(level) = self.level {
                 let upstream = upstream.used_by(&live.owner());
                 listen_from(&interests, &upstream, live.number, level).await;
@@ -74,13 +80,10 @@ impl Wish<'_> {
         let Self { router, interests, view, live, request } = self;
         let uri = request.params.as_ref().and_then(|params| params.text_member("uri"));
         let Some(uri) = uri else { return wrong(request, "`uri` is missing.") };
-        let Some(upstream) = router.owner(view, &uri) else {
-            return wrong(
-                request,
-                &format!("There is no resource `{uri}`. Ask for the list again."),
-            );
+        let upstream = match router.owner(view, &uri) {
+            Ok(upstream) => upstream.used_by(&live.owner()),
+            Err(NoOwner::Hidden(why) | NoOwner::Unknown(why)) => return wrong(request, &why),
         };
-        let upstream = upstream.used_by(&live.owner());
         let (lane, wanted) = (upstream.lane(), request.method == method::SUBSCRIBE);
         // An upstream is told by its supervisor that nobody has an interest any more.
         let decides = match wanted {

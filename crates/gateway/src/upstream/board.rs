@@ -21,11 +21,14 @@ pub(super) struct Board {
 }
 
 impl Board {
-    /// Shows a state, and tells editors if the upstream offers something else than before.
+    /// Shows a state.
     pub(super) fn set(&self, state: State) {
         let new = state.known.clone();
         let old = self.show.send_replace(state).known;
-        if let Some(new) = new.filter(|new| old.as_ref().is_none_or(|old| !Arc::ptr_eq(old, new))) {
+        // What everybody is told is made of all upstreams together; this concerns one editor.
+        if let (Some(_), Some(new)) = (&self.lane.owner, new)
+            && old.as_ref().is_none_or(|old| !Arc::ptr_eq(old, &new))
+        {
             let nothing = Catalog::default();
             let before = old.as_ref().map_or(&nothing, |old| &old.catalog);
             self.news.lists_changed(&self.lane, before, &new.catalog);

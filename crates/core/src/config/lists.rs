@@ -1,0 +1,329 @@
+//! Allow and deny lists in the file, and what about them is worth a second look.
+//!
+//! A list that names nobody is no mistake: an editor may get its token later, and an upstream may
+//! come back. It is told as a doubt, with its line, so that a slip of the pen does not go unnoticed.
+
+use std::collections::BTreeMap;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use toml::Spanned;
+
+use super::file::line;
+use super::{Editor, Mistake};
+use crate::filter::{Filter, Filters, Pattern};
+use crate::name::{UpstreamName, plain};
+use crate::sight::{Rules, entry};
+
+type Patterns = Vec<Spanned<String>>;
+
+/// Two lists.
+#[derive(Default, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListTable {
+    allow: Option<Patterns>,
+    #[serde(default)]
+    deny: Patterns,
+}
+
+/// What is said of an upstream's tools: two lists, and tools by name. `allow` and `deny` may be
+/// names of tools, too.
+#[derive(Default)]
+pub(super) struct ToolsTable {
+    pub(super) lists: ListTable,
+    pub(super) tools: BTreeMap<String, ToolTable>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToolTable {
+    pub(super) retry: Retry,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Retry {
+    Safe,
+    Never,
+}
+
+/// What one editor is shown.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EditorTable {
+    #[serde(default)]
+    upstreams: ListTable,
+    #[serde(default)]
+    tools: ListTable,
+    #[serde(default)]
+    prompts: ListTable,
+    #[serde(default)]
+    resources: ListTable,
+}
+
+/// The lists of an upstream's entry.
+pub(super) fn of_upstream(
+    text: &str,
+    tools: &ToolsTable,
+    prompts: &ListTable,
+    resources: &ListTable,
+) -> Result<Filters, Mistake> {
+    Ok(Filters {
+        tools: filter(text, &tools.lists)?,
+        prompts: filter(text, prompts)?,
+        resources: filter(text, resources)?,
+    })
+}
+
+/// The entry of an editor.
+pub(super) fn of_editor(
+    text: &str,
+    name: &Spanned<String>,
+    table: &EditorTable,
+) -> Result<Editor, Mistake> {
+    let items = Filters {
+        tools: filter(text, &table.tools)?,
+        prompts: filter(text, &table.prompts)?,
+        resources: filter(text, &table.resources)?,
+    };
+    let upstreams = filter(text, &table.upstreams)?;
+    Ok(Editor { line: line(text, name.span().start), rules: Rules { upstreams, items } })
+}
+
+/// What in an editor's entry leads nowhere, given the upstreams that there are.
+pub(super) fn doubts(
+    text: &str,
+    editor: &str,
+    table: &EditorTable,
+    upstreams: &[&UpstreamName],
+) -> Vec<Mistake> {
+    let place = entry(editor);
+    let unmatched = |list: &ListTable, matches: &dyn Fn(&Pattern, &UpstreamName) -> bool| {
+        let leads_nowhere = |written: &&Spanned<String>| {
+            let pattern = Pattern::new(written.get_ref());
+            !pattern.is_some_and(|pattern| upstreams.iter().any(|name| matches(&pattern, name)))
+        };
+        let found = list.patterns().filter(leads_nowhere);
+        let at = |written: &Spanned<String>| {
+            (line(text, written.span().start), written.get_ref().clone())
+        };
+        found.map(at).collect::<Vec<_>>()
+    };
+    let known = upstreams.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let unknown = unmatched(&table.upstreams, &|pattern, name| pattern.matches(name.as_str()));
+    let mut doubts: Vec<Mistake> = unknown
+        .into_iter()
+        .map(|(line, written)| Mistake {
+            line: Some(line),
+            what: format!("`{written}` in `upstreams` under {place} is no upstream."),
+            remedy: format!("Write one of {known}."),
+        })
+        .collect();
+    for (list, table, kind) in
+        [("tools", &table.tools, "tool"), ("prompts", &table.prompts, "prompt")]
+    {
+        let begins = |pattern: &Pattern, name: &UpstreamName| pattern.can_begin(&plain(name, ""));
+        doubts.extend(unmatched(table, &begins).into_iter().map(|(line, written)| Mistake {
+            line: Some(line),
+            what: format!(
+                "`{written}` in `{list}` under {place} matches nothing: there a {kind} is called \
+                 <upstream>__<{kind}>, and the upstreams are {known}."
+            ),
+            remedy: format!("Write `*__{}`, or name the upstream.", tail(&written)),
+        }));
+    }
+    doubts
+}
+
+/// What stands behind the name of an upstream, or all of it.
+fn tail(written: &str) -> &str {
+    written.split_once("__").map_or(written, |(_, tail)| tail)
+}
+
+fn filter(text: &str, table: &ListTable) -> Result<Filter, Mistake> {
+    let pattern = |written: &Spanned<String>| {
+        Pattern::new(written.get_ref()).ok_or_else(|| Mistake {
+            line: Some(line(text, written.span().start)),
+            what: "An empty name is the name of nothing.".into(),
+            remedy: "Write a name, in which * stands for any characters.".into(),
+        })
+    };
+    let all = |patterns: &Patterns| patterns.iter().map(pattern).collect::<Result<Vec<_>, _>>();
+    Ok(Filter { allow: table.allow.as_ref().map(all).transpose()?, deny: all(&table.deny)? })
+}
+
+impl ListTable {
+    fn patterns(&self) -> impl Iterator<Item = &Spanned<String>> {
+        self.allow.iter().flatten().chain(&self.deny)
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolsTable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = ToolsTable;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("`allow`, `deny`, and tools by name")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut table = ToolsTable::default();
+                while let Some(key) = map.next_key::<String>()? {
+                    let is_list = key == "allow" || key == "deny";
+                    if !is_list {
+                        table.tools.insert(key, map.next_value()?);
+                        continue;
+                    }
+                    match map.next_value()? {
+                        Entry::Tool(tool) => drop(table.tools.insert(key, tool)),
+                        Entry::List(list) if key == "allow" => table.lists.allow = Some(list),
+                        Entry::List(list) => table.lists.deny = list,
+                    }
+                }
+                Ok(table)
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+/// What may stand under `allow` and `deny` among tools.
+enum Entry {
+    List(Patterns),
+    Tool(ToolTable),
+}
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Entry;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list of names")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut list = Patterns::new();
+                while let Some(name) = seq.next_element()? {
+                    list.push(name);
+                }
+                Ok(Entry::List(list))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                ToolTable::deserialize(MapAccessDeserializer::new(map)).map(Entry::Tool)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Config;
+
+    const TWO: &str =
+        "[upstreams.notes]\nurl = \"http://x\"\n[upstreams.files]\nurl = \"http://y\"\n";
+
+    fn config(text: &str) -> Config {
+        Config::parse(&format!("{TWO}{text}")).unwrap()
+    }
+
+    fn doubts(text: &str) -> Vec<(usize, String)> {
+        let found = config(text).doubts;
+        found.iter().map(|doubt| (doubt.line.unwrap(), doubt.to_string())).collect()
+    }
+
+    #[test]
+    fn lists_and_tools_by_name_stand_side_by_side_whatever_the_tools_are_called() {
+        let config = Config::parse(
+            "[upstreams.a]\nurl = \"http://x\"\ntools.allow = [\"read_*\", \"allow\"]\n\
+             tools.deny.retry = \"safe\"\ntools.read_all.retry = \"safe\"\nprompts.deny = [\"*\"]\n\
+             resources = { allow = [\"file:///public/*\"] }\n",
+        );
+        let upstream = &config.unwrap().upstreams[0];
+        assert_eq!(upstream.repetition.safe_tools, ["deny", "read_all"]);
+        let passing =
+            ["read_all", "allow", "write"].map(|name| upstream.filters.tools.passes(name));
+        assert_eq!(passing, [true, true, false]);
+        assert!(!upstream.filters.prompts.passes("x"));
+        assert!(upstream.filters.resources.passes("file:///public/1"));
+    }
+
+    #[test]
+    fn a_list_is_also_written_as_one_table() {
+        let text =
+            "[upstreams.a]\nurl = \"http://x\"\ntools = { allow = [\"a\"], deny = [\"b\"] }\n";
+        let filters = &Config::parse(text).unwrap().upstreams[0].filters;
+        assert!(filters.tools.passes("a") && !filters.tools.passes("c"));
+    }
+
+    #[test]
+    fn an_editor_has_lists_of_its_own() {
+        let config = config(
+            "[editors.cursor]\nupstreams.deny = [\"files\"]\ntools.allow = [\"notes__read*\"]\n",
+        );
+        let rules = &config.editors["cursor"].rules;
+        assert!(!rules.upstreams.passes("files") && rules.upstreams.passes("notes"));
+        assert!(rules.items.tools.passes("notes__read_all"));
+        assert_eq!((config.editors["cursor"].line, config.doubts.len()), (5, 0));
+    }
+
+    #[test]
+    fn mistakes_in_lists_have_their_line() {
+        let line = |text: &str| Config::parse(&format!("{TWO}{text}")).unwrap_err().line;
+        assert_eq!(line("[editors.a]\ntools.allow = [\n\"x\",\n\"\",\n]\n"), Some(8));
+        assert_eq!(line("[editors.a]\ntool.allow = []\n"), Some(6));
+        assert_eq!(line("tools.allow = \"x\"\n"), Some(5));
+        assert_eq!(line("tools.x = [\"y\"]\n"), Some(5));
+        assert_eq!(line("tools.deny = [1]\n"), Some(5));
+        assert_eq!(line("prompts.allow = \"x\"\n"), Some(5));
+        assert_eq!(line("enabled = \"no\"\n"), Some(5));
+    }
+
+    #[test]
+    fn what_leads_nowhere_is_told_with_its_line_and_what_to_write() {
+        let found = doubts(
+            "[editors.cursor]\nupstreams.allow = [\n\"notes\",\n\"flies\",\n]\ntools.deny = [\"delete_*\", \"*__erase\", \"fils__x\"]\n",
+        );
+        assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [8, 10, 10]);
+        assert_eq!(
+            found[0].1,
+            "`flies` in `upstreams` under [editors.cursor] is no upstream. Write one of `files`, `notes`."
+        );
+        assert_eq!(
+            found[1].1,
+            "`delete_*` in `tools` under [editors.cursor] matches nothing: there a tool is called \
+             <upstream>__<tool>, and the upstreams are `files`, `notes`. Write `*__delete_*`, or name \
+             the upstream."
+        );
+        assert!(found[2].1.contains("Write `*__x`"), "{}", found[2].1);
+    }
+
+    #[test]
+    fn an_upstream_that_is_off_is_known_and_checked_and_not_among_those_that_run() {
+        let text = "[upstreams.pics]\nurl = \"http://z\"\nenabled = false\n\
+                    [editors.cursor]\nupstreams.allow = [\"pics\"]\n";
+        let config = config(text);
+        let names = |all: &[super::super::Upstream]| {
+            all.iter().map(|one| one.name.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&config.upstreams), ["files", "notes"]);
+        assert_eq!((names(&config.off), config.doubts.len()), (vec!["pics".to_owned()], 0));
+        let only = Config::parse("[upstreams.a]\nurl = \"http://x\"\nenabled = false\n").unwrap();
+        assert!(only.upstreams.is_empty(), "the demo does not take its place");
+        assert!(Config::parse("[upstreams.a]\nenabled = false\n").is_err());
+    }
+
+    #[test]
+    fn an_editor_without_a_token_is_a_stranger() {
+        let config = config("[editors.cursor]\n[editors.zed]\n");
+        let strangers = config.strangers(|name| name == "zed");
+        assert_eq!(strangers.len(), 1);
+        assert_eq!(strangers[0].line, Some(5));
+        assert!(strangers[0].remedy.contains("evermoor tokens add cursor"), "{}", strangers[0]);
+    }
+}

@@ -1,0 +1,132 @@
+//! What is hidden cannot be called: its upstream does not even hear of it.
+
+use super::*;
+
+const HIDING: &str = "tools.deny = [\"hang\"]\nprompts.deny = [\"secret_*\"]\nresources.deny = [\"shelf://secret_*\"]";
+
+/// Requests for hidden things, as they are written at `/mcp/notes` and, with a prefix, at `/mcp`.
+fn requests(prefix: &str) -> Vec<(&'static str, Value)> {
+    let prompt = format!("{prefix}secret_one");
+    let argument = json!({ "name": "a", "value": "b" });
+    vec![
+        ("tools/call", json!({ "name": format!("{prefix}hang"), "arguments": { "nonce": "x" } })),
+        ("prompts/get", json!({ "name": prompt })),
+        ("resources/read", json!({ "uri": "shelf://secret_one" })),
+        ("resources/read", json!({ "uri": "shelf://secret_one/7" })),
+        ("resources/subscribe", json!({ "uri": "shelf://secret_one" })),
+        (
+            "completion/complete",
+            json!({ "ref": { "type": "ref/prompt", "name": prompt }, "argument": argument }),
+        ),
+        (
+            "completion/complete",
+            json!({
+                "ref": { "type": "ref/resource", "uri": "shelf://secret_one/{page}" },
+                "argument": argument,
+            }),
+        ),
+    ]
+}
+
+/// What was said instead of an answer.
+fn refusal(answer: &Value) -> &str {
+    let (error, result) = (&answer["error"]["message"], &answer["result"]);
+    let text = error.as_str().or_else(|| result["content"][0]["text"].as_str());
+    assert!(error.is_string() || result["isError"] == true, "{answer}");
+    text.expect("a refusal has words")
+}
+
+#[tokio::test]
+async fn a_hidden_call_is_refused_in_words_and_reaches_nobody() {
+    // Only one of the two, so that in the view of all nothing can stand in for what is hidden.
+    let library = Library::open(HIDING, "[editors.local]\nupstreams.deny = [\"files\"]\n").await;
+    let token = library.gateway.token();
+    for (path, prefix) in [("/mcp/notes", ""), ("/mcp", "notes__")] {
+        let (session, newer) = (library.session(path, &token).await, library.wire(path, &token));
+        for (method, params) in requests(prefix) {
+            let answer = session.post(&request(1, method, params.clone())).await;
+            let said = refusal(answer.last()).to_owned();
+            assert!(said.contains("list in config.toml hides"), "{path} {method}: {said}");
+            assert!(said.contains("under [upstreams.notes]"), "{path} {method}: {said}");
+            if method != "resources/subscribe" {
+                let answer = newer.newer(2, method, params).await;
+                let said = refusal(answer.last());
+                assert!(said.contains("a list in config.toml hides it"), "{path} {method}: {said}");
+            }
+        }
+    }
+    let mut shim = library.gateway.editor_over_shim(Some("notes")).await;
+    let result = shim.call("hang", &json!({ "nonce": "x" })).await;
+    let outcome = &result["_meta"]["dev.evermoor/outcome"];
+    assert_eq!(
+        (&outcome["cause"], &outcome["executed"], &outcome["safeToRetry"]),
+        (&json!("hidden"), &json!("no"), &json!(false))
+    );
+    assert_eq!(library.notes.ledger.all().into_iter().collect::<Vec<_>>(), []);
+}
+
+#[tokio::test]
+async fn what_is_shown_beside_something_hidden_is_called_as_ever() {
+    let library = Library::open(HIDING, "").await;
+    let token = library.gateway.token();
+    let (alone, all) =
+        (library.session("/mcp/notes", &token).await, library.session("/mcp", &token).await);
+    let call = |tool: &str, nonce: &str| {
+        request(1, "tools/call", json!({ "name": tool, "arguments": { "nonce": nonce } }))
+    };
+    assert_eq!(alone.post(&call("record", "a")).await.last()["result"]["content"][0]["text"], "a");
+    assert_eq!(
+        all.post(&call("notes__record", "b")).await.last()["result"]["content"][0]["text"],
+        "b"
+    );
+    alone.post(&request(1, "prompts/get", json!({ "name": "public_one" }))).await;
+    all.post(&request(1, "prompts/get", json!({ "name": "notes__public_one" }))).await;
+    alone.post(&request(1, "resources/subscribe", json!({ "uri": "shelf://public_one" }))).await;
+    let ledger = &library.notes.ledger;
+    assert_eq!((ledger.executions("a"), ledger.executions("b")), (1, 1));
+    assert_eq!(ledger.executions("prompt public_one"), 2);
+    assert_eq!(ledger.executions("resources/subscribe shelf://public_one"), 1);
+}
+
+#[tokio::test]
+async fn an_editors_own_list_is_named_and_what_is_not_there_is_told_from_what_is_hidden() {
+    let editors = "[editors.cursor]\ntools.allow = [\"*__record\"]\nupstreams.deny = [\"files\"]\n";
+    let library = Library::open("", editors).await;
+    let cursor = library.gateway.add_editor("cursor").await;
+    let all = library.session("/mcp", &cursor).await;
+    let call = |tool: &str| {
+        request(1, "tools/call", json!({ "name": tool, "arguments": { "nonce": "x" } }))
+    };
+    let hidden = all.post(&call("notes__hang")).await;
+    let said = refusal(hidden.last());
+    assert!(said.contains("hides it (`tools` under [editors.cursor])"), "{said}");
+    for absent in ["notes__nothing", "files__record"] {
+        let answer = all.post(&call(absent)).await;
+        let said = refusal(answer.last());
+        assert!(said.starts_with(&format!("There is no tool `{absent}`.")), "{said}");
+        assert!(said.contains("under [editors.cursor] in config.toml"), "{said}");
+    }
+    assert_eq!(library.files.ledger.executions("x"), 0);
+    let elsewhere = library.session("/mcp", &library.gateway.token()).await;
+    let answer = elsewhere.post(&call("notes__nothing")).await;
+    assert_eq!(
+        refusal(answer.last()),
+        "There is no tool `notes__nothing`. Ask for the list again."
+    );
+}
+
+#[tokio::test]
+async fn whoever_listens_without_a_session_is_not_promised_news_of_something_hidden() {
+    let library = Library::open(HIDING, "").await;
+    let wanted = ["shelf://public_one", "shelf://secret_one"];
+    let params = json!({ "notifications": { "resourceSubscriptions": wanted } });
+    let wire = library.wire("/mcp/notes", &library.gateway.token());
+    let (wire, message) = wire.stating(5, "subscriptions/listen", params);
+    let both = "application/json, text/event-stream";
+    let mut news = Events::of(wire.send(Method::POST, Some(&message), both).await);
+    let (_, first) = news.next().await.unwrap();
+    assert_eq!(
+        first["params"]["notifications"]["resourceSubscriptions"],
+        json!(["shelf://public_one"])
+    );
+}
