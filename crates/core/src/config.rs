@@ -217,6 +217,15 @@ mod tests {
     }
 
     #[test]
+    fn the_example_in_the_readme_is_a_configuration_without_doubts() {
+        let readme = include_str!("../../../README.md").replace("\r\n", "\n");
+        let example = readme.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+        let config = Config::parse(example).unwrap();
+        assert_eq!((config.upstreams.len(), config.off.len(), config.editors.len()), (4, 1, 1));
+        assert_eq!(config.doubts, []);
+    }
+
+    #[test]
     fn an_upstream_needs_a_way_to_reach_it() {
         let found = mistake("[upstreams.a]\ntitle = \"A\"\n");
         assert_eq!(found.line, Some(1));

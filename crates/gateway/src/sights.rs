@@ -198,3 +198,89 @@ fn same<T>(one: Option<&Arc<T>>, other: Option<&Arc<T>>) -> bool {
 fn small(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use evermoor_core::catalog::Catalog;
+    use evermoor_core::config::Config;
+    use evermoor_core::json::Raw;
+    use evermoor_core::protocol::Handshake;
+    use tokio::sync::watch;
+    use tokio_util::sync::CancellationToken;
+    use tokio_util::task::TaskTracker;
+
+    const UPSTREAM: &str = "[upstreams.a]\nurl = \"http://127.0.0.1:1/mcp\"\n";
+
+    fn config(lists: &str) -> Config {
+        Config::parse(&format!("{UPSTREAM}{lists}")).unwrap()
+    }
+
+    impl Handle {
+        /// Upstreams that never answer, and that are remembered to have had two tools.
+        pub(crate) fn remembered(config: &Config) -> Vec<Self> {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+            let raw = |text: &'static str| Raw::parse(Bytes::from_static(text.as_bytes())).unwrap();
+            let said = raw(
+                r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#,
+            );
+            let tools = vec![raw(r#"{"name":"x"}"#), raw(r#"{"name":"y"}"#)];
+            let catalog = Catalog { tools, ..Catalog::default() };
+            let known =
+                Known { handshake: Handshake::read(&said).unwrap(), catalog, dialect: None };
+            let around = crate::upstream::Surroundings {
+                settings: watch::channel(config.gateway.clone()).1,
+                changed: Arc::default(),
+                wakes: watch::channel(0).1,
+                chance: crate::chance::Chance::real(),
+                tasks: TaskTracker::new(),
+                news: crate::news::Newsroom::default(),
+                interests: crate::interests::Interests::default(),
+            };
+            let start = |upstream: &config::Upstream| {
+                let (known, stop) = (Some(Arc::new(known.clone())), CancellationToken::new());
+                Self::start(upstream.clone(), known, &around, stop)
+            };
+            config.upstreams.iter().map(start).collect()
+        }
+    }
+
+    #[tokio::test]
+    async fn without_lists_there_is_one_view_and_everybody_has_it() {
+        let config = config("[editors.p]\n");
+        let sights = Sights::of(&Handle::remembered(&config), &config.editors, None);
+        let merged = |editor| &sights.of_editor(editor).merged;
+        assert!(Arc::ptr_eq(merged("p"), merged("anybody")));
+        assert!(sights.of_editor("p").rules.is_none(), "an entry that hides nothing");
+        assert_eq!(sights.shown("p").tools, 2);
+    }
+
+    #[tokio::test]
+    async fn editors_with_the_same_lists_share_a_view() {
+        let lists = "[editors.p]\ntools.deny = [\"a__x\"]\n[editors.q]\ntools.deny = [\"a__x\"]\n\
+                     [editors.r]\nupstreams.deny = [\"a\"]\n";
+        let config = config(lists);
+        let sights = Sights::of(&Handle::remembered(&config), &config.editors, None);
+        let merged = |editor| &sights.of_editor(editor).merged;
+        assert!(Arc::ptr_eq(merged("p"), merged("q")));
+        let shown = ["p", "r", "anybody"].map(|editor| sights.shown(editor).tools);
+        assert_eq!(shown, [1, 0, 2]);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_merged_anew_unless_something_changed() {
+        let lists = "[editors.p]\ntools.deny = [\"a__x\"]\n";
+        let (first, moved) = (config(lists), config(&format!("# a line more\n{lists}")));
+        let other = config("[editors.p]\ntools.deny = [\"a__y\"]\n");
+        let upstreams = Handle::remembered(&first);
+        let sights = Sights::of(&upstreams, &first.editors, None);
+        let again = Sights::of(&upstreams, &moved.editors, Some(&sights));
+        assert!(Arc::ptr_eq(&sights, &again));
+        let changed = Sights::of(&upstreams, &other.editors, Some(&sights));
+        assert!(!Arc::ptr_eq(&sights, &changed));
+        let told = changed.changes_since(&sights);
+        assert_eq!(told.len(), 1);
+        assert!(told[0].audience.includes("p") && !told[0].audience.includes("anybody"));
+    }
+}

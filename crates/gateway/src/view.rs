@@ -161,3 +161,57 @@ impl Sieve {
         Response { outcome: Outcome::Result(seen), ..response }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::news::Newsroom;
+    use crate::sights::Sights;
+    use evermoor_core::config::Config;
+    use evermoor_core::envelope::Notification;
+    use evermoor_core::json::Raw;
+    use evermoor_core::view::Status;
+
+    /// Which of these news an editor hears of: a log message and a change of a resource of an
+    /// upstream, and a changed list of it.
+    fn heard(lists: &str, editor: &str) -> [bool; 3] {
+        let upstream = "[upstreams.a]\nurl = \"http://127.0.0.1:1/mcp\"\n";
+        let config = Config::parse(&format!("{upstream}{lists}")).unwrap();
+        let handles = Handle::remembered(&config);
+        let sights = Sights::of(&handles, &config.editors, None);
+        let status = Status::of("0".into(), 1, String::new(), vec![], vec![]);
+        let (_show, overview) = watch::channel(Overview { status, sights });
+        let room = Newsroom::default();
+        let uri = Raw::of(&serde_json::json!({ "uri": "x://1" }));
+        for (told, params) in [
+            (method::LOG, None),
+            (method::RESOURCE_UPDATED, Some(uri)),
+            (List::Tools.changed(), None),
+        ] {
+            room.publish(handles[0].name(), Notification::new(told, params));
+        }
+        let view = View::new(Scope::All, editor, overview);
+        let news = room.after(0).unwrap();
+        [0, 1, 2].map(|place: usize| view.hears(&news[place]))
+    }
+
+    #[tokio::test]
+    async fn an_editor_without_lists_hears_everything() {
+        assert_eq!(heard("", "p"), [true; 3]);
+    }
+
+    #[tokio::test]
+    async fn an_editor_hears_nothing_of_an_upstream_that_it_may_not_see_but_that_its_lists_changed()
+    {
+        let lists = "[editors.p]\nupstreams.deny = [\"a\"]\n";
+        assert_eq!(heard(lists, "p"), [false, false, true]);
+        assert_eq!(heard(lists, "q"), [true; 3]);
+    }
+
+    #[tokio::test]
+    async fn an_editor_hears_nothing_of_a_resource_that_is_hidden() {
+        assert_eq!(heard("resources.deny = [\"x://*\"]\n", "p"), [true, false, true]);
+        let lists = "[editors.p]\nresources.allow = [\"y://*\"]\n";
+        assert_eq!(heard(lists, "p"), [true, false, true]);
+    }
+}

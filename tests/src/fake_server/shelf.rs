@@ -19,7 +19,7 @@ pub(super) fn capabilities() -> Value {
 
 impl Fake {
     /// The result of a request for something on the shelf, if there is one.
-    pub(super) fn from_the_shelf(&self, request: &Request) -> Option<Raw> {
+    pub(super) fn taken_from_shelf(&self, request: &Request) -> Option<Raw> {
         let page = self.stage.stock()?;
         if let Some(list) = List::asked_by(&request.method) {
             return Some(self.page(list, page, request));

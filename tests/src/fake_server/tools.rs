@@ -32,7 +32,7 @@ pub(super) fn nonce(request: &Request) -> Option<String> {
 impl Fake {
     pub(super) async fn respond(&self, request: &Request) -> HttpResponse {
         let id = request.id.clone();
-        if let Some(result) = self.from_the_shelf(request) {
+        if let Some(result) = self.taken_from_shelf(request) {
             return json(StatusCode::OK, &Response::result(id, result));
         }
         let response = match request.method.as_str() {
