@@ -17,7 +17,7 @@ pub mod fake;
 pub mod fake_server;
 pub mod gateway;
 pub mod ledger;
-mod looking;
+pub mod looking;
 pub mod measure;
 pub mod oracle;
 pub mod peers;

@@ -7,7 +7,7 @@ use tokio::time::{sleep, timeout};
 use crate::PATIENCE;
 
 /// Files and processes announce nothing, so they are looked at.
-pub(crate) async fn until(what: &str, mut happened: impl FnMut() -> bool) {
+pub async fn until(what: &str, mut happened: impl FnMut() -> bool) {
     let looking = async {
         while !happened() {
             sleep(Duration::from_millis(10)).await;

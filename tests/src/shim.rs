@@ -51,7 +51,8 @@ impl Shim {
     /// Shakes hands.
     pub async fn initialized(mut self) -> Self {
         self.send(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"shim","version":"1"}}}"#).await;
-        assert_eq!(self.answer().await["id"], 0);
+        let answer = self.answer().await;
+        assert!(answer["id"] == 0 && answer.get("result").is_some(), "{answer}");
         self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
         self
     }

@@ -81,7 +81,8 @@ impl Launcher {
         Err(self.why_it_ended())
     }
 
-    async fn serving(&self) -> Option<Control> {
+    /// The gateway that runs and answers, if there is one.
+    pub async fn serving(&self) -> Option<Control> {
         let control = Control::find(&self.paths)?;
         control.answers().await.then_some(control)
     }

@@ -33,13 +33,13 @@ impl Attached {
             return Ok(gateway);
         }
         let failed = self.failed.lock().clone();
-        if let Some((_, failure)) = failed.filter(|(at, _)| at.elapsed() < BREATH) {
-            return Err(HttpError::NoGateway(failure));
-        }
-        let control = self.launcher.attach().await.map_err(|failure| {
-            *self.failed.lock() = Some((Instant::now(), failure.clone()));
-            HttpError::NoGateway(failure)
-        })?;
+        let attached = match failed.filter(|(at, _)| at.elapsed() < BREATH) {
+            Some((_, failure)) => self.launcher.serving().await.ok_or(failure),
+            None => self.launcher.attach().await.inspect_err(|failure| {
+                *self.failed.lock() = Some((Instant::now(), failure.clone()));
+            }),
+        };
+        let control = attached.map_err(HttpError::NoGateway)?;
         let token = token::local(self.launcher.paths());
         let gateway = Http::new(&control.runtime().origin, &token);
         *self.gateway.lock() = Some(gateway.clone());
