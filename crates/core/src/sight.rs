@@ -93,8 +93,11 @@ impl<'a> Window<'a> {
         if self.is_clear() {
             return None;
         }
-        let (list, name) = asked_for(request)?;
-        self.hides(list, &name)
+        named(request).into_iter().find_map(|(list, name)| match name {
+            Some(name) => self.hides(list, &name),
+            // Whatever another reader takes it for may be hidden.
+            None => self.limits(list),
+        })
     }
 
     /// What is seen of a catalog.
@@ -121,6 +124,16 @@ impl<'a> Window<'a> {
         result.with(list.member(), &Raw::of(&seen))
     }
 
+    /// What hides some items of a list.
+    fn limits(&self, list: List) -> Option<Hidden> {
+        let editors = self.editors.is_some_and(|editors| !editors.of(list).is_open());
+        match (self.own.of(list).is_open(), editors) {
+            (false, _) => Some(Hidden { by: By::Upstream, list }),
+            (true, true) => Some(Hidden { by: By::Editor, list }),
+            (true, false) => None,
+        }
+    }
+
     fn shows(&self, list: List, item: &Raw) -> bool {
         self.hides(list, &item.text_member(list.key()).unwrap_or_default()).is_none()
     }
@@ -128,21 +141,35 @@ impl<'a> Window<'a> {
 
 /// The item that a request is about, if it is about one.
 pub fn asked_for(request: &Request) -> Option<(List, String)> {
+    let (list, name) = named(request).into_iter().next()?;
+    Some((list, name.unwrap_or_default()))
+}
+
+/// Every item that a request names, as far as its name can be read.
+fn named(request: &Request) -> Vec<(List, Option<String>)> {
     let params = request.params.as_ref();
-    let member = |key| params.and_then(|params| params.text_member(key)).unwrap_or_default();
+    let member = |key| params.and_then(|params| params.text_member(key));
     match request.method.as_str() {
-        method::TOOLS_CALL => Some((List::Tools, member("name"))),
-        method::PROMPTS_GET => Some((List::Prompts, member("name"))),
-        method::RESOURCES_READ | method::SUBSCRIBE => Some((List::Resources, member("uri"))),
+        method::TOOLS_CALL => vec![(List::Tools, member("name"))],
+        method::PROMPTS_GET => vec![(List::Prompts, member("name"))],
+        method::RESOURCES_READ | method::SUBSCRIBE => vec![(List::Resources, member("uri"))],
         method::COMPLETE => {
             let subject = params.and_then(|params| params.member("ref"));
-            let part = |key| subject.as_ref().and_then(|subject| subject.text_member(key));
-            match part("uri") {
-                Some(form) => Some((List::Templates, form)),
-                None => Some((List::Prompts, part("name").unwrap_or_default())),
+            let members = subject.and_then(|subject| subject.entries()).unwrap_or_default();
+            let part = |(key, value): &(String, Raw)| match key.as_str() {
+                "uri" => Some((List::Templates, value.read().ok())),
+                "name" => Some((List::Prompts, value.read().ok())),
+                _ => None,
+            };
+            let mut parts: Vec<_> = members.iter().filter_map(part).collect();
+            if parts.is_empty() {
+                parts = vec![(List::Prompts, None), (List::Templates, None)];
             }
+            // Where both stand, the address decides.
+            parts.sort_by_key(|(list, _)| *list != List::Templates);
+            parts
         }
-        _ => None,
+        _ => Vec::new(),
     }
 }
 
@@ -280,6 +307,31 @@ mod tests {
         assert_eq!(refused("tools/call", json(r#"{"name":"p"}"#)), None);
         assert_eq!(refused("resources/unsubscribe", json(r#"{"uri":"x://1"}"#)), None);
         assert_eq!(refused("vendor/x", json(r#"{"name":"t"}"#)), None);
+    }
+
+    #[test]
+    fn a_request_that_could_be_read_in_two_ways_is_refused_where_anything_is_hidden() {
+        let own = Filters {
+            tools: filter(None, &["t"]),
+            prompts: filter(None, &["p"]),
+            ..Filters::default()
+        };
+        let name = notes();
+        let window = Window::of(None, &name, &own).unwrap();
+        for (called, params, refused) in [
+            ("tools/call", r#"{"name":"a","name":"t"}"#, true),
+            ("tools/call", r#"{"name":7}"#, true),
+            ("tools/call", r#"{"n\u0061me":"t"}"#, true),
+            ("prompts/get", "{}", true),
+            ("resources/read", r#"{"uri":1}"#, false),
+            ("completion/complete", r#"{"ref":{"uri":"x://{id}","name":"p"}}"#, true),
+            ("completion/complete", r#"{"ref":{"name":"a","name":"p"}}"#, true),
+            ("completion/complete", r#"{"ref":{"uri":"x://{id}","name":"a"}}"#, false),
+        ] {
+            let params = Raw::parse(bytes::Bytes::from_static(params.as_bytes())).unwrap();
+            let request = Request::new(Id::number(1), called, Some(params.clone()));
+            assert_eq!(window.refuses(&request).is_some(), refused, "{called} {params:?}");
+        }
     }
 
     fn any_filter() -> impl Strategy<Value = Filter> {
