@@ -227,8 +227,7 @@ mod tests {
             );
             let tools = vec![raw(r#"{"name":"x"}"#), raw(r#"{"name":"y"}"#)];
             let catalog = Catalog { tools, ..Catalog::default() };
-            let known =
-                Known { handshake: Handshake::read(&said).unwrap(), catalog, dialect: None };
+            let known = Known::new(Handshake::read(&said).unwrap(), catalog, None);
             let around = crate::upstream::Surroundings {
                 settings: watch::channel(config.gateway.clone()).1,
                 changed: Arc::default(),

@@ -188,7 +188,7 @@ mod tests {
             (method::RESOURCE_UPDATED, Some(uri)),
             (List::Tools.changed(), None),
         ] {
-            room.publish(handles[0].name(), Notification::new(told, params));
+            room.publish(handles[0].lane(), Notification::new(told, params));
         }
         let view = View::new(Scope::All, editor, overview);
         let news = room.after(0).unwrap();

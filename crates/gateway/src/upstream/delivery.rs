@@ -8,11 +8,12 @@
 //! goes away while its call is held takes the call with it.
 
 mod place;
+mod waiting;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use evermoor_core::call::Class;
 use evermoor_core::envelope::{Request, Response};
@@ -21,18 +22,12 @@ use evermoor_core::outcome::{self, Fate, NotSent, Undelivered, Unknown};
 use evermoor_core::pace::Deadline;
 
 use super::connection::{CallError, Reply, ReplyStream};
-use super::ready::CallGuard;
-use super::{Caller, Command, Handle, Link, Ready};
-use place::Place;
+use super::{Caller, Command, Handle, Ready};
 
 /// How often a call that may be repeated is sent before nobody believes in it any more.
 const MOST_ATTEMPTS: u32 = 3;
 /// How often a server may say that it has forgotten us before it is taken at its word.
 const MOST_TURNED_AWAY: u32 = 3;
-/// When a full queue or an upstream that did not come back are worth another call.
-const COME_BACK: Duration = Duration::from_secs(5);
-/// How often a held call looks at the wall clock.
-const LOOK: Duration = Duration::from_secs(1);
 const STOPPED: &str = "it stopped answering";
 
 impl Handle {
@@ -172,15 +167,6 @@ impl<'a> Delivery<'a> {
         Some(Reply::Whole(self.answer(fate)))
     }
 
-    /// Waits for the call's turn while the hold lasts. `None` if the connection went meanwhile.
-    async fn turn(&mut self, ready: &Ready) -> Result<Option<CallGuard>, NotSent> {
-        let turn = timeout_at(Instant::from_std(self.deadline.steady), ready.begin_call()).await;
-        turn.map_err(|_| {
-            self.retry_after = Some(COME_BACK);
-            NotSent::QueueFull
-        })
-    }
-
     /// Sends the call and waits for its reply: as long as the upstream lives, up to its limit.
     async fn send(&self, ready: &Ready, limit: Instant) -> Result<Reply, CallError> {
         let unknown = |why, detail| CallError::Unknown { why, detail, connection_broke: false };
@@ -222,60 +208,6 @@ impl<'a> Delivery<'a> {
 
     fn too_late(&self) -> String {
         format!("no reply within {} s", self.handle.config.call_timeout.as_secs())
-    }
-
-    /// A connection that has not failed this call yet, waiting for one while the hold lasts.
-    async fn connection(&mut self) -> Result<Arc<Ready>, NotSent> {
-        let spent = self.spent;
-        let usable = |link: &Link| match link {
-            Link::Ready(ready) if ready.generation > spent => Some(Arc::clone(ready)),
-            Link::Ready(_) | Link::Connecting | Link::Down { .. } => None,
-        };
-        let mut state = self.handle.state.clone();
-        if let Some(ready) = usable(&state.borrow().link) {
-            // One that was turned away before may have waited since, even through a night.
-            let late = self.attempts > 0 && self.expired();
-            return if late { Err(self.give_up()) } else { Ok(ready) };
-        }
-        let Some(_place) = Place::take(self.handle, self.request) else {
-            self.retry_after = Some(COME_BACK);
-            return Err(NotSent::QueueFull);
-        };
-        loop {
-            if let Some(ready) = usable(&state.borrow_and_update().link) {
-                // The machine may have slept since the last look: too late is too late.
-                return if self.expired() { Err(self.give_up()) } else { Ok(ready) };
-            }
-            if self.expired() {
-                return Err(self.give_up());
-            }
-            let next_look = (Instant::now() + LOOK).min(Instant::from_std(self.deadline.steady));
-            if let Ok(Err(_)) = timeout_at(next_look, state.changed()).await {
-                return Err(NotSent::ShuttingDown);
-            }
-        }
-    }
-
-    fn expired(&self) -> bool {
-        self.deadline.passed(Instant::now().into_std(), self.handle.chance.now())
-    }
-
-    /// What was seen last, for the answer.
-    fn give_up(&mut self) -> NotSent {
-        let mut why = NotSent::HoldExpired;
-        match &self.handle.state.borrow().link {
-            Link::Down { failure, .. } => {
-                if failure.code == Code::CrashLoop {
-                    why = NotSent::CrashLooping;
-                }
-                self.detail = failure.what.trim_end_matches('.').to_owned()
-            }
-            Link::Connecting => self.detail = "it has not answered yet".to_owned(),
-            Link::Ready(_) => {}
-        }
-        self.retry_after = Some(COME_BACK);
-        // The wall clock alone says that it is too late: the steady one stood still.
-        if Instant::now().into_std() < self.deadline.steady { NotSent::Slept } else { why }
     }
 
     fn may_pay(&self) -> bool {

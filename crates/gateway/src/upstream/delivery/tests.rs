@@ -1,6 +1,6 @@
 //! How calls wait, and how long.
 
-use super::place::MOST_HELD;
+use super::place::{MOST_HELD, Place};
 use super::*;
 use evermoor_core::config::Config;
 use evermoor_core::envelope::{Id, Message, Notification};
