@@ -20,6 +20,7 @@ use url::Url;
 use crate::call::Repetition;
 use crate::name::UpstreamName;
 pub use change::Change;
+pub(crate) use file::{Span, line, span};
 pub use program::Program;
 pub use reach::{Proxy, Reach};
 use version::Ladder;

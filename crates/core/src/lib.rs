@@ -10,6 +10,8 @@
 //! - [`call`]: what may be sent again
 //! - [`catalog`]: what an upstream offers, and the merged view of several
 //! - [`config`]: `config.toml`, parsed and validated as a whole
+//! - [`preset`]: what is known of applications that host an MCP server
+//! - [`size`]: amounts of memory, as people write and read them
 //! - [`dialect`]: how a server wants to be spoken to
 //! - [`level`]: how loud a log message is, and who hears it
 //! - [`memory`]: what an upstream last said of itself, as it lies on the disk
@@ -48,10 +50,12 @@ pub mod mirrored;
 pub mod name;
 pub mod outcome;
 pub mod pace;
+pub mod preset;
 pub mod progress;
 pub mod protocol;
 pub mod runtime;
 pub mod session;
+pub mod size;
 pub mod sse;
 pub mod stateless;
 pub mod tokens;

@@ -81,7 +81,7 @@ pub(super) enum Retry {
 /// A length of time as people write it: seconds, or "3m".
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(super) enum Span {
+pub(crate) enum Span {
     Seconds(u64),
     Text(String),
 }
@@ -186,7 +186,11 @@ pub(super) fn http_url(text: &str, url: &Spanned<String>) -> Result<Url, Mistake
     }
 }
 
-fn span(text: &str, span: Option<&Spanned<Span>>, default: Duration) -> Result<Duration, Mistake> {
+pub(crate) fn span(
+    text: &str,
+    span: Option<&Spanned<Span>>,
+    default: Duration,
+) -> Result<Duration, Mistake> {
     let Some(found) = span else {
         return Ok(default);
     };
@@ -200,6 +204,6 @@ fn span(text: &str, span: Option<&Spanned<Span>>, default: Duration) -> Result<D
     }
 }
 
-pub(super) fn line(text: &str, offset: usize) -> usize {
+pub(crate) fn line(text: &str, offset: usize) -> usize {
     1 + text[..offset.min(text.len())].matches('\n').count()
 }
