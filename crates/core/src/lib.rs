@@ -11,6 +11,7 @@
 //! - [`catalog`]: what an upstream offers, and the merged view of several
 //! - [`config`]: `config.toml`, parsed and validated as a whole
 //! - [`preset`]: what is known of applications that host an MCP server
+//! - [`app`]: what is decided about such an application
 //! - [`size`]: amounts of memory, as people write and read them
 //! - [`dialect`]: how a server wants to be spoken to
 //! - [`level`]: how loud a log message is, and who hears it
@@ -32,6 +33,7 @@
 //! - [`view`]: what the control API says
 
 pub mod abilities;
+pub mod app;
 pub mod backoff;
 pub mod call;
 pub mod catalog;
