@@ -3,6 +3,7 @@
 //! Inside, types carry the proof: there is no upstream without a way to reach it. A mistake is
 //! reported with its line and with what to write instead.
 
+mod app;
 mod change;
 mod file;
 mod program;
@@ -17,6 +18,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
+use crate::app::policy::Policy;
 use crate::call::Repetition;
 use crate::name::UpstreamName;
 pub use change::Change;
@@ -57,6 +59,8 @@ pub struct Upstream {
     pub keepalive: Keepalive,
     /// Which of its tools may be called twice.
     pub repetition: Repetition,
+    /// How it is looked after, if it is an application.
+    pub policy: Policy,
 }
 
 /// When an upstream is asked for a sign of life.
@@ -77,6 +81,8 @@ pub enum Transport {
     Http { url: Url, reach: Reach },
     /// MCP over the pipes of a program that the gateway starts.
     Stdio(Program),
+    /// MCP over HTTP, in an application that is found, watched and brought back as a preset says.
+    App { preset: String },
     /// The server inside the gateway that answers when nothing is configured.
     Demo,
 }
@@ -116,6 +122,7 @@ impl Transport {
                 shown.to_string()
             }
             Self::Stdio(program) => program.shown(),
+            Self::App { preset } => format!("preset {preset}"),
             Self::Demo => "built in".into(),
         }
     }
@@ -124,7 +131,7 @@ impl Transport {
     pub fn is_process(&self) -> bool {
         match self {
             Self::Stdio(_) => true,
-            Self::Http { .. } | Self::Demo => false,
+            Self::Http { .. } | Self::App { .. } | Self::Demo => false,
         }
     }
 
@@ -136,6 +143,7 @@ impl Transport {
             Self::Http { url, reach } if reach.headers.is_empty() => format!("http\n{url}"),
             Self::Http { url, reach } => format!("http\n{url}\n{:?}", reach.headers),
             Self::Stdio(program) => format!("program\n{}", program.identity()),
+            Self::App { preset } => format!("app\n{preset}"),
             Self::Demo => "demo".into(),
         };
         BASE64.encode(Sha256::digest(words))
@@ -150,7 +158,7 @@ impl Transport {
                 Some(url::Host::Ipv6(address)) => address.is_loopback(),
                 None => false,
             },
-            Self::Stdio(_) | Self::Demo => true,
+            Self::Stdio(_) | Self::App { .. } | Self::Demo => true,
         }
     }
 }

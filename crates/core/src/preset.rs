@@ -15,6 +15,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 pub use ask::{Ask, Body, Expect, Is, Method};
+pub(crate) use shelf::is_name;
 pub use shelf::{Misread, Shelf};
 pub use system::{OnSystem, Os};
 pub use version::{Fit, Version, VersionCheck};

@@ -8,7 +8,8 @@ use serde::Deserialize;
 use toml::Spanned;
 use url::Url;
 
-use super::{Config, DEFAULT_LISTEN, Gateway, Keepalive, Mistake, Transport, Upstream, program};
+use super::{Config, DEFAULT_LISTEN, Gateway, Keepalive, Mistake, Transport, Upstream, app};
+use crate::app::policy::Policy;
 use crate::call::Repetition;
 use crate::name::UpstreamName;
 
@@ -39,6 +40,10 @@ struct GatewayTable {
 #[serde(deny_unknown_fields)]
 pub(super) struct UpstreamTable {
     title: Option<String>,
+    pub(super) preset: Option<Spanned<String>>,
+    pub(super) restart: Option<Spanned<String>>,
+    pub(super) recycle: Option<Spanned<String>>,
+    pub(super) memory_alarm: Option<Spanned<String>>,
     pub(super) url: Option<Spanned<String>>,
     pub(super) command: Option<Spanned<String>>,
     pub(super) args: Option<Vec<String>>,
@@ -137,9 +142,10 @@ fn upstream(
         remedy: "Rename it; `title` may hold any words.".into(),
     })?;
     let table = table.get_ref();
-    let transport = program::or_url(text, &name, name_line, table)?;
+    let transport = app::or_server(text, &name, name_line, table)?;
     Ok(Upstream {
-        title: table.title.clone().unwrap_or_else(|| name.as_str().to_owned()),
+        title: table.title.clone().unwrap_or_else(|| app::title(&name, &transport)),
+        policy: app::policy(text, table)?,
         name,
         transport,
         call_timeout: span(text, table.call_timeout.as_ref(), DEFAULT_CALL_TIMEOUT)?,
@@ -170,6 +176,7 @@ fn demo() -> Upstream {
         call_timeout: DEFAULT_CALL_TIMEOUT,
         keepalive: Keepalive::Usual,
         repetition: Repetition::default(),
+        policy: Policy::default(),
     }
 }
 

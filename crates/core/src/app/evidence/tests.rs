@@ -135,6 +135,21 @@ fn windows_error_reporting_is_read_by_the_names_of_its_values() {
     assert_eq!(wer(&[0xff]), None);
 }
 
+#[test]
+fn only_files_that_may_be_about_the_application_are_read() {
+    let names = NAMES.map(str::to_owned);
+    let wanted = |os, file| is_report(os, &names, file);
+    assert!(wanted(Os::MacOs, "Pieces OS-2026-08-22-001453.ips"));
+    assert!(wanted(Os::MacOs, "JetsamEvent-2026-08-22-001453.ips"));
+    assert!(!wanted(Os::MacOs, "Pieces OS Helper-2026-08-22-001453.ips"));
+    assert!(!wanted(Os::MacOs, "Pieces OS-2026-08-22-001453.txt"));
+    assert!(wanted(Os::Windows, "AppCrash_Pieces OS.exe_cf919d50_140e09f3"));
+    assert!(!wanted(Os::Windows, "Kernel_0_0"));
+    assert_eq!(read(Os::MacOs, CRASH.as_bytes()).len(), 1);
+    assert_eq!(read(Os::Windows, &wide(WER)).len(), 1);
+    assert_eq!(read(Os::Linux, CRASH.as_bytes()), []);
+}
+
 const NAMES: [&str; 2] = ["os_server", "Pieces OS"];
 
 fn judged(
