@@ -121,7 +121,7 @@ mod tests {
                 "C:/P/Microsoft/Windows/WER/ReportQueue",
             ]
         );
-        assert_eq!(shown(System::Linux, &[("HOME", "/home/a")]), [String::new(); 0]);
+        assert!(shown(System::Linux, &[("HOME", "/home/a")]).is_empty());
     }
 
     #[test]

@@ -45,14 +45,14 @@ pub fn signs(os: Os, on: &OnSystem, env: impl Fn(&str) -> Option<String>) -> Vec
     for program in &on.programs {
         let paths = match named(os, program) {
             true => search(os, program, &set),
-            false => os.expand(program, &set).into_iter().collect(),
+            false => os.expand(program, set).into_iter().collect(),
         };
         found.extend(paths.into_iter().map(|path| Sign {
             place: Some(Place::Program { path: path.clone(), args: on.args.clone() }),
             path,
         }));
     }
-    let bare = on.signs.iter().filter_map(|path| os.expand(path, &set));
+    let bare = on.signs.iter().filter_map(|path| os.expand(path, set));
     found.extend(bare.map(|path| Sign { path, place: None }));
     found
 }

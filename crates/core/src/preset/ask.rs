@@ -110,7 +110,10 @@ impl Is {
             Self::Absent => found.is_none(),
             Self::Equal(wanted) => found.is_some_and(|value| match value {
                 Value::String(text) => text == wanted,
-                Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string() == *wanted,
+                Value::Null | Value::Bool(_) | Value::Number(_) => {
+                    let written = value.to_string();
+                    written == *wanted
+                }
                 Value::Array(_) | Value::Object(_) => false,
             }),
         }

@@ -43,16 +43,12 @@ pub(super) fn usage(pid: u32) -> Option<Usage> {
         .then_some(Usage { memory, processor: Duration::from_nanos(spent.checked_mul(100)?) })
 }
 
-pub(super) fn all() -> Vec<u32> {
-    entries().into_iter().map(|(pid, _)| pid).collect()
-}
-
 pub(super) fn name(pid: u32) -> Option<String> {
     let path = executable(&open(pid)?)?;
     Some(path.file_name()?.to_string_lossy().into_owned())
 }
 
-fn entries() -> Vec<(u32, String)> {
+pub(super) fn all() -> Vec<u32> {
     let mut found = Vec::new();
     #[expect(unsafe_code, reason = "the system is asked through C")]
     // SAFETY: the snapshot is checked before it is used and closed once, by its owner; the entry
@@ -69,9 +65,7 @@ fn entries() -> Vec<(u32, String)> {
         };
         let mut more = Process32FirstW(snapshot.as_raw_handle(), &raw mut entry);
         while more != 0 {
-            let end = entry.szExeFile.iter().position(|unit| *unit == 0);
-            let name = &entry.szExeFile[..end.unwrap_or(entry.szExeFile.len())];
-            found.push((entry.th32ProcessID, String::from_utf16_lossy(name)));
+            found.push(entry.th32ProcessID);
             more = Process32NextW(snapshot.as_raw_handle(), &raw mut entry);
         }
     }

@@ -118,7 +118,6 @@ unsafe extern "C" {
 }
 
 #[expect(unsafe_code, reason = "two frameworks of the system")]
-#[expect(non_upper_case_globals, reason = "the system calls it so")]
 #[link(name = "CoreFoundation", kind = "framework")]
 unsafe extern "C" {
     static kCFRunLoopDefaultMode: *const c_void;
