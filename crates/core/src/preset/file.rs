@@ -10,10 +10,13 @@ use std::time::Duration;
 use toml::Spanned;
 
 use self::field::{Text, wrong};
-use self::tables::{AskTable, File, FindTable, MemoryTable, RequestTable, TellTable, VersionTable};
+use self::tables::{
+    AskTable, File, FindTable, MemoryTable, RequestTable, SystemTable, TellTable, VersionTable,
+    WordsTable,
+};
 use super::{
-    Ask, Body, Endpoint, Expect, Find, Is, Memory, Method, Preset, Request, Tell, TellKind,
-    VersionCheck, Wire, Words,
+    Ask, Body, Endpoint, Expect, Find, Is, Memory, Method, OnSystem, Preset, Request, Tell,
+    TellKind, VersionCheck, Wire, Words,
 };
 use crate::config::Mistake;
 
@@ -50,80 +53,60 @@ struct Reader<'t> {
 
 impl Reader<'_> {
     fn preset(&self, name: &str, file: File, base: Option<&Preset>) -> Result<Preset, Mistake> {
-        let kept = |part: &dyn Fn(&Preset) -> Option<Ask>| base.and_then(part);
         let title = file.title.or_else(|| base.map(|base| base.title.clone()));
-        let find = match &file.find {
-            Some(table) => Some(self.find(table)?),
-            None => base.map(|base| base.find.clone()),
-        };
-        let mcp = match file.mcp {
-            Some(entries) => {
-                entries.iter().map(|entry| self.endpoint(entry)).collect::<Result<_, _>>()?
-            }
-            None => base.map(|base| base.mcp.clone()).unwrap_or_default(),
-        };
+        let find = part(file.find.as_ref(), |table| self.find(table), base.map(|it| &it.find))?;
+        let endpoints = |tables: &Vec<_>| tables.iter().map(|table| self.endpoint(table)).collect();
+        let mcp = part(file.mcp.as_ref(), endpoints, base.map(|it| &it.mcp))?;
         let (Some(title), Some(find)) = (title, find) else {
-            return Err(missing(
-                "`title` and `[find]`",
-                "Write title = \"…\", and a table [find] with `ports`.",
-            ));
+            let remedy = "Write title = \"…\", and a table [find] with `ports`.";
+            return Err(missing("`title` and `[find]`", remedy));
         };
-        if mcp.is_empty() {
-            return Err(missing(
-                "an endpoint",
-                "Write a table [[mcp]] with `transport` and `path`.",
-            ));
-        }
-        let tells = match file.tells {
-            Some(entries) => {
-                entries.iter().map(|entry| self.tell(entry)).collect::<Result<_, _>>()?
-            }
-            None => base.map(|base| base.tells.clone()).unwrap_or_default(),
+        let Some(mcp) = mcp.filter(|mcp: &Vec<Endpoint>| !mcp.is_empty()) else {
+            let remedy = "Write a table [[mcp]] with `transport` and `path`.";
+            return Err(missing("an endpoint", remedy));
         };
-        let on = |table, kept: &dyn Fn(&Preset) -> Option<super::OnSystem>| match table {
-            Some(table) => self.on_system(table).map(Some),
-            None => Ok(base.and_then(kept)),
+        let tells = |tables: &Vec<_>| tables.iter().map(|table| self.tell(table)).collect();
+        let ask = |table: &AskTable| self.ask(table);
+        let request = |table: &RequestTable| self.request(table);
+        let words = |table: &WordsTable| {
+            Ok(Words { what: table.what.clone(), remedy: table.remedy.clone() })
         };
-        Ok(Preset {
+        let on = |table: &SystemTable| self.on_system(table);
+        let of = |kept: fn(&Preset) -> Option<&OnSystem>| base.and_then(kept);
+        let preset = Preset {
             name: name.to_owned(),
             title,
-            about: file.about.or_else(|| base.and_then(|base| base.about.clone())),
-            unsaved_work: file.unsaved_work.unwrap_or(base.is_some_and(|base| base.unsaved_work)),
+            about: file.about.or_else(|| base.and_then(|it| it.about.clone())),
+            unsaved_work: file.unsaved_work.unwrap_or(base.is_some_and(|it| it.unsaved_work)),
             find,
             mcp,
-            health: match &file.health {
-                Some(table) => Some(self.ask(table)?),
-                None => kept(&|base| base.health.clone()),
-            },
-            version: match &file.version {
-                Some(table) => Some(self.version(table)?),
-                None => base.and_then(|base| base.version.clone()),
-            },
-            restart: match &file.restart {
-                Some(table) => Some(self.request(table)?),
-                None => base.and_then(|base| base.restart.clone()),
-            },
-            quit: match &file.quit {
-                Some(table) => Some(self.request(table)?),
-                None => base.and_then(|base| base.quit.clone()),
-            },
-            relief: match &file.relief {
-                Some(table) => Some(self.ask(table)?),
-                None => kept(&|base| base.relief.clone()),
-            },
-            memory: match &file.memory {
-                Some(table) => Some(self.memory(table)?),
-                None => base.and_then(|base| base.memory),
-            },
-            tells,
-            off: file
-                .off
-                .map(|words| Words { what: words.what, remedy: words.remedy })
-                .or_else(|| base.and_then(|base| base.off.clone())),
-            macos: on(file.macos, &|base| base.macos.clone())?,
-            linux: on(file.linux, &|base| base.linux.clone())?,
-            windows: on(file.windows, &|base| base.windows.clone())?,
-        })
+            health: part(file.health.as_ref(), ask, base.and_then(|it| it.health.as_ref()))?,
+            version: part(
+                file.version.as_ref(),
+                |table| self.version(table),
+                base.and_then(|it| it.version.as_ref()),
+            )?,
+            restart: part(file.restart.as_ref(), request, base.and_then(|it| it.restart.as_ref()))?,
+            quit: part(file.quit.as_ref(), request, base.and_then(|it| it.quit.as_ref()))?,
+            relief: part(file.relief.as_ref(), ask, base.and_then(|it| it.relief.as_ref()))?,
+            memory: part(
+                file.memory.as_ref(),
+                |table| self.memory(table),
+                base.and_then(|it| it.memory.as_ref()),
+            )?,
+            tells: part(file.tells.as_ref(), tells, base.map(|it| &it.tells))?.unwrap_or_default(),
+            off: part(file.off.as_ref(), words, base.and_then(|it| it.off.as_ref()))?,
+            macos: part(file.macos.as_ref(), on, of(|it| it.macos.as_ref()))?,
+            linux: part(file.linux.as_ref(), on, of(|it| it.linux.as_ref()))?,
+            windows: part(file.windows.as_ref(), on, of(|it| it.windows.as_ref()))?,
+        };
+        let systems = [&preset.macos, &preset.linux, &preset.windows];
+        let named = systems.iter().any(|on| on.as_ref().is_some_and(|on| !on.processes.is_empty()));
+        if preset.find.owner && !named {
+            let remedy = "Write processes = [\"…\"] in [macos], [linux] or [windows].";
+            return Err(missing("the names of processes that owner = true asks for", remedy));
+        }
+        Ok(preset)
     }
 
     fn find(&self, table: &Spanned<FindTable>) -> Result<Find, Mistake> {
@@ -250,6 +233,18 @@ impl Reader<'_> {
             words: Words { what: table.what.clone(), remedy: table.remedy.clone() },
             tools: table.tools.clone(),
         })
+    }
+}
+
+/// What the file says, or else what the preset has that it changes.
+fn part<T, U: Clone>(
+    written: Option<&T>,
+    read: impl FnOnce(&T) -> Result<U, Mistake>,
+    kept: Option<&U>,
+) -> Result<Option<U>, Mistake> {
+    match written {
+        Some(table) => read(table).map(Some),
+        None => Ok(kept.cloned()),
     }
 }
 

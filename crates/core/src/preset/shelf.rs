@@ -159,6 +159,8 @@ mod tests {
         assert!(
             mistake("title = \"A\"\n[find]\nports = 1\nowner = true\n").what.contains("endpoint")
         );
+        let nameless = NEW.replace("processes = [\"notes\"]", "");
+        assert!(mistake(&nameless).remedy.contains("processes"));
         let found = mistake("# mine\nextends = \"nothing\"\n");
         assert_eq!((found.line, found.what.contains("nothing")), (Some(2), true));
     }

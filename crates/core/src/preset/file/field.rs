@@ -92,70 +92,67 @@ impl Reader<'_> {
         config::span(self.text, span, default)
     }
 
-    pub(super) fn on_system(&self, table: SystemTable) -> Result<OnSystem, Mistake> {
-        let name = |field: Option<Text>| field.map(|field| self.word(field)).transpose();
-        let names = |fields: Vec<Text>| -> Result<Vec<String>, Mistake> {
-            fields.into_iter().map(|field| self.process(field)).collect()
+    pub(super) fn on_system(&self, table: &SystemTable) -> Result<OnSystem, Mistake> {
+        let name = |field: &Option<Text>| field.as_ref().map(|field| self.word(field)).transpose();
+        let names = |fields: &[Text]| -> Result<Vec<String>, Mistake> {
+            fields.iter().map(|field| self.process(field)).collect()
         };
+        let programs = table.programs.iter().map(|program| self.program(program));
         Ok(OnSystem {
-            bundle: name(table.bundle)?,
-            app: table.app.map(|app| self.process(app)).transpose()?,
-            snap: name(table.snap)?,
-            flatpak: name(table.flatpak)?,
-            desktop: name(table.desktop)?,
-            store: name(table.store)?,
-            programs: table
-                .programs
-                .into_iter()
-                .map(|program| self.program(program))
-                .collect::<Result<_, _>>()?,
-            args: table.args,
-            url: table.url.map(|url| self.launch_url(url)).transpose()?,
-            signs: table.signs,
-            processes: names(table.processes)?,
-            crashes: names(table.crashes)?,
-            logs: table.logs,
+            bundle: name(&table.bundle)?,
+            app: table.app.as_ref().map(|app| self.process(app)).transpose()?,
+            snap: name(&table.snap)?,
+            flatpak: name(&table.flatpak)?,
+            desktop: name(&table.desktop)?,
+            store: name(&table.store)?,
+            programs: programs.collect::<Result<_, _>>()?,
+            args: table.args.clone(),
+            url: table.url.as_ref().map(|url| self.launch_url(url)).transpose()?,
+            signs: table.signs.clone(),
+            processes: names(&table.processes)?,
+            crashes: names(&table.crashes)?,
+            logs: table.logs.clone(),
         })
     }
 
     /// An id of a package or a bundle: `com.pieces.os`, `pieces-os`, `Vendor.App_8xyz!App`.
-    fn word(&self, name: Text) -> Result<String, Mistake> {
+    fn word(&self, name: &Text) -> Result<String, Mistake> {
         let inside = |byte: u8| byte.is_ascii_alphanumeric() || b".-_!".contains(&byte);
         let good = name.get_ref().bytes().all(inside)
             && name.get_ref().starts_with(|first: char| first.is_ascii_alphanumeric());
         if good {
-            return Ok(name.into_inner());
+            return Ok(name.get_ref().clone());
         }
         let what = format!("`{}` is no id.", name.get_ref());
         Err(wrong(
             self.text,
-            &name,
+            name,
             what,
             "Write it as the system does, such as \"com.example.app\".",
         ))
     }
 
     /// The name of a file or a process, without a path.
-    fn process(&self, name: Text) -> Result<String, Mistake> {
+    fn process(&self, name: &Text) -> Result<String, Mistake> {
         let shown = name.get_ref();
         if !shown.trim().is_empty() && !shown.contains(['/', '\\', '\0', '"', '\'', '*', '\n']) {
-            return Ok(name.into_inner());
+            return Ok(name.get_ref().clone());
         }
         let what = format!("`{shown}` is no name of a process.");
-        Err(wrong(self.text, &name, what, "Write the name alone, without a path."))
+        Err(wrong(self.text, name, what, "Write the name alone, without a path."))
     }
 
-    fn program(&self, name: Text) -> Result<String, Mistake> {
+    fn program(&self, name: &Text) -> Result<String, Mistake> {
         let shown = name.get_ref();
         if !shown.trim().is_empty() && !shown.contains(['\0', '\n']) && !shown.starts_with('-') {
-            return Ok(name.into_inner());
+            return Ok(name.get_ref().clone());
         }
         let what = format!("`{shown}` is no program.");
-        Err(wrong(self.text, &name, what, "Write its name or its path."))
+        Err(wrong(self.text, name, what, "Write its name or its path."))
     }
 
     /// Only an application's own scheme: an ordinary address would open a browser, or a file.
-    fn launch_url(&self, url: Text) -> Result<String, Mistake> {
+    fn launch_url(&self, url: &Text) -> Result<String, Mistake> {
         let parsed = url::Url::parse(url.get_ref()).ok();
         let ours = |url: &url::Url| {
             !["http", "https", "file", "javascript", "data", "ftp", "mailto", "ms-settings"]
@@ -165,12 +162,12 @@ impl Reader<'_> {
             url.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+.-:/?=_".contains(&byte))
         };
         if parsed.as_ref().is_some_and(ours) && plain(url.get_ref()) {
-            return Ok(url.into_inner());
+            return Ok(url.get_ref().clone());
         }
         let what = format!("`{}` is no address that starts an application.", url.get_ref());
         Err(wrong(
             self.text,
-            &url,
+            url,
             what,
             "Write one of its own scheme, such as \"pieces://launch\".",
         ))
