@@ -3,6 +3,7 @@
 //! Inside, types carry the proof: there is no upstream without a way to reach it. A mistake is
 //! reported with its line and with what to write instead.
 
+mod app;
 mod change;
 mod file;
 mod lists;
@@ -20,11 +21,13 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
+use crate::app::policy::Policy;
 use crate::call::Repetition;
 use crate::filter::Filters;
 use crate::name::UpstreamName;
 use crate::sight::{Rules, entry};
 pub use change::Change;
+pub(crate) use file::{Span, line, span};
 pub use program::Program;
 pub use reach::{Proxy, Reach};
 use version::Ladder;
@@ -78,6 +81,8 @@ pub struct Upstream {
     pub sharing: Sharing,
     /// What of it editors are shown.
     pub filters: Filters,
+    /// How it is looked after, if it is an application.
+    pub policy: Policy,
 }
 
 /// Whether editors share one connection to an upstream.
@@ -108,6 +113,8 @@ pub enum Transport {
     Http { url: Url, reach: Reach },
     /// MCP over the pipes of a program that the gateway starts.
     Stdio(Program),
+    /// MCP over HTTP, in an application that is found, watched and brought back as a preset says.
+    App { preset: String },
     /// The server inside the gateway that answers when nothing is configured.
     Demo,
 }
@@ -161,6 +168,7 @@ impl Transport {
                 shown.to_string()
             }
             Self::Stdio(program) => program.shown(),
+            Self::App { preset } => format!("preset {preset}"),
             Self::Demo => "built in".into(),
         }
     }
@@ -169,7 +177,7 @@ impl Transport {
     pub fn is_process(&self) -> bool {
         match self {
             Self::Stdio(_) => true,
-            Self::Http { .. } | Self::Demo => false,
+            Self::Http { .. } | Self::App { .. } | Self::Demo => false,
         }
     }
 
@@ -181,6 +189,7 @@ impl Transport {
             Self::Http { url, reach } if reach.headers.is_empty() => format!("http\n{url}"),
             Self::Http { url, reach } => format!("http\n{url}\n{:?}", reach.headers),
             Self::Stdio(program) => format!("program\n{}", program.identity()),
+            Self::App { preset } => format!("app\n{preset}"),
             Self::Demo => "demo".into(),
         };
         BASE64.encode(Sha256::digest(words))
@@ -195,7 +204,7 @@ impl Transport {
                 Some(url::Host::Ipv6(address)) => address.is_loopback(),
                 None => false,
             },
-            Self::Stdio(_) | Self::Demo => true,
+            Self::Stdio(_) | Self::App { .. } | Self::Demo => true,
         }
     }
 }

@@ -48,6 +48,18 @@ pub enum Code {
     NotMcp,
     /// Its program ends as soon as it is started, again and again.
     CrashLoop,
+    /// The application is not on this machine.
+    NotInstalled,
+    /// The application is installed, and no process of it runs.
+    NotRunning,
+    /// The application runs, and is not ready to answer.
+    Starting,
+    /// The application crashed, or its system ended it.
+    Crashed,
+    /// A person quit the application.
+    Quit,
+    /// A person paused the upstream.
+    Paused,
     /// The configuration is wrong.
     Configuration,
     /// The gateway's token check is off.
@@ -72,7 +84,12 @@ impl Code {
     /// The state in two words, for a row.
     pub fn word(self) -> &'static str {
         match self {
-            Self::ConnectionRefused => "Not running",
+            Self::ConnectionRefused | Self::NotRunning => "Not running",
+            Self::NotInstalled => "Not installed",
+            Self::Starting => "Starting",
+            Self::Crashed => "Crashed",
+            Self::Quit => "Quit",
+            Self::Paused => "Paused",
             Self::DnsFailure | Self::ConnectTimeout => "Not reachable",
             Self::Tls => "Not trusted",
             Self::ConnectionLost | Self::SessionLost => "Connection lost",
@@ -92,7 +109,12 @@ impl Code {
     /// What follows the name of an upstream in a sentence about it.
     pub fn predicate(self) -> &'static str {
         match self {
-            Self::ConnectionRefused => "is not running",
+            Self::ConnectionRefused | Self::NotRunning => "is not running",
+            Self::NotInstalled => "is not installed",
+            Self::Starting => "is starting",
+            Self::Crashed => "crashed",
+            Self::Quit => "was quit",
+            Self::Paused => "is paused",
             Self::DnsFailure | Self::ConnectTimeout => "cannot be reached",
             Self::Tls => "cannot be trusted: its certificate was refused",
             Self::ConnectionLost | Self::SessionLost => "closed the connection",

@@ -12,6 +12,9 @@
 //! - [`filter`]: allow and deny lists
 //! - [`sight`]: what an editor is shown of an upstream; [`audience`]: who is told when that changes
 //! - [`config`]: `config.toml`, parsed and validated as a whole
+//! - [`preset`]: what is known of applications that host an MCP server
+//! - [`app`]: what is decided about such an application
+//! - [`size`]: amounts of memory, as people write and read them
 //! - [`dialect`]: how a server wants to be spoken to
 //! - [`level`]: how loud a log message is, and who hears it
 //! - [`memory`]: what an upstream last said of itself, as it lies on the disk
@@ -32,6 +35,7 @@
 //! - [`view`]: what the control API says
 
 pub mod abilities;
+pub mod app;
 pub mod audience;
 pub mod backoff;
 pub mod call;
@@ -53,11 +57,13 @@ pub mod name;
 pub mod outcome;
 pub mod oversize;
 pub mod pace;
+pub mod preset;
 pub mod progress;
 pub mod protocol;
 pub mod runtime;
 pub mod session;
 pub mod sight;
+pub mod size;
 pub mod sse;
 pub mod stateless;
 pub mod tokens;

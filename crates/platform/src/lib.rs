@@ -12,17 +12,29 @@
 //! - [`process`]: starting programs that outlive us, or that must not
 //! - [`child`]: starting an upstream's program, which must not outlive us
 //! - [`descriptors`]: how much may be open at once
+//! - [`launch`]: launching an application of the desktop
+//! - [`run`]: running a program of the system for what it prints
 //! - [`open`]: a page in the browser
 //! - [`port`]: who holds a port
+//! - [`facts`]: which program a process is, when it started, what it uses
+//! - [`watch`]: noticing at once that a process ends
+//! - [`reports`]: what the system wrote about crashes
+//! - [`sleep`]: when the machine sleeps and wakes
 //! - [`signals`]: when the system asks us to stop
 
 pub mod child;
 pub mod descriptors;
+pub mod facts;
 pub mod files;
+pub mod launch;
 pub mod lock;
 pub mod open;
 pub mod paths;
 pub mod port;
 pub mod process;
+pub mod reports;
+pub mod run;
 pub mod signals;
+pub mod sleep;
 pub mod system;
+pub mod watch;

@@ -32,14 +32,8 @@ pub async fn owner(port: u16) -> Option<Owner> {
 }
 
 async fn run(program: &str, args: &[&str]) -> Option<String> {
-    let output = crate::process::command(program)
-        .args(args)
-        .stdout(std::process::Stdio::piped())
-        .kill_on_drop(true)
-        .output();
-    let output =
-        tokio::time::timeout(std::time::Duration::from_secs(3), output).await.ok()?.ok()?;
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    let said = crate::run::said(program, args, std::time::Duration::from_secs(3)).await;
+    said.map(|said| said.output)
 }
 
 /// `lsof -Fpc`: a line `p<pid>` and a line `c<command>` for each process.

@@ -10,8 +10,9 @@ use url::Url;
 
 use super::lists::{self, EditorTable, ListTable, Retry, ToolTable, ToolsTable};
 use super::{
-    Config, DEFAULT_LISTEN, Gateway, Keepalive, Mistake, Sharing, Transport, Upstream, program,
+    Config, DEFAULT_LISTEN, Gateway, Keepalive, Mistake, Sharing, Transport, Upstream, app,
 };
+use crate::app::policy::Policy;
 use crate::call::Repetition;
 use crate::filter::Filters;
 use crate::name::UpstreamName;
@@ -46,6 +47,10 @@ struct GatewayTable {
 pub(super) struct UpstreamTable {
     title: Option<String>,
     enabled: Option<bool>,
+    pub(super) preset: Option<Spanned<String>>,
+    pub(super) restart: Option<Spanned<String>>,
+    pub(super) recycle: Option<Spanned<String>>,
+    pub(super) memory_alarm: Option<Spanned<String>>,
     pub(super) url: Option<Spanned<String>>,
     pub(super) command: Option<Spanned<String>>,
     pub(super) args: Option<Vec<String>>,
@@ -81,7 +86,7 @@ pub(super) enum Files {
 /// A length of time as people write it: seconds, or "3m".
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(super) enum Span {
+pub(crate) enum Span {
     Seconds(u64),
     Text(String),
 }
@@ -148,9 +153,10 @@ fn upstream(
         remedy: "Rename it; `title` may hold any words.".into(),
     })?;
     let table = table.get_ref();
-    let transport = program::or_url(text, &name, name_line, table)?;
+    let transport = app::or_server(text, &name, name_line, table)?;
     Ok(Upstream {
-        title: table.title.clone().unwrap_or_else(|| name.as_str().to_owned()),
+        title: table.title.clone().unwrap_or_else(|| app::title(&name, &transport)),
+        policy: app::policy(text, table)?,
         name,
         transport,
         call_timeout: span(text, table.call_timeout.as_ref(), DEFAULT_CALL_TIMEOUT)?,
@@ -185,6 +191,7 @@ fn demo() -> Upstream {
         repetition: Repetition::default(),
         sharing: Sharing::Shared,
         filters: Filters::default(),
+        policy: Policy::default(),
     }
 }
 
@@ -201,7 +208,11 @@ pub(super) fn http_url(text: &str, url: &Spanned<String>) -> Result<Url, Mistake
     }
 }
 
-fn span(text: &str, span: Option<&Spanned<Span>>, default: Duration) -> Result<Duration, Mistake> {
+pub(crate) fn span(
+    text: &str,
+    span: Option<&Spanned<Span>>,
+    default: Duration,
+) -> Result<Duration, Mistake> {
     let Some(found) = span else {
         return Ok(default);
     };
@@ -215,6 +226,6 @@ fn span(text: &str, span: Option<&Spanned<Span>>, default: Duration) -> Result<D
     }
 }
 
-pub(super) fn line(text: &str, offset: usize) -> usize {
+pub(crate) fn line(text: &str, offset: usize) -> usize {
     1 + text[..offset.min(text.len())].matches('\n').count()
 }

@@ -123,7 +123,7 @@ pub(super) fn or_url(
         (None, None) => Err(Mistake {
             line: name_line,
             what: format!("The upstream `{name}` says nothing of how to reach it."),
-            remedy: "Give it a `url`, such as \"http://127.0.0.1:3001/mcp\", or a `command`, such as \"npx\".".into(),
+            remedy: "Give it a `url`, such as \"http://127.0.0.1:3001/mcp\", a `command`, such as \"npx\", or a `preset`, such as \"pieces-os\".".into(),
         }),
     }
 }
@@ -143,7 +143,9 @@ mod tests {
         let config = Config::parse(&format!("[upstreams.a]\n{entry}\n"))?;
         match config.upstreams[0].transport.clone() {
             Transport::Stdio(program) => Ok(program),
-            other @ (Transport::Http { .. } | Transport::Demo) => panic!("a program: {other:?}"),
+            other @ (Transport::Http { .. } | Transport::App { .. } | Transport::Demo) => {
+                panic!("a program: {other:?}")
+            }
         }
     }
 

@@ -170,7 +170,9 @@ mod tests {
             Config::parse(&format!("[upstreams.a]\nurl = \"https://a.example/mcp\"\n{entry}\n"))?;
         match config.upstreams[0].transport.clone() {
             Transport::Http { reach, .. } => Ok(reach),
-            other @ (Transport::Stdio(_) | Transport::Demo) => panic!("an address: {other:?}"),
+            other @ (Transport::Stdio(_) | Transport::App { .. } | Transport::Demo) => {
+                panic!("an address: {other:?}")
+            }
         }
     }
 

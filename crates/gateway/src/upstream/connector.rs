@@ -42,6 +42,8 @@ enum Way {
         reach: Reach,
     },
     Program(Box<Program>),
+    /// An application, by its preset. Nobody looks for it yet.
+    App(String),
     /// The demo server is kept for as long as it is to run.
     Demo(Option<demo::Server>),
 }
@@ -79,14 +81,14 @@ impl Connect for Connector {
     fn dialect(&self) -> Option<Dialect> {
         match &self.way {
             Way::Program(program) => program.dialect(),
-            Way::Http { .. } | Way::Demo(_) => self.dialect,
+            Way::Http { .. } | Way::App(_) | Way::Demo(_) => self.dialect,
         }
     }
 
     fn turn_to(&mut self, config: &config::Upstream, dialect: Option<Dialect>) {
         let before = match &self.way {
             Way::Program(program) => Some(program.retire()),
-            Way::Http { .. } | Way::Demo(_) => None,
+            Way::Http { .. } | Way::App(_) | Way::Demo(_) => None,
         };
         self.dialect = dialect;
         self.way = match &config.transport {
@@ -100,6 +102,7 @@ impl Connect for Connector {
                 let program = Program::new(config.name.clone(), program, dialect, tasks, stop);
                 Way::Program(Box::new(program.after(before)))
             }
+            Transport::App { preset } => Way::App(preset.clone()),
             Transport::Demo => Way::Demo(None),
         };
     }
@@ -110,6 +113,10 @@ impl Connect for Connector {
             Way::Http { url, local, reach } => {
                 let (url, local, reach) = (url.clone(), *local, reach.clone());
                 self.over_http(url, local, &reach).await
+            }
+            Way::App(preset) => {
+                let what = format!("The application of the preset `{preset}` was not found.");
+                Err(Failure::new(Code::NotRunning, what, "Start it."))
             }
             Way::Demo(server) => {
                 let started = demo::Server::start("127.0.0.1:0", &self.tasks).await;

@@ -79,7 +79,7 @@ impl Environment {
         Self::new(System::HERE, std::env::vars_os(), &search, instance)
     }
 
-    fn new(
+    pub(crate) fn new(
         system: System,
         ours: impl Iterator<Item = (OsString, OsString)>,
         search: &OsStr,
@@ -101,7 +101,7 @@ impl Environment {
     }
 
     /// All variables of one child, with those declared for it.
-    pub(super) fn for_child(&self, declared: &[(String, String)]) -> Variables {
+    pub(crate) fn for_child(&self, declared: &[(String, String)]) -> Variables {
         let mut variables = self.variables.clone();
         for (name, value) in declared {
             set(System::HERE, &mut variables, name, OsStr::new(value));

@@ -111,6 +111,12 @@ fn remedy(code: Code) -> &'static str {
         }
         Code::AuthRequired => "Give Evermoor valid credentials for it.",
         Code::CrashLoop
+        | Code::NotInstalled
+        | Code::NotRunning
+        | Code::Starting
+        | Code::Crashed
+        | Code::Quit
+        | Code::Paused
         | Code::Refused
         | Code::NotMcp
         | Code::Configuration

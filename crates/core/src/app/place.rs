@@ -1,0 +1,228 @@
+//! Where an application may be installed, and what would prove it.
+//!
+//! Whether a file is there is for others to say. What to look for is decided here, for every
+//! system on any of them.
+
+use crate::preset::{OnSystem, Os};
+
+/// A way in which an application is installed, from which follows how it is launched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// macOS: an application by the id of its bundle, wherever it lies.
+    Bundle(String),
+    /// macOS: an application by its path.
+    App(String),
+    Snap(String),
+    Flatpak(String),
+    /// Linux: a desktop file, by its id.
+    Desktop(String),
+    /// Windows: an application from the store.
+    Store(String),
+    Program {
+        path: String,
+        args: Vec<String>,
+    },
+    /// An address that makes it start. It is no proof that there is something to start.
+    Url(String),
+}
+
+/// A file or folder that, if it is there, proves an installation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sign {
+    pub path: String,
+    /// How to launch it then; `None` if the sign says only that it is installed.
+    pub place: Option<Place>,
+}
+
+/// What to look for, in the order in which it is preferred.
+pub fn signs(os: Os, on: &OnSystem, env: impl Fn(&str) -> Option<String>) -> Vec<Sign> {
+    let set = |name: &str| env(name).filter(|value| !value.is_empty());
+    let mut found = match os {
+        Os::MacOs => bundles(on, &set),
+        Os::Linux => packages(on, &set),
+        Os::Windows => Vec::new(),
+    };
+    for program in &on.programs {
+        let paths = match named(os, program) {
+            true => search(os, program, &set),
+            false => os.expand(program, set).into_iter().collect(),
+        };
+        found.extend(paths.into_iter().map(|path| Sign {
+            place: Some(Place::Program { path: path.clone(), args: on.args.clone() }),
+            path,
+        }));
+    }
+    let bare = on.signs.iter().filter_map(|path| os.expand(path, set));
+    found.extend(bare.map(|path| Sign { path, place: None }));
+    found
+}
+
+/// The ways to launch it, the best first. `found` is what the signs led to, and `seen` the program
+/// that was last seen running.
+pub fn ways(os: Os, on: &OnSystem, found: Vec<Place>, seen: Option<&str>) -> Vec<Place> {
+    let mut ways = Vec::new();
+    let mut add = |place: Place| {
+        if !ways.contains(&place) {
+            ways.push(place);
+        }
+    };
+    // Launch Services may know a bundle that lies where nobody looked.
+    if let (Os::MacOs, Some(id)) = (os, &on.bundle) {
+        add(Place::Bundle(id.clone()));
+    }
+    found.into_iter().for_each(&mut add);
+    if let (Os::Windows, Some(id)) = (os, &on.store) {
+        add(Place::Store(id.clone()));
+    }
+    // On macOS a program inside a bundle is not to be started by itself, and on Linux one inside
+    // a snap or a flatpak cannot be.
+    if let (Os::Windows, Some(path)) = (os, seen) {
+        add(Place::Program { path: path.to_owned(), args: on.args.clone() });
+    }
+    if let Some(url) = &on.url {
+        add(Place::Url(url.clone()));
+    }
+    ways
+}
+
+fn bundles(on: &OnSystem, set: &impl Fn(&str) -> Option<String>) -> Vec<Sign> {
+    let Some(app) = &on.app else { return Vec::new() };
+    let own = set("HOME").map(|home| format!("{}/Applications", home.trim_end_matches('/')));
+    let folders = ["/Applications".to_owned()].into_iter().chain(own);
+    folders
+        .map(|folder| format!("{folder}/{app}"))
+        .map(|path| Sign { place: Some(Place::App(path.clone())), path })
+        .collect()
+}
+
+fn packages(on: &OnSystem, set: &impl Fn(&str) -> Option<String>) -> Vec<Sign> {
+    let home = set("HOME").map(|home| home.trim_end_matches('/').to_owned());
+    let own_data = set("XDG_DATA_HOME")
+        .filter(|folder| folder.starts_with('/'))
+        .or_else(|| home.map(|home| format!("{home}/.local/share")));
+    let mut signs = Vec::new();
+    let mut add = |path: String, place: Place| signs.push(Sign { path, place: Some(place) });
+    if let Some(name) = &on.snap {
+        for folder in ["/snap/bin", "/var/lib/snapd/snap/bin"] {
+            add(format!("{folder}/{name}"), Place::Snap(name.clone()));
+        }
+    }
+    if let Some(id) = &on.flatpak {
+        let own = own_data.iter().map(|data| format!("{data}/flatpak/app/{id}"));
+        for path in [format!("/var/lib/flatpak/app/{id}")].into_iter().chain(own) {
+            add(path, Place::Flatpak(id.clone()));
+        }
+    }
+    if let Some(id) = &on.desktop {
+        let shared =
+            set("XDG_DATA_DIRS").unwrap_or_else(|| "/usr/local/share:/usr/share".to_owned());
+        let folders = own_data.iter().map(String::as_str).chain(shared.split(':'));
+        for folder in folders.filter(|folder| folder.starts_with('/')) {
+            let folder = folder.trim_end_matches('/');
+            add(format!("{folder}/applications/{id}.desktop"), Place::Desktop(id.clone()));
+        }
+    }
+    signs
+}
+
+/// Whether a program is a name to look for, and no path.
+fn named(os: Os, program: &str) -> bool {
+    match os {
+        Os::MacOs | Os::Linux => !program.contains('/'),
+        Os::Windows => !program.contains(['/', '\\']),
+    }
+}
+
+fn search(os: Os, program: &str, set: &impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let (between, slash) = match os {
+        Os::MacOs | Os::Linux => (':', '/'),
+        Os::Windows => (';', '\\'),
+    };
+    let path = set("PATH").unwrap_or_default();
+    let folders = path.split(between).filter(|folder| folder.contains(slash));
+    folders.map(|folder| format!("{}{slash}{program}", folder.trim_end_matches(slash))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preset::Shelf;
+
+    fn env(name: &str) -> Option<String> {
+        let value = match name {
+            "HOME" => "/home/a",
+            "PATH" => "/usr/bin:relative:/bin/",
+            "LOCALAPPDATA" => r"C:\L",
+            _ => return None,
+        };
+        Some(value.to_owned())
+    }
+
+    fn looked_for(os: Os, on: &OnSystem) -> Vec<String> {
+        signs(os, on, env).into_iter().map(|sign| sign.path).collect()
+    }
+
+    #[test]
+    fn each_system_has_its_own_signs_of_pieces_os() {
+        let shelf = Shelf::of_our_own();
+        let pieces = shelf.get("pieces-os").unwrap();
+        let on = |os| pieces.on(os).unwrap();
+        assert_eq!(
+            looked_for(Os::MacOs, on(Os::MacOs)),
+            ["/Applications/Pieces OS.app", "/home/a/Applications/Pieces OS.app"]
+        );
+        assert_eq!(
+            looked_for(Os::Linux, on(Os::Linux)),
+            ["/snap/bin/pieces-os", "/var/lib/snapd/snap/bin/pieces-os"]
+        );
+        assert_eq!(
+            looked_for(Os::Windows, on(Os::Windows)),
+            [r"C:\L\Mesh Intelligent Technologies, Inc\Pieces OS"]
+        );
+    }
+
+    #[test]
+    fn linux_looks_for_packages_desktop_files_and_programs_on_the_path() {
+        let on = OnSystem {
+            flatpak: Some("org.x.Y".into()),
+            desktop: Some("y".into()),
+            programs: vec!["y".into(), "/opt/y/y".into()],
+            args: vec!["--quiet".into()],
+            ..OnSystem::default()
+        };
+        assert_eq!(
+            looked_for(Os::Linux, &on),
+            [
+                "/var/lib/flatpak/app/org.x.Y",
+                "/home/a/.local/share/flatpak/app/org.x.Y",
+                "/home/a/.local/share/applications/y.desktop",
+                "/usr/local/share/applications/y.desktop",
+                "/usr/share/applications/y.desktop",
+                "/usr/bin/y",
+                "/bin/y",
+                "/opt/y/y",
+            ]
+        );
+        let last = signs(Os::Linux, &on, env).pop().unwrap().place;
+        let program = Place::Program { path: "/opt/y/y".into(), args: vec!["--quiet".into()] };
+        assert_eq!(last, Some(program));
+    }
+
+    #[test]
+    fn what_was_found_is_launched_first_and_an_address_last() {
+        let shelf = Shelf::of_our_own();
+        let pieces = shelf.get("pieces-os").unwrap();
+        let linux = pieces.on(Os::Linux).unwrap();
+        let url = Place::Url("pieces://launch".into());
+        let snap = Place::Snap("pieces-os".into());
+        assert_eq!(
+            ways(Os::Linux, linux, vec![snap.clone()], Some("/snap/x/os_server")),
+            [snap, url.clone()]
+        );
+        let windows = ways(Os::Windows, pieces.on(Os::Windows).unwrap(), vec![], Some(r"C:\p.exe"));
+        assert_eq!(windows[0], Place::Program { path: r"C:\p.exe".into(), args: vec![] });
+        let mac = ways(Os::MacOs, pieces.on(Os::MacOs).unwrap(), vec![], None);
+        assert_eq!(mac[0], Place::Bundle("com.pieces.os".into()));
+        assert_eq!(mac[1], url);
+    }
+}

@@ -1,0 +1,152 @@
+//! An upstream that is an application: the preset that describes it, and how it is looked after.
+
+use toml::Spanned;
+
+use super::file::{UpstreamTable, line};
+use super::{Mistake, Transport, program};
+use crate::app::policy::{Policy, Recycle, Restart};
+use crate::name::UpstreamName;
+use crate::preset::{self, Shelf};
+use crate::size;
+
+/// Exactly one way to reach an upstream: a preset, a program or an address.
+pub(super) fn or_server(
+    text: &str,
+    name: &UpstreamName,
+    name_line: Option<usize>,
+    table: &UpstreamTable,
+) -> Result<Transport, Mistake> {
+    let Some(preset) = &table.preset else {
+        let cared_for =
+            [table.restart.is_some(), table.recycle.is_some(), table.memory_alarm.is_some()];
+        if cared_for.contains(&true) {
+            let what =
+                format!("The upstream `{name}` has settings of an application, but no `preset`.");
+            let remedy = "Remove `restart`, `recycle` and `memory_alarm`, or give it a `preset`.";
+            return Err(Mistake { line: name_line, what, remedy: remedy.into() });
+        }
+        return program::or_url(text, name, name_line, table);
+    };
+    let at = Some(line(text, preset.span().start));
+    let others = [
+        ("url", table.url.is_some()),
+        ("command", table.command.is_some()),
+        ("args", table.args.is_some()),
+        ("env", !table.env.is_empty()),
+        ("cwd", table.cwd.is_some()),
+        ("headers", !table.headers.is_empty()),
+        ("ca_file", table.ca_file.is_some()),
+        ("proxy", table.proxy.is_some()),
+    ];
+    if let Some((other, _)) = others.iter().find(|(_, written)| *written) {
+        let what = format!("The upstream `{name}` has a `preset` and `{other}`.");
+        let remedy = format!("Remove `{other}`: an application is found by its preset.");
+        return Err(Mistake { line: at, what, remedy });
+    }
+    if !preset::is_name(preset.get_ref()) {
+        let what = format!("`{}` is no name of a preset.", preset.get_ref());
+        let remedy = "Write one such as \"pieces-os\".".into();
+        return Err(Mistake { line: at, what, remedy });
+    }
+    Ok(Transport::App { preset: preset.get_ref().clone() })
+}
+
+/// What people call an upstream that was given no title.
+pub(super) fn title(name: &UpstreamName, transport: &Transport) -> String {
+    let known = match transport {
+        Transport::App { preset } => {
+            Shelf::of_our_own().get(preset).ok().map(|it| it.title.clone())
+        }
+        Transport::Http { .. } | Transport::Stdio(_) | Transport::Demo => None,
+    };
+    known.unwrap_or_else(|| name.as_str().to_owned())
+}
+
+/// How it is looked after.
+pub(super) fn policy(text: &str, table: &UpstreamTable) -> Result<Policy, Mistake> {
+    let wrong = |at: &Spanned<String>, what: String, remedy: &str| Mistake {
+        line: Some(line(text, at.span().start)),
+        what,
+        remedy: remedy.to_owned(),
+    };
+    let restart = match table.restart.as_ref().map(|name| (name, name.get_ref().as_str())) {
+        None | Some((_, "on-crash")) => Restart::OnCrash,
+        Some((_, "ask")) => Restart::Ask,
+        Some((_, "always")) => Restart::Always,
+        Some((_, "never")) => Restart::Never,
+        Some((at, other)) => {
+            let what = format!("`{other}` does not say when it is restarted.");
+            let remedy = "Write \"on-crash\", \"ask\", \"always\" or \"never\".";
+            return Err(wrong(at, what, remedy));
+        }
+    };
+    let recycle = match table.recycle.as_ref().map(|name| (name, name.get_ref().as_str())) {
+        None | Some((_, "never")) => Recycle::Never,
+        Some((_, "when-idle")) => Recycle::WhenIdle,
+        Some((at, other)) => {
+            let what = format!("`{other}` does not say when its memory is freed by a restart.");
+            return Err(wrong(at, what, "Write \"when-idle\" or \"never\"."));
+        }
+    };
+    let memory_alarm = match &table.memory_alarm {
+        Some(amount) => Some(size::parse(amount.get_ref()).ok_or_else(|| {
+            let what = format!("`{}` is no amount of memory.", amount.get_ref());
+            wrong(amount, what, "Write \"800 MB\" or \"2.5 GB\".")
+        })?),
+        None => None,
+    };
+    Ok(Policy { restart, recycle, memory_alarm })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Config, Upstream};
+    use super::*;
+
+    fn parse(entry: &str) -> Result<Upstream, Mistake> {
+        let config = Config::parse(&format!("[upstreams.pieces]\n{entry}\n"))?;
+        Ok(config.upstreams[0].clone())
+    }
+
+    #[test]
+    fn a_preset_is_all_that_an_application_needs() {
+        let pieces = parse("preset = \"pieces-os\"").unwrap();
+        assert_eq!(pieces.transport, Transport::App { preset: "pieces-os".into() });
+        assert_eq!(pieces.title, "PiecesOS");
+        assert_eq!(pieces.policy, Policy::default());
+        assert_eq!(pieces.policy.restart, Restart::OnCrash);
+        assert!(pieces.transport.is_local() && !pieces.transport.is_process());
+    }
+
+    #[test]
+    fn a_person_says_how_it_is_looked_after() {
+        let entry = "preset = \"notes\"\nrestart = \"ask\"\nrecycle = \"when-idle\"\nmemory_alarm = \"3 GB\"";
+        let notes = parse(entry).unwrap();
+        let policy = Policy {
+            restart: Restart::Ask,
+            recycle: Recycle::WhenIdle,
+            memory_alarm: Some(3_000_000_000),
+        };
+        assert_eq!((notes.policy, notes.title.as_str()), (policy, "pieces"));
+        for restart in ["on-crash", "always", "never"] {
+            parse(&format!("preset = \"notes\"\nrestart = \"{restart}\"")).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_mistake_about_an_application_is_reported_with_its_line_and_a_remedy() {
+        for (entry, at, says) in [
+            ("preset = \"Pieces OS\"", 2, "no name of a preset"),
+            ("title = \"A\"\npreset = \"x\"\nurl = \"http://x\"", 3, "Remove `url`"),
+            ("preset = \"x\"\nheaders = { A = \"1\" }", 2, "Remove `headers`"),
+            ("url = \"http://x\"\nrestart = \"ask\"", 1, "no `preset`"),
+            ("preset = \"x\"\nrestart = \"sometimes\"", 3, "on-crash"),
+            ("preset = \"x\"\nrecycle = \"daily\"", 3, "when-idle"),
+            ("preset = \"x\"\nmemory_alarm = \"much\"", 3, "2.5 GB"),
+        ] {
+            let mistake = parse(entry).unwrap_err();
+            assert_eq!(mistake.line, Some(at), "{entry}: {mistake}");
+            assert!(mistake.to_string().contains(says), "{entry}: {mistake}");
+        }
+    }
+}

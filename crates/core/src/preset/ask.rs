@@ -1,0 +1,186 @@
+//! One question to an application over HTTP, and what its answer must look like.
+
+use serde_json::Value;
+
+use super::Version;
+
+/// A question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ask {
+    pub method: Method,
+    /// From the root, on the application's own port.
+    pub path: String,
+    pub expect: Expect,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    Get,
+    Head,
+    Post,
+}
+
+/// What the answer must look like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expect {
+    /// This status; any of success if none is named.
+    pub status: Option<u16>,
+    pub body: Body,
+}
+
+/// What the body of the answer must look like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    Anything,
+    Starts(String),
+    /// A version and nothing else, or one of these words.
+    Version {
+        also: Vec<String>,
+    },
+    /// JSON, in which the value at this pointer (RFC 6901) is so.
+    Json {
+        at: String,
+        is: Is,
+    },
+}
+
+/// How a value must be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Is {
+    /// There, and not null.
+    Present,
+    /// Not there, or null.
+    Absent,
+    Equal(String),
+}
+
+impl Method {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Post => "POST",
+        }
+    }
+}
+
+impl Expect {
+    /// Whether it was answered at all: a 500 says nothing of what was asked.
+    pub fn answers(&self, status: u16) -> bool {
+        match self.status {
+            Some(wanted) => status == wanted,
+            None => (200..300).contains(&status),
+        }
+    }
+
+    /// Whether an answer is as expected. What cannot be read is not.
+    pub fn holds(&self, status: u16, body: &[u8]) -> bool {
+        self.answers(status) && self.body.holds(body)
+    }
+
+    /// What an answer says of something: `None` if it says nothing.
+    pub fn says(&self, status: u16, body: &[u8]) -> Option<bool> {
+        let readable = match &self.body {
+            Body::Json { .. } => json(body).is_some(),
+            Body::Anything | Body::Starts(_) | Body::Version { .. } => true,
+        };
+        (self.answers(status) && readable).then(|| self.body.holds(body))
+    }
+}
+
+impl Body {
+    fn holds(&self, body: &[u8]) -> bool {
+        let text = || std::str::from_utf8(body).ok().map(str::trim);
+        match self {
+            Self::Anything => true,
+            Self::Starts(start) => text().is_some_and(|text| text.starts_with(start)),
+            Self::Version { also } => text().is_some_and(|text| {
+                Version::parse(text).is_some() || also.iter().any(|word| word == text)
+            }),
+            Self::Json { at, is } => json(body).is_some_and(|value| is.holds(value.pointer(at))),
+        }
+    }
+}
+
+impl Is {
+    fn holds(&self, found: Option<&Value>) -> bool {
+        let found = found.filter(|value| !value.is_null());
+        match self {
+            Self::Present => found.is_some(),
+            Self::Absent => found.is_none(),
+            Self::Equal(wanted) => found.is_some_and(|value| match value {
+                Value::String(text) => text == wanted,
+                Value::Null | Value::Bool(_) | Value::Number(_) => {
+                    let written = value.to_string();
+                    written == *wanted
+                }
+                Value::Array(_) | Value::Object(_) => false,
+            }),
+        }
+    }
+}
+
+/// The value in a body; an empty one is how some servers say null.
+pub(super) fn json(body: &[u8]) -> Option<Value> {
+    if body.trim_ascii().is_empty() {
+        return Some(Value::Null);
+    }
+    serde_json::from_slice(body).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn expect(body: Body) -> Expect {
+        Expect { status: None, body }
+    }
+
+    #[test]
+    fn a_page_of_some_other_server_is_no_version() {
+        let version = expect(Body::Version { also: vec!["debug".into()] });
+        assert!(version.holds(200, b"12.3.10\n"));
+        assert!(version.holds(200, b"debug"));
+        assert!(!version.holds(200, b"<!doctype html><title>Vite</title>"));
+        assert!(!version.holds(404, b"12.3.10"));
+        assert!(!version.holds(200, b""));
+        assert!(!version.holds(200, &[0xff, 0xfe]));
+    }
+
+    #[test]
+    fn what_an_application_tells_of_itself_is_true_false_or_not_said() {
+        let absent = expect(Body::Json { at: "/vision/activation".into(), is: Is::Absent });
+        assert_eq!(absent.says(200, br#"{"vision":{"activation":null}}"#), Some(true));
+        assert_eq!(absent.says(200, br#"{"vision":{}}"#), Some(true));
+        assert_eq!(absent.says(200, br#"{"vision":{"activation":{"at":1}}}"#), Some(false));
+        assert_eq!(absent.says(200, b""), Some(true), "empty is how it says that there is none");
+        assert_eq!(absent.says(500, br#"{"vision":{}}"#), None, "it did not say");
+        assert_eq!(absent.says(200, b"<html>"), None, "it did not say");
+    }
+
+    #[test]
+    fn a_value_is_compared_as_it_is_written() {
+        let equal = |wanted: &str| {
+            expect(Body::Json { at: "/a".into(), is: Is::Equal(wanted.into()) })
+                .holds(200, br#"{"a":"x"}"#)
+        };
+        assert!(equal("x") && !equal("y"));
+        let number = expect(Body::Json { at: "/a".into(), is: Is::Equal("7".into()) });
+        assert!(number.holds(200, br#"{"a":7}"#) && !number.holds(200, br#"{"a":[7]}"#));
+    }
+
+    proptest! {
+        #[test]
+        fn an_answer_is_as_expected_only_if_it_says_so(
+            status in 100_u16..600,
+            body in prop::collection::vec(any::<u8>(), 0..40),
+            at in "(/[a-z]{1,3}){0,2}",
+        ) {
+            for is in [Is::Present, Is::Absent, Is::Equal("x".into())] {
+                let expect = expect(Body::Json { at: at.clone(), is });
+                prop_assert_eq!(expect.holds(status, &body), expect.says(status, &body) == Some(true));
+            }
+        }
+    }
+}

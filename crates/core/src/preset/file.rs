@@ -1,0 +1,254 @@
+//! The tables of a preset file, and what they come to.
+//!
+//! A mistake is reported with its line and with what to write instead, as in `config.toml`.
+
+mod field;
+mod tables;
+
+use std::time::Duration;
+
+use toml::Spanned;
+
+use self::field::{Text, wrong};
+use self::tables::{
+    AskTable, File, FindTable, MemoryTable, RequestTable, SystemTable, TellTable, VersionTable,
+    WordsTable,
+};
+use super::{
+    Ask, Body, Endpoint, Expect, Find, Is, Memory, Method, OnSystem, Preset, Request, Tell,
+    TellKind, VersionCheck, Wire, Words,
+};
+use crate::config::Mistake;
+
+/// How long a restart or a quit may take if the preset does not say.
+const WITHIN: Duration = Duration::from_secs(15);
+
+impl Preset {
+    /// Reads a preset. `base` finds the one that it changes, if it says that it changes one.
+    pub fn parse<'a>(
+        name: &str,
+        text: &str,
+        base: impl Fn(&str) -> Option<&'a Preset>,
+    ) -> Result<Self, Mistake> {
+        let file: File = toml::from_str(text).map_err(|error| {
+            let what = format!("{}.", error.message().trim_end_matches('.'));
+            let line = error.span().map(|span| crate::config::line(text, span.start));
+            Mistake { line, what, remedy: "Correct the line; see presets/pieces-os.toml.".into() }
+        })?;
+        let base = match &file.extends {
+            Some(named) => Some(base(named.get_ref()).ok_or_else(|| {
+                let what = format!("There is no preset `{}` to change.", named.get_ref());
+                wrong(text, named, what, "Write the name of one that comes with Evermoor.")
+            })?),
+            None => None,
+        };
+        Reader { text }.preset(name, file, base)
+    }
+}
+
+/// Reads the parts of one file.
+struct Reader<'t> {
+    text: &'t str,
+}
+
+impl Reader<'_> {
+    fn preset(&self, name: &str, file: File, base: Option<&Preset>) -> Result<Preset, Mistake> {
+        let title = file.title.or_else(|| base.map(|base| base.title.clone()));
+        let find = part(file.find.as_ref(), |table| self.find(table), base.map(|it| &it.find))?;
+        let endpoints = |tables: &Vec<_>| tables.iter().map(|table| self.endpoint(table)).collect();
+        let mcp = part(file.mcp.as_ref(), endpoints, base.map(|it| &it.mcp))?;
+        let (Some(title), Some(find)) = (title, find) else {
+            let remedy = "Write title = \"…\", and a table [find] with `ports`.";
+            return Err(missing("`title` and `[find]`", remedy));
+        };
+        let Some(mcp) = mcp.filter(|mcp: &Vec<Endpoint>| !mcp.is_empty()) else {
+            let remedy = "Write a table [[mcp]] with `transport` and `path`.";
+            return Err(missing("an endpoint", remedy));
+        };
+        let tells = |tables: &Vec<_>| tables.iter().map(|table| self.tell(table)).collect();
+        let ask = |table: &AskTable| self.ask(table);
+        let request = |table: &RequestTable| self.request(table);
+        let words = |table: &WordsTable| {
+            Ok(Words { what: table.what.clone(), remedy: table.remedy.clone() })
+        };
+        let on = |table: &SystemTable| self.on_system(table);
+        let of = |kept: fn(&Preset) -> Option<&OnSystem>| base.and_then(kept);
+        let preset = Preset {
+            name: name.to_owned(),
+            title,
+            about: file.about.or_else(|| base.and_then(|it| it.about.clone())),
+            unsaved_work: file.unsaved_work.unwrap_or(base.is_some_and(|it| it.unsaved_work)),
+            find,
+            mcp,
+            health: part(file.health.as_ref(), ask, base.and_then(|it| it.health.as_ref()))?,
+            version: part(
+                file.version.as_ref(),
+                |table| self.version(table),
+                base.and_then(|it| it.version.as_ref()),
+            )?,
+            restart: part(file.restart.as_ref(), request, base.and_then(|it| it.restart.as_ref()))?,
+            quit: part(file.quit.as_ref(), request, base.and_then(|it| it.quit.as_ref()))?,
+            relief: part(file.relief.as_ref(), ask, base.and_then(|it| it.relief.as_ref()))?,
+            memory: part(
+                file.memory.as_ref(),
+                |table| self.memory(table),
+                base.and_then(|it| it.memory.as_ref()),
+            )?,
+            tells: part(file.tells.as_ref(), tells, base.map(|it| &it.tells))?.unwrap_or_default(),
+            off: part(file.off.as_ref(), words, base.and_then(|it| it.off.as_ref()))?,
+            macos: part(file.macos.as_ref(), on, of(|it| it.macos.as_ref()))?,
+            linux: part(file.linux.as_ref(), on, of(|it| it.linux.as_ref()))?,
+            windows: part(file.windows.as_ref(), on, of(|it| it.windows.as_ref()))?,
+        };
+        let systems = [&preset.macos, &preset.linux, &preset.windows];
+        let named = systems.iter().any(|on| on.as_ref().is_some_and(|on| !on.processes.is_empty()));
+        if preset.find.owner && !named {
+            let remedy = "Write processes = [\"…\"] in [macos], [linux] or [windows].";
+            return Err(missing("the names of processes that owner = true asks for", remedy));
+        }
+        Ok(preset)
+    }
+
+    fn find(&self, table: &Spanned<FindTable>) -> Result<Find, Mistake> {
+        let inner = table.get_ref();
+        let identity: Vec<Ask> =
+            inner.identity.iter().map(|ask| self.ask(ask)).collect::<Result<_, _>>()?;
+        let owner = inner.owner.unwrap_or(false);
+        if identity.is_empty() && !owner {
+            let what = "`[find]` does not say how the application is known.".into();
+            let remedy = "Write a table [[find.identity]] with `ask`, or owner = true.";
+            return Err(wrong(self.text, table, what, remedy));
+        }
+        Ok(Find { ports: self.ports(&inner.ports)?, owner, identity })
+    }
+
+    fn endpoint(&self, table: &tables::EndpointTable) -> Result<Endpoint, Mistake> {
+        let wire = match table.transport {
+            tables::WireName::Http => Wire::Http,
+            tables::WireName::Sse => Wire::Sse,
+        };
+        Ok(Endpoint { wire, path: self.path(&table.path)? })
+    }
+
+    fn ask(&self, table: &AskTable) -> Result<Ask, Mistake> {
+        let body = match (&table.body, &table.starts, &table.at) {
+            (None, None, None) => Body::Anything,
+            (None, Some(start), None) => Body::Starts(start.clone()),
+            (Some(tables::BodyName::Version), None, None) => {
+                Body::Version { also: table.also.clone() }
+            }
+            (None, None, Some(at)) => self.json(at, table.is, table.equals.as_deref())?,
+            _ => {
+                let what = "An answer is described in two ways.".into();
+                let remedy = "Keep one of `body`, `starts` and `at`.";
+                return Err(wrong(self.text, &table.ask, what, remedy));
+            }
+        };
+        self.question(&table.ask, table.status, body)
+    }
+
+    fn json(
+        &self,
+        at: &Text,
+        is: Option<tables::IsName>,
+        equals: Option<&str>,
+    ) -> Result<Body, Mistake> {
+        let is = match (is, equals) {
+            (Some(tables::IsName::Present), None) => Is::Present,
+            (Some(tables::IsName::Absent), None) => Is::Absent,
+            (None, Some(wanted)) => Is::Equal(wanted.to_owned()),
+            _ => {
+                let what = "It is not said how the value must be.".into();
+                let remedy = "Write is = \"present\", is = \"absent\" or equals = \"…\".";
+                return Err(wrong(self.text, at, what, remedy));
+            }
+        };
+        Ok(Body::Json { at: self.pointer(at)?, is })
+    }
+
+    fn question(&self, ask: &Text, status: Option<u16>, body: Body) -> Result<Ask, Mistake> {
+        let (method, path) = ask.get_ref().split_once(' ').unwrap_or_default();
+        let method = match method {
+            "GET" => Method::Get,
+            "HEAD" => Method::Head,
+            "POST" => Method::Post,
+            _ => {
+                let what = format!("`{}` is no question.", ask.get_ref());
+                return Err(wrong(
+                    self.text,
+                    ask,
+                    what,
+                    "Write a method and a path, such as \"GET /health\".",
+                ));
+            }
+        };
+        let path = self.checked_path(ask, path)?;
+        Ok(Ask { method, path, expect: Expect { status, body } })
+    }
+
+    fn request(&self, table: &RequestTable) -> Result<Request, Mistake> {
+        let ask = self.question(&table.ask, table.status, Body::Anything)?;
+        Ok(Request { ask, within: self.span(table.within.as_ref(), WITHIN)? })
+    }
+
+    fn version(&self, table: &VersionTable) -> Result<VersionCheck, Mistake> {
+        let (from, before) = (self.number(&table.from)?, self.number(&table.before)?);
+        if from >= before {
+            let what = format!("No version is from {from} on and before {before}.");
+            return Err(wrong(self.text, &table.before, what, "Write a higher one."));
+        }
+        Ok(VersionCheck {
+            ask: self.question(&table.ask, None, Body::Anything)?,
+            at: table.at.as_ref().map(|at| self.pointer(at)).transpose()?,
+            from,
+            before,
+            also: table.also.clone(),
+        })
+    }
+
+    fn memory(&self, table: &MemoryTable) -> Result<Memory, Mistake> {
+        let (normal, alarm) = (self.bytes(&table.normal)?, self.bytes(&table.alarm)?);
+        if normal > alarm {
+            let what = "What is normal is more than what is alarming.".into();
+            return Err(wrong(self.text, &table.alarm, what, "Write a higher `alarm`."));
+        }
+        Ok(Memory { normal, alarm })
+    }
+
+    fn tell(&self, table: &TellTable) -> Result<Tell, Mistake> {
+        let kind = match (table.state, &table.name) {
+            (tables::TellName::SignedOut, _) => TellKind::SignedOut,
+            (tables::TellName::FeatureOff, Some(name)) => {
+                TellKind::FeatureOff { name: name.clone() }
+            }
+            (tables::TellName::FeatureOff, None) => {
+                let what = "It is not said what is turned off.".into();
+                return Err(wrong(self.text, &table.ask, what, "Write name = \"…\"."));
+            }
+        };
+        let body = self.json(&table.at, table.is, table.equals.as_deref())?;
+        Ok(Tell {
+            kind,
+            ask: self.question(&table.ask, None, body)?,
+            words: Words { what: table.what.clone(), remedy: table.remedy.clone() },
+            tools: table.tools.clone(),
+        })
+    }
+}
+
+/// What the file says, or else what the preset has that it changes.
+fn part<T, U: Clone>(
+    written: Option<&T>,
+    read: impl FnOnce(&T) -> Result<U, Mistake>,
+    kept: Option<&U>,
+) -> Result<Option<U>, Mistake> {
+    match written {
+        Some(table) => read(table).map(Some),
+        None => Ok(kept.cloned()),
+    }
+}
+
+fn missing(what: &str, remedy: &str) -> Mistake {
+    let what = format!("The preset lacks {what}.");
+    Mistake { line: None, what, remedy: remedy.to_owned() }
+}

@@ -1,0 +1,175 @@
+//! Single values of a preset file, checked before they are believed.
+//!
+//! Names from here become words of command lines, so each may hold only what such a name holds.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use toml::Spanned;
+
+use super::super::{OnSystem, Version};
+use super::Reader;
+use super::tables::{Ports, SystemTable};
+use crate::config::{self, Mistake, Span};
+use crate::size;
+
+pub(super) type Text = Spanned<String>;
+
+/// More ports than this are not looked at: a scan must not become a nuisance.
+const MOST_PORTS: u16 = 100;
+
+/// A mistake at this place.
+pub(super) fn wrong<T>(text: &str, at: &Spanned<T>, what: String, remedy: &str) -> Mistake {
+    let line = Some(config::line(text, at.span().start));
+    Mistake { line, what, remedy: remedy.to_owned() }
+}
+
+impl Reader<'_> {
+    pub(super) fn ports(&self, ports: &Spanned<Ports>) -> Result<RangeInclusive<u16>, Mistake> {
+        let range = match ports.get_ref() {
+            Ports::One(port) => Some(*port..=*port),
+            Ports::Text(words) => {
+                let (from, to) = words.split_once('-').unwrap_or((words, words));
+                let number = |word: &str| word.trim().parse::<u16>().ok();
+                number(from).zip(number(to)).map(|(from, to)| from..=to)
+            }
+        };
+        let good = |range: &RangeInclusive<u16>| {
+            *range.start() > 0
+                && range.start() <= range.end()
+                && range.end() - range.start() < MOST_PORTS
+        };
+        range.filter(good).ok_or_else(|| {
+            let what = "`ports` is no port and no range of at most 100 ports.".to_owned();
+            wrong(self.text, ports, what, "Write 3845, or \"39300-39333\".")
+        })
+    }
+
+    pub(super) fn path(&self, path: &Text) -> Result<String, Mistake> {
+        self.checked_path(path, path.get_ref())
+    }
+
+    pub(super) fn checked_path(&self, at: &Text, path: &str) -> Result<String, Mistake> {
+        // A second slash would name another host to a careless reader.
+        let good = path.starts_with('/')
+            && !path.starts_with("//")
+            && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+        if good {
+            return Ok(path.to_owned());
+        }
+        let what = format!("`{path}` is no path on the application's own port.");
+        Err(wrong(self.text, at, what, "Write a path from the root, such as \"/mcp\"."))
+    }
+
+    pub(super) fn pointer(&self, at: &Text) -> Result<String, Mistake> {
+        let pointer = at.get_ref();
+        if pointer.is_empty() || pointer.starts_with('/') {
+            return Ok(pointer.clone());
+        }
+        let what = format!("`{pointer}` does not point into JSON.");
+        Err(wrong(self.text, at, what, "Write it as \"/user/name\"."))
+    }
+
+    pub(super) fn number(&self, version: &Text) -> Result<Version, Mistake> {
+        Version::parse(version.get_ref()).ok_or_else(|| {
+            let what = format!("`{}` is no version.", version.get_ref());
+            wrong(self.text, version, what, "Write numbers with dots, such as \"12.0.0\".")
+        })
+    }
+
+    pub(super) fn bytes(&self, amount: &Text) -> Result<u64, Mistake> {
+        size::parse(amount.get_ref()).ok_or_else(|| {
+            let what = format!("`{}` is no amount of memory.", amount.get_ref());
+            wrong(self.text, amount, what, "Write \"800 MB\" or \"2.5 GB\".")
+        })
+    }
+
+    pub(super) fn span(
+        &self,
+        span: Option<&Spanned<Span>>,
+        default: Duration,
+    ) -> Result<Duration, Mistake> {
+        config::span(self.text, span, default)
+    }
+
+    pub(super) fn on_system(&self, table: &SystemTable) -> Result<OnSystem, Mistake> {
+        let name = |field: &Option<Text>| field.as_ref().map(|field| self.word(field)).transpose();
+        let names = |fields: &[Text]| -> Result<Vec<String>, Mistake> {
+            fields.iter().map(|field| self.process(field)).collect()
+        };
+        let programs = table.programs.iter().map(|program| self.program(program));
+        Ok(OnSystem {
+            bundle: name(&table.bundle)?,
+            app: table.app.as_ref().map(|app| self.process(app)).transpose()?,
+            snap: name(&table.snap)?,
+            flatpak: name(&table.flatpak)?,
+            desktop: name(&table.desktop)?,
+            store: name(&table.store)?,
+            programs: programs.collect::<Result<_, _>>()?,
+            args: table.args.clone(),
+            url: table.url.as_ref().map(|url| self.launch_url(url)).transpose()?,
+            signs: table.signs.clone(),
+            processes: names(&table.processes)?,
+            crashes: names(&table.crashes)?,
+            logs: table.logs.clone(),
+        })
+    }
+
+    /// An id of a package or a bundle: `com.pieces.os`, `pieces-os`, `Vendor.App_8xyz!App`.
+    fn word(&self, name: &Text) -> Result<String, Mistake> {
+        let inside = |byte: u8| byte.is_ascii_alphanumeric() || b".-_!".contains(&byte);
+        let good = name.get_ref().bytes().all(inside)
+            && name.get_ref().starts_with(|first: char| first.is_ascii_alphanumeric());
+        if good {
+            return Ok(name.get_ref().clone());
+        }
+        let what = format!("`{}` is no id.", name.get_ref());
+        Err(wrong(
+            self.text,
+            name,
+            what,
+            "Write it as the system does, such as \"com.example.app\".",
+        ))
+    }
+
+    /// The name of a file or a process, without a path.
+    fn process(&self, name: &Text) -> Result<String, Mistake> {
+        let shown = name.get_ref();
+        if !shown.trim().is_empty() && !shown.contains(['/', '\\', '\0', '"', '\'', '*', '\n']) {
+            return Ok(name.get_ref().clone());
+        }
+        let what = format!("`{shown}` is no name of a process.");
+        Err(wrong(self.text, name, what, "Write the name alone, without a path."))
+    }
+
+    fn program(&self, name: &Text) -> Result<String, Mistake> {
+        let shown = name.get_ref();
+        if !shown.trim().is_empty() && !shown.contains(['\0', '\n']) && !shown.starts_with('-') {
+            return Ok(name.get_ref().clone());
+        }
+        let what = format!("`{shown}` is no program.");
+        Err(wrong(self.text, name, what, "Write its name or its path."))
+    }
+
+    /// Only an application's own scheme: an ordinary address would open a browser, or a file.
+    fn launch_url(&self, url: &Text) -> Result<String, Mistake> {
+        let parsed = url::Url::parse(url.get_ref()).ok();
+        let ours = |url: &url::Url| {
+            !["http", "https", "file", "javascript", "data", "ftp", "mailto", "ms-settings"]
+                .contains(&url.scheme())
+        };
+        let plain = |url: &str| {
+            url.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+.-:/?=_".contains(&byte))
+        };
+        if parsed.as_ref().is_some_and(ours) && plain(url.get_ref()) {
+            return Ok(url.get_ref().clone());
+        }
+        let what = format!("`{}` is no address that starts an application.", url.get_ref());
+        Err(wrong(
+            self.text,
+            url,
+            what,
+            "Write one of its own scheme, such as \"pieces://launch\".",
+        ))
+    }
+}

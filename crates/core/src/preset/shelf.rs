@@ -1,0 +1,167 @@
+//! All presets: those that come with Evermoor, and those of the person.
+
+use std::collections::BTreeMap;
+
+use super::Preset;
+use crate::config::Mistake;
+use crate::failure::{Code, Failure};
+
+/// What comes with Evermoor. A name is the name of the file.
+const OUR_OWN: [(&str, &str); 4] = [
+    ("figma", include_str!("../../../../presets/figma.toml")),
+    ("intellij-idea", include_str!("../../../../presets/intellij-idea.toml")),
+    ("pieces-os", include_str!("../../../../presets/pieces-os.toml")),
+    ("sketch", include_str!("../../../../presets/sketch.toml")),
+];
+
+/// Presets by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shelf(BTreeMap<String, Preset>);
+
+/// A file of the person's that could not be read. The others were.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misread {
+    /// The name of the preset.
+    pub name: String,
+    pub mistake: Mistake,
+}
+
+impl Shelf {
+    /// What comes with Evermoor.
+    pub fn of_our_own() -> Self {
+        let read = |(name, text): &(&str, &str)| {
+            let preset = Preset::parse(name, text, |_| None);
+            ((*name).to_owned(), preset.expect("what comes with Evermoor was tested"))
+        };
+        Self(OUR_OWN.iter().map(read).collect())
+    }
+
+    /// With the person's own files (name and text): a preset of the same name takes the place of
+    /// ours. A file that cannot be read changes nothing and is told of.
+    pub fn with<'f>(
+        mut self,
+        files: impl IntoIterator<Item = (&'f str, &'f str)>,
+    ) -> (Self, Vec<Misread>) {
+        let ours = Self::of_our_own();
+        let mut misread = Vec::new();
+        for (name, text) in files {
+            match Self::read(name, text, &ours) {
+                Ok(preset) => drop(self.0.insert(name.to_owned(), preset)),
+                Err(mistake) => misread.push(Misread { name: name.to_owned(), mistake }),
+            }
+        }
+        (self, misread)
+    }
+
+    fn read(name: &str, text: &str, ours: &Self) -> Result<Preset, Mistake> {
+        if !is_name(name) {
+            let what = format!("`{name}` is no name of a preset.");
+            let remedy = "Rename the file: up to 40 lower-case letters, digits and dashes.";
+            return Err(Mistake { line: None, what, remedy: remedy.into() });
+        }
+        Preset::parse(name, text, |base| ours.0.get(base))
+    }
+
+    /// The preset of this name, or what to say if there is none.
+    pub fn get(&self, name: &str) -> Result<&Preset, Failure> {
+        self.0.get(name).ok_or_else(|| {
+            let known: Vec<&str> = self.0.keys().map(String::as_str).collect();
+            let what = format!("There is no preset `{name}`.");
+            let remedy = format!(
+                "Write one of these in config.toml: {}; or add presets/{name}.toml beside it.",
+                known.join(", ")
+            );
+            Failure::new(Code::Configuration, what, remedy)
+        })
+    }
+
+    /// All of them, by name.
+    pub fn all(&self) -> impl Iterator<Item = &Preset> {
+        self.0.values()
+    }
+}
+
+/// Whether a preset may be called so.
+pub(crate) fn is_name(name: &str) -> bool {
+    let inside = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=40).contains(&name.len()) && name.bytes().all(inside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEW: &str = "title = \"Notes\"\n[find]\nports = 4000\nowner = true\n[[mcp]]\n\
+                       transport = \"http\"\npath = \"/mcp\"\n[linux]\nprocesses = [\"notes\"]\n";
+
+    fn mistake(text: &str) -> Mistake {
+        let (_, misread) = Shelf::of_our_own().with([("mine", text)]);
+        misread.into_iter().next().expect("a mistake").mistake
+    }
+
+    #[test]
+    fn a_person_adds_a_preset_and_replaces_one_of_ours() {
+        let changed = "extends = \"pieces-os\"\n[find]\nports = \"45000-45001\"\n\
+                       [[find.identity]]\nask = \"GET /.well-known/version\"\nbody = \"version\"\n";
+        let (shelf, misread) = Shelf::of_our_own().with([("notes", NEW), ("pieces-os", changed)]);
+        assert_eq!(misread, []);
+        assert_eq!(shelf.get("notes").unwrap().find.ports, 4000..=4000);
+        let pieces = shelf.get("pieces-os").unwrap();
+        assert_eq!(pieces.find.ports, 45000..=45001);
+        assert_eq!(pieces.title, "PiecesOS", "the rest stays");
+        assert_eq!(pieces.tells.len(), 2);
+        assert_eq!(shelf.all().count(), 5);
+    }
+
+    #[test]
+    fn a_bad_file_is_told_of_and_the_others_are_read() {
+        let (shelf, misread) = Shelf::of_our_own().with([("bad", "title ="), ("notes", NEW)]);
+        assert!(shelf.get("notes").is_ok() && shelf.get("bad").is_err());
+        assert_eq!((misread.len(), misread[0].name.as_str()), (1, "bad"));
+        let (_, misread) = Shelf::of_our_own().with([("Bad Name", NEW)]);
+        assert!(misread[0].mistake.remedy.contains("Rename"), "{misread:?}");
+    }
+
+    #[test]
+    fn an_unknown_preset_is_told_with_those_that_are_known() {
+        let failure = Shelf::of_our_own().get("pieces").unwrap_err();
+        assert_eq!(failure.code, Code::Configuration);
+        assert!(failure.remedy.contains("pieces-os"), "{failure}");
+    }
+
+    #[test]
+    fn a_mistake_is_reported_with_its_line_and_a_remedy() {
+        for (old, new, line, says) in [
+            ("ports = 4000", "ports = \"4000-9000\"", 3, "at most 100"),
+            ("ports = 4000", "ports = \"9-4\"", 3, "39300-39333"),
+            ("ports = 4000", "ports = 0", 3, "no port"),
+            ("owner = true", "", 2, "how the application is known"),
+            ("path = \"/mcp\"", "path = \"//evil.example/mcp\"", 7, "own port"),
+            ("path = \"/mcp\"", "path = \"http://x/mcp\"", 7, "own port"),
+            ("transport = \"http\"", "transport = \"carrier pigeon\"", 6, "unknown variant"),
+            ("[linux]", "[health]\nask = \"/health\"\n[linux]", 9, "GET /health"),
+            ("[linux]", "[linux]\nurl = \"https://x\"", 9, "pieces://launch"),
+            ("[linux]", "[linux]\nsnap = \"a; rm -rf\"", 9, "no id"),
+            ("[\"notes\"]", "[\"/bin/notes\"]", 9, "without a path"),
+            ("[linux]", "[memory]\nnormal = \"3 GB\"\nalarm = \"2 GB\"\n[linux]", 10, "higher"),
+            ("[linux]", "[lynux]", 8, "unknown field"),
+        ] {
+            let text = NEW.replacen(old, new, 1);
+            let found = mistake(&text);
+            assert_eq!(found.line, Some(line), "{new}: {found}");
+            assert!(found.to_string().contains(says), "{new}: {found}");
+        }
+    }
+
+    #[test]
+    fn what_a_preset_cannot_do_without_is_named() {
+        assert!(mistake("[find]\nports = 1\nowner = true\n").what.contains("title"));
+        assert!(
+            mistake("title = \"A\"\n[find]\nports = 1\nowner = true\n").what.contains("endpoint")
+        );
+        let nameless = NEW.replace("processes = [\"notes\"]", "");
+        assert!(mistake(&nameless).remedy.contains("processes"));
+        let found = mistake("# mine\nextends = \"nothing\"\n");
+        assert_eq!((found.line, found.what.contains("nothing")), (Some(2), true));
+    }
+}

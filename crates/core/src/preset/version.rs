@@ -1,0 +1,132 @@
+//! Versions of applications, and the window of those that are known.
+
+use std::fmt;
+
+use super::ask::{self, Ask};
+
+/// A version in numbers. What follows them, such as `-beta`, does not count.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(Vec<u64>);
+
+/// How an application is asked for its version, and which ones are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionCheck {
+    pub ask: Ask,
+    /// Where the version is in a JSON answer; the whole answer if nowhere.
+    pub at: Option<String>,
+    pub from: Version,
+    pub before: Version,
+    /// Words that stand for a version and are known, such as "debug".
+    pub also: Vec<String>,
+}
+
+/// How a version stands to the window of those that are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    Known,
+    Older,
+    /// Worth a word, and no reason to refuse.
+    Newer,
+    /// It is not a version, so nothing is said of it.
+    Unreadable,
+}
+
+impl Version {
+    /// Two to four numbers with dots between, and at most one word behind them.
+    pub fn parse(text: &str) -> Option<Self> {
+        let end = text.find(|sign: char| !sign.is_ascii_digit() && sign != '.');
+        let (numbers, rest) = text.split_at(end.unwrap_or(text.len()));
+        let tail = rest.is_empty() || rest.starts_with(['-', '+']) && rest.len() < 40;
+        if !tail || rest.contains(char::is_whitespace) {
+            return None;
+        }
+        let parts: Result<Vec<u64>, _> = numbers.split('.').map(str::parse).collect();
+        let mut parts = parts.ok().filter(|parts| (2..=4).contains(&parts.len()))?;
+        // 12.3 and 12.3.0 are the same.
+        while parts.last() == Some(&0) {
+            parts.pop();
+        }
+        Some(Self(parts))
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = |place: usize| self.0.get(place).copied().unwrap_or(0);
+        write!(f, "{}.{}.{}", part(0), part(1), part(2))
+    }
+}
+
+impl VersionCheck {
+    /// The version in an answer, as it was written.
+    pub fn read(&self, status: u16, body: &[u8]) -> Option<String> {
+        if !self.ask.expect.answers(status) {
+            return None;
+        }
+        let text = match &self.at {
+            Some(at) => ask::json(body)?.pointer(at)?.as_str()?.to_owned(),
+            None => std::str::from_utf8(body).ok()?.trim().to_owned(),
+        };
+        (!text.is_empty() && text.len() < 80).then_some(text)
+    }
+
+    /// How a version stands to the window.
+    pub fn fit(&self, version: &str) -> Fit {
+        if self.also.iter().any(|word| word == version) {
+            return Fit::Known;
+        }
+        match Version::parse(version) {
+            None => Fit::Unreadable,
+            Some(version) if version < self.from => Fit::Older,
+            Some(version) if version >= self.before => Fit::Newer,
+            Some(_) => Fit::Known,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Shelf;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pieces() -> VersionCheck {
+        Shelf::of_our_own().get("pieces-os").unwrap().version.clone().unwrap()
+    }
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        let parse = |text| Version::parse(text).unwrap();
+        assert!(parse("12.10.0") > parse("12.9.9"));
+        assert_eq!(parse("12.3"), parse("12.3.0"));
+        assert_eq!(parse("2025.2.4-beta.1").to_string(), "2025.2.4");
+        for none in ["", "12", "v12.1", "12.1 or so", "1.2.3.4.5", "12..1", "<html>"] {
+            assert_eq!(Version::parse(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn a_newer_version_is_newer_and_a_developers_build_is_known() {
+        let check = pieces();
+        assert_eq!(check.fit("12.3.10"), Fit::Known);
+        assert_eq!(check.fit("debug"), Fit::Known);
+        assert_eq!(check.fit("13.0.0"), Fit::Newer);
+        assert_eq!(check.fit("11.9.9"), Fit::Older);
+        assert_eq!(check.fit("unheard of"), Fit::Unreadable);
+        assert_eq!(check.read(200, b" 12.3.10\n").as_deref(), Some("12.3.10"));
+        assert_eq!(check.read(500, b"12.3.10"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn the_window_is_closed_below_and_open_above(numbers in prop::collection::vec(0_u64..30, 3)) {
+            let text = format!("{}.{}.{}", numbers[0], numbers[1], numbers[2]);
+            let wanted = match numbers[0] {
+                0..=11 => Fit::Older,
+                12 => Fit::Known,
+                _ => Fit::Newer,
+            };
+            prop_assert_eq!(pieces().fit(&text), wanted);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Amounts of memory, as people write and read them.
+
+/// Reads "800 MB" or "2.5 GB". A number alone is bytes.
+pub fn parse(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|sign: char| !sign.is_ascii_digit() && sign != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let factor = match unit.trim().to_ascii_uppercase().as_str() {
+        "" | "B" => 1.0,
+        "KB" => 1e3,
+        "MB" => 1e6,
+        "GB" => 1e9,
+        _ => return None,
+    };
+    let bytes = number.parse::<f64>().ok()? * factor;
+    // What is less than a byte or more than any machine has is a slip of the pen.
+    (1.0..1e15).contains(&bytes).then_some(bytes as u64)
+}
+
+/// Writes an amount with as many digits as a person cares for: "2.6 GB", "812 MB".
+pub fn shown(bytes: u64) -> String {
+    let bytes = bytes as f64;
+    if bytes >= 999.5e6 {
+        format!("{:.1} GB", bytes / 1e9)
+    } else if bytes >= 999.5e3 {
+        format!("{:.0} MB", bytes / 1e6)
+    } else {
+        format!("{:.0} KB", bytes / 1e3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn amounts_are_read_as_people_write_them() {
+        assert_eq!(parse("2.5 GB"), Some(2_500_000_000));
+        assert_eq!(parse("800MB"), Some(800_000_000));
+        assert_eq!(parse(" 512 "), Some(512));
+        for none in ["", "much", "2.5.1 GB", "0 GB", "-1 GB", "3 GiB", "9e99 GB"] {
+            assert_eq!(parse(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_written_with_few_digits() {
+        assert_eq!(shown(2_600_000_000), "2.6 GB");
+        assert_eq!(shown(812_345_678), "812 MB");
+        assert_eq!(shown(999_900_000), "1.0 GB");
+        assert_eq!(shown(4_096), "4 KB");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_as_about_the_same(bytes in 1_000_000_u64..1_000_000_000_000) {
+            let again = parse(&shown(bytes)).unwrap();
+            prop_assert!(again.abs_diff(bytes) <= bytes / 15);
+        }
+    }
+}

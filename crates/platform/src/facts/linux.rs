@@ -1,0 +1,70 @@
+//! Processes as `/proc` shows them.
+
+use std::fs;
+use std::time::Duration;
+
+use rustix::param::{clock_ticks_per_second, page_size};
+
+use super::{Facts, Usage};
+
+pub(super) fn of(pid: u32) -> Option<Facts> {
+    let stat = Stat::of(pid).filter(|stat| !stat.over)?;
+    let uptime = fs::read_to_string("/proc/uptime").ok()?;
+    let uptime: f64 = uptime.split_whitespace().next()?.parse().ok()?;
+    let executable = fs::read_link(format!("/proc/{pid}/exe")).ok();
+    Some(Facts {
+        pid,
+        started: stat.started,
+        age: Duration::try_from_secs_f64(uptime).ok()?.saturating_sub(time(stat.started)),
+        name: name(pid)?,
+        executable,
+    })
+}
+
+pub(super) fn usage(pid: u32) -> Option<Usage> {
+    let stat = Stat::of(pid).filter(|stat| !stat.over)?;
+    // The second number is the resident pages.
+    let pages = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+    let pages: u64 = pages.split_whitespace().nth(1)?.parse().ok()?;
+    Some(Usage { memory: pages * page_size() as u64, processor: time(stat.spent) })
+}
+
+pub(super) fn all() -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+pub(super) fn name(pid: u32) -> Option<String> {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    Some(name.trim_end_matches('\n').to_owned())
+}
+
+struct Stat {
+    /// It has ended, and nobody has asked about it yet.
+    over: bool,
+    spent: u64,
+    started: u64,
+}
+
+impl Stat {
+    fn of(pid: u32) -> Option<Self> {
+        Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// The line in which the kernel tells of a process. Its name may hold anything.
+    fn parse(line: &str) -> Option<Self> {
+        let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
+        let number = |place: usize| fields.get(place).and_then(|field| field.parse::<u64>().ok());
+        Some(Self {
+            over: matches!(*fields.first()?, "Z" | "X"),
+            spent: number(11)? + number(12)?,
+            started: number(19)?,
+        })
+    }
+}
+
+/// A count of the kernel's ticks as time.
+fn time(ticks: u64) -> Duration {
+    let per_second = clock_ticks_per_second().max(1);
+    Duration::from_millis(ticks.saturating_mul(1000) / per_second)
+}

@@ -1,0 +1,128 @@
+//! Processes as the Win32 API shows them.
+
+use std::ffi::OsString;
+use std::mem::size_of;
+use std::os::windows::ffi::OsStringExt as _;
+use std::os::windows::io::{AsRawHandle as _, FromRawHandle as _, OwnedHandle};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use windows_sys::Win32::Foundation::{FILETIME, INVALID_HANDLE_VALUE};
+use windows_sys::Win32::System::Diagnostics::ToolHelp::{
+    CreateToolhelp32Snapshot, PROCESSENTRY32W, Process32FirstW, Process32NextW, TH32CS_SNAPPROCESS,
+};
+use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
+use windows_sys::Win32::System::Threading::{
+    GetExitCodeProcess, GetProcessTimes, OpenProcess, PROCESS_QUERY_LIMITED_INFORMATION,
+    QueryFullProcessImageNameW,
+};
+
+use super::{Facts, Usage};
+
+/// What `GetExitCodeProcess` says of a process that runs.
+const STILL_ACTIVE: u32 = 259;
+
+pub(super) fn of(pid: u32) -> Option<Facts> {
+    let process = open(pid).filter(runs)?;
+    let times = times(&process)?;
+    let executable = executable(&process);
+    let name = executable.as_ref()?.file_name()?.to_string_lossy().into_owned();
+    Some(Facts { pid, started: times.started, age: age(times.started), name, executable })
+}
+
+pub(super) fn usage(pid: u32) -> Option<Usage> {
+    let process = open(pid).filter(runs)?;
+    let spent = times(&process)?.spent;
+    let mut counters = PROCESS_MEMORY_COUNTERS::default();
+    let size = u32::try_from(size_of::<PROCESS_MEMORY_COUNTERS>()).ok()?;
+    #[expect(unsafe_code, reason = "the system is asked through C")]
+    // SAFETY: the handle is open, and the buffer has the size that is said.
+    let told = unsafe { K32GetProcessMemoryInfo(process.as_raw_handle(), &raw mut counters, size) };
+    let memory = u64::try_from(counters.WorkingSetSize).ok()?;
+    (told != 0)
+        .then_some(Usage { memory, processor: Duration::from_nanos(spent.checked_mul(100)?) })
+}
+
+pub(super) fn name(pid: u32) -> Option<String> {
+    let path = executable(&open(pid)?)?;
+    Some(path.file_name()?.to_string_lossy().into_owned())
+}
+
+pub(super) fn all() -> Vec<u32> {
+    let mut found = Vec::new();
+    #[expect(unsafe_code, reason = "the system is asked through C")]
+    // SAFETY: the snapshot is checked before it is used and closed once, by its owner; the entry
+    // has the size that it says.
+    unsafe {
+        let snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
+        if snapshot == INVALID_HANDLE_VALUE {
+            return found;
+        }
+        let snapshot = OwnedHandle::from_raw_handle(snapshot);
+        let mut entry = PROCESSENTRY32W {
+            dwSize: u32::try_from(size_of::<PROCESSENTRY32W>()).unwrap_or(0),
+            ..PROCESSENTRY32W::default()
+        };
+        let mut more = Process32FirstW(snapshot.as_raw_handle(), &raw mut entry);
+        while more != 0 {
+            found.push(entry.th32ProcessID);
+            more = Process32NextW(snapshot.as_raw_handle(), &raw mut entry);
+        }
+    }
+    found
+}
+
+#[expect(unsafe_code, reason = "a process is asked through a handle")]
+fn open(pid: u32) -> Option<OwnedHandle> {
+    // SAFETY: the handle is checked before it is owned.
+    unsafe {
+        let handle = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, pid);
+        (!handle.is_null()).then(|| OwnedHandle::from_raw_handle(handle))
+    }
+}
+
+/// A handle outlives its process.
+fn runs(process: &OwnedHandle) -> bool {
+    let mut code = 0;
+    #[expect(unsafe_code, reason = "the system is asked through C")]
+    // SAFETY: the handle is open, and the pointer leads to a number.
+    let told = unsafe { GetExitCodeProcess(process.as_raw_handle(), &raw mut code) };
+    told != 0 && code == STILL_ACTIVE
+}
+
+struct Times {
+    started: u64,
+    spent: u64,
+}
+
+fn times(process: &OwnedHandle) -> Option<Times> {
+    let mut times = [FILETIME::default(); 4];
+    let [created, exited, kernel, user] = &mut times;
+    #[expect(unsafe_code, reason = "the system is asked through C")]
+    // SAFETY: the handle is open, and each pointer leads to a time of its own.
+    let told = unsafe { GetProcessTimes(process.as_raw_handle(), created, exited, kernel, user) };
+    let count =
+        |time: &FILETIME| u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime);
+    let spent = count(kernel).saturating_add(count(user));
+    (told != 0).then(|| Times { started: count(created), spent })
+}
+
+/// The system counts steps of 100 ns since 1601.
+fn age(started: u64) -> Duration {
+    const TO_UNIX: Duration = Duration::from_secs(11_644_473_600);
+    let start = Duration::from_secs(started / 10_000_000);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    (now + TO_UNIX).saturating_sub(start)
+}
+
+fn executable(process: &OwnedHandle) -> Option<PathBuf> {
+    let mut path = vec![0_u16; 32_768];
+    let mut length = u32::try_from(path.len()).ok()?;
+    #[expect(unsafe_code, reason = "the system is asked through C")]
+    // SAFETY: the handle is open, and the buffer has the size that is said.
+    let told = unsafe {
+        QueryFullProcessImageNameW(process.as_raw_handle(), 0, path.as_mut_ptr(), &raw mut length)
+    };
+    path.truncate(usize::try_from(length).ok()?);
+    (told != 0).then(|| PathBuf::from(OsString::from_wide(&path)))
+}

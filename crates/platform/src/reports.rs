@@ -1,0 +1,158 @@
+//! Where a system puts its reports about crashes, and the newest of them.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::system::System;
+
+/// A report as it lies on the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    pub path: PathBuf,
+    pub modified: SystemTime,
+    /// The file, or the start of one that is longer than any report should be.
+    pub bytes: Vec<u8>,
+}
+
+const LONGEST: u64 = 4 << 20;
+/// What Windows calls the file in the folder of a report.
+const IN_FOLDER: &str = "Report.wer";
+
+/// The folders to look into. Linux has none: there the journal is asked.
+pub fn folders(system: System, env: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let set = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    match system {
+        System::MacOs => {
+            let own = set("HOME").map(|home| home.join("Library/Logs/DiagnosticReports"));
+            let shared = PathBuf::from("/Library/Logs/DiagnosticReports");
+            let folders = own.into_iter().chain([shared]);
+            folders.flat_map(|folder| [folder.join("Retired"), folder]).collect()
+        }
+        System::Windows => {
+            let roots = [set("LOCALAPPDATA"), set("PROGRAMDATA")].into_iter().flatten();
+            let roots = roots.map(|root| root.join("Microsoft").join("Windows").join("WER"));
+            roots.flat_map(|root| [root.join("ReportArchive"), root.join("ReportQueue")]).collect()
+        }
+        System::Linux => Vec::new(),
+    }
+}
+
+/// Whether a crash leaves a report on this machine that can be found.
+pub fn are_written() -> bool {
+    match System::HERE {
+        System::MacOs => true,
+        // It tells how a process ended, which is more.
+        System::Windows => false,
+        System::Linux => fs::read_to_string("/proc/sys/kernel/core_pattern")
+            .is_ok_and(|pattern| are_kept(&pattern)),
+    }
+}
+
+/// Whether the kernel hands core dumps to one who writes them into the journal.
+fn are_kept(pattern: &str) -> bool {
+    pattern.trim_start().starts_with('|') && pattern.contains("systemd-coredump")
+}
+
+/// The newest reports with a wanted name that were written at `after` or later, the newest first.
+/// A folder with a wanted name stands for the report in it.
+pub fn newest(
+    folders: &[PathBuf],
+    wanted: impl Fn(&str) -> bool,
+    after: SystemTime,
+    most: usize,
+) -> Vec<Found> {
+    let mut found: Vec<(SystemTime, PathBuf)> = folders
+        .iter()
+        .filter_map(|folder| fs::read_dir(folder).ok())
+        .flat_map(Iterator::flatten)
+        .filter(|entry| entry.file_name().to_str().is_some_and(&wanted))
+        .map(|entry| entry.path())
+        .map(|path| if path.is_dir() { path.join(IN_FOLDER) } else { path })
+        .filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path)))
+        .filter(|(modified, _)| *modified >= after)
+        .collect();
+    found.sort_by(|one, other| other.cmp(one));
+    found.truncate(most);
+    found
+        .into_iter()
+        .filter_map(|(modified, path)| Some(Found { bytes: read(&path)?, path, modified }))
+        .collect()
+}
+
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path).ok()?.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn shown(system: System, env: &[(&str, &str)]) -> Vec<String> {
+        let env = |name: &str| {
+            env.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+        };
+        let shown = |path: &PathBuf| path.to_string_lossy().replace('\\', "/");
+        folders(system, env).iter().map(shown).collect()
+    }
+
+    #[test]
+    fn each_system_has_folders_of_its_own() {
+        assert_eq!(
+            shown(System::MacOs, &[("HOME", "/Users/a")]),
+            [
+                "/Users/a/Library/Logs/DiagnosticReports/Retired",
+                "/Users/a/Library/Logs/DiagnosticReports",
+                "/Library/Logs/DiagnosticReports/Retired",
+                "/Library/Logs/DiagnosticReports",
+            ]
+        );
+        assert_eq!(
+            shown(System::Windows, &[("LOCALAPPDATA", "C:/L"), ("PROGRAMDATA", "C:/P")]),
+            [
+                "C:/L/Microsoft/Windows/WER/ReportArchive",
+                "C:/L/Microsoft/Windows/WER/ReportQueue",
+                "C:/P/Microsoft/Windows/WER/ReportArchive",
+                "C:/P/Microsoft/Windows/WER/ReportQueue",
+            ]
+        );
+        assert!(shown(System::Linux, &[("HOME", "/home/a")]).is_empty());
+    }
+
+    #[test]
+    fn core_dumps_are_kept_where_somebody_takes_them() {
+        assert!(are_kept("|/usr/lib/systemd/systemd-coredump %P %u %g %s %t %c %h"));
+        assert!(!are_kept("|/usr/share/apport/apport -p%p"));
+        assert!(!are_kept("core"));
+    }
+
+    #[test]
+    fn the_newest_wanted_reports_are_found_in_files_and_folders() {
+        let root = tempfile::tempdir().unwrap();
+        let moment = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let write = |name: &str, seconds: u64| {
+            let path = root.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, name).unwrap();
+            let file = fs::File::options().write(true).open(&path).unwrap();
+            file.set_modified(moment(seconds)).unwrap();
+        };
+        write("App-1.ips", 100);
+        write("App-2.ips", 300);
+        write("App-3.ips", 400);
+        write("Other-4.ips", 500);
+        write("AppCrash_x/Report.wer", 350);
+        write("AppCrash_x/memory.dmp", 900);
+        let missing = root.path().join("not there");
+        let folders = [missing, root.path().to_owned()];
+        let found = newest(&folders, |name| name.starts_with("App"), moment(300), 10);
+        let bytes: Vec<&[u8]> = found.iter().map(|report| report.bytes.as_slice()).collect();
+        assert_eq!(bytes, [&b"App-3.ips"[..], b"AppCrash_x/Report.wer", b"App-2.ips"]);
+        assert_eq!(newest(&folders, |_| true, moment(0), 1).len(), 1);
+    }
+}

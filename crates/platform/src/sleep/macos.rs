@@ -1,0 +1,131 @@
+//! What the power manager says (IOKit). A thread of our own hears it, because a program without a
+//! window has no loop of events.
+
+use std::ffi::{c_int, c_long, c_void};
+use std::ptr::null_mut;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::{NoNotices, Notice};
+
+pub(super) async fn notices(mut tell: impl FnMut(Notice) + Send) -> NoNotices {
+    let (said, mut hearing) = mpsc::unbounded_channel();
+    let (ready, started) = oneshot::channel();
+    let thread = std::thread::Builder::new().name("sleep".into()).stack_size(128 << 10);
+    if let Err(error) = thread.spawn(move || listen(said, ready)) {
+        return NoNotices(error.to_string());
+    }
+    // Dropped with this future, it stops the thread's loop.
+    let Ok(_stop) = started.await else {
+        return NoNotices("the power manager refused".into());
+    };
+    while let Some(notice) = hearing.recv().await {
+        tell(notice);
+    }
+    NoNotices("the loop of events ended".into())
+}
+
+type RunLoop = *mut c_void;
+
+/// Stops a loop of events when it is dropped.
+struct Stop(RunLoop);
+
+#[expect(unsafe_code, reason = "a loop may be stopped from any thread; raw pointers do not say so")]
+// SAFETY: `CFRunLoopStop` and `CFRelease` may be called on any thread, and the loop is retained.
+unsafe impl Send for Stop {}
+
+impl Drop for Stop {
+    #[expect(unsafe_code, reason = "the loop is stopped by a call into the system")]
+    fn drop(&mut self) {
+        // SAFETY: the loop was retained when this was made, and is released once.
+        unsafe {
+            CFRunLoopStop(self.0);
+            CFRelease(self.0);
+        }
+    }
+}
+
+/// What the callback needs.
+struct Listener {
+    said: mpsc::UnboundedSender<Notice>,
+    root: u32,
+}
+
+#[expect(unsafe_code, reason = "IOKit is a library of C")]
+fn listen(said: mpsc::UnboundedSender<Notice>, ready: oneshot::Sender<Stop>) {
+    let mut listener = Listener { said, root: 0 };
+    let (mut port, mut notifier) = (null_mut(), 0_u32);
+    // SAFETY: the listener outlives the loop below, and no callback runs after the loop; every
+    // object is released once.
+    unsafe {
+        let context = (&raw mut listener).cast();
+        let root = IORegisterForSystemPower(context, &raw mut port, heard, &raw mut notifier);
+        if root == 0 {
+            return;
+        }
+        (*context.cast::<Listener>()).root = root;
+        let here = CFRunLoopGetCurrent();
+        let source = IONotificationPortGetRunLoopSource(port);
+        CFRunLoopAddSource(here, source, kCFRunLoopDefaultMode);
+        if ready.send(Stop(CFRetain(here))).is_ok() {
+            CFRunLoopRun();
+        }
+        CFRunLoopRemoveSource(here, source, kCFRunLoopDefaultMode);
+        IODeregisterForSystemPower(&raw mut notifier);
+        IOServiceClose(root);
+        IONotificationPortDestroy(port);
+    }
+}
+
+/// The messages of `IOMessage.h`.
+const CAN_SLEEP: u32 = 0xE000_0270;
+const WILL_SLEEP: u32 = 0xE000_0280;
+const HAS_POWERED_ON: u32 = 0xE000_0300;
+
+#[expect(unsafe_code, reason = "the system gives back the pointer that it got")]
+unsafe extern "C" fn heard(context: *mut c_void, _: u32, message: u32, argument: *mut c_void) {
+    // SAFETY: the context is the listener, which lives for as long as callbacks run.
+    let listener = unsafe { &*context.cast::<Listener>() };
+    let notice = match message {
+        WILL_SLEEP => Some(Notice::Sleeps),
+        HAS_POWERED_ON => Some(Notice::Woke),
+        _ => None,
+    };
+    if let Some(notice) = notice {
+        let _ = listener.said.send(notice);
+    }
+    if matches!(message, CAN_SLEEP | WILL_SLEEP) {
+        // SAFETY: who does not answer holds up the sleep of the machine; the argument is the id of
+        // this change.
+        unsafe { IOAllowPowerChange(listener.root, argument as c_long) };
+    }
+}
+
+#[expect(unsafe_code, reason = "two frameworks of the system")]
+#[link(name = "IOKit", kind = "framework")]
+unsafe extern "C" {
+    fn IORegisterForSystemPower(
+        context: *mut c_void,
+        port: *mut *mut c_void,
+        callback: unsafe extern "C" fn(*mut c_void, u32, u32, *mut c_void),
+        notifier: *mut u32,
+    ) -> u32;
+    fn IODeregisterForSystemPower(notifier: *mut u32) -> c_int;
+    fn IOAllowPowerChange(root: u32, change: c_long) -> c_int;
+    fn IOServiceClose(root: u32) -> c_int;
+    fn IONotificationPortGetRunLoopSource(port: *mut c_void) -> *mut c_void;
+    fn IONotificationPortDestroy(port: *mut c_void);
+}
+
+#[expect(unsafe_code, reason = "two frameworks of the system")]
+#[link(name = "CoreFoundation", kind = "framework")]
+unsafe extern "C" {
+    static kCFRunLoopDefaultMode: *const c_void;
+    fn CFRunLoopGetCurrent() -> RunLoop;
+    fn CFRunLoopAddSource(here: RunLoop, source: *mut c_void, mode: *const c_void);
+    fn CFRunLoopRemoveSource(here: RunLoop, source: *mut c_void, mode: *const c_void);
+    fn CFRunLoopRun();
+    fn CFRunLoopStop(there: RunLoop);
+    fn CFRetain(object: *mut c_void) -> *mut c_void;
+    fn CFRelease(object: *mut c_void);
+}
