@@ -27,6 +27,8 @@
 //! - [`tokens`]: one token per editor
 //! - [`guard`]: who may speak to the endpoint
 //! - [`head`]: requests that could be read in two ways
+//! - [`version`]: which version is newer, and who takes over from whom
+//! - [`handover`]: what two gateways say while one takes the other's place
 //! - [`view`]: what the control API says
 
 pub mod abilities;
@@ -39,6 +41,7 @@ pub mod envelope;
 pub mod event_id;
 pub mod failure;
 pub mod guard;
+pub mod handover;
 pub mod head;
 pub mod introduction;
 pub mod json;
@@ -55,4 +58,5 @@ pub mod session;
 pub mod sse;
 pub mod stateless;
 pub mod tokens;
+pub mod version;
 pub mod view;
