@@ -2,6 +2,9 @@
 //!
 //! ```text
 //! the one that comes          the one that goes
+//!   connects
+//!                  ◀──────    Welcome, when nobody else is being attended to
+//!   tries its upstreams
 //!   Ask            ──────▶      stops accepting
 //!                  ◀──────    Yours, with the listening socket and the lock
 //!   Ready          ──────▶      gives the pen away: nothing more is written by it
@@ -41,12 +44,19 @@ pub enum Coming {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "word", rename_all = "camelCase")]
 pub enum Going {
+    /// It attends to whoever hears this, and to nobody else at the moment.
+    Welcome,
     /// It does not give its place away.
     Refused { why: String },
     /// The listening socket and the lock come with this word.
     Yours,
     /// What is remembered is the other's from now on.
-    Go,
+    Go {
+        /// The codes of links to the dashboard that nobody has used yet, and how old each is, in
+        /// milliseconds.
+        #[serde(default)]
+        links: Vec<(String, u64)>,
+    },
     /// A connection at rest comes with this word.
     Connection {
         /// It has shown a good token.

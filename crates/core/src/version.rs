@@ -111,7 +111,8 @@ mod tests {
     #[test]
     fn builds_of_one_version_are_the_same_and_what_is_no_version_is_left_alone() {
         assert!(!is_older("1.0.0+a", "1.0.0+b"));
-        for text in ["", "1", "1.0", "1.0.0.0", "v1.0.0", "1.0.x", "01.0.0", "1.0.0-", "1.0.0-a..b"] {
+        for text in ["", "1", "1.0", "1.0.0.0", "v1.0.0", "1.0.x", "01.0.0", "1.0.0-", "1.0.0-a..b"]
+        {
             assert_eq!(Version::parse(text), None, "{text}");
             assert!(!is_older(text, "9.0.0") && !is_older("0.0.1", text), "{text}");
         }

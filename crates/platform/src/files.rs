@@ -40,7 +40,7 @@ pub fn prepare_private(path: &Path, content: &[u8]) -> io::Result<Prepared> {
     private_folder(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let new = folder.join(format!(".{name}.{}.new", std::process::id()));
-    let prepared = Prepared { new, path: path.to_owned() };
+    let prepared = Prepared { new, path: path.to_owned(), waits: true };
     write_new(&prepared.new, content)?;
     Ok(prepared)
 }
@@ -50,17 +50,23 @@ pub fn prepare_private(path: &Path, content: &[u8]) -> io::Result<Prepared> {
 pub struct Prepared {
     new: PathBuf,
     path: PathBuf,
+    /// It has not been put in its place; the next one to be prepared has the same name.
+    waits: bool,
 }
 
 impl Prepared {
-    pub fn put(self) -> io::Result<()> {
-        fs::rename(&self.new, &self.path)
+    pub fn put(mut self) -> io::Result<()> {
+        fs::rename(&self.new, &self.path)?;
+        self.waits = false;
+        Ok(())
     }
 }
 
 impl Drop for Prepared {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.new);
+        if self.waits {
+            let _ = fs::remove_file(&self.new);
+        }
     }
 }
 

@@ -103,7 +103,7 @@ impl Endpoint {
             Back::New => {
                 let (session, abilities) = (self.sessions.number(), asked.abilities);
                 let asker = Asker { session, abilities, who_asks: None };
-                Exchange::start(self.router.clone(), view, request.clone(), asker)
+                Exchange::start(self, view, request.clone(), asker)
             }
         };
         let editor_name = editor.name.clone();

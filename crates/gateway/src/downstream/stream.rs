@@ -25,6 +25,26 @@ pub(super) fn of(events: impl Events, closed: CancellationToken) -> HttpResponse
     response(Body::from_stream(body(events, closed, SIGN_OF_LIFE)))
 }
 
+/// A stream of news, which also ends when the news come from elsewhere.
+pub(super) fn news(
+    events: impl Events,
+    closed: CancellationToken,
+    moved: CancellationToken,
+) -> HttpResponse {
+    of(News { events, moved }, closed)
+}
+
+struct News<E> {
+    events: E,
+    moved: CancellationToken,
+}
+
+impl<E: Events> Events for News<E> {
+    async fn next(&mut self) -> Option<Bytes> {
+        self.moved.run_until_cancelled(self.events.next()).await?
+    }
+}
+
 /// A stream with nothing on it, for a call that nobody wants answered.
 pub(super) fn empty() -> HttpResponse {
     response(Body::empty())

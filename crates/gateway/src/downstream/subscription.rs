@@ -65,7 +65,7 @@ impl Endpoint {
             listener,
             _interested: interested,
         };
-        stream::of(events, editor.revoked.clone())
+        stream::news(events, editor.revoked.clone(), self.moved.clone())
     }
 }
 

@@ -26,16 +26,40 @@ impl Wishes {
         self.resources.is_empty() && self.level.is_none()
     }
 
-    /// Adds them to everybody's.
-    pub fn register(&self, session: u64, router: &Router, interests: &Interests) {
-        for (upstream, uri) in &self.resources {
-            interests.subscribe(upstream, session, uri);
+    /// Adds them to everybody's. Says what upstreams must still be asked for: those that are connected
+    /// already, and were not asked by anybody else.
+    pub fn register(
+        &self,
+        session: u64,
+        router: &Router,
+        interests: &Interests,
+    ) -> Vec<(Handle, Request)> {
+        let mut owed = Vec::new();
+        for (name, uri) in &self.resources {
+            let first = interests.subscribe(name, session, uri);
+            if let Some(upstream) = router.upstream(name.as_str()).filter(|_| first) {
+                let params = Raw::of(&serde_json::json!({ "uri": uri }));
+                owed.push((upstream, Request::new(Id::number(0), method::SUBSCRIBE, Some(params))));
+            }
         }
         if let Some(level) = self.level {
             for upstream in router.upstreams(&View::All) {
-                interests.listen_from(upstream.name(), session, level);
+                if !interests.listen_from(upstream.name(), session, level) {
+                    continue;
+                }
+                let params = Some(quietest(interests, &upstream, level));
+                owed.push((upstream, Request::new(Id::number(0), method::SET_LEVEL, params)));
             }
         }
+        owed.retain(|(upstream, _)| !upstream.is_stateless() && is_there(upstream));
+        owed
+    }
+}
+
+/// Asks an upstream for what a session of an earlier life wants to hear of.
+pub(super) async fn ask_again((upstream, request): (Handle, Request)) {
+    if let Outcome::Error(error) = own_answer(&upstream, &request).await.outcome {
+        tracing::debug!(upstream = %upstream.name(), ?error, "not asked for again");
     }
 }
 
@@ -130,8 +154,7 @@ async fn set_level(
         offered = true;
         let decides = interests.listen_from(upstream.name(), live.number, level);
         if decides && !upstream.is_stateless() && is_there(&upstream) {
-            let quietest = interests.in_upstream(upstream.name()).borrow().level.unwrap_or(level);
-            let params = Raw::of(&serde_json::json!({ "level": quietest.as_str() }));
+            let params = quietest(interests, &upstream, level);
             let asked = Request { params: Some(params), ..request.clone() };
             own_answer(&upstream, &asked).await;
         }
@@ -142,6 +165,12 @@ async fn set_level(
     }
     live.wishes.lock().level = Some(level);
     granted(request)
+}
+
+/// The level that everybody who listens to an upstream needs, as a parameter.
+fn quietest(interests: &Interests, upstream: &Handle, level: Level) -> Raw {
+    let quietest = interests.in_upstream(upstream.name()).borrow().level.unwrap_or(level);
+    Raw::of(&serde_json::json!({ "level": quietest.as_str() }))
 }
 
 fn is_there(upstream: &Handle) -> bool {

@@ -97,7 +97,8 @@ fn read_head([a, b, c, d, things]: [u8; HEAD]) -> io::Result<(usize, usize)> {
     Ok((length, things))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::io::{Read as _, Write as _};

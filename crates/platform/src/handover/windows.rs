@@ -13,7 +13,9 @@ use std::os::windows::io::{
 use std::path::Path;
 use std::ptr::{from_mut, from_ref, null_mut};
 
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf};
+use tokio::io::{
+    AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf,
+};
 use tokio::net::windows::named_pipe::{ClientOptions, NamedPipeServer, ServerOptions};
 use windows_sys::Win32::Foundation::LocalFree;
 use windows_sys::Win32::Networking::WinSock::{
