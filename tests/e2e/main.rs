@@ -19,6 +19,8 @@ mod remote;
 mod shim;
 #[cfg(target_os = "linux")]
 mod stdio;
+#[cfg(target_os = "linux")]
+mod takeover;
 mod tidy;
 #[cfg(target_os = "linux")]
 mod tray;
