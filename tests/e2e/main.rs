@@ -22,6 +22,8 @@ mod sharing;
 mod shim;
 #[cfg(target_os = "linux")]
 mod stdio;
+#[cfg(target_os = "linux")]
+mod takeover;
 mod tidy;
 #[cfg(target_os = "linux")]
 mod tray;

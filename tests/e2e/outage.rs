@@ -2,6 +2,8 @@
 
 use evermoor_tests::Scene;
 use serde_json::json;
+#[cfg(unix)]
+use {evermoor_tests::wire::Wire, std::time::Duration};
 
 #[tokio::test]
 async fn a_call_made_while_the_upstream_is_down_is_held_and_runs_once() {
@@ -94,4 +96,21 @@ async fn a_session_survives_the_gateway() {
     let _gateway = scene.gateway_with(&format!("listen = \"{listen}\""), &[&upstream]).await;
     editor.call("record", &json!({ "nonce": "same session" })).await;
     assert_eq!(upstream.ledger.executions("same session"), 1);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_gateway_that_is_told_to_stop_while_nothing_is_under_way_is_gone_at_once() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    let mut gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    let wire = Wire::to(&gateway, "/mcp/notes").initialized("2025-11-25", json!({})).await;
+    let mut news = wire.listen(None).await;
+    let pid = i32::try_from(gateway.process.pid()).ok().and_then(rustix::process::Pid::from_raw);
+    let began = tokio::time::Instant::now();
+    rustix::process::kill_process(pid.unwrap(), rustix::process::Signal::TERM).unwrap();
+    assert!(news.next().await.is_none(), "a stream of news is no call");
+    assert!(gateway.process.ended().await.success());
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }

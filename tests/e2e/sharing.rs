@@ -84,7 +84,7 @@ async fn what_an_editors_own_process_says_unasked_reaches_no_other_editor() {
     let (one, other) = (editor(&gateway).await, editor(&gateway).await);
     let (mut ones, mut others) = (one.listen(None).await, other.listen(None).await);
     for wire in [&one, &other] {
-        let wish = request(3, "resources/subscribe", json!({ "uri": "note://1" }));
+        let wish = request(3, "resources/subscribe", json!({ "uri": "note:1" }));
         assert_eq!(wire.post(&wish).await.last()["result"], json!({}));
     }
     one.post(&call(4, "touch", "")).await;
@@ -137,7 +137,7 @@ async fn an_editor_hears_no_log_message_that_only_another_wants() {
     }
     let (mut ones, mut others) = (quiet.listen(None).await, curious.listen(None).await);
     quiet.post(&call(4, "log", "chatter")).await;
-    let wish = request(5, "resources/subscribe", json!({ "uri": "note://1" }));
+    let wish = request(5, "resources/subscribe", json!({ "uri": "note:1" }));
     quiet.post(&wish).await;
     quiet.post(&call(6, "touch", "")).await;
     assert_eq!(others.next().await.unwrap().1["params"]["data"], "chatter");
@@ -149,7 +149,7 @@ async fn a_subscription_outlives_the_gateway_and_is_asked_for_again() {
     let scene = Scene::new();
     let (program, mut gateway) = notes(&scene, "shared").await;
     let wire = editor(&gateway).await;
-    let wish = request(3, "resources/subscribe", json!({ "uri": "note://1" }));
+    let wish = request(3, "resources/subscribe", json!({ "uri": "note:1" }));
     assert_eq!(wire.post(&wish).await.last()["result"], json!({}));
     scene.until_written("sessions.json").await;
     gateway.process.kill().await;

@@ -47,6 +47,15 @@ impl Editor {
         Self::initialized(Wire::Shim { process, input }).await
     }
 
+    /// The same editor, but with a new connection for each call.
+    pub fn without_keepalive(mut self) -> Self {
+        if let Wire::Http { client, .. } = &mut self.wire {
+            let plain = reqwest::Client::builder().no_proxy().tls_certs_only([]);
+            *client = plain.pool_max_idle_per_host(0).build().expect("a client can be made");
+        }
+        self
+    }
+
     /// So many editors that share this one's session and its connections, but no request id.
     pub fn crowd(&self, number: usize) -> Vec<Self> {
         let Wire::Http { client, url, token, session } = &self.wire else {

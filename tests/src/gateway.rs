@@ -36,6 +36,14 @@ impl Gateway {
         Self::started(process, home).await
     }
 
+    /// Starts a gateway that takes the place of the one that runs, and waits until it serves.
+    pub async fn take_over(home: &Path) -> Self {
+        let process = Process::start(&built("evermoor"), |command| {
+            command.args(["serve", "--takeover", "--home"]).arg(home);
+        });
+        Self::started(process, home).await
+    }
+
     /// Starts a gateway that may have so many files open.
     #[cfg(unix)]
     pub async fn start_with_files(home: &Path, most: usize) -> Self {

@@ -44,7 +44,12 @@ impl Program {
 
     /// Waits until it has executed a call.
     pub async fn until_executed(&self, nonce: &str) {
-        until(&format!("{nonce} is executed"), || self.ledger.executions(nonce) > 0).await;
+        self.until_executed_times(nonce, 1).await;
+    }
+
+    /// Waits until it has executed a call so often.
+    pub async fn until_executed_times(&self, nonce: &str, times: usize) {
+        until(&format!("{nonce} is executed"), || self.ledger.executions(nonce) >= times).await;
     }
 
     async fn noted(&self, kind: &str, number: usize) -> u32 {

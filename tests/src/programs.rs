@@ -69,6 +69,10 @@ impl Process {
         ended.expect("it ends in time").expect("its end can be waited for")
     }
 
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("a child can be asked").is_none()
+    }
+
     pub fn pid(&self) -> u32 {
         self.child.id().expect("it has not ended")
     }

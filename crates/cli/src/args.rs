@@ -24,6 +24,12 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Run the gateway in the foreground.
     Serve {
+        /// Take the place of the gateway that runs, without anybody losing a call.
+        #[arg(long)]
+        takeover: bool,
+        /// Do so only if that one is of an older version.
+        #[arg(long, hide = true, requires = "takeover")]
+        if_older: bool,
         /// Started by another program: print no address.
         #[arg(long, hide = true)]
         background: bool,

@@ -5,6 +5,7 @@ use evermoor_client::mcp::{Session, SessionError, text_of};
 use evermoor_core::json::Raw;
 use evermoor_core::protocol::method;
 
+use crate::connect::launcher;
 use crate::exit::Exit;
 use crate::serve::Place;
 use crate::status::run_async;
@@ -68,7 +69,9 @@ fn with_session(
     work: impl AsyncFnOnce(&mut Session) -> Result<Raw, SessionError>,
 ) -> Result<Raw, Exit> {
     let control = Control::find(&place.paths).ok_or_else(Exit::not_running)?;
+    let launcher = launcher(place.clone())?;
     let done = run_async(async {
+        launcher.renew(&control);
         let mut session = Session::open(&control.runtime().origin, path, &place.paths).await?;
         work(&mut session).await
     });

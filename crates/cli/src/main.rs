@@ -25,7 +25,9 @@ fn main() -> std::process::ExitCode {
     };
     let place = serve::Place { home: args.home, paths };
     let exit = match args.command {
-        Command::Serve { background } => serve::run(&place, background),
+        Command::Serve { takeover, if_older, background } => {
+            serve::run(&place, serve::Way::of(takeover, if_older), background)
+        }
         Command::Connect { upstream } => connect::run(place, upstream.as_deref()),
         Command::Status => status::run(&place.paths, args.json),
         Command::Open { print } => open::run(&place, print),

@@ -3,6 +3,7 @@
 use evermoor_client::Control;
 use evermoor_platform::open::open_in_browser;
 
+use crate::connect::launcher;
 use crate::exit::Exit;
 use crate::serve::Place;
 use crate::status::run_async;
@@ -12,7 +13,12 @@ pub(crate) fn run(place: &Place, print: bool) -> Exit {
     let Some(control) = Control::find(&place.paths) else {
         return Exit::not_running();
     };
+    let launcher = match launcher(place.clone()) {
+        Ok(launcher) => launcher,
+        Err(exit) => return exit,
+    };
     let work = async {
+        launcher.renew(&control);
         let link = control.dashboard_link().await?;
         if print || !open_in_browser(&link).await {
             terminal::print(&link);

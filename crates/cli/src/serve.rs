@@ -6,7 +6,8 @@ use tokio_util::sync::CancellationToken;
 
 use evermoor_core::config::{Config, Transport};
 use evermoor_core::failure::Failure;
-use evermoor_gateway::{Gateway, StartError, config_file};
+use evermoor_core::version;
+use evermoor_gateway::{Gateway, StartError, Terms, VERSION, config_file};
 use evermoor_platform::paths::Paths;
 use evermoor_platform::{descriptors, files, signals};
 
@@ -14,13 +15,33 @@ use crate::exit::Exit;
 use crate::terminal;
 
 /// Which Evermoor a command speaks of.
+#[derive(Clone)]
 pub(crate) struct Place {
     /// What `--home` was given, to be passed on to a gateway that is started.
     pub(crate) home: Option<PathBuf>,
     pub(crate) paths: Paths,
 }
 
-pub(crate) fn run(place: &Place, background: bool) -> Exit {
+/// What becomes of a gateway that runs already.
+#[derive(Clone, Copy)]
+pub(crate) enum Way {
+    /// It stays, and we end.
+    Stays,
+    /// We take its place.
+    TakenOver(Terms),
+}
+
+impl Way {
+    pub(crate) fn of(takeover: bool, if_older: bool) -> Self {
+        match (takeover, if_older) {
+            (false, _) => Self::Stays,
+            (true, false) => Self::TakenOver(Terms::Any),
+            (true, true) => Self::TakenOver(Terms::Older),
+        }
+    }
+}
+
+pub(crate) fn run(place: &Place, way: Way, background: bool) -> Exit {
     log_to_stderr();
     descriptors::raise_limit();
     let config = match config_file::read(&place.paths.config) {
@@ -36,13 +57,18 @@ pub(crate) fn run(place: &Place, background: bool) -> Exit {
             Ok(runtime) => runtime,
             Err(error) => return Exit::failure(&error),
         };
-    runtime.block_on(serve(config, place, background))
+    runtime.block_on(serve(config, place, way, background))
 }
 
-async fn serve(config: Config, place: &Place, background: bool) -> Exit {
+async fn serve(config: Config, place: &Place, way: Way, background: bool) -> Exit {
     let stop = CancellationToken::new();
     let demo = config.upstreams.iter().any(|upstream| upstream.transport == Transport::Demo);
-    let gateway = match Gateway::start(config, place.paths.clone(), stop.clone()).await {
+    let (paths, until) = (place.paths.clone(), stop.clone());
+    let started = match way {
+        Way::Stays => Gateway::start(config, paths, until).await,
+        Way::TakenOver(terms) => Gateway::take_over(config, paths, until, terms).await,
+    };
+    let gateway = match started {
         Ok(gateway) => gateway,
         Err(StartError::RunsAlready) => return runs_already(&place.paths).await,
         Err(error) => {
@@ -55,6 +81,7 @@ async fn serve(config: Config, place: &Place, background: bool) -> Exit {
                 }
                 StartError::RunsAlready
                 | StartError::PortTaken(_)
+                | StartError::NotHandedOver(_)
                 | StartError::Unwritable { .. }
                 | StartError::Listen { .. } => Exit::failure(&failure),
             };
@@ -95,11 +122,17 @@ fn greet(gateway: &Gateway, demo: bool) {
 }
 
 async fn runs_already(paths: &Paths) -> Exit {
-    let where_it_is = match evermoor_client::Control::find(paths) {
-        Some(control) => format!(" at {}/mcp", control.runtime().origin),
-        None => String::new(),
+    let Some(control) = evermoor_client::Control::find(paths) else {
+        terminal::print(&"Evermoor is already running.");
+        return Exit::Ok;
     };
-    terminal::print(&format_args!("Evermoor is already running{where_it_is}."));
+    let (origin, running) = (&control.runtime().origin, &control.runtime().version);
+    terminal::print(&format_args!("Evermoor is already running at {origin}/mcp."));
+    if version::is_older(running, VERSION) {
+        terminal::remark(&format_args!(
+            "It is version {running}, and this is {VERSION}. `evermoor serve --takeover` takes its place, and no call is lost."
+        ));
+    }
     Exit::Ok
 }
 

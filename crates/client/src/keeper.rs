@@ -2,9 +2,10 @@
 //!
 //! # Theory of operation
 //! One task, two states. *Attach*: adopt the gateway that runs, or start one. *Follow*: pass on
-//! every state it reports, until its stream ends. When it ends the gateway has died or is being
-//! replaced, and the task attaches again, with a growing wait between attempts that fail. It
-//! never gives up and never ends a gateway.
+//! every state it reports, until its stream ends. When it ends, another gateway may have taken over:
+//! then that one is followed, and nobody hears of it. Otherwise the gateway has died, and the task
+//! attaches again, with a growing wait between attempts that fail. It never gives up and never ends
+//! a gateway.
 
 use serde::Serialize;
 use tokio::sync::watch;
@@ -75,7 +76,14 @@ impl Task {
         loop {
             let began = Instant::now();
             let failure = match self.launcher.attach().await {
-                Ok(control) => self.follow(&control).await,
+                Ok(control) => {
+                    let failure = self.follow(&control).await;
+                    if self.is_succeeded(control.runtime().pid).await {
+                        attempt = 0;
+                        continue;
+                    }
+                    failure
+                }
                 Err(failure) => failure,
             };
             tracing::warn!(%failure, attempt, "gateway lost");
@@ -85,6 +93,14 @@ impl Task {
             }
             sleep(Backoff::LOCAL.wait(attempt, dice())).await;
             attempt += 1;
+        }
+    }
+
+    /// Whether another gateway serves in the place of this process.
+    async fn is_succeeded(&self, pid: u32) -> bool {
+        match Control::find(self.launcher.paths()) {
+            Some(control) => control.runtime().pid != pid && control.answers().await,
+            None => false,
         }
     }
 

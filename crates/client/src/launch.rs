@@ -1,15 +1,24 @@
-//! Starts a gateway when there is none.
+//! Starts a gateway when there is none, and a newer one when an older one runs.
 //!
 //! Ten editors may start at once and each may want a gateway: the lock decides which one serves,
 //! the others end at once, and everybody attaches to the winner.
+//!
+//! Whoever is newer than the gateway that runs starts one that takes over, and waits for nothing:
+//! the older one serves until then, and nobody notices when the other one does. It is tried once;
+//! what does not come of it then would not come of it later.
 
 use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
+use tokio::process::Child;
 use tokio::time::{Instant, sleep};
 
 use evermoor_core::failure::{Code, Failure};
+use evermoor_core::version;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::{files, process};
 
@@ -21,8 +30,12 @@ pub struct Launcher {
     program: PathBuf,
     home: Option<PathBuf>,
     paths: Paths,
+    /// The version of the gateway that we last wanted to replace.
+    tried: Arc<Mutex<Option<String>>>,
 }
 
+/// The version of whoever starts gateways here, which is that of the program it starts.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// A gateway that does not serve by then will not.
 const START_LIMIT: Duration = Duration::from_secs(15);
 /// There is nothing to wait on in another process's start, so its runtime file is looked for.
@@ -31,7 +44,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 impl Launcher {
     /// `program` is the `evermoor` binary; `home` is what `--home` was given, if it was.
     pub fn new(program: PathBuf, home: Option<PathBuf>, paths: Paths) -> Self {
-        Self { program, home, paths }
+        Self { program, home, paths, tried: Arc::default() }
     }
 
     pub fn paths(&self) -> &Paths {
@@ -45,20 +58,41 @@ impl Launcher {
         loop {
             match Control::find(&self.paths) {
                 None => return self.start().await,
-                Some(control) if control.answers().await => return Ok(control),
+                Some(control) if control.answers().await => {
+                    self.renew(&control);
+                    return Ok(control);
+                }
                 Some(_) if Instant::now() >= deadline => return Err(stuck()),
                 Some(_) => sleep(LOOK_AGAIN).await,
             }
         }
     }
 
-    async fn start(&self) -> Result<Control, Failure> {
-        let _ = std::fs::remove_file(self.paths.start_failure_file());
+    /// Starts a gateway that takes over from this one, if this one is older than we are.
+    pub fn renew(&self, control: &Control) {
+        let (running, mut tried) = (&control.runtime().version, self.tried.lock());
+        if !version::calls_for_takeover(running, VERSION, tried.as_deref()) {
+            return;
+        }
+        *tried = Some(running.clone());
+        match self.run(&["--takeover", "--if-older"]) {
+            Ok(_) => tracing::info!(running, ours = VERSION, "a newer gateway takes over"),
+            Err(error) => tracing::warn!(%error, "the gateway stays the older one"),
+        }
+    }
+
+    /// Starts our own gateway.
+    fn run(&self, how: &[&str]) -> io::Result<Child> {
         let home = self.home.as_deref().map(Path::as_os_str);
         let mut args = vec![OsStr::new("serve"), OsStr::new("--background")];
+        args.extend(how.iter().map(OsStr::new));
         args.extend(home.into_iter().flat_map(|home| [OsStr::new("--home"), home]));
-        let started = process::start_detached(&self.program, &args, &self.paths.log_file());
-        let mut child = started.map_err(|error| {
+        process::start_detached(&self.program, &args, &self.paths.log_file())
+    }
+
+    async fn start(&self) -> Result<Control, Failure> {
+        let _ = std::fs::remove_file(self.paths.start_failure_file());
+        let mut child = self.run(&[]).map_err(|error| {
             let what =
                 format!("The gateway could not be started: {} ({error}).", self.program.display());
             Failure::new(Code::Internal, what, "Install Evermoor again.")

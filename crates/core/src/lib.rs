@@ -32,6 +32,8 @@
 //! - [`tokens`]: one token per editor
 //! - [`guard`]: who may speak to the endpoint
 //! - [`head`]: requests that could be read in two ways
+//! - [`version`]: which version is newer, and who takes over from whom
+//! - [`handover`]: what two gateways say while one takes the other's place
 //! - [`view`]: what the control API says
 
 pub mod abilities;
@@ -47,6 +49,7 @@ pub mod event_id;
 pub mod failure;
 pub mod filter;
 pub mod guard;
+pub mod handover;
 pub mod head;
 pub mod introduction;
 pub mod json;
@@ -68,4 +71,5 @@ pub mod sse;
 pub mod stateless;
 pub mod tokens;
 pub mod traits;
+pub mod version;
 pub mod view;

@@ -1,71 +1,55 @@
-//! Puts the parts together and runs them until told to stop.
+//! A gateway from its start to its end.
+//!
+//! # Theory of operation
+//! It starts where nobody serves, or takes the place of one that does ([`crate::takeover`]). It ends
+//! when it is told to stop, after ten seconds at most for the calls that are under way; or when it
+//! has given its place away ([`crate::handover`]), after two minutes at most.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::DefaultBodyLimit;
-use axum::routing::{MethodRouter, get, post};
-use axum::{Router, middleware};
-use futures_util::FutureExt as _;
-use parking_lot::Mutex;
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::config::Config;
-use evermoor_core::failure::{Code, Failure};
 use evermoor_core::runtime::Runtime;
 use evermoor_platform::child::orphans;
+use evermoor_platform::handover::{Line, Stand};
 use evermoor_platform::lock::InstanceLock;
 use evermoor_platform::paths::Paths;
-use evermoor_platform::{files, port};
 
-use crate::chance::Chance;
-use crate::control::{self, Control, links::Links};
-use crate::downstream::endpoint::{Endpoint, LARGEST_REQUEST};
-use crate::downstream::guard::{self, Door};
-use crate::downstream::{Continuations, Kept, Sessions, events, listen, mcp};
-use crate::editors::Editors;
-use crate::interests::Interests;
+use crate::handover::{self, Asked};
+use crate::inside::{Inside, Plan};
 use crate::keys::{self, KeyError};
-use crate::listener::{self, Limits};
-use crate::news::Newsroom;
-use crate::roster::{Roster, Surroundings};
-use crate::store::Store;
-use crate::{VERSION, config_watch, dashboard, router, status, wake};
+use crate::pen::Pen;
+use crate::place;
+use crate::start_error::StartError;
+use crate::takeover::{self, Found, Terms};
 
 /// A gateway that listens.
 pub struct Gateway {
     listener: TcpListener,
-    app: Router,
-    control: Arc<Control>,
+    lock: InstanceLock,
+    /// Where another gateway can ask for our place; without it, ours cannot be taken over.
+    stand: Option<Stand>,
+    inside: Inside,
+    runtime: Runtime,
     paths: Paths,
-    tasks: TaskTracker,
     stop: CancellationToken,
-    _lock: InstanceLock,
 }
 
-/// Why a gateway cannot serve.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    #[error("Evermoor runs already.")]
-    RunsAlready,
-    #[error("{0}")]
-    PortTaken(Failure),
-    #[error(transparent)]
-    Keys(#[from] KeyError),
-    #[error("{path} cannot be written: {source}")]
-    Unwritable { path: String, source: std::io::Error },
-    #[error("cannot listen on {address}: {source}")]
-    Listen { address: SocketAddr, source: std::io::Error },
-}
-
-/// Whoever asks whether a gateway runs holds its lock for a moment; that is no second gateway.
-const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 /// How long calls under way may take to end when the gateway is stopped.
 const DRAIN: Duration = Duration::from_secs(10);
+/// How long they may take when another gateway serves already.
+const FAREWELL: Duration = Duration::from_secs(120);
+/// How long everything may take to end once no call is under way. A program may need five seconds.
+const BURIAL: Duration = Duration::from_secs(6);
+/// How long upstreams are tried before the gateway that runs is disturbed.
+const WARM_UP: Duration = Duration::from_secs(5);
 
 impl Gateway {
     /// Takes the lock and the port, and connects to the upstreams.
@@ -74,98 +58,95 @@ impl Gateway {
         paths: Paths,
         stop: CancellationToken,
     ) -> Result<Self, StartError> {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let lock = take_lock(&paths).await?;
+        let lock = place::take_lock(&paths).await?;
+        Self::start_with(lock, config, paths, stop).await
+    }
+
+    async fn start_with(
+        lock: InstanceLock,
+        config: Config,
+        paths: Paths,
+        stop: CancellationToken,
+    ) -> Result<Self, StartError> {
+        prepare_process().await;
         // What a killed gateway left behind must not be taken for ours while we start.
         let _ = std::fs::remove_file(paths.runtime_file());
-        let left = orphans::end().await;
-        if left > 0 {
-            tracing::info!(processes = left, "what a killed gateway left behind was ended");
-        }
         let (tokens, key) = (keys::tokens(&paths)?, keys::session_key(&paths)?);
-        let listener = listen(config.gateway.listen).await?;
+        let listener = place::listen(config.gateway.listen).await?;
         let address = listener.local_addr().unwrap_or(config.gateway.listen);
-        let origin = format!("http://{address}");
-
-        let (tasks, changed) = (TaskTracker::new(), Arc::new(Notify::new()));
-        let store = Store::new(paths.catalog_folder(), tasks.clone());
-        let (wakes, woken) = watch::channel(0);
-        let (news, interests) = (Newsroom::default(), Interests::default());
-        let around = Surroundings {
-            store: store.clone(),
-            changed: changed.clone(),
-            wakes: woken,
-            chance: Chance::real(),
-            tasks: tasks.clone(),
-            stop: stop.clone(),
-            news: news.clone(),
-            interests: interests.clone(),
-        };
-        let (roster, lineup) = Roster::start(config.clone(), around).await;
-        let editors = Arc::new(Editors::new(
+        let control_token = keys::unguessable()?;
+        let runtime = place::runtime(format!("http://{address}"), control_token.clone());
+        let (pen, paths_inside, stop_inside) = (Pen::new(true), paths.clone(), stop.clone());
+        let inside = Inside::start(Plan {
+            config,
+            paths: paths_inside,
             tokens,
-            paths.clone(),
-            Arc::clone(&changed),
-            Chance::real(),
-            tasks.clone(),
-        ));
-        let (show, overview) = watch::channel(status::overview(&lineup, &editors, &origin, None));
-        let (readings, read) = mpsc::channel(1);
-        let (known, told) = (Arc::clone(&editors), news.clone());
-        let keep = status::keep(lineup.clone(), known, origin.clone(), changed, told, show);
-        let remember = store.keep(lineup.upstreams.clone(), overview.clone());
-        let follow =
-            config_watch::follow(paths.config.clone(), Ok(config), readings, tasks.clone());
-        let wake = wake::watch(wakes, Chance::real());
-        let (roster, known) = (roster.run(read), Arc::clone(&editors).follow());
-        for task in [
-            keep.boxed(),
-            remember.boxed(),
-            follow.boxed(),
-            known.boxed(),
-            wake.boxed(),
-            roster.boxed(),
-        ] {
-            tasks.spawn(stop.child_token().run_until_cancelled_owned(task));
-        }
+            key,
+            control_token,
+            address,
+            pen,
+            stop: stop_inside,
+        })
+        .await?;
+        inside.endpoint.sessions.recall();
+        let stand = place::open_stand(&paths);
+        place::announce(&paths, &runtime)?;
+        Ok(Self { listener, lock, stand, inside, runtime, paths, stop })
+    }
 
-        let router = router::Router::new(lineup.upstreams, overview);
-        let door = Arc::new(Door {
-            port: address.port(),
-            editors: Arc::clone(&editors),
-            settings: lineup.settings,
-            control_token: keys::unguessable()?,
-            guesses: Mutex::default(),
-        });
-        let control = Arc::new(Control {
-            router: router.clone(),
-            editors,
-            links: Links::new(origin.clone()),
-            control_token: door.control_token.clone(),
+    /// Takes the place of the gateway that runs, or serves if none does. An error leaves the other
+    /// one serving as before.
+    pub async fn take_over(
+        config: Config,
+        paths: Paths,
+        stop: CancellationToken,
+        terms: Terms,
+    ) -> Result<Self, StartError> {
+        let incumbent = match takeover::find(&paths, terms).await? {
+            Found::Nobody(lock) => return Self::start_with(lock, config, paths, stop).await,
+            Found::Somebody(incumbent) => incumbent,
+        };
+        prepare_process().await;
+        let (tokens, key) = (keys::tokens(&paths)?, keys::session_key(&paths)?);
+        let old = incumbent.runtime.clone();
+        // The same token, so that a dashboard that is open goes on.
+        let runtime = place::runtime(old.origin.clone(), old.control_token);
+        let address = old.origin.trim_start_matches("http://").parse();
+        let plan = Plan {
+            address: address.unwrap_or(config.gateway.listen),
+            config,
+            paths: paths.clone(),
+            tokens,
+            key,
+            control_token: runtime.control_token.clone(),
+            pen: Pen::new(false),
             stop: stop.clone(),
-        });
-        let kept = Kept::read(paths.sessions_file(), tasks.clone());
-        let sessions = Sessions::new(key, kept, router.clone(), interests.clone(), tasks.clone());
-        let endpoint = Arc::new(Endpoint {
-            router,
-            sessions,
-            interests,
-            news,
-            edition: keys::edition()?,
-            continuations: Continuations::default(),
-            tasks: tasks.clone(),
-        });
-        let waiting = Arc::clone(&endpoint);
-        let tidy = async move { waiting.continuations.tidy().await };
-        tasks.spawn(stop.child_token().run_until_cancelled_owned(tidy));
-        let app = app(&door, endpoint, Arc::clone(&control));
-        announce(&paths, origin, &door.control_token)?;
-        Ok(Self { listener, app, control, paths, tasks, stop, _lock: lock })
+        };
+        let inside = Inside::start(plan).await?;
+        inside.warmed_up(WARM_UP).await;
+        let announcement = place::prepare(&paths, &runtime);
+        let began = Instant::now();
+        let moved = match announcement {
+            Ok(announcement) => takeover::move_in(incumbent, &inside, announcement, &paths).await,
+            Err(error) => Err(error),
+        };
+        match moved {
+            Ok((listener, lock, stand)) => {
+                tracing::info!(from = old.pid, old.version, took = ?began.elapsed(), "taken over");
+                Ok(Self { listener, lock, stand, inside, runtime, paths, stop })
+            }
+            Err(error) => {
+                // The upstreams' programs that were started for nothing end as they should.
+                stop.cancel();
+                inside.ended(BURIAL).await;
+                Err(error)
+            }
+        }
     }
 
     /// A link that opens the dashboard once.
     pub fn dashboard_link(&self) -> Result<String, KeyError> {
-        self.control.links.make()
+        self.inside.control.links.make()
     }
 
     /// Where it listens.
@@ -173,113 +154,96 @@ impl Gateway {
         self.listener.local_addr()
     }
 
-    /// Serves until told to stop, then lets calls under way end.
-    pub async fn run(self) {
-        let limits = Limits { body: LARGEST_REQUEST, ..Limits::default() };
-        tokio::select! {
-            () = listener::serve(self.listener, self.app, limits, self.stop.clone()) => {}
-            () = async {
-                self.stop.cancelled().await;
-                tokio::time::sleep(DRAIN).await;
-            } => {}
+    /// Serves until told to stop or taken over, then lets calls under way end.
+    pub async fn run(mut self) {
+        match self.serve().await {
+            Some(line) => self.leave(line).await,
+            None => self.end().await,
         }
-        self.tasks.close();
-        let _ = tokio::time::timeout(DRAIN, self.tasks.wait()).await;
+    }
+
+    /// Serves. Returns the line to the gateway that has taken over, if one has.
+    async fn serve(&mut self) -> Option<Line> {
+        loop {
+            let asked = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return None,
+                asked = handover::asked(self.stand.as_mut()) => asked,
+                never = self.inside.reception.accept_from(&self.listener) => match never {},
+            };
+            // Whoever is told to stop in this moment must first know whose the place is.
+            if let Some(line) = self.give(asked).await {
+                return Some(line);
+            }
+        }
+    }
+
+    /// Gives our place away, or makes it ours again.
+    async fn give(&mut self, asked: Asked) -> Option<Line> {
+        let (pid, version) = (asked.pid, asked.version.clone());
+        tracing::info!(pid, version, "another gateway asks for our place");
+        match asked.give(&self.listener, &self.lock, &self.inside).await {
+            Ok(line) => {
+                tracing::info!(pid, version, "another gateway serves now");
+                return Some(line);
+            }
+            Err(error) => tracing::warn!(pid, version, %error, "our place was not taken"),
+        }
+        // It may have come so far as to put its own things where ours were.
+        if let Err(error) = self.lock.take_back() {
+            tracing::warn!(%error, "the lock was not taken back");
+        }
+        self.inside.pen.receive();
+        while self.inside.parcels.try_recv().is_ok() {}
+        self.inside.endpoint.sessions.write_again();
+        if let Err(error) = place::announce(&self.paths, &self.runtime) {
+            tracing::warn!(%error, "our tools may not find us");
+        }
+        self.stand = None;
+        self.stand = place::open_stand(&self.paths);
+        None
+    }
+
+    /// Stops: no new connections, and what is under way has a moment.
+    async fn end(self) {
+        drop((self.stand, self.listener));
+        if timeout(DRAIN, self.inside.answered()).await.is_err() {
+            self.inside.give_up().await;
+        }
+        self.inside.ended(BURIAL).await;
         let _ = std::fs::remove_file(self.paths.runtime_file());
     }
-}
 
-fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Control>) -> Router {
-    let editors = Router::new()
-        .route("/mcp", streamable())
-        .route("/mcp/{upstream}", streamable())
-        .route("/sse", get(events::open).fallback(mcp::not_offered))
-        .route("/sse/{upstream}", get(events::open).fallback(mcp::not_offered))
-        .route("/messages", post(events::post).fallback(mcp::not_offered))
-        .route("/messages/{upstream}", post(events::post).fallback(mcp::not_offered))
-        .layer(DefaultBodyLimit::max(LARGEST_REQUEST))
-        .layer(middleware::from_fn_with_state(Arc::clone(door), guard::editors))
-        .with_state(endpoint);
-    let tools = control::routes()
-        .layer(middleware::from_fn_with_state(Arc::clone(door), guard::control))
-        .with_state(Arc::clone(&control));
-    let pages = control::login()
-        .with_state(control)
-        .fallback(dashboard::file)
-        .layer(middleware::from_fn_with_state(Arc::clone(door), guard::place));
-    Router::new()
-        .route("/healthz", get(|| async { "ok\n" }))
-        .merge(editors)
-        .merge(tools)
-        .merge(pages)
-}
-
-/// Streamable HTTP: messages, the stream of news, and the end of a session.
-fn streamable() -> MethodRouter<Arc<Endpoint>> {
-    post(mcp::post).get(listen::get).delete(mcp::delete).fallback(mcp::not_offered)
-}
-
-async fn take_lock(paths: &Paths) -> Result<InstanceLock, StartError> {
-    let path = paths.lock_file();
-    let deadline = tokio::time::Instant::now() + LOCK_PATIENCE;
-    loop {
-        match InstanceLock::take(&path) {
-            Ok(Some(lock)) => return Ok(lock),
-            Ok(None) if tokio::time::Instant::now() >= deadline => {
-                return Err(StartError::RunsAlready);
-            }
-            Ok(None) => tokio::time::sleep(LOCK_PATIENCE / 20).await,
-            Err(source) => {
-                return Err(StartError::Unwritable { path: path.display().to_string(), source });
-            }
+    /// Leaves the place to another gateway and finishes what is under way.
+    async fn leave(mut self, line: Line) {
+        drop((self.stand, self.listener, self.lock));
+        let (done, attending) = (CancellationToken::new(), TaskTracker::new());
+        let parcels = std::mem::replace(&mut self.inside.parcels, mpsc::channel(1).1);
+        let endpoint = Arc::clone(&self.inside.endpoint);
+        attending.spawn(handover::attend(line, parcels, endpoint, done.clone()));
+        attending.close();
+        self.inside.moved.cancel();
+        let in_a_hurry = async {
+            self.stop.cancelled().await;
+            sleep(DRAIN).await;
+        };
+        tokio::select! {
+            () = self.inside.answered() => {}
+            () = in_a_hurry => self.inside.give_up().await,
+            () = sleep(FAREWELL) => self.inside.give_up().await,
         }
+        done.cancel();
+        let _ = timeout(BURIAL, attending.wait()).await;
+        self.stop.cancel();
+        self.inside.ended(BURIAL).await;
+        tracing::info!("everything has moved");
     }
 }
 
-async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
-    match TcpListener::bind(address).await {
-        Ok(listener) => Ok(listener),
-        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
-            let owner = port::owner(address.port()).await;
-            let by = match owner {
-                Some(port::Owner { pid, name: Some(name) }) => {
-                    format!("\"{name}\" (process {pid})")
-                }
-                Some(port::Owner { pid, name: None }) => format!("process {pid}"),
-                None => "another program".into(),
-            };
-            let what = format!("Port {} is used by {by}.", address.port());
-            let remedy =
-                "End that program, or set another `listen` under [gateway] in config.toml.";
-            Err(StartError::PortTaken(Failure::new(Code::PortTaken, what, remedy)))
-        }
-        Err(source) => Err(StartError::Listen { address, source }),
-    }
-}
-
-fn announce(paths: &Paths, origin: String, control_token: &str) -> Result<(), StartError> {
-    let runtime = Runtime {
-        pid: std::process::id(),
-        version: VERSION.into(),
-        origin,
-        control_token: control_token.into(),
-    };
-    let path = paths.runtime_file();
-    let content = serde_json::to_vec(&runtime).expect("strings and numbers serialise");
-    files::write_private(&path, &content)
-        .map_err(|source| StartError::Unwritable { path: path.display().to_string(), source })
-}
-
-impl From<&StartError> for Failure {
-    fn from(error: &StartError) -> Self {
-        match error {
-            StartError::PortTaken(failure) => failure.clone(),
-            StartError::RunsAlready
-            | StartError::Keys(_)
-            | StartError::Unwritable { .. }
-            | StartError::Listen { .. } => {
-                Self::new(Code::Configuration, format!("{error}."), "Then start Evermoor again.")
-            }
-        }
+async fn prepare_process() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let left = orphans::end().await;
+    if left > 0 {
+        tracing::info!(processes = left, "what a killed gateway left behind was ended");
     }
 }

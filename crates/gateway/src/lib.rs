@@ -2,7 +2,11 @@
 //! that is always brought back.
 //!
 //! # Layout
-//! - [`gateway`]: puts the parts together and runs them until told to stop
+//! - [`gateway`]: a gateway from its start to its end
+//! - `inside`: its parts, put together; `place`: where it serves; `start_error`: why it does not
+//! - [`takeover`]: taking the place of a gateway that runs; `handover`: giving it away
+//! - [`predecessor`]: the gateway before this one, while it has calls under way
+//! - `outbox`: what is still to be given; `pen`: who may write what is remembered
 //! - [`roster`]: the upstreams that run, as the configuration of the moment wants them
 //! - [`config_file`]: `config.toml` on the disk
 //! - [`config_watch`]: tells what it says when it changes
@@ -35,21 +39,31 @@ pub mod downstream;
 pub mod editors;
 mod file_watch;
 pub mod gateway;
+mod handover;
+mod inside;
 pub mod interests;
 pub mod keys;
 pub mod listener;
 pub mod news;
+pub mod outbox;
+pub mod pen;
+mod place;
+pub mod predecessor;
 pub mod roster;
 pub mod router;
 pub mod sights;
+mod start_error;
 pub mod status;
 pub mod store;
+pub mod takeover;
 pub mod upstream;
 pub mod view;
 mod wake;
 pub mod warnings;
 
-pub use gateway::{Gateway, StartError};
+pub use gateway::Gateway;
+pub use start_error::StartError;
+pub use takeover::Terms;
 
 /// The version that the gateway speaks of.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

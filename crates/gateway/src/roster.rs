@@ -75,9 +75,15 @@ struct Board {
 }
 
 impl Roster {
-    /// Starts the upstreams of a first configuration.
-    pub async fn start(config: Config, around: Surroundings) -> (Self, Lineup) {
-        let listen = config.gateway.listen;
+    /// Starts the upstreams of a first configuration, in a gateway that listens at `address`.
+    pub async fn start(
+        config: Config,
+        address: SocketAddr,
+        around: Surroundings,
+    ) -> (Self, Lineup) {
+        // Whoever asks for any port is content with every port.
+        let any = config.gateway.listen.port() == 0;
+        let listen = if any { config.gateway.listen } else { address };
         let (upstreams, shown) = watch::channel(Arc::from([]));
         let (settings, set) = watch::channel(config.gateway.clone());
         let (warnings, warned) = watch::channel(warnings::of(listen, &config, None));
@@ -172,6 +178,7 @@ async fn known(store: &Store, new: &config::Upstream, old: &Handle) -> Option<Ar
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pen::Pen;
     use evermoor_core::failure::Code;
     use futures_util::FutureExt as _;
     use std::time::Duration;
@@ -189,7 +196,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let tasks = TaskTracker::new();
         let around = Surroundings {
-            store: Store::new(folder.path().to_owned(), tasks.clone()),
+            store: Store::new(folder.path().to_owned(), Pen::new(true), tasks.clone()),
             wakes: watch::channel(0).1,
             chance: Chance::real(),
             changed: Arc::default(),
@@ -198,7 +205,8 @@ mod tests {
             news: Newsroom::default(),
             interests: Interests::default(),
         };
-        let (roster, lineup) = Roster::start(config(entries), around).await;
+        let (roster, lineup) =
+            Roster::start(config(entries), config(entries).gateway.listen, around).await;
         let (readings, read) = mpsc::channel(1);
         tasks.spawn(roster.run(read));
         (lineup, readings, folder)

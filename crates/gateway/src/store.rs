@@ -3,7 +3,8 @@
 //!
 //! Each upstream has a file in the form of [`evermoor_core::memory`]. It is written when what an
 //! upstream says differs from what the file says, by a task of its own: no call waits for a disk.
-//! A disk that is full or closed to us costs the memory and nothing else.
+//! A disk that is full or closed to us costs the memory and nothing else. Nothing is written while
+//! the [`Pen`] is another gateway's.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,6 +19,7 @@ use evermoor_core::memory;
 use evermoor_core::name::UpstreamName;
 use evermoor_platform::files;
 
+use crate::pen::Pen;
 use crate::status::Overview;
 use crate::upstream::{Handle, Known, Link};
 
@@ -25,12 +27,13 @@ use crate::upstream::{Handle, Known, Link};
 #[derive(Clone)]
 pub struct Store {
     folder: PathBuf,
+    pen: Pen,
     tasks: TaskTracker,
 }
 
 impl Store {
-    pub fn new(folder: PathBuf, tasks: TaskTracker) -> Self {
-        Self { folder, tasks }
+    pub fn new(folder: PathBuf, pen: Pen, tasks: TaskTracker) -> Self {
+        Self { folder, pen, tasks }
     }
 
     /// What this upstream last said of itself, if that is known and about this target.
@@ -49,6 +52,10 @@ impl Store {
         let mut written: HashMap<UpstreamName, Arc<Known>> = HashMap::new();
         let mut complained = false;
         loop {
+            let Some(writing) = self.pen.take().await else {
+                self.pen.until_ours().await;
+                continue;
+            };
             let present = Arc::clone(&upstreams.borrow());
             written.retain(|name, _| present.iter().any(|handle| handle.name() == name));
             for handle in present.iter() {
@@ -67,6 +74,7 @@ impl Store {
                     Err(_) => {}
                 }
             }
+            drop(writing);
             if overview.changed().await.is_err() {
                 return;
             }
@@ -140,7 +148,7 @@ mod tests {
 
     fn store() -> (tempfile::TempDir, Store) {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::new(folder.path().join("catalogs"), TaskTracker::new());
+        let store = Store::new(folder.path().join("catalogs"), Pen::new(true), TaskTracker::new());
         (folder, store)
     }
 

@@ -31,15 +31,43 @@ pub fn private_folder(path: &Path) -> io::Result<()> {
 
 /// Writes a file that only its owner may read.
 pub fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    prepare_private(path, content)?.put()
+}
+
+/// Writes such a file, but not in its place yet.
+pub fn prepare_private(path: &Path, content: &[u8]) -> io::Result<Prepared> {
     let folder = path.parent().unwrap_or(Path::new("."));
     private_folder(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let new = folder.join(format!(".{name}.{}.new", std::process::id()));
-    let written = write_new(&new, content).and_then(|()| fs::rename(&new, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&new);
+    let prepared = Prepared { new, path: path.to_owned(), waits: true };
+    write_new(&prepared.new, content)?;
+    Ok(prepared)
+}
+
+/// A file that is on the disk already and only has to be put in its place. It is gone if it is not.
+#[derive(Debug)]
+pub struct Prepared {
+    new: PathBuf,
+    path: PathBuf,
+    /// It has not been put in its place; the next one to be prepared has the same name.
+    waits: bool,
+}
+
+impl Prepared {
+    pub fn put(mut self) -> io::Result<()> {
+        fs::rename(&self.new, &self.path)?;
+        self.waits = false;
+        Ok(())
     }
-    written
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        if self.waits {
+            let _ = fs::remove_file(&self.new);
+        }
+    }
 }
 
 fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
@@ -105,6 +133,18 @@ mod tests {
             1,
             "nothing is left behind"
         );
+    }
+
+    #[test]
+    fn what_is_only_prepared_is_not_in_its_place_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        write_private(&path, b"one").unwrap();
+        drop(prepare_private(&path, b"two").unwrap());
+        assert_eq!(read_private(&path).unwrap().unwrap(), b"one");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        prepare_private(&path, b"three").unwrap().put().unwrap();
+        assert_eq!(read_private(&path).unwrap().unwrap(), b"three");
     }
 
     #[test]

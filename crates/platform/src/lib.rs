@@ -9,6 +9,7 @@
 //! - [`paths`]: where each kind of file belongs
 //! - [`files`]: files that only their owner may read, and writes that never tear
 //! - [`lock`]: one instance only
+//! - [`handover`]: giving sockets and the lock to another process
 //! - [`process`]: starting programs that outlive us, or that must not
 //! - [`child`]: starting an upstream's program, which must not outlive us
 //! - [`descriptors`]: how much may be open at once
@@ -26,6 +27,7 @@ pub mod child;
 pub mod descriptors;
 pub mod facts;
 pub mod files;
+pub mod handover;
 pub mod launch;
 pub mod lock;
 pub mod open;

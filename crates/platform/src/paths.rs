@@ -117,6 +117,11 @@ impl Paths {
         self.runtime.join("gateway.lock")
     }
 
+    /// Where the running gateway can be asked for its place.
+    pub fn handover_file(&self) -> PathBuf {
+        self.runtime.join("handover.sock")
+    }
+
     /// The editors' tokens.
     pub fn token_file(&self) -> PathBuf {
         self.data.join("tokens.json")

@@ -2,8 +2,9 @@
 //!
 //! Each life writes its process id to LEDGER.lives, and each process it starts to LEDGER.kin. Ways: `kin` starts a
 //! process that does not end by itself; `strict` ends when the first message is not `initialize`; `stateless` speaks
-//! 2026-07-28 only; `stays` goes on when its input is closed; `chatty` prints what is no message; `social` asks its caller,
-//! writes log messages and tells of a resource that changes.
+//! 2026-07-28 only; `stays` goes on when its input is closed; `chatty` prints what is no message; `social` writes log
+//! messages and offers the resource `note:1`, which the tool `touch` changes. The tool `ask` asks its caller, `wait` waits
+//! until it is released.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, Write as _};
@@ -20,7 +21,7 @@ use evermoor_core::protocol::{Revision, initialize_result, method};
 use evermoor_tests::ledger::Ledger;
 
 /// The resource that a social one has.
-const NOTE: &str = "note://1";
+const NOTE: &str = "note:1";
 
 struct Fake {
     ledger: Ledger,
@@ -112,7 +113,11 @@ impl Fake {
     fn pass_on(&mut self, said: &Response) {
         let Some(call) = self.asking.pop_front() else { return };
         let words = match &said.outcome {
-            Outcome::Result(result) => result.as_str().to_owned(),
+            Outcome::Result(result) => {
+                let action = result.text_member("action").unwrap_or_default();
+                self.ledger.record(&format!("asked: {action}"));
+                result.as_str().to_owned()
+            }
             Outcome::Error(error) => format!("refused: {error:?}"),
         };
         say(&Response::result(call, text(&words)).to_bytes());
@@ -150,6 +155,13 @@ impl Fake {
             "steps" => {
                 steps(&params);
                 "done".into()
+            }
+            "wait" => {
+                self.ledger.record(&nonce);
+                while !self.ledger.is_released(&nonce) {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                nonce
             }
             "process" => std::process::id().to_string(),
             "log" => {
@@ -205,7 +217,9 @@ fn tools() -> Raw {
     let tool =
         |name: &str| serde_json::json!({ "name": name, "inputSchema": { "type": "object" } });
     let tools: Vec<_> =
-        ["record", "hang", "steps", "variables", "process", "log", "touch", "ask"].map(tool).into();
+        ["record", "hang", "wait", "steps", "variables", "process", "log", "touch", "ask"]
+            .map(tool)
+            .into();
     Raw::of(&serde_json::json!({ "tools": tools }))
 }
 

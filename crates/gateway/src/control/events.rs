@@ -23,7 +23,7 @@ pub(super) async fn follow(State(control): State<Arc<Control>>) -> Response {
     overview.mark_changed();
     let states =
         futures_util::stream::unfold((overview, control), async |(mut overview, control)| {
-            let event = control.stop.run_until_cancelled(next(&mut overview)).await??;
+            let event = control.moved.run_until_cancelled(next(&mut overview)).await??;
             Some((Ok::<_, Infallible>(event), (overview, control)))
         });
     let headers =

@@ -44,6 +44,18 @@ impl Links {
         Ok(format!("{}/#code={code}", self.origin))
     }
 
+    /// The codes that nobody has used yet, and how old each is.
+    pub fn unused(&self) -> Vec<(String, Duration)> {
+        self.codes.lock().iter().map(|(code, made)| (code.clone(), made.elapsed())).collect()
+    }
+
+    /// Takes codes that another gateway has given out.
+    pub fn inherit(&self, unused: Vec<(String, Duration)>) {
+        let now = Instant::now();
+        let made = |(code, age)| Some((code, now.checked_sub(age)?));
+        self.codes.lock().extend(unused.into_iter().filter_map(made));
+    }
+
     fn take(&self, code: &str) -> bool {
         let made = self.codes.lock().remove(code);
         made.is_some_and(|made| made.elapsed() < LIFETIME)
@@ -104,6 +116,17 @@ mod tests {
         assert!(links.take(code(&link)));
         assert!(!links.take(code(&link)));
         assert!(!links.take("guess"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_link_works_at_the_next_gateway_for_as_long_as_it_would_have() {
+        let (old, new) = (Links::new(String::new()), Links::new(String::new()));
+        let (first, second) = (old.make().unwrap(), old.make().unwrap());
+        tokio::time::advance(LIFETIME / 2).await;
+        new.inherit(old.unused());
+        assert!(new.take(code(&first)));
+        tokio::time::advance(LIFETIME / 2).await;
+        assert!(!new.take(code(&second)));
     }
 
     #[tokio::test(start_paused = true)]

@@ -30,7 +30,8 @@ pub struct Control {
     pub editors: Arc<Editors>,
     pub links: Links,
     pub control_token: String,
-    pub stop: CancellationToken,
+    /// Cancelled when another gateway serves, or none.
+    pub moved: CancellationToken,
 }
 
 /// The routes that need the control token.

@@ -85,8 +85,7 @@ impl Endpoint {
         request: Request,
     ) -> Option<Response> {
         let under_way = live.begin(request.id.clone());
-        let mut exchange =
-            Exchange::start(self.router.clone(), view.clone(), request, live.asker());
+        let mut exchange = Exchange::start(self, view.clone(), request, live.asker());
         let answer = async {
             loop {
                 match exchange.next().await? {

@@ -2,6 +2,7 @@
 
 use axum::response::{IntoResponse as _, Response as HttpResponse};
 use http::{HeaderMap, StatusCode, header};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::envelope::{INVALID_REQUEST, Response};
@@ -10,6 +11,7 @@ use super::continuation::Continuations;
 use super::sessions::Sessions;
 use crate::interests::Interests;
 use crate::news::Newsroom;
+use crate::predecessor::Predecessor;
 use crate::router::Router;
 
 /// What the endpoint needs to answer.
@@ -21,7 +23,14 @@ pub struct Endpoint {
     /// Tells this life of the gateway from others.
     pub edition: String,
     pub continuations: Continuations,
+    /// Calls that go on whoever listens.
     pub tasks: TaskTracker,
+    /// Cancelled when another gateway serves, or none.
+    pub moved: CancellationToken,
+    /// Cancelled when calls under way are not waited for any longer.
+    pub given_up: CancellationToken,
+    /// The gateway that this one took over from, while it has calls under way.
+    pub predecessor: Predecessor,
 }
 
 /// The largest message an editor may send.

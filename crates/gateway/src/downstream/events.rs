@@ -83,7 +83,7 @@ pub async fn open(
     let first = Some(sse::write(Some("endpoint"), None, address.as_bytes()));
     let ear = SessionEar { view, live: Arc::clone(&live) };
     let listener = Listener::new(endpoint.news.clone(), ear);
-    let events = Written { first, written, listener, cut, live, endpoint };
+    let events = Written { first, written, listener, cut, live, endpoint, ending: false };
     stream::of(events)
 }
 
@@ -156,7 +156,7 @@ async fn answer(
         return channel.write(&Message::Response(response));
     }
     let under_way = live.begin(request.id.clone());
-    let exchange = Exchange::start(endpoint.router.clone(), view, request, live.asker());
+    let exchange = Exchange::start(&endpoint, view, request, live.asker());
     let left = channel.cut.cancelled();
     converse(exchange, None, &live, under_way, left, |said| channel.write(said)).await;
 }
@@ -168,6 +168,8 @@ struct Written {
     cut: CancellationToken,
     live: Arc<Live>,
     endpoint: Arc<Endpoint>,
+    /// Another gateway serves now: this one ends when the answers that are owed are sent.
+    ending: bool,
 }
 
 impl Events for Written {
@@ -175,12 +177,18 @@ impl Events for Written {
         if let Some(first) = self.first.take() {
             return Some(first);
         }
-        tokio::select! {
-            biased;
-            () = self.cut.cancelled() => None,
-            message = self.written.recv() => message,
-            told = self.listener.next() => {
-                Some(sse::write(Some("message"), None, &told?.1.to_bytes()))
+        loop {
+            tokio::select! {
+                biased;
+                () = self.cut.cancelled() => return None,
+                () = self.endpoint.moved.cancelled(), if !self.ending => {
+                    self.ending = true;
+                    self.live.close_channel();
+                }
+                message = self.written.recv() => return message,
+                told = self.listener.next(), if !self.ending => {
+                    return Some(sse::write(Some("message"), None, &told?.1.to_bytes()));
+                }
             }
         }
     }

@@ -5,30 +5,40 @@
 //! may be messages about it, and questions of the upstream to the editor. A newer upstream does
 //! not ask while it works: it answers that it needs input and expects the same call again with
 //! that input. For an editor that does not know this, the exchange asks the questions and makes
-//! the second call, so that the editor sees one long call. Dropping the exchange cancels it.
+//! the second call, so that the editor sees one long call. Dropping the exchange cancels it. When the
+//! gateway ends and does not wait any longer, the exchange answers with what is known of the call.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use evermoor_core::abilities::Abilities;
 use evermoor_core::envelope::{Message, Outcome, Request, Response};
+use evermoor_core::event_id::Call;
 use evermoor_core::json::Raw;
 use evermoor_core::mirrored::mirrored;
+use evermoor_core::outcome::{Fate, NotSent, Unknown};
 use evermoor_core::protocol::WhoAsks;
 use evermoor_core::stateless::header_text;
 
+use super::endpoint::Endpoint;
 use super::input::{self, Round};
-use crate::router::{Addressee, Router, View};
+use super::lost;
+use crate::router::{Addressee, View};
 use crate::upstream::{Caller, Handle, Owner, Question, Reply, ReplyStream};
 use crate::view::Sieve;
 
 /// A request under way.
 pub struct Exchange {
     stage: Stage,
+    /// What it is about, for an answer of our own.
+    call: Call,
+    given_up: CancellationToken,
     asked: mpsc::Receiver<Question>,
     caller: Caller,
     /// What the editor is still to be asked.
@@ -76,26 +86,42 @@ const MOST_ROUNDS: u32 = 16;
 
 impl Exchange {
     /// A request that somebody must be found for.
-    pub fn start(router: Router, view: View, request: Request, asker: Asker) -> Self {
+    pub fn start(endpoint: &Endpoint, view: View, request: Request, asker: Asker) -> Self {
+        let (router, call) = (endpoint.router.clone(), Call::of(&request));
         let sieve = view.sieve(&request);
         let finding = async move { router.addressee(&view, &request).await };
-        Self::at(Stage::Finding(finding.boxed()), sieve, asker)
+        Self::at(endpoint, Stage::Finding(finding.boxed()), call, sieve, asker)
     }
 
     /// A request whose addressee is known.
-    pub fn with(addressee: Addressee, sieve: Option<Sieve>, asker: Asker) -> Self {
-        let mut exchange = Self::at(Stage::Over, sieve, asker);
+    pub fn with(
+        endpoint: &Endpoint,
+        addressee: Addressee,
+        view: &View,
+        request: &Request,
+        asker: Asker,
+    ) -> Self {
+        let (call, sieve) = (Call::of(request), view.sieve(request));
+        let mut exchange = Self::at(endpoint, Stage::Over, call, sieve, asker);
         exchange.address(addressee);
         exchange
     }
 
-    fn at(stage: Stage, sieve: Option<Sieve>, asker: Asker) -> Self {
+    fn at(
+        endpoint: &Endpoint,
+        stage: Stage,
+        call: Call,
+        sieve: Option<Sieve>,
+        asker: Asker,
+    ) -> Self {
         let (questions, asked) = mpsc::channel(MOST_QUESTIONS);
         let (session, who_asks) = (asker.session, asker.who_asks);
         let headers = Vec::new();
         let caller = Caller { session, who_asks, questions, headers, sent: Arc::default() };
         Self {
             stage,
+            call,
+            given_up: endpoint.given_up.clone(),
             asked,
             caller,
             questions: VecDeque::new(),
@@ -105,6 +131,11 @@ impl Exchange {
             rounds: 0,
             sieve,
         }
+    }
+
+    /// What it is about.
+    pub fn about(&self) -> &Call {
+        &self.call
     }
 
     /// Whether the upstream that answers speaks the newer revision.
@@ -129,6 +160,10 @@ impl Exchange {
             }
             tokio::select! {
                 biased;
+                () = self.given_up.cancelled(), if !matches!(self.stage, Stage::Over) => {
+                    self.stage = Stage::Over;
+                    return Some(Part::Message(Message::Response(self.given_up())));
+                }
                 Some(question) = self.asked.recv() => self.questions.push_back(question),
                 step = advance(&mut self.stage) => match step {
                     Step::Found(addressee) => self.address(addressee),
@@ -152,6 +187,16 @@ impl Exchange {
                 },
             }
         }
+    }
+
+    /// What is known of a call that is not waited for any longer.
+    fn given_up(&self) -> Response {
+        let detail = "Evermoor was stopped before the answer came";
+        let fate = match self.was_sent() {
+            true => Fate::Unknown(Unknown::GatewayRestarted, SystemTime::now()),
+            false => Fate::NotSent(NotSent::ShuttingDown),
+        };
+        lost::answer(&self.call, fate, detail)
     }
 
     fn address(&mut self, addressee: Addressee) {

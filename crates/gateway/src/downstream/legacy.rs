@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response as HttpResponse;
+use bytes::Bytes;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::envelope::{Message, Request, Response};
-use evermoor_core::event_id::Call;
 use evermoor_core::protocol::{Revision, method};
 
 use super::endpoint::{Endpoint, json};
@@ -41,8 +41,8 @@ impl Endpoint {
         if wishes::is_wish(&request.method) {
             return json(&self.grant(&view, live, &request).await);
         }
-        let (call, under_way) = (Call::of(&request), live.begin(request.id.clone()));
-        let exchange = Exchange::start(self.router.clone(), view, request, live.asker());
+        let under_way = live.begin(request.id.clone());
+        let exchange = Exchange::start(self, view, request, live.asker());
         let mut going = Going { exchange: Some(exchange), tasks: &self.tasks };
         let first = tokio::select! {
             part = going.next() => part,
@@ -59,21 +59,20 @@ impl Endpoint {
             }
             first => first,
         };
+        let Some(exchange) = going.exchange.take() else { return stream::empty() };
         let stream = self.sessions.number();
-        let transcript = Transcript::new(&self.edition, stream, call);
+        let transcript = Transcript::new(&self.edition, stream, exchange.about().clone());
         live.transcribe(&transcript, stream);
         let primed = live.session().revision >= Revision::V2025_11_25;
         let beginning = primed.then(|| transcript.beginning());
         let reader = transcript.reader(0);
-        if let Some(exchange) = going.exchange.take() {
-            let (live, outlet) = (Arc::clone(live), Arc::clone(&transcript));
-            self.tasks.spawn(async move {
-                // The transcript stays for an editor that hangs up and comes back.
-                let left = std::future::pending();
-                converse(exchange, first, &live, under_way, left, |said| outlet.write(said)).await;
-                outlet.finish();
-            });
-        }
+        let (live, outlet) = (Arc::clone(live), Arc::clone(&transcript));
+        self.tasks.spawn(async move {
+            // The transcript stays for an editor that hangs up and comes back.
+            let left = std::future::pending();
+            converse(exchange, first, &live, under_way, left, |said| outlet.write(said)).await;
+            outlet.finish();
+        });
         stream::transcript(beginning, reader)
     }
 
@@ -87,12 +86,36 @@ impl Endpoint {
 
     /// Takes a message of a session that wants no answer.
     pub(super) fn take(&self, live: &Live, message: Message) {
-        match message {
-            Message::Notification(told) if told.method == method::CANCELLED => live.cancel(&told),
-            // Nothing else that an editor tells is for upstreams that serve others too.
-            Message::Notification(_) | Message::Request(_) => {}
-            Message::Response(response) => live.answer(response),
+        // What is not about a call of ours may be about one of the gateway before us.
+        if let Some(message) = hear(live, message)
+            && !self.predecessor.tell(&self.sessions.id(live), &message)
+        {
+            tracing::debug!("a message about nothing that is under way was dropped");
         }
+    }
+
+    /// Takes such a message from the gateway that has taken over.
+    pub fn overhear(&self, session: &str, message: &Bytes) {
+        let Ok(message) = Message::parse(message) else { return };
+        let not_ours = match self.sessions.spoken(session) {
+            Some(live) => hear(&live, message),
+            None => Some(message),
+        };
+        if let Some(message) = not_ours {
+            self.predecessor.tell(session, &message);
+        }
+    }
+}
+
+/// What an editor says about a call of ours. Gives it back if there is no such call.
+fn hear(live: &Live, message: Message) -> Option<Message> {
+    match message {
+        Message::Notification(told) if told.method == method::CANCELLED => {
+            (!live.cancel(&told)).then_some(Message::Notification(told))
+        }
+        // Nothing else that an editor tells is for upstreams that serve others too.
+        Message::Notification(_) | Message::Request(_) => None,
+        Message::Response(response) => live.answer(response).map(Message::Response),
     }
 }
 

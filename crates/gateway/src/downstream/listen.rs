@@ -1,7 +1,7 @@
 //! The stream of news of a session, and the taking up of streams that broke.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use axum::body::Bytes;
 use axum::extract::{Extension, Path, State};
@@ -12,12 +12,13 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use evermoor_core::envelope::{Message, Notification};
 use evermoor_core::event_id::{Call, EventId};
 use evermoor_core::json::Raw;
-use evermoor_core::outcome::{Fate, Undelivered, Unknown};
+use evermoor_core::outcome::{Fate, Unknown};
 use evermoor_core::protocol::{header as mcp_header, method};
 use evermoor_core::sse;
 
 use super::endpoint::{Endpoint, refuse, takes, value};
 use super::listener::{Ear, Listener, all_lists, updated};
+use super::lost;
 use super::mcp::not_offered;
 use super::session::Live;
 use super::stream::{self, Events};
@@ -51,7 +52,7 @@ pub async fn get(
             let kept = live.transcript(stream).filter(|_| edition == endpoint.edition);
             match kept {
                 Some(kept) => stream::transcript(None, kept.reader(event)),
-                None => stream::of(Once(Some(lost(&call)))),
+                None => stream::of(Once(Some(told_lost(&call)))),
             }
         }
         Some(Some(EventId::News { edition, number })) => {
@@ -59,7 +60,11 @@ pub async fn get(
             endpoint.news_for(view, &live, Some(at))
         }
         Some(None) => endpoint.news_for(view, &live, Some(None)),
-        None => endpoint.news_for(view, &live, None),
+        None => {
+            // An editor that heard nothing yet has no event to name, and may have missed some.
+            let resume = live.makes_up_for_it().then_some(None);
+            endpoint.news_for(view, &live, resume)
+        }
     }
 }
 
@@ -76,7 +81,7 @@ impl Endpoint {
         let place = closed.clone().drop_guard();
         let edition = self.edition.clone();
         let events = Hearing { listener, edition, closed, _place: place };
-        stream::of(events)
+        stream::news(events, self.moved.clone())
     }
 }
 
@@ -139,18 +144,8 @@ impl Events for Once {
 }
 
 /// The answer to a call of which the gateway knows no more than what its event id says.
-fn lost(call: &Call) -> Bytes {
-    let undelivered = Undelivered {
-        subject: &call.subject,
-        is_tool: call.is_tool,
-        upstream: "evermoor",
-        title: "Evermoor",
-        fate: Fate::Unknown(Unknown::GatewayRestarted, SystemTime::now()),
-        detail: "the gateway was started again before the answer came",
-        attempts: 1,
-        held: Duration::ZERO,
-        retry_after: None,
-    };
-    let answer = Message::Response(undelivered.answer(call.id.clone()));
-    sse::write(None, None, &answer.to_bytes())
+fn told_lost(call: &Call) -> Bytes {
+    let fate = Fate::Unknown(Unknown::GatewayRestarted, SystemTime::now());
+    let detail = "the gateway was started again before the answer came";
+    sse::write(None, None, &Message::Response(lost::answer(call, fate, detail)).to_bytes())
 }

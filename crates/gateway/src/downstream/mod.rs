@@ -9,9 +9,9 @@
 //! - [`events`]: `/sse`, the transport of 2024-11-05
 //! - [`newer`]: editors of 2026-07-28; [`subscription`]: their stream of news
 //! - [`continuation`]: their calls that wait for input; [`input`]: the other way round
-//! - [`exchange`]: one request from its arrival to its answer
+//! - [`exchange`]: one request from its arrival to its answer; [`lost`]: an answer in place of it
 //! - [`session`], [`sessions`]: what is known of a session beyond its id
-//! - [`wishes`]: what a session wants to hear of; [`kept`]: the same on the disk
+//! - [`wishes`]: what a session wants to hear of; [`notes`]: the same on the disk
 //! - [`listener`]: which news are for whom; [`transcript`]: what was said about a call
 //! - [`stream`]: streams of events as bodies
 
@@ -22,12 +22,13 @@ pub mod events;
 mod exchange;
 pub mod guard;
 mod input;
-mod kept;
 mod legacy;
 pub mod listen;
 mod listener;
+mod lost;
 pub mod mcp;
 mod newer;
+mod notes;
 mod session;
 mod sessions;
 mod stream;
@@ -36,5 +37,5 @@ mod transcript;
 mod wishes;
 
 pub use continuation::Continuations;
-pub use kept::Kept;
+pub use notes::{Notes, Remembered};
 pub use sessions::Sessions;

@@ -90,7 +90,7 @@ impl Endpoint {
                 let (session, abilities) = (self.sessions.number(), asked.abilities);
                 let owner = Owner::Editor(editor.name.clone());
                 let asker = Asker { session, owner, abilities, who_asks: None };
-                Exchange::with(addressee, view.sieve(&request), asker)
+                Exchange::with(self, addressee, &view, &request, asker)
             }
         };
         let (editor_name, endpoint) = (editor.name.clone(), Arc::clone(self));

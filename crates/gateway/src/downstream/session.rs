@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
@@ -31,7 +31,11 @@ pub struct Live {
     /// What cancels each call under way.
     calls: Mutex<HashMap<Id, CancellationToken>>,
     questions: Mutex<HashMap<Id, Question>>,
+    /// Tells this life of the gateway from others, and with a number its questions.
+    edition: Arc<str>,
     numbers: AtomicU64,
+    /// It is of an earlier life and has not listened to the news since.
+    missed: AtomicBool,
     pub(super) wishes: Mutex<Wishes>,
     /// Closes the stream of news that is open.
     listening: Mutex<Option<CancellationToken>>,
@@ -54,13 +58,15 @@ impl Drop for UnderWay {
 }
 
 impl Live {
-    pub fn new(number: u64, session: Session, wishes: Wishes) -> Self {
+    pub fn new(number: u64, session: Session, wishes: Wishes, edition: Arc<str>) -> Self {
         Self {
             number,
             said: RwLock::new(session),
             calls: Mutex::default(),
             questions: Mutex::default(),
+            edition,
             numbers: AtomicU64::new(1),
+            missed: AtomicBool::new(false),
             wishes: Mutex::new(wishes),
             listening: Mutex::default(),
             transcripts: Mutex::default(),
@@ -115,32 +121,31 @@ impl Live {
         UnderWay { live: Arc::clone(self), id, cancelled }
     }
 
-    /// The editor does not want the answer any more.
-    pub fn cancel(&self, cancelled: &Notification) {
+    /// The editor does not want the answer any more. Says whether there was such a call.
+    pub fn cancel(&self, cancelled: &Notification) -> bool {
         let named = cancelled.params.as_ref().and_then(|params| params.member("requestId"));
         let call = named.and_then(Id::from_raw).and_then(|id| self.calls.lock().remove(&id));
-        if let Some(call) = call {
-            call.cancel();
-        }
+        call.inspect(CancellationToken::cancel).is_some()
     }
 
     /// The request by which the editor is asked, under an id of our own.
     pub fn ask(&self, question: Question) -> (Id, Message) {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        let id = Id::text(&format!("evermoor-{number}"));
+        let id = Id::text(&format!("evermoor-{}-{number}", self.edition));
         let mut request = question.request.clone();
         request.id = id.clone();
         self.questions.lock().insert(id.clone(), question);
         (id, Message::Request(request))
     }
 
-    /// The editor answered a question.
-    pub fn answer(&self, response: Response) {
+    /// The editor answered a question. Gives the answer back if it is not to an open one.
+    pub fn answer(&self, response: Response) -> Option<Response> {
         let question = response.id.as_ref().and_then(|id| self.questions.lock().remove(id));
         match question {
             Some(question) => question.answer(response.outcome),
-            None => tracing::debug!("an answer to no open question was dropped"),
+            None => return Some(response),
         }
+        None
     }
 
     /// The upstream took a question back: what the editor is told, if it still was open.
@@ -148,6 +153,16 @@ impl Live {
         self.questions.lock().remove(id)?;
         let params = Raw::of(&serde_json::json!({ "requestId": id.raw() }));
         Some(Notification::new(method::CANCELLED, Some(params)).into())
+    }
+
+    /// Between the lives of the gateway there may have been news.
+    pub fn may_have_missed_something(&self, missed: bool) {
+        self.missed.store(missed, Ordering::Relaxed);
+    }
+
+    /// Whether it may have missed something, which is made up for now.
+    pub fn makes_up_for_it(&self) -> bool {
+        self.missed.swap(false, Ordering::Relaxed)
     }
 
     /// Takes the one place for a stream of news. An editor that says where it was takes it over
@@ -166,6 +181,11 @@ impl Live {
 
     pub fn open(&self, channel: Channel) {
         *self.channel.lock() = Some(channel);
+    }
+
+    /// Nothing more is taken for the stream than what is under way.
+    pub fn close_channel(&self) {
+        self.channel.lock().take();
     }
 
     pub fn channel(&self) -> Option<Channel> {

@@ -9,22 +9,22 @@ use tokio_util::task::TaskTracker;
 
 use evermoor_core::session::{Session, SessionKey};
 
-use super::kept::Kept;
+use super::notes::{self, Nonce, Notes, Remembered};
 use super::session::Live;
 use super::wishes::Wishes;
 use crate::interests::Interests;
 use crate::keys::{self, KeyError};
 use crate::router::Router;
 
-type Nonce = [u8; 16];
-
 pub struct Sessions {
     key: SessionKey,
+    /// Tells this life of the gateway from others.
+    edition: Arc<str>,
     table: Mutex<HashMap<Nonce, Arc<Live>>>,
     /// Sessions that their editors ended.
     ended: Mutex<VecDeque<Nonce>>,
     numbers: AtomicU64,
-    kept: Kept,
+    notes: Notes,
     router: Router,
     interests: Interests,
     tasks: TaskTracker,
@@ -37,21 +37,33 @@ const MOST_ENDED: usize = 4096;
 impl Sessions {
     pub fn new(
         key: SessionKey,
-        kept: Kept,
+        edition: &str,
+        notes: Notes,
         router: Router,
         interests: Interests,
         tasks: TaskTracker,
     ) -> Self {
         Self {
             key,
+            edition: edition.into(),
             table: Mutex::default(),
             ended: Mutex::default(),
             numbers: AtomicU64::new(1),
-            kept,
+            notes,
             router,
             interests,
             tasks,
         }
+    }
+
+    /// Reads what sessions of earlier lives want to hear of.
+    pub fn recall(&self) {
+        self.notes.recall();
+    }
+
+    /// Writes down what sessions want to hear of, as far as that was not possible.
+    pub fn write_again(&self) {
+        self.notes.write_again();
     }
 
     /// A number that no other session or request has.
@@ -62,7 +74,7 @@ impl Sessions {
     /// A new session and its id.
     pub fn create(&self, session: Session) -> (Arc<Live>, String) {
         let id = self.key.sign(&session);
-        (self.put(session), id)
+        (self.put(session, false), id)
     }
 
     /// The session with this id, if it is one of ours and of this editor.
@@ -72,7 +84,18 @@ impl Sessions {
             return Some(Arc::clone(live));
         }
         let ended = self.ended.lock().contains(&session.nonce);
-        (!ended).then(|| self.put(session))
+        (!ended).then(|| self.put(session, true))
+    }
+
+    /// The session with this id, if it has spoken here.
+    pub fn spoken(&self, id: &str) -> Option<Arc<Live>> {
+        let session = self.key.verify(id)?;
+        self.table.lock().get(&session.nonce).cloned()
+    }
+
+    /// The id of a session.
+    pub fn id(&self, live: &Live) -> String {
+        self.key.sign(&live.session())
     }
 
     /// The editor is done with it: what it asked for is not wanted any more.
@@ -94,13 +117,28 @@ impl Sessions {
             ended.pop_front();
         }
         drop(ended);
-        self.kept.keep(&nonce, &Wishes::default());
+        self.notes.note(notes::key(&nonce), Remembered::default());
     }
 
     /// Keeps what the session wants to hear of.
     pub fn keep(&self, live: &Live) {
-        let wishes = live.wishes.lock().clone();
-        self.kept.keep(&live.session().nonce, &wishes);
+        let wishes = Remembered::from(&*live.wishes.lock());
+        self.notes.note(notes::key(&live.session().nonce), wishes);
+    }
+
+    /// Keeps what another gateway says that a session wants to hear of.
+    pub fn inherit(&self, session: String, wishes: Remembered) {
+        let spoken = notes::nonce(&session).and_then(|nonce| {
+            let table = self.table.lock();
+            table.get(&nonce).cloned()
+        });
+        if let Some(live) = spoken {
+            let wishes = Wishes::from(wishes.clone());
+            self.interests.forget(live.number);
+            self.register(&live, &wishes);
+            *live.wishes.lock() = wishes;
+        }
+        self.notes.note(session, wishes);
     }
 
     /// Bytes that nobody can guess, to tell sessions apart.
@@ -108,27 +146,35 @@ impl Sessions {
         keys::random()
     }
 
-    fn put(&self, session: Session) -> Arc<Live> {
+    /// Puts a session into the table; `old` if it is of an earlier life.
+    fn put(&self, session: Session, old: bool) -> Arc<Live> {
         let nonce = session.nonce;
-        let wishes = self.kept.of(&nonce);
-        let live = Arc::new(Live::new(self.number(), session, wishes.clone()));
+        let wishes = self.notes.of(&nonce);
+        let edition = Arc::clone(&self.edition);
         let mut table = self.table.lock();
+        // Two requests may both have found no session; the first one's counts.
+        if let Some(live) = table.get(&nonce) {
+            return Arc::clone(live);
+        }
         if table.len() >= MOST_IDLE {
             table.retain(|_, live| {
                 let wanted = Arc::strong_count(live) > 1 || !live.is_idle();
                 wanted || !live.wishes.lock().is_empty()
             });
         }
-        // Two requests may both have found no session; the first one's counts.
-        let mut is_first = false;
-        let live = table.entry(nonce).or_insert_with(|| {
-            is_first = true;
-            live
-        });
-        if is_first && !wishes.is_empty() {
+        let live = Arc::new(Live::new(self.number(), session, wishes.clone(), edition));
+        live.may_have_missed_something(old);
+        table.insert(nonce, Arc::clone(&live));
+        drop(table);
+        self.register(&live, &wishes);
+        live
+    }
+
+    /// Adds what a session wants to hear of to everybody's, and has upstreams asked for it.
+    fn register(&self, live: &Arc<Live>, wishes: &Wishes) {
+        if !wishes.is_empty() {
             let (router, interests) = (self.router.clone(), self.interests.clone());
-            self.tasks.spawn(wishes.register(Arc::clone(live), router, interests));
+            self.tasks.spawn(wishes.clone().register(Arc::clone(live), router, interests));
         }
-        Arc::clone(live)
     }
 }

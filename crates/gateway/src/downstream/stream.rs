@@ -7,6 +7,7 @@ use axum::response::{IntoResponse as _, Response as HttpResponse};
 use futures_util::Stream;
 use http::header;
 use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 use evermoor_core::sse;
 
@@ -22,6 +23,22 @@ pub(super) trait Events: Send + 'static {
 /// A stream that ends when its events do.
 pub(super) fn of(events: impl Events) -> HttpResponse {
     response(Body::from_stream(body(events, SIGN_OF_LIFE)))
+}
+
+/// A stream of news, which also ends when the news come from elsewhere.
+pub(super) fn news(events: impl Events, moved: CancellationToken) -> HttpResponse {
+    of(News { events, moved })
+}
+
+struct News<E> {
+    events: E,
+    moved: CancellationToken,
+}
+
+impl<E: Events> Events for News<E> {
+    async fn next(&mut self) -> Option<Bytes> {
+        self.moved.run_until_cancelled(self.events.next()).await?
+    }
 }
 
 /// A stream with nothing on it, for a call that nobody wants answered.

@@ -72,7 +72,7 @@ impl Endpoint {
             listener,
             _interested: interested,
         };
-        stream::of(events)
+        stream::news(events, self.moved.clone())
     }
 }
 

@@ -40,6 +40,11 @@ pub struct Guest {
     /// A request was answered before all of it had come.
     unread: AtomicBool,
     slow: AtomicBool,
+    /// The last answer, or its request, said that the connection ends with it.
+    last: AtomicBool,
+    /// It is to go on elsewhere, so it must not be closed.
+    parting: AtomicBool,
+    rests: Notify,
     out: CancellationToken,
 }
 
@@ -51,18 +56,22 @@ impl Lobby {
         Arc::new(Self { guests: Mutex::default(), freed: Notify::new(), limits })
     }
 
-    /// A place for a new connection, as soon as there is one.
-    pub(super) async fn enter(self: &Arc<Self>) -> Arc<Guest> {
-        loop {
-            let look_again = match self.try_enter() {
-                Ok(guest) => return guest,
-                Err(look_again) => look_again,
-            };
+    /// Waits until there is a place for a new connection.
+    pub(super) async fn room(&self) {
+        while !self.has_room() {
+            let look_again = Instant::now() + LOOK_AGAIN;
             tokio::select! {
                 () = self.freed.notified() => {}
                 () = sleep_until(look_again) => {}
             }
         }
+    }
+
+    /// Takes a connection in.
+    pub(super) fn admit(self: &Arc<Self>) -> Arc<Guest> {
+        let guest = Arc::new(Guest::new(Arc::clone(self)));
+        self.guests.lock().push_back(Arc::clone(&guest));
+        guest
     }
 
     /// Sends away a guest that was silent for long, if there is one.
@@ -84,14 +93,9 @@ impl Lobby {
         now - guest.came >= self.limits.grace
     }
 
-    fn try_enter(self: &Arc<Self>) -> Result<Arc<Guest>, Instant> {
+    fn has_room(&self) -> bool {
         let mut guests = self.guests.lock();
-        if guests.len() >= self.limits.newcomers && !self.send_one_away(&mut guests) {
-            return Err(Instant::now() + LOOK_AGAIN);
-        }
-        let guest = Arc::new(Guest::new(Arc::clone(self)));
-        guests.push_back(Arc::clone(&guest));
-        Ok(guest)
+        guests.len() < self.limits.newcomers || self.send_one_away(&mut guests)
     }
 
     fn send_one_away(&self, guests: &mut VecDeque<Arc<Guest>>) -> bool {
@@ -125,6 +129,9 @@ impl Guest {
             ended: AtomicU64::new(0),
             unread: AtomicBool::new(false),
             slow: AtomicBool::new(false),
+            last: AtomicBool::new(false),
+            parting: AtomicBool::new(false),
+            rests: Notify::new(),
             out: CancellationToken::new(),
         }
     }
@@ -165,6 +172,36 @@ impl Guest {
 
     pub(super) fn end_request(&self) {
         self.ended.fetch_add(1, Ordering::Relaxed);
+        self.rests.notify_one();
+    }
+
+    /// Waits until no request is under way.
+    pub(super) async fn at_rest(&self) {
+        while self.is_busy() {
+            self.rests.notified().await;
+        }
+    }
+
+    pub(super) fn part(&self) {
+        self.parting.store(true, Ordering::Relaxed);
+    }
+
+    /// It does not go on elsewhere after all.
+    pub(super) fn stay(&self) {
+        self.parting.store(false, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_parting(&self) -> bool {
+        self.parting.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn said_to_be_last(&self, last: bool) {
+        self.last.store(last, Ordering::Relaxed);
+    }
+
+    /// Whether a next request may come, and be understood.
+    pub(super) fn may_go_on(&self) -> bool {
+        !self.last.load(Ordering::Relaxed) && !self.has_unread()
     }
 
     /// Whether a request is being handled, so that what comes is its body.
@@ -201,6 +238,13 @@ mod tests {
 
     fn lobby() -> Arc<Lobby> {
         Lobby::new(Limits { guests: 2, newcomers: 4, ..Limits::default() })
+    }
+
+    impl Lobby {
+        async fn enter(self: &Arc<Self>) -> Arc<Guest> {
+            self.room().await;
+            self.admit()
+        }
     }
 
     async fn silent(lobby: &Arc<Lobby>, count: usize) -> Vec<Arc<Guest>> {

@@ -8,12 +8,17 @@
 //! would lose its next call. When no file descriptor is left, the loop waits a moment instead of
 //! spinning, and those who are connected do not notice.
 //!
+//! When another gateway takes over, every connection is put into the outbox as soon as it is at
+//! rest, and goes on there. To close it would do harm: its client may have begun to speak.
+//!
 //! # Layout
 //! - [`lobby`]: connections that have not shown a token yet
+//! - `connection`: one connection, from its first request to its end
 //! - `socket`: a connection's bytes
 //! - `body`: the bodies of requests and answers
 
 mod body;
+mod connection;
 pub mod lobby;
 mod socket;
 
@@ -23,26 +28,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
-use axum::response::{IntoResponse as _, Response};
-use http::{HeaderValue, Request, StatusCode, header};
-use hyper::body::{Body as _, Incoming};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
+use bytes::Bytes;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower::Service as _;
 
-use evermoor_core::failure::{Code, Failure};
-use evermoor_core::view::Refusal;
-
-use body::{Coming, Going};
+use connection::{Parted, connection};
 use lobby::{Guest, Lobby};
-use socket::Socket;
+
+use crate::outbox::Parcel;
 
 /// How much of everything there may be.
 #[derive(Clone, Copy, Debug)]
@@ -99,22 +95,77 @@ impl Limits {
 /// How long the loop rests when the system gives it no connection.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// Serves until told to stop, then until the last request is answered.
-pub async fn serve(listener: TcpListener, app: Router, limits: Limits, stop: CancellationToken) {
-    let (lobby, connections) = (Lobby::new(limits), TaskTracker::new());
-    let take = async {
+/// Everybody who has come in.
+pub struct Reception {
+    app: Router,
+    limits: Limits,
+    lobby: Arc<Lobby>,
+    connections: TaskTracker,
+    ending: Ending,
+}
+
+/// When connections end, and where they go.
+#[derive(Clone)]
+pub struct Ending {
+    /// The gateway stops: a connection ends with the request that is under way.
+    pub stop: CancellationToken,
+    /// Another gateway serves now: a connection goes there when it is at rest.
+    pub moved: CancellationToken,
+    pub outbox: mpsc::Sender<Parcel>,
+}
+
+impl Reception {
+    pub fn new(app: Router, limits: Limits, ending: Ending) -> Self {
+        Self { app, limits, lobby: Lobby::new(limits), connections: TaskTracker::new(), ending }
+    }
+
+    /// Accepts for ever. No connection is lost if the future is dropped: it waits in the socket.
+    pub async fn accept_from(&self, listener: &TcpListener) -> Infallible {
         loop {
-            let stream = accept(&listener, &lobby).await;
-            let guest = lobby.enter().await;
-            // Answers are small; none of them waits for the next.
-            let _ = stream.set_nodelay(true);
-            connections.spawn(connection(stream, app.clone(), guest, limits, stop.clone()));
+            self.lobby.room().await;
+            let stream = accept(listener, &self.lobby).await;
+            self.serve(stream, self.lobby.admit(), Bytes::new());
         }
-    };
-    stop.run_until_cancelled(take).await;
-    drop(listener);
-    connections.close();
-    connections.wait().await;
+    }
+
+    /// Goes on with a connection that another gateway had, of which so much was `read` already.
+    pub fn adopt(&self, stream: TcpStream, known: bool, read: Bytes) {
+        let guest = self.lobby.admit();
+        if known {
+            guest.welcome();
+        }
+        self.serve(stream, guest, read);
+    }
+
+    /// What ends all connections.
+    pub fn stop(&self) -> CancellationToken {
+        self.ending.stop.clone()
+    }
+
+    /// Waits until the last connection has ended.
+    pub async fn emptied(&self) {
+        self.connections.close();
+        self.connections.wait().await;
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.connections.is_empty()
+    }
+
+    fn serve(&self, stream: TcpStream, guest: Arc<Guest>, read: Bytes) {
+        // Answers are small; none of them waits for the next.
+        let _ = stream.set_nodelay(true);
+        let (app, limits, ending) = (self.app.clone(), self.limits, self.ending.clone());
+        self.connections.spawn(async move {
+            let outbox = ending.outbox.clone();
+            if let Some(Parted { stream, known, read }) =
+                connection(stream, read, app, guest, limits, ending).await
+            {
+                // If nobody takes it, it is closed.
+                let _ = outbox.send(Parcel::Connection { stream, known, read }).await;
+            }
+        });
+    }
 }
 
 async fn accept(listener: &TcpListener, lobby: &Lobby) -> TcpStream {
@@ -145,86 +196,7 @@ fn is_of_one_connection(error: &io::Error) -> bool {
     )
 }
 
-async fn connection(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    app: Router,
-    guest: Arc<Guest>,
-    limits: Limits,
-    stop: CancellationToken,
-) {
-    let socket = Socket::new(stream, Arc::clone(&guest), limits);
-    let service = service_fn(|request| answer(request, app.clone(), Arc::clone(&guest), limits));
-    let serving = http1::Builder::new()
-        // hyper's own limit on the head would also end connections that rest.
-        .header_read_timeout(None)
-        .max_header_size(limits.head_bytes)
-        .max_headers(limits.headers)
-        .serve_connection(TokioIo::new(socket), service);
-    let mut serving = std::pin::pin!(serving);
-    let ended = tokio::select! {
-        ended = &mut serving => ended,
-        () = guest.sent_away() => Ok(()),
-        () = stop.cancelled() => {
-            serving.as_mut().graceful_shutdown();
-            serving.await
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "a connection broke");
-    }
-    guest.leave();
-}
-
-async fn answer(
-    request: Request<Incoming>,
-    mut app: Router,
-    guest: Arc<Guest>,
-    limits: Limits,
-) -> Result<Response<Going>, Infallible> {
-    guest.begin_request();
-    let response = match refusal(&request, limits) {
-        Some(refusal) => {
-            guest.left_unread();
-            refusal
-        }
-        None => {
-            let (mut head, body) = request.into_parts();
-            head.extensions.insert(Arc::clone(&guest));
-            let body = Body::new(Coming::new(body, Arc::clone(&guest), limits));
-            let Ok(response) = app.call(Request::from_parts(head, body)).await;
-            if guest.is_too_slow() { too_slow() } else { response }
-        }
-    };
-    Ok(response.map(|body| Going::new(body, guest)))
-}
-
-/// What is refused for its size, before anybody looks at it.
-fn refusal(request: &Request<Incoming>, limits: Limits) -> Option<Response> {
-    let address = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
-    if address > limits.address {
-        let what = "The address of the request is too long.";
-        return Some(refuse(StatusCode::URI_TOO_LONG, what, "Send data in the body."));
-    }
-    if request.body().size_hint().lower() > limits.body as u64 {
-        let what = format!("The request is larger than {} MiB.", limits.body >> 20);
-        let remedy = "Send less at once.";
-        return Some(refuse(StatusCode::PAYLOAD_TOO_LARGE, &what, remedy));
-    }
-    None
-}
-
-fn too_slow() -> Response {
-    let what = "The request came too slowly.";
-    refuse(StatusCode::REQUEST_TIMEOUT, what, "Send it again.")
-}
-
-/// A refusal after which the connection is of no more use.
-fn refuse(status: StatusCode, what: &str, remedy: &str) -> Response {
-    let body = Refusal { error: Failure::new(Code::Forbidden, what, remedy) };
-    let mut response = (status, axum::Json(body)).into_response();
-    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    response
-}
-
+#[cfg(test)]
+mod moving;
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -20,8 +21,12 @@ use super::lobby::Guest;
 /// A stream to a client.
 pub(super) struct Socket<S> {
     stream: S,
+    /// What somebody read of it before us.
+    read: Bytes,
     guest: Arc<Guest>,
     limits: Limits,
+    /// The client has closed its end.
+    over: bool,
     /// The head that is being read: the one after so many requests.
     head: Head,
     before: u64,
@@ -40,11 +45,13 @@ enum Farewell {
 }
 
 impl<S> Socket<S> {
-    pub(super) fn new(stream: S, guest: Arc<Guest>, limits: Limits) -> Self {
+    pub(super) fn new(stream: S, read: Bytes, guest: Arc<Guest>, limits: Limits) -> Self {
         Self {
             stream,
+            read,
             guest,
             limits,
+            over: false,
             head: Head::default(),
             before: 0,
             last: 0,
@@ -52,6 +59,16 @@ impl<S> Socket<S> {
             write_due: None,
             farewell: Farewell::NotYet,
         }
+    }
+
+    /// Whether the client has closed its end.
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// The stream, and what was read of it and not asked for.
+    pub(super) fn into_parts(self) -> (S, Bytes) {
+        (self.stream, self.read)
     }
 
     /// A head that has come to its end is waited for no more.
@@ -137,8 +154,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for Socket<S> {
         let this = &mut *self;
         this.follow_requests();
         let before = buffer.filled().len();
+        if !this.read.is_empty() {
+            let count = this.read.len().min(buffer.remaining());
+            buffer.put_slice(&this.read.split_to(count));
+            this.arrived(&mut buffer.filled_mut()[before..]);
+            return Poll::Ready(Ok(()));
+        }
         match Pin::new(&mut this.stream).poll_read(context, buffer) {
             Poll::Ready(Ok(())) => {
+                this.over = buffer.filled().len() == before && buffer.remaining() > 0;
                 this.arrived(&mut buffer.filled_mut()[before..]);
                 Poll::Ready(Ok(()))
             }
@@ -178,9 +202,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<S> {
     }
 
     /// Closes our end. If the client is still sending, what it sends is read and dropped for a
-    /// while: the system answers unread bytes with a reset, and that would destroy our answer.
+    /// while: the system answers unread bytes with a reset, and that would destroy our answer. A
+    /// connection that goes on elsewhere stays open.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
+        if this.guest.is_parting() {
+            return Poll::Ready(Ok(()));
+        }
         if let Farewell::NotYet = this.farewell {
             ready!(Pin::new(&mut this.stream).poll_shutdown(context))?;
             if !this.guest.has_unread() {

@@ -2,10 +2,16 @@
 
 use super::*;
 
+use axum::body::Body;
 use axum::extract::Extension;
 use axum::routing::{get, post};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::time::Instant;
+
+fn ending() -> Ending {
+    let (outbox, _) = mpsc::channel(1);
+    Ending { stop: CancellationToken::new(), moved: CancellationToken::new(), outbox }
+}
 
 /// A client of a connection, with what happens at its other end.
 struct Client {
@@ -24,10 +30,10 @@ impl Client {
             )
             .route("/flood", get(flood));
         let limits = Limits::default();
-        let guest = Lobby::new(limits).enter().await;
+        let guest = Lobby::new(limits).admit();
         let (stream, other) = tokio::io::duplex(64 << 10);
         let serving = TaskTracker::new();
-        serving.spawn(connection(other, app, guest, limits, CancellationToken::new()));
+        serving.spawn(connection(other, Bytes::new(), app, guest, limits, ending()));
         serving.close();
         Self { stream, serving }
     }

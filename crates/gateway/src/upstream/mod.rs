@@ -258,6 +258,12 @@ impl Handle {
         self.state().known
     }
 
+    /// Waits until it has been reached or found to be away.
+    pub async fn tried(&self) {
+        let mut state = self.state.clone();
+        let _ = state.wait_for(|state| !matches!(state.link, Link::Connecting)).await;
+    }
+
     /// Waits until its supervisor is gone.
     pub async fn stopped(&self) {
         let mut state = self.state.clone();

@@ -1,0 +1,225 @@
+//! What is inside a gateway: all its parts, put together, but for the place where it serves.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{MethodRouter, get, post};
+use axum::{Router, middleware};
+use futures_util::FutureExt as _;
+use futures_util::future::join_all;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use evermoor_core::config::Config;
+use evermoor_core::session::SessionKey;
+use evermoor_core::tokens::Tokens;
+use evermoor_platform::paths::Paths;
+
+use crate::chance::Chance;
+use crate::control::{self, Control, links::Links};
+use crate::downstream::endpoint::{Endpoint, LARGEST_REQUEST};
+use crate::downstream::guard::{self, Door};
+use crate::downstream::{Continuations, Notes, Sessions, events, listen, mcp};
+use crate::editors::Editors;
+use crate::interests::Interests;
+use crate::keys::{self, KeyError};
+use crate::listener::{Ending, Limits, Reception};
+use crate::news::Newsroom;
+use crate::outbox::{self, Parcel};
+use crate::pen::Pen;
+use crate::predecessor::Predecessor;
+use crate::roster::{Roster, Surroundings};
+use crate::store::Store;
+use crate::upstream::Handle;
+use crate::{config_watch, dashboard, router, status, wake};
+
+/// The parts.
+pub(crate) struct Inside {
+    pub(crate) reception: Arc<Reception>,
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) control: Arc<Control>,
+    /// Whether what is remembered is ours to write.
+    pub(crate) pen: Pen,
+    /// What is for the gateway that takes over.
+    pub(crate) parcels: mpsc::Receiver<Parcel>,
+    /// Cancelled when another gateway serves, or none.
+    pub(crate) moved: CancellationToken,
+    /// Calls that go on whoever listens.
+    pub(crate) calls: TaskTracker,
+    /// Everything else that runs.
+    pub(crate) tasks: TaskTracker,
+    upstreams: watch::Receiver<Arc<[Handle]>>,
+}
+
+/// What a gateway needs to know before it serves.
+pub(crate) struct Plan {
+    pub(crate) config: Config,
+    pub(crate) paths: Paths,
+    pub(crate) tokens: Tokens,
+    pub(crate) key: SessionKey,
+    pub(crate) control_token: String,
+    pub(crate) address: SocketAddr,
+    /// Whether what is remembered is ours to write from the start.
+    pub(crate) pen: Pen,
+    pub(crate) stop: CancellationToken,
+}
+
+/// How long the last answers may take to be sent.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+impl Inside {
+    /// Puts the parts together and connects to the upstreams.
+    pub(crate) async fn start(plan: Plan) -> Result<Self, KeyError> {
+        let Plan { config, paths, tokens, key, control_token, address, pen, stop } = plan;
+        let (origin, edition) = (format!("http://{address}"), keys::edition()?);
+        let (tasks, calls, moved) = (TaskTracker::new(), TaskTracker::new(), stop.child_token());
+        let changed = Arc::new(Notify::new());
+        let store = Store::new(paths.catalog_folder(), pen.clone(), tasks.clone());
+        let (wakes, woken) = watch::channel(0);
+        let (news, interests) = (Newsroom::default(), Interests::default());
+        let around = Surroundings {
+            store: store.clone(),
+            changed: changed.clone(),
+            wakes: woken,
+            chance: Chance::real(),
+            tasks: tasks.clone(),
+            stop: stop.clone(),
+            news: news.clone(),
+            interests: interests.clone(),
+        };
+        let (roster, lineup) = Roster::start(config.clone(), address, around).await;
+        let editors = Arc::new(Editors::new(
+            tokens,
+            paths.clone(),
+            Arc::clone(&changed),
+            Chance::real(),
+            tasks.clone(),
+        ));
+        let (show, overview) = watch::channel(status::overview(&lineup, &editors, &origin, None));
+        let (readings, read) = mpsc::channel(1);
+        let (known, told) = (Arc::clone(&editors), news.clone());
+        let keep = status::keep(lineup.clone(), known, origin.clone(), changed, told, show);
+        let remember = store.keep(lineup.upstreams.clone(), overview.clone());
+        let follow =
+            config_watch::follow(paths.config.clone(), Ok(config), readings, tasks.clone());
+        let wake = wake::watch(wakes, Chance::real());
+        let (roster, known) = (roster.run(read), Arc::clone(&editors).follow());
+        // What is under way goes on as the configuration was when everything moved.
+        for task in [follow.boxed(), roster.boxed()] {
+            tasks.spawn(moved.clone().run_until_cancelled_owned(task));
+        }
+        for task in [keep.boxed(), remember.boxed(), known.boxed(), wake.boxed()] {
+            tasks.spawn(stop.clone().run_until_cancelled_owned(task));
+        }
+
+        let upstreams = lineup.upstreams.clone();
+        let router = router::Router::new(lineup.upstreams, overview);
+        let door = Arc::new(Door {
+            port: address.port(),
+            editors: Arc::clone(&editors),
+            settings: lineup.settings,
+            control_token,
+            guesses: Mutex::default(),
+        });
+        let control = Arc::new(Control {
+            router: router.clone(),
+            editors,
+            links: Links::new(origin),
+            control_token: door.control_token.clone(),
+            moved: moved.clone(),
+        });
+        let (outbox, parcels) = mpsc::channel(outbox::ROOM);
+        let notes = Notes::new(paths.sessions_file(), pen.clone(), outbox.clone(), calls.clone());
+        let (routes, wanted, asking) = (router.clone(), interests.clone(), calls.clone());
+        let endpoint = Arc::new(Endpoint {
+            sessions: Sessions::new(key, &edition, notes, routes, wanted, asking),
+            router,
+            interests,
+            news,
+            edition,
+            continuations: Continuations::default(),
+            tasks: calls.clone(),
+            moved: moved.clone(),
+            given_up: CancellationToken::new(),
+            predecessor: Predecessor::default(),
+        });
+        let waiting = Arc::clone(&endpoint);
+        let tidy = async move { waiting.continuations.tidy().await };
+        tasks.spawn(stop.clone().run_until_cancelled_owned(tidy));
+        let app = app(&door, Arc::clone(&endpoint), Arc::clone(&control));
+        let limits = Limits { body: LARGEST_REQUEST, ..Limits::default() };
+        let ending = Ending { stop, moved: moved.clone(), outbox };
+        let reception = Arc::new(Reception::new(app, limits, ending));
+        Ok(Self { reception, endpoint, control, pen, parcels, moved, calls, tasks, upstreams })
+    }
+
+    /// Waits until every call is answered, also those that nobody waits for.
+    pub(crate) async fn answered(&self) {
+        self.calls.close();
+        loop {
+            self.reception.emptied().await;
+            self.calls.wait().await;
+            // The gateway before this one may have sent another connection until its end.
+            if self.reception.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Has the calls that are still under way answered with what is known of them.
+    pub(crate) async fn give_up(&self) {
+        tracing::warn!("calls under way are given up");
+        self.endpoint.given_up.cancel();
+        let _ = timeout(LAST_WORDS, self.answered()).await;
+    }
+
+    /// Lets go of everything, and waits until it has ended, but not for ever. What is told to stop ends
+    /// by itself; what lives as long as a connection to an upstream ends with the last who holds it.
+    pub(crate) async fn ended(self, patience: Duration) {
+        let tasks = self.tasks.clone();
+        drop(self);
+        tasks.close();
+        let _ = timeout(patience, tasks.wait()).await;
+    }
+
+    /// Waits until each upstream has been reached or found to be away, but not for ever.
+    pub(crate) async fn warmed_up(&self, patience: Duration) {
+        let upstreams = Arc::clone(&self.upstreams.borrow());
+        let _ = timeout(patience, join_all(upstreams.iter().map(Handle::tried))).await;
+    }
+}
+
+fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Control>) -> Router {
+    let editors = Router::new()
+        .route("/mcp", streamable())
+        .route("/mcp/{upstream}", streamable())
+        .route("/sse", get(events::open).fallback(mcp::not_offered))
+        .route("/sse/{upstream}", get(events::open).fallback(mcp::not_offered))
+        .route("/messages", post(events::post).fallback(mcp::not_offered))
+        .route("/messages/{upstream}", post(events::post).fallback(mcp::not_offered))
+        .layer(DefaultBodyLimit::max(LARGEST_REQUEST))
+        .layer(middleware::from_fn_with_state(Arc::clone(door), guard::editors))
+        .with_state(endpoint);
+    let tools = control::routes()
+        .layer(middleware::from_fn_with_state(Arc::clone(door), guard::control))
+        .with_state(Arc::clone(&control));
+    let pages = control::login()
+        .with_state(control)
+        .fallback(dashboard::file)
+        .layer(middleware::from_fn_with_state(Arc::clone(door), guard::place));
+    Router::new()
+        .route("/healthz", get(|| async { "ok\n" }))
+        .merge(editors)
+        .merge(tools)
+        .merge(pages)
+}
+
+/// Streamable HTTP: messages, the stream of news, and the end of a session.
+fn streamable() -> MethodRouter<Arc<Endpoint>> {
+    post(mcp::post).get(listen::get).delete(mcp::delete).fallback(mcp::not_offered)
+}

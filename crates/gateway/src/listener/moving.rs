@@ -1,0 +1,179 @@
+//! Connections that go on at another gateway, on a paused clock. Tests only.
+
+use super::*;
+
+use axum::extract::Extension;
+use axum::routing::get;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+use tokio::sync::{Notify, oneshot};
+
+/// One gateway's side of a connection.
+struct Side {
+    moved: CancellationToken,
+    parted: oneshot::Receiver<Option<Parted<DuplexStream>>>,
+    release: Arc<Notify>,
+    asked: Arc<Notify>,
+    _serving: TaskTracker,
+}
+
+impl Side {
+    /// The gateway `name` serves a connection, of which so much was read before.
+    fn serve(name: &'static str, stream: DuplexStream, known: bool, read: Bytes) -> Self {
+        let (release, asked) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (slow, begun) = (Arc::clone(&release), Arc::clone(&asked));
+        let app = Router::new()
+            .route(
+                "/who",
+                get(move |Extension(guest): Extension<Arc<Guest>>| async move {
+                    guest.welcome();
+                    name
+                }),
+            )
+            .route(
+                "/slow",
+                get(move || async move {
+                    begun.notify_one();
+                    slow.notified().await;
+                    name
+                }),
+            );
+        let (stop, moved) = (CancellationToken::new(), CancellationToken::new());
+        let ending = Ending { stop, moved: moved.clone(), outbox: mpsc::channel(1).0 };
+        let guest = Lobby::new(Limits::default()).admit();
+        if known {
+            guest.welcome();
+        }
+        let (done, parted) = oneshot::channel();
+        let _serving = TaskTracker::new();
+        let limits = Limits::default();
+        let serving = connection(stream, read, app, guest, limits, ending);
+        _serving.spawn(async move {
+            let _ = done.send(serving.await);
+        });
+        Self { moved, parted, release, asked, _serving }
+    }
+
+    /// Everything moves; what becomes of the connection.
+    async fn moves(self) -> Option<Parted<DuplexStream>> {
+        self.moved.cancel();
+        self.parted.await.unwrap()
+    }
+
+    /// Everything moves, to the gateway `new`.
+    async fn moves_to(self, name: &'static str) -> Side {
+        let Parted { stream, known, read } = self.moves().await.expect("it goes on");
+        Self::serve(name, stream, known, read)
+    }
+}
+
+fn connect() -> (DuplexStream, Side) {
+    let (client, other) = tokio::io::duplex(64 << 10);
+    (client, Side::serve("old", other, false, Bytes::new()))
+}
+
+async fn ask(client: &mut DuplexStream, path: &str) {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.write_all(request.as_bytes()).await.unwrap();
+}
+
+/// An answer whose body has three letters.
+async fn answer(client: &mut DuplexStream) -> (String, String) {
+    let mut read = Vec::new();
+    while !read.ends_with(b"\r\n\r\n") {
+        read.push(client.read_u8().await.unwrap());
+    }
+    let mut body = [0; 3];
+    client.read_exact(&mut body).await.unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (text(&read), text(&body))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_over_which_nothing_came_yet_goes_on() {
+    let (mut client, old) = connect();
+    let _new = old.moves_to("new").await;
+    ask(&mut client, "/who").await;
+    assert_eq!(answer(&mut client).await.1, "new");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_at_rest_goes_on_and_is_still_known() {
+    let (mut client, old) = connect();
+    ask(&mut client, "/who").await;
+    assert_eq!(answer(&mut client).await.1, "old");
+    let _new = old.moves_to("new").await;
+    sleep(Duration::from_secs(86_400)).await;
+    ask(&mut client, "/who").await;
+    assert_eq!(answer(&mut client).await.1, "new");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_of_which_the_beginning_was_read_is_answered_by_the_next() {
+    let (mut client, old) = connect();
+    ask(&mut client, "/who").await;
+    answer(&mut client).await;
+    client.write_all(b"GET /who HTTP/1.1\r\nHo").await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    let _new = old.moves_to("new").await;
+    client.write_all(b"st: a\r\n\r\n").await.unwrap();
+    assert_eq!(answer(&mut client).await.1, "new");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_under_way_is_answered_where_it_is_and_the_next_one_elsewhere() {
+    let (mut client, old) = connect();
+    ask(&mut client, "/slow").await;
+    old.asked.notified().await;
+    let release = Arc::clone(&old.release);
+    let first = async {
+        sleep(Duration::from_secs(60)).await;
+        release.notify_one();
+        let (head, body) = answer(&mut client).await;
+        assert_eq!(body, "old");
+        assert!(!head.to_lowercase().contains("connection: close"), "{head}");
+        client
+    };
+    let (mut client, _new) = tokio::join!(first, old.moves_to("new"));
+    ask(&mut client, "/who").await;
+    assert_eq!(answer(&mut client).await.1, "new");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_first_request_that_is_half_here_is_answered_here_and_is_the_last() {
+    let (mut client, old) = connect();
+    client.write_all(b"GET /who HTTP/1.1\r\nHo").await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    let rest = async {
+        sleep(Duration::from_secs(1)).await;
+        client.write_all(b"st: a\r\n\r\n").await.unwrap();
+        let answer = answer(&mut client).await;
+        let mut rest = Vec::new();
+        client.read_to_end(&mut rest).await.unwrap();
+        (answer, rest)
+    };
+    let (((head, body), rest), parted) = tokio::join!(rest, old.moves());
+    assert!(parted.is_none());
+    assert_eq!((body.as_str(), rest.len()), ("old", 0));
+    assert!(head.to_lowercase().contains("connection: close"), "{head}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_whose_client_wants_it_closed_is_closed() {
+    let (mut client, old) = connect();
+    let request = b"GET /slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    client.write_all(request).await.unwrap();
+    old.asked.notified().await;
+    old.release.notify_one();
+    let parted = old.moves().await;
+    assert!(parted.is_none());
+    answer(&mut client).await;
+    assert_eq!(client.read(&mut [0]).await.unwrap(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_whose_client_has_gone_goes_nowhere() {
+    let (client, old) = connect();
+    drop(client);
+    sleep(Duration::from_secs(1)).await;
+    assert!(old.moves().await.is_none());
+}

@@ -1,0 +1,172 @@
+//! Takeovers that come to nothing: the gateway that runs goes on as before.
+
+use std::path::Path;
+
+use evermoor_core::handover::{CONVERSATION, Coming, Going};
+use evermoor_core::runtime::Runtime;
+use evermoor_platform::handover::{Line, Stand};
+use evermoor_tests::Scene;
+use evermoor_tests::gateway::{Gateway, runtime, written};
+use evermoor_tests::programs::built;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+/// Somebody who asks for a place and dies in the middle.
+struct Taker {
+    line: Line,
+}
+
+impl Taker {
+    async fn come(home: &Path) -> Self {
+        let pid = runtime(home).pid;
+        let line = Line::to(&home.join("run/handover.sock"), pid).await.unwrap();
+        let mut taker = Self { line };
+        assert_eq!(taker.hear().await, Some(Going::Welcome));
+        taker
+    }
+
+    async fn say(&mut self, word: &Coming) {
+        self.line.speaking.say(&serde_json::to_vec(word).unwrap()).await.unwrap();
+    }
+
+    async fn ask(&mut self, conversation: u32) {
+        self.say(&Coming::Ask { conversation, version: "9.9.9".into(), pid: 1 }).await;
+    }
+
+    async fn hear(&mut self) -> Option<Going> {
+        let packet = self.line.hearing.next().await.unwrap()?;
+        Some(serde_json::from_slice(&packet.words).unwrap())
+    }
+}
+
+#[tokio::test]
+async fn whoever_dies_in_the_middle_leaves_the_other_serving() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    let mut gateway = scene.gateway(&[&upstream]).await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    let before = runtime(&scene.home());
+    for words in 0..4 {
+        let mut taker = Taker::come(&scene.home()).await;
+        if words > 0 {
+            taker.ask(CONVERSATION).await;
+        }
+        if words > 1 {
+            // The socket and the lock are in its hands, and it dies with them.
+            assert_eq!(taker.hear().await, Some(Going::Yours));
+        }
+        if words > 2 {
+            taker.say(&Coming::Ready).await;
+            assert!(matches!(taker.hear().await, Some(Going::Go { .. })));
+        }
+        drop(taker);
+        let nonce = format!("after {words} words");
+        editor.call("record", &json!({ "nonce": nonce })).await;
+        gateway.editor("/mcp").await;
+        assert_eq!(upstream.ledger.executions(&nonce), 1);
+        assert_eq!(runtime(&scene.home()), before);
+        assert!(gateway.process.is_running());
+    }
+    let next = Gateway::take_over(&scene.home()).await;
+    assert!(gateway.process.ended().await.success(), "a whole one still succeeds");
+    assert_eq!(next.origin, before.origin);
+}
+
+#[tokio::test]
+async fn whoever_dies_after_it_moved_in_leaves_the_other_its_files() {
+    let scene = Scene::new();
+    let mut gateway = scene.gateway(&[]).await;
+    let before = runtime(&scene.home());
+    let mut taker = Taker::come(&scene.home()).await;
+    taker.ask(CONVERSATION).await;
+    taker.hear().await;
+    taker.say(&Coming::Ready).await;
+    taker.hear().await;
+    let file = scene.home().join("run/gateway.json");
+    let other = serde_json::to_vec(&Runtime { pid: 1, ..before.clone() }).unwrap();
+    evermoor_platform::files::write_private(&file, &other).unwrap();
+    let stand = Stand::open(&scene.home().join("run/handover.sock")).unwrap();
+    drop((stand, taker));
+    written(&file, &other).await;
+    assert_eq!(runtime(&scene.home()), before);
+    gateway.editor("/mcp").await;
+    let _next = Gateway::take_over(&scene.home()).await;
+    assert!(gateway.process.ended().await.success());
+}
+
+#[tokio::test]
+async fn a_subscription_made_during_an_attempt_that_failed_is_kept() {
+    let scene = Scene::new();
+    let program =
+        evermoor_tests::program::Program::new("notes", scene.path("notes.ledger"), &["social"]);
+    let mut gateway = scene.gateway_of("", &program.entry()).await;
+    gateway.until_connected("notes").await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    let mut taker = Taker::come(&scene.home()).await;
+    taker.ask(CONVERSATION).await;
+    taker.hear().await;
+    taker.say(&Coming::Ready).await;
+    taker.hear().await;
+    // Nothing may be written now, and the editor does not notice.
+    editor.ask("resources/subscribe", &json!({ "uri": "note:1" })).await;
+    let file = scene.home().join("data/sessions.json");
+    assert!(!file.exists());
+    drop(taker);
+    written(&file, b"").await;
+    assert!(std::fs::read_to_string(&file).unwrap().contains("note:1"));
+    assert!(gateway.process.is_running());
+}
+
+#[tokio::test]
+async fn two_who_come_at_once_are_attended_to_one_after_the_other() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    let mut old = scene.gateway(&[&upstream]).await;
+    let mut editor = old.editor("/mcp/notes").await;
+    let home = scene.home();
+    let (mut one, mut other) = tokio::join!(Gateway::take_over(&home), Gateway::take_over(&home));
+    assert!(old.process.ended().await.success());
+    let last = runtime(&home).pid;
+    let (first, second) = match one.process.pid() == last {
+        true => (&mut other, &mut one),
+        false => (&mut one, &mut other),
+    };
+    assert!(first.process.ended().await.success());
+    assert!(second.process.is_running());
+    editor.call("record", &json!({ "nonce": "after" })).await;
+    assert_eq!(upstream.ledger.executions("after"), 1);
+}
+
+#[tokio::test]
+async fn whoever_hands_over_in_another_way_is_refused() {
+    let scene = Scene::new();
+    let gateway = scene.gateway(&[]).await;
+    let mut taker = Taker::come(&scene.home()).await;
+    taker.ask(CONVERSATION + 1).await;
+    let refused = taker.hear().await;
+    assert!(
+        matches!(&refused, Some(Going::Refused { why }) if why.contains("9.9.9")),
+        "{refused:?}"
+    );
+    gateway.editor("/mcp").await;
+}
+
+#[tokio::test]
+async fn a_gateway_that_does_not_answer_is_left_alone_and_a_person_is_told_what_to_do() {
+    let scene = Scene::new();
+    let mut gateway = scene.gateway(&[]).await;
+    let mut editor = gateway.editor("/mcp").await;
+    let pid = Pid::from_raw(i32::try_from(gateway.process.pid()).unwrap()).unwrap();
+    kill_process(pid, Signal::STOP).unwrap();
+    let mut command = evermoor_platform::process::command(built("evermoor"));
+    command.args(["serve", "--takeover", "--home"]).arg(scene.home()).kill_on_drop(true);
+    command.stderr(std::process::Stdio::piped());
+    let refused = command.output().await.unwrap();
+    kill_process(pid, Signal::CONT).unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("was not taken over: it did not answer in time."), "{said}");
+    assert!(said.contains("It goes on serving."), "{said}");
+    editor.call("demo__echo", &json!({ "text": "still here" })).await;
+    assert!(gateway.process.is_running());
+}

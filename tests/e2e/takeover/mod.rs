@@ -1,0 +1,7 @@
+//! `evermoor serve --takeover`: a gateway takes the place of another, and nobody notices.
+
+mod attempts;
+mod calls;
+mod hammer;
+mod newer;
+mod sessions;

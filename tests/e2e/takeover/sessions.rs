@@ -1,0 +1,118 @@
+//! Sessions, subscriptions and dashboards that go on at the next gateway.
+
+use evermoor_tests::Scene;
+use evermoor_tests::gateway::{Gateway, http};
+use evermoor_tests::program::Program;
+use evermoor_tests::wire::{Wire, request};
+use serde_json::json;
+
+const LATEST: &str = "2025-11-25";
+
+#[tokio::test]
+async fn a_session_goes_on_with_what_it_wants_to_hear_of() {
+    let scene = Scene::new();
+    let program = Program::new("notes", scene.path("notes.ledger"), &["social"]);
+    let mut old = scene.gateway_of("", &program.entry()).await;
+    old.until_connected("notes").await;
+    let wire = Wire::to(&old, "/mcp/notes").initialized(LATEST, json!({})).await;
+    let wish = request(1, "resources/subscribe", json!({ "uri": "note:1" }));
+    assert!(wire.post(&wish).await.last()["result"].is_object());
+    let mut news = wire.listen(None).await;
+    let new = Gateway::take_over(&scene.home()).await;
+    assert!(news.next().await.is_none(), "the stream ends, so that another is opened");
+    assert!(old.process.ended().await.success());
+
+    // Nothing was heard yet, so there is no event to go on from: everything may have changed.
+    let mut news = wire.listen(None).await;
+    let mut told = Vec::new();
+    for _ in 0..4 {
+        told.push(news.next().await.unwrap().1["method"].clone());
+    }
+    assert_eq!(told[3], "notifications/resources/updated", "{told:?}");
+    program.until_executed_times("resources/subscribe", 2).await;
+    let mut other = new.editor("/mcp/notes").await;
+    other.call("touch", &json!({})).await;
+    let (_, updated) = news.next().await.unwrap();
+    assert_eq!(updated["params"]["uri"], "note:1");
+}
+
+#[tokio::test]
+async fn a_wish_that_is_granted_while_the_gateway_leaves_is_kept_by_the_next() {
+    let scene = Scene::new();
+    let program = Program::new("notes", scene.path("notes.ledger"), &["social"]);
+    let mut old = scene.gateway_of("", &program.entry()).await;
+    old.until_connected("notes").await;
+    let wire = Wire::to(&old, "/mcp/notes").initialized(LATEST, json!({})).await;
+    // The program is busy with another call, so the wish waits in the old gateway.
+    let mut busy = old.editor("/mcp/notes").await;
+    let takeover = async {
+        program.until_executed("busy").await;
+        let wish = request(1, "resources/subscribe", json!({ "uri": "note:1" }));
+        let takeover = async {
+            // What is answered after the wish was sent says that the wish has been read.
+            wire.post(&request(2, "ping", json!({}))).await;
+            let new = Gateway::take_over(&scene.home()).await;
+            program.ledger.release("busy");
+            new
+        };
+        let (granted, new) = tokio::join!(wire.post(&wish), takeover);
+        assert!(granted.last()["result"].is_object(), "{granted:?}");
+        new
+    };
+    let call = json!({ "nonce": "busy" });
+    let (_, new) = tokio::join!(busy.call("wait", &call), takeover);
+    assert!(old.process.ended().await.success());
+    let mut news = wire.listen(None).await;
+    program.until_executed_times("resources/subscribe", 2).await;
+    new.editor("/mcp/notes").await.call("touch", &json!({})).await;
+    loop {
+        let (_, told) = news.next().await.unwrap();
+        if told["method"] == "notifications/resources/updated" {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_of_news_of_the_newest_revision_ends_and_can_be_opened_again() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    let mut old = scene.gateway(&[&upstream]).await;
+    old.until_connected("notes").await;
+    let params = json!({ "notifications": { "toolsListChanged": true } });
+    let (wire, message) = Wire::to(&old, "/mcp/notes").stating(5, "subscriptions/listen", params);
+    let open = async || {
+        let both = "application/json, text/event-stream";
+        let answer = wire.send(reqwest::Method::POST, Some(&message), both).await;
+        let mut news = evermoor_tests::wire::Events::of(answer);
+        assert!(news.next().await.is_some(), "it is acknowledged");
+        news
+    };
+    let mut news = open().await;
+    let new = Gateway::take_over(&scene.home()).await;
+    assert!(news.next().await.is_none());
+    assert!(old.process.ended().await.success());
+    let mut news = open().await;
+    upstream.kill().await;
+    new.until_down("notes").await;
+    upstream.start_again_with(&["extra"]).await;
+    assert_eq!(news.next().await.unwrap().1["method"], "notifications/tools/list_changed");
+}
+
+#[tokio::test]
+async fn a_dashboard_goes_on_and_a_link_that_was_not_used_yet_works() {
+    let scene = Scene::new();
+    let mut old = scene.gateway(&[]).await;
+    let link = old.control(http::Method::POST, "/api/links").await;
+    let code = link["url"].as_str().unwrap().split_once("#code=").unwrap().1.to_owned();
+    let new = Gateway::take_over(&scene.home()).await;
+    assert!(old.process.ended().await.success());
+    // The token that the old one gave out.
+    let status = old.status().await;
+    assert_eq!(status.endpoint, new.status().await.endpoint);
+    let login = http()
+        .post(format!("{}/api/login", new.origin))
+        .header("content-type", "application/json")
+        .body(json!({ "code": code }).to_string());
+    assert!(login.send().await.unwrap().status().is_success());
+}
