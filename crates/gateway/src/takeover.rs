@@ -88,6 +88,8 @@ impl Incumbent {
             | Going::Wishes { .. }
             | Going::Unknown => return Err(TakeoverError::HungUp),
         }
+        // Another one may have taken over since the file was read; by now it has written its own.
+        incumbent.runtime = announced(paths).ok_or(TakeoverError::Unannounced)?;
         if terms == Terms::Older && !version::is_older(&incumbent.runtime.version, VERSION) {
             return Err(TakeoverError::NotOlder);
         }

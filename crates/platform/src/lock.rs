@@ -50,7 +50,7 @@ impl InstanceLock {
     /// Takes it again after it was given to somebody who did not want it.
     #[cfg(windows)]
     pub fn take_back(&self) -> io::Result<()> {
-        self.file.lock()
+        Ok(self.file.try_lock()?)
     }
 
     /// Takes it again after it was given to somebody who did not want it. It was never let go of.

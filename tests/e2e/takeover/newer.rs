@@ -11,7 +11,9 @@ use evermoor_platform::paths::Paths;
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
 use evermoor_tests::gateway::{Gateway, next_gateway, runtime};
+use evermoor_tests::program::Program;
 use evermoor_tests::programs::built;
+use futures_util::future::join_all;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -39,6 +41,27 @@ async fn the_shim_of_a_newer_version_has_an_older_gateway_replaced() {
     before.call("record", &json!({ "nonce": "over HTTP" })).await;
     let _another = Editor::over_shim(&scene.home(), None).await;
     assert_eq!(runtime(&scene.home()), new, "nobody takes over from its like");
+}
+
+#[tokio::test]
+async fn many_shims_of_a_newer_version_have_it_replaced_once() {
+    let scene = Scene::new();
+    let program = Program::new("notes", scene.path("notes.ledger"), &[]);
+    let mut old = scene.gateway_of("", &program.entry()).await;
+    old.until_connected("notes").await;
+    pretend(&scene.home(), "0.0.1");
+    let home = scene.home();
+    let mut editors = join_all((0..5).map(|_| Editor::over_shim(&home, Some("notes")))).await;
+    let new = next_gateway(&home, old.process.pid()).await;
+    let _end = EndGateway(new.pid);
+    assert!(old.process.ended().await.success());
+    for (number, editor) in editors.iter_mut().enumerate() {
+        let nonce = format!("{number}");
+        editor.call("record", &json!({ "nonce": nonce })).await;
+        assert_eq!(program.ledger.executions(&nonce), 1);
+    }
+    assert_eq!(runtime(&home), new);
+    assert_eq!(program.lives(), 2, "nobody else tried its upstreams");
 }
 
 #[tokio::test]
