@@ -44,7 +44,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::config::{self, Sharing};
+use evermoor_core::config;
 use evermoor_core::failure::Failure;
 use evermoor_core::memory::Memory;
 use evermoor_core::name::UpstreamName;
@@ -228,21 +228,6 @@ impl Handle {
 
     pub fn lane(&self) -> &Lane {
         &self.lane
-    }
-
-    /// The upstream as `owner` may use it: shared with others, or to itself.
-    pub fn used_by(&self, owner: &Owner) -> Self {
-        match (&self.privates, self.config.sharing) {
-            (Some(privates), Sharing::PerClient) => privates.handle(self, owner),
-            (None, _) | (_, Sharing::Shared) => self.clone(),
-        }
-    }
-
-    /// `owner` is gone for good.
-    pub fn release(&self, owner: &Owner) {
-        if let Some(privates) = &self.privates {
-            privates.release(owner);
-        }
     }
 
     pub fn state(&self) -> State {

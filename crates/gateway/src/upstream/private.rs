@@ -35,6 +35,23 @@ const IDLE: Duration = Duration::from_secs(30 * 60);
 /// How often that is looked at.
 const LOOK: Duration = Duration::from_secs(60);
 
+impl Handle {
+    /// The upstream as `owner` may use it: shared with others, or to itself.
+    pub fn used_by(&self, owner: &Owner) -> Self {
+        match (&self.privates, self.config.sharing) {
+            (Some(privates), Sharing::PerClient) => privates.handle(self, owner),
+            (None, _) | (_, Sharing::Shared) => self.clone(),
+        }
+    }
+
+    /// `owner` is gone for good.
+    pub fn release(&self, owner: &Owner) {
+        if let Some(privates) = &self.privates {
+            privates.release(owner);
+        }
+    }
+}
+
 impl Privates {
     pub(super) fn new(around: Surroundings, stop: CancellationToken) -> Self {
         Self { around, stop, table: Mutex::default() }
