@@ -14,6 +14,7 @@ mod faults;
 mod memory;
 mod outage;
 mod peers;
+mod pieces;
 mod reload;
 mod remote;
 mod shim;

@@ -19,6 +19,7 @@ pub mod gateway;
 pub mod ledger;
 pub mod oracle;
 pub mod peers;
+pub mod pieces;
 #[cfg(target_os = "linux")]
 pub mod program;
 pub mod programs;
