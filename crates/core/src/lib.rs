@@ -11,6 +11,7 @@
 //! - [`catalog`]: what an upstream offers, and the merged view of several
 //! - [`config`]: `config.toml`, parsed and validated as a whole
 //! - [`dialect`]: how a server wants to be spoken to
+//! - [`incident`]: one outage, as it is kept and shown
 //! - [`level`]: how loud a log message is, and who hears it
 //! - [`memory`]: what an upstream last said of itself, as it lies on the disk
 //! - [`failure`]: failures with a code for programs and a remedy for people
@@ -19,6 +20,7 @@
 //! - [`runtime`]: how a running gateway is reached
 //! - [`progress`]: progress tokens, minted anew on each hop
 //! - [`pace`]: which connections to suspect, and when to slow down
+//! - [`samples`]: what an application took of the machine, and how much of that is kept
 //! - [`session`]: session ids that survive a restart
 //! - [`event_id`]: by which an editor says where its stream broke
 //! - [`sse`]: server-sent events, parsed from chunks
@@ -40,6 +42,7 @@ pub mod event_id;
 pub mod failure;
 pub mod guard;
 pub mod head;
+pub mod incident;
 pub mod introduction;
 pub mod json;
 pub mod level;
@@ -51,6 +54,7 @@ pub mod pace;
 pub mod progress;
 pub mod protocol;
 pub mod runtime;
+pub mod samples;
 pub mod session;
 pub mod sse;
 pub mod stateless;

@@ -28,6 +28,7 @@ use crate::downstream::endpoint::{Endpoint, LARGEST_REQUEST};
 use crate::downstream::guard::{self, Door};
 use crate::downstream::{Continuations, Sessions, events, listen, mcp};
 use crate::editors::Editors;
+use crate::history::History;
 use crate::interests::Interests;
 use crate::keys::{self, KeyError};
 use crate::listener::{self, Limits};
@@ -89,6 +90,10 @@ impl Gateway {
 
         let (tasks, changed) = (TaskTracker::new(), Arc::new(Notify::new()));
         let store = Store::new(paths.catalog_folder(), tasks.clone());
+        let (history, kept) =
+            History::start(paths.history_file(), Chance::real(), tasks.clone(), stop.clone());
+        // It ends by itself, when it has written what it was told.
+        tasks.spawn(kept);
         let (wakes, woken) = watch::channel(0);
         let (news, interests) = (Newsroom::default(), Interests::default());
         let around = Surroundings {
@@ -100,6 +105,7 @@ impl Gateway {
             stop: stop.clone(),
             news: news.clone(),
             interests: interests.clone(),
+            history: history.clone(),
         };
         let (roster, lineup) = Roster::start(config.clone(), around).await;
         let editors = Arc::new(Editors::new(
@@ -140,6 +146,7 @@ impl Gateway {
         let control = Arc::new(Control {
             router: router.clone(),
             editors,
+            history,
             links: Links::new(origin.clone()),
             control_token: door.control_token.clone(),
             stop: stop.clone(),

@@ -8,6 +8,7 @@
 //! - [`config_watch`]: tells what it says when it changes
 //! - `file_watch`: tells when a file changes
 //! - [`editors`]: the editors that may speak, each with a token of its own
+//! - [`history`]: the outages of upstreams, on the disk
 //! - [`store`]: what upstreams last said of themselves, on the disk
 //! - [`warnings`]: what is worth knowing although nothing is broken
 //! - [`upstream`]: one supervised connection per upstream, and the delivery of calls
@@ -34,6 +35,7 @@ pub mod downstream;
 pub mod editors;
 mod file_watch;
 pub mod gateway;
+pub mod history;
 pub mod interests;
 pub mod keys;
 pub mod listener;

@@ -21,6 +21,7 @@ use evermoor_core::failure::Failure;
 
 use crate::chance::Chance;
 use crate::config_watch::Reading;
+use crate::history::History;
 use crate::interests::Interests;
 use crate::news::Newsroom;
 use crate::store::Store;
@@ -58,6 +59,7 @@ pub struct Surroundings {
     pub stop: CancellationToken,
     pub news: Newsroom,
     pub interests: Interests,
+    pub history: History,
 }
 
 struct Member {
@@ -136,6 +138,8 @@ impl Roster {
         members.sort_by(|one, other| one.handle.name().cmp(other.handle.name()));
         let handles = members.iter().map(|member| member.handle.clone()).collect();
         self.board.upstreams.send_replace(handles);
+        let names = members.iter().map(|member| member.handle.name().to_string()).collect();
+        self.around.history.present(names, self.around.chance.now());
         self.members = members;
         self.config = config;
     }
@@ -158,6 +162,7 @@ impl Roster {
             tasks: self.around.tasks.clone(),
             news: self.around.news.clone(),
             interests: self.around.interests.clone(),
+            history: self.around.history.clone(),
         };
         let handle = Handle::start(upstream, known, &around, stop.clone());
         Member { handle, stop }
@@ -201,6 +206,7 @@ mod tests {
             stop: CancellationToken::new(),
             news: Newsroom::default(),
             interests: Interests::default(),
+            history: History::nowhere(),
         };
         let (roster, lineup) = Roster::start(config(entries), around).await;
         let (readings, read) = mpsc::channel(1);

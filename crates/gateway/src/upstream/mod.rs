@@ -48,6 +48,7 @@ use evermoor_core::memory::Memory;
 use evermoor_core::name::UpstreamName;
 
 use crate::chance::Chance;
+use crate::history::{History, Tallies};
 use crate::interests::Interests;
 use crate::news::Newsroom;
 use budget::Budget;
@@ -69,6 +70,8 @@ pub struct Handle {
     /// How often calls may be sent again.
     budget: Arc<Mutex<Budget>>,
     settings: watch::Receiver<config::Gateway>,
+    /// Where calls that an outage touches count themselves.
+    tallies: Tallies,
     chance: Chance,
 }
 
@@ -85,6 +88,7 @@ pub struct Surroundings {
     pub tasks: TaskTracker,
     pub news: Newsroom,
     pub interests: Interests,
+    pub history: History,
 }
 
 /// What is known of an upstream at one moment.
@@ -157,6 +161,8 @@ impl Handle {
         let (commands, orders) = mpsc::channel(64);
         let held = Arc::new(watch::Sender::new(0));
         let config = Arc::new(config);
+        let chronicle = around.history.of(config.name.as_str());
+        let tallies = chronicle.tallies();
         let supervisor = supervisor::Supervisor::new(
             Arc::clone(&config),
             connector,
@@ -167,6 +173,7 @@ impl Handle {
                 news: around.news.clone(),
                 wanted: around.interests.in_upstream(&config.name),
             },
+            chronicle,
             orders,
             held.subscribe(),
             around.wakes.clone(),
@@ -176,7 +183,7 @@ impl Handle {
         let budget = Arc::new(Mutex::new(Budget::new(tokio::time::Instant::now())));
         let settings = around.settings.clone();
         let held_bytes = Arc::default();
-        Self { config, state, commands, held, held_bytes, budget, settings, chance }
+        Self { config, state, commands, held, held_bytes, budget, settings, tallies, chance }
     }
 
     pub fn name(&self) -> &UpstreamName {
