@@ -15,6 +15,7 @@ mod lists;
 mod memory;
 mod outage;
 mod peers;
+mod pieces;
 mod reload;
 mod remote;
 #[cfg(target_os = "linux")]

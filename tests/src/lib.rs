@@ -21,6 +21,7 @@ pub mod looking;
 pub mod measure;
 pub mod oracle;
 pub mod peers;
+pub mod pieces;
 #[cfg(target_os = "linux")]
 pub mod program;
 pub mod programs;

@@ -16,6 +16,7 @@
 //! - [`app`]: what is decided about such an application
 //! - [`size`]: amounts of memory, as people write and read them
 //! - [`dialect`]: how a server wants to be spoken to
+//! - [`incident`]: one outage, as it is kept and shown
 //! - [`level`]: how loud a log message is, and who hears it
 //! - [`memory`]: what an upstream last said of itself, as it lies on the disk
 //! - [`failure`]: failures with a code for programs and a remedy for people
@@ -24,6 +25,7 @@
 //! - [`runtime`]: how a running gateway is reached
 //! - [`progress`]: progress tokens, minted anew on each hop
 //! - [`pace`]: which connections to suspect, and when to slow down
+//! - [`samples`]: what an application took of the machine, and how much of that is kept
 //! - [`session`]: session ids that survive a restart
 //! - [`event_id`]: by which an editor says where its stream broke
 //! - [`sse`]: server-sent events, parsed from chunks
@@ -51,6 +53,7 @@ pub mod filter;
 pub mod guard;
 pub mod handover;
 pub mod head;
+pub mod incident;
 pub mod introduction;
 pub mod json;
 pub mod level;
@@ -64,6 +67,7 @@ pub mod preset;
 pub mod progress;
 pub mod protocol;
 pub mod runtime;
+pub mod samples;
 pub mod session;
 pub mod sight;
 pub mod size;

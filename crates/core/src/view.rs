@@ -207,6 +207,8 @@ fn sentence(upstreams: &[Upstream]) -> String {
 mod tests {
     use super::*;
     use crate::failure::Code;
+    use crate::incident::{Calls, Cause, End, Event, Evidence, How, Incident, Incidents};
+    use crate::samples::Sample;
 
     fn upstream(title: &str, link: Link) -> Upstream {
         Upstream {
@@ -305,6 +307,15 @@ mod tests {
             Editor::decl(&config),
             Shown::decl(&config),
             Refusal::decl(&config),
+            Incidents::decl(&config),
+            Incident::decl(&config),
+            Calls::decl(&config),
+            Cause::decl(&config),
+            Evidence::decl(&config),
+            Event::decl(&config),
+            End::decl(&config),
+            How::decl(&config),
+            Sample::decl(&config),
         ];
         let header = "// Generated from crates/core/src/view.rs by `npm run types`. Do not edit.\n";
         let wanted = types

@@ -26,6 +26,7 @@ use crate::downstream::endpoint::{Endpoint, LARGEST_REQUEST};
 use crate::downstream::guard::{self, Door};
 use crate::downstream::{Continuations, Notes, Sessions, events, listen, mcp};
 use crate::editors::Editors;
+use crate::history::History;
 use crate::interests::Interests;
 use crate::keys::{self, KeyError};
 use crate::listener::{Ending, Limits, Reception};
@@ -80,6 +81,10 @@ impl Inside {
         let (tasks, calls, moved) = (TaskTracker::new(), TaskTracker::new(), stop.child_token());
         let changed = Arc::new(Notify::new());
         let store = Store::new(paths.catalog_folder(), pen.clone(), tasks.clone());
+        let (history, kept) =
+            History::start(paths.history_file(), Chance::real(), tasks.clone(), stop.clone());
+        // It ends by itself, when it has written what it was told.
+        tasks.spawn(kept);
         let (wakes, woken) = watch::channel(0);
         let (news, interests) = (Newsroom::default(), Interests::default());
         let around = Surroundings {
@@ -91,6 +96,7 @@ impl Inside {
             stop: stop.clone(),
             news: news.clone(),
             interests: interests.clone(),
+            history: history.clone(),
         };
         let (roster, lineup) = Roster::start(config.clone(), address, around).await;
         let editors = Arc::new(Editors::new(
@@ -129,6 +135,7 @@ impl Inside {
         let control = Arc::new(Control {
             router: router.clone(),
             editors,
+            history,
             links: Links::new(origin),
             control_token: door.control_token.clone(),
             moved: moved.clone(),

@@ -12,6 +12,7 @@
 //! - [`config_watch`]: tells what it says when it changes
 //! - `file_watch`: tells when a file changes
 //! - [`editors`]: the editors that may speak, each with a token of its own
+//! - [`history`]: the outages of upstreams, on the disk
 //! - [`store`]: what upstreams last said of themselves, on the disk
 //! - [`warnings`]: what is worth knowing although nothing is broken
 //! - [`upstream`]: one supervised connection per upstream, and the delivery of calls
@@ -40,6 +41,7 @@ pub mod editors;
 mod file_watch;
 pub mod gateway;
 mod handover;
+pub mod history;
 mod inside;
 pub mod interests;
 pub mod keys;

@@ -20,6 +20,7 @@ use evermoor_core::failure::Failure;
 
 use crate::chance::Chance;
 use crate::config_watch::Reading;
+use crate::history::History;
 use crate::interests::Interests;
 use crate::news::Newsroom;
 use crate::store::Store;
@@ -59,6 +60,7 @@ pub struct Surroundings {
     pub stop: CancellationToken,
     pub news: Newsroom,
     pub interests: Interests,
+    pub history: History,
 }
 
 struct Member {
@@ -147,6 +149,8 @@ impl Roster {
         self.config = Arc::new(config);
         self.board.config.send_replace(Arc::clone(&self.config));
         self.board.upstreams.send_replace(handles);
+        let names = members.iter().map(|member| member.handle.name().to_string()).collect();
+        self.around.history.present(names, self.around.chance.now());
         self.members = members;
     }
 
@@ -160,6 +164,7 @@ impl Roster {
             tasks: self.around.tasks.clone(),
             news: self.around.news.clone(),
             interests: self.around.interests.clone(),
+            history: self.around.history.clone(),
         };
         let handle = Handle::start(upstream, known, &around, stop.clone());
         Member { handle, stop }
@@ -204,6 +209,7 @@ mod tests {
             stop: CancellationToken::new(),
             news: Newsroom::default(),
             interests: Interests::default(),
+            history: History::nowhere(),
         };
         let (roster, lineup) =
             Roster::start(config(entries), config(entries).gateway.listen, around).await;

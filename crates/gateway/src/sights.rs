@@ -236,6 +236,7 @@ mod tests {
                 tasks: TaskTracker::new(),
                 news: crate::news::Newsroom::default(),
                 interests: crate::interests::Interests::default(),
+                history: crate::history::History::nowhere(),
             };
             let start = |upstream: &config::Upstream| {
                 let (known, stop) = (Some(Arc::new(known.clone())), CancellationToken::new());

@@ -80,6 +80,26 @@ fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Makes an empty file that only its owner may read, if there is none. One that others can read is
+/// closed to them.
+pub fn create_private(path: &Path) -> io::Result<()> {
+    private_folder(path.parent().unwrap_or(Path::new(".")))?;
+    let mut options = File::options();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        if file.metadata()?.permissions().mode() & 0o077 != 0 {
+            file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        }
+    }
+    drop(file);
+    Ok(())
+}
+
 /// Reads a file that holds a secret, if nobody else can. `None` if there is none.
 pub fn read_private(path: &Path) -> Result<Option<Vec<u8>>, Unsafe> {
     let unreadable = |source| Unsafe::Unreadable { path: path.to_owned(), source };
@@ -145,6 +165,18 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         prepare_private(&path, b"three").unwrap().put().unwrap();
         assert_eq!(read_private(&path).unwrap().unwrap(), b"three");
+    }
+
+    #[test]
+    fn a_file_is_made_closed_to_others_and_keeps_what_it_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/file");
+        create_private(&path).unwrap();
+        fs::write(&path, b"content").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        create_private(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read(&path).unwrap(), b"content");
     }
 
     #[test]

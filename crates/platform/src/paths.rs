@@ -142,6 +142,11 @@ impl Paths {
         self.data.join("catalogs")
     }
 
+    /// The outages of upstreams, and what their processes took of the machine.
+    pub fn history_file(&self) -> PathBuf {
+        self.data.join("history.sqlite")
+    }
+
     /// The gateway's log.
     pub fn log_file(&self) -> PathBuf {
         self.logs.join("gateway.log")

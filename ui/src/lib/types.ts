@@ -117,3 +117,117 @@ hint: string | null, };
 export type Shown = { tools: number, prompts: number, resources: number, };
 
 export type Refusal = { error: Failure, };
+
+export type Incidents = { incidents: Array<Incident>, };
+
+export type Incident = { 
+/**
+ * Grows with time.
+ */
+id: number, 
+/**
+ * The upstream's name in the configuration.
+ */
+upstream: string, 
+/**
+ * What a person called it then.
+ */
+title: string, 
+/**
+ * When the first sign was seen.
+ */
+began: number, 
+/**
+ * The first sign.
+ */
+sign: Failure, 
+/**
+ * Why it happened, if that was found out.
+ */
+cause: Cause | null, 
+/**
+ * The memory that its process last had, in bytes.
+ */
+memory: number | null, 
+/**
+ * How long its process had run, in milliseconds.
+ */
+uptime: number | null, calls: Calls, 
+/**
+ * What was seen and done, in the order of time.
+ */
+events: Array<Event>, 
+/**
+ * How it ended; nothing while it lasts.
+ */
+end: End | null, 
+/**
+ * How much of it no gateway watched, because none ran, in milliseconds.
+ */
+unwatched: number, };
+
+export type Calls = { 
+/**
+ * They waited for the upstream.
+ */
+held: number, 
+/**
+ * They waited, and were answered by the upstream.
+ */
+answered: number, 
+/**
+ * Nobody knows whether they ran.
+ */
+unknown: number, 
+/**
+ * They were given back without having been sent.
+ */
+notSent: number, };
+
+export type Cause = { 
+/**
+ * One sentence.
+ */
+what: string, evidence: Evidence | null, };
+
+export type Evidence = { 
+/**
+ * Where it was found, such as the name of a crash report.
+ */
+source: string, 
+/**
+ * The part that says most: the top of a crash report.
+ */
+excerpt: string, };
+
+export type Event = { at: number, 
+/**
+ * One sentence.
+ */
+what: string, };
+
+export type End = { at: number, how: How, };
+
+export type How = "reconnected" | "answered" | "removed" | "changed" | "paused";
+
+export type Sample = { 
+/**
+ * When it was, in milliseconds of the Unix epoch; the beginning of `span`.
+ */
+at: number, 
+/**
+ * How much time it stands for, in milliseconds.
+ */
+span: number, 
+/**
+ * In bytes; the highest of the span.
+ */
+memory: number, 
+/**
+ * In thousandths of one processor; the mean of the span.
+ */
+load: number, 
+/**
+ * How long the process had run, in milliseconds.
+ */
+uptime: number, };

@@ -5,6 +5,7 @@
 
 mod editors;
 mod events;
+mod incidents;
 pub mod links;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use evermoor_core::name::UpstreamName;
 use evermoor_core::view::{Refusal, Status};
 
 use crate::editors::Editors;
+use crate::history::History;
 use crate::router;
 use links::Links;
 
@@ -28,6 +30,7 @@ use links::Links;
 pub struct Control {
     pub router: router::Router,
     pub editors: Arc<Editors>,
+    pub history: History,
     pub links: Links,
     pub control_token: String,
     /// Cancelled when another gateway serves, or none.
@@ -40,6 +43,7 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/status", get(status))
         .route("/api/events", get(events::follow))
         .route("/api/upstreams/{name}/restart", post(restart))
+        .route("/api/incidents", get(incidents::list))
         .route("/api/editors", get(editors::list))
         .route("/api/editors/{name}", post(editors::add).delete(editors::revoke))
         .route("/api/editors/{name}/rotate", post(editors::rotate))

@@ -63,7 +63,7 @@ pub enum Part {
 enum Stage {
     Finding(BoxFuture<'static, Addressee>),
     Asking(BoxFuture<'static, Reply>),
-    Hearing(ReplyStream),
+    Hearing(Box<ReplyStream>),
     /// The upstream needs input that the editor is being asked for.
     Gathering(BoxFuture<'static, Request>),
     Over,
@@ -172,7 +172,7 @@ impl Exchange {
                             return Some(Part::Message(Message::Response(response)));
                         }
                     }
-                    Step::Replied(Reply::Stream(messages)) => self.stage = Stage::Hearing(messages),
+                    Step::Replied(Reply::Stream(messages)) => self.stage = Stage::Hearing(Box::new(messages)),
                     Step::Heard(Some(Message::Response(response))) => {
                         if let Some(response) = self.settle(response) {
                             return Some(Part::Message(Message::Response(response)));

@@ -7,6 +7,7 @@ use tokio::sync::{Notify, watch};
 use evermoor_core::catalog::Catalog;
 
 use super::{Known, Lane, State};
+use crate::history::chronicle::Chronicle;
 use crate::interests::Wanted;
 use crate::news::Newsroom;
 
@@ -16,6 +17,8 @@ pub(super) struct Board {
     pub(super) show: watch::Sender<State>,
     pub(super) changed: Arc<Notify>,
     pub(super) news: Newsroom,
+    /// Where its outages are written down.
+    pub(super) chronicle: Chronicle,
     /// What editors want to hear of.
     pub(super) wanted: watch::Receiver<Wanted>,
 }

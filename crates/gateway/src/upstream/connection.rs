@@ -19,6 +19,7 @@ use super::duplex::Duplex;
 use super::http::HttpConnection;
 use super::question::Caller;
 use super::replay;
+use crate::history::Count;
 use crate::interests::Wanted;
 
 /// A live connection to an upstream.
@@ -59,11 +60,15 @@ pub struct ReplyStream {
     messages: mpsc::Receiver<Message>,
     /// What the editor is told if the upstream never answers.
     otherwise: Option<Response>,
-    /// Ends when the answer is waited for no longer, with what the editor is told then.
-    unless: Option<BoxFuture<'static, Response>>,
+    /// Ends when the answer is waited for no longer, with what the editor is told then, and whether
+    /// an outage is the reason.
+    unless: Option<BoxFuture<'static, GivenUp>>,
+    count: Option<Count>,
     /// Lives for as long as somebody wants the answer.
     wanted: Vec<Box<dyn Send>>,
 }
+
+type GivenUp = (Response, bool);
 
 /// Why a call got no answer from its upstream.
 #[derive(Debug, thiserror::Error)]
@@ -180,6 +185,7 @@ impl ReplyStream {
             messages,
             otherwise: None,
             unless: None,
+            count: None,
             wanted: Vec::new(),
         }
     }
@@ -194,8 +200,13 @@ impl ReplyStream {
     }
 
     /// Waits for the answer until `unless` says what to tell in its place.
-    pub(crate) fn unless(self, unless: impl Future<Output = Response> + Send + 'static) -> Self {
+    pub(crate) fn unless(self, unless: impl Future<Output = GivenUp> + Send + 'static) -> Self {
         Self { unless: Some(unless.boxed()), ..self }
+    }
+
+    /// Counts the end of the call, if an outage touched it already or ends it.
+    pub(crate) fn counted(self, count: Count) -> Self {
+        Self { count: Some(count), ..self }
     }
 
     /// Keeps `wanted` until the answer has been read or nobody reads any more.
@@ -213,8 +224,16 @@ impl ReplyStream {
             Some(first) => Some(first),
             None => self.receive().await,
         };
-        let next = next.or_else(|| self.otherwise.take().map(Message::Response));
+        let next = next.or_else(|| {
+            if let Some(count) = self.count.take() {
+                count.lost();
+            }
+            self.otherwise.take().map(Message::Response)
+        });
         if let Some(Message::Response(_)) | None = next {
+            if let Some(count) = self.count.take() {
+                count.answered();
+            }
             self.answered = true;
             self.unless = None;
             self.wanted.clear();
@@ -225,7 +244,7 @@ impl ReplyStream {
 
     async fn receive(&mut self) -> Option<Message> {
         let Some(unless) = &mut self.unless else { return self.messages.recv().await };
-        let given_up = tokio::select! {
+        let (given_up, by_outage) = tokio::select! {
             biased;
             given_up = unless => given_up,
             message = self.messages.recv() => return message,
@@ -235,6 +254,9 @@ impl ReplyStream {
             if let Message::Response(_) = message {
                 return Some(message);
             }
+        }
+        if let Some(count) = self.count.take() {
+            if by_outage { count.lost() } else { count.late() }
         }
         Some(Message::Response(given_up))
     }

@@ -7,6 +7,7 @@
 //! do no harm and the budget allows it; otherwise the answer says that nobody knows. A caller that
 //! goes away while its call is held takes the call with it.
 
+mod ending;
 mod place;
 mod waiting;
 
@@ -16,13 +17,14 @@ use std::time::{Duration, SystemTime};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use evermoor_core::call::Class;
-use evermoor_core::envelope::{Request, Response};
+use evermoor_core::envelope::Request;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::outcome::{self, Fate, NotSent, Undelivered, Unknown};
+use evermoor_core::outcome::{Fate, NotSent, Unknown};
 use evermoor_core::pace::Deadline;
 
 use super::connection::{CallError, Reply, ReplyStream};
 use super::{Caller, Command, Handle, Ready};
+use crate::history::{CallEnd, Count, Touched};
 
 /// How often a call that may be repeated is sent before nobody believes in it any more.
 const MOST_ATTEMPTS: u32 = 3;
@@ -38,7 +40,7 @@ impl Handle {
         loop {
             let ready = match delivery.connection().await {
                 Ok(ready) => ready,
-                Err(why) => return Reply::Whole(delivery.answer(Fate::NotSent(why))),
+                Err(why) => return Reply::Whole(delivery.end(Fate::NotSent(why))),
             };
             if let Some(reply) = delivery.attempt(&ready).await {
                 return reply;
@@ -69,6 +71,8 @@ struct Delivery<'a> {
     /// What was last seen, in a few words.
     detail: String,
     retry_after: Option<Duration>,
+    /// Whether an outage touched it.
+    touched: Option<Touched>,
 }
 
 impl<'a> Delivery<'a> {
@@ -89,6 +93,7 @@ impl<'a> Delivery<'a> {
             lost: None,
             detail: String::new(),
             retry_after: None,
+            touched: None,
         }
     }
 
@@ -111,9 +116,14 @@ impl<'a> Delivery<'a> {
                 ready.heard_now();
                 return Some(match reply {
                     Reply::Stream(messages) => {
-                        Reply::Stream(self.bounded(messages, ready, limit, sent_at).keeping(guard))
+                        let messages = self.bounded(messages, ready, limit, sent_at);
+                        let count = Count::new(&self.handle.tallies, self.touched.take());
+                        Reply::Stream(messages.counted(count).keeping(guard))
                     }
-                    whole @ Reply::Whole(_) => whole,
+                    whole @ Reply::Whole(_) => {
+                        self.touched.iter_mut().for_each(|call| call.end(CallEnd::Answered));
+                        whole
+                    }
                 });
             }
             Err(error) => error,
@@ -150,6 +160,9 @@ impl<'a> Delivery<'a> {
                 Fate::NotSent(NotSent::Busy)
             }
             CallError::Unknown { why, detail, connection_broke } => {
+                if connection_broke || why == Unknown::Stalled {
+                    self.touch();
+                }
                 if connection_broke {
                     self.spent = ready.generation;
                     self.report(ready, broke(&detail)).await;
@@ -164,7 +177,7 @@ impl<'a> Delivery<'a> {
                 Fate::Unknown(why, sent_at)
             }
         };
-        Some(Reply::Whole(self.answer(fate)))
+        Some(Reply::Whole(self.end(fate)))
     }
 
     /// Sends the call and waits for its reply: as long as the upstream lives, up to its limit.
@@ -200,8 +213,8 @@ impl<'a> Delivery<'a> {
         let ready = Arc::clone(ready);
         messages.or(ended).unless(async move {
             tokio::select! {
-                () = ready.abandoned() => stalled,
-                () = sleep_until(limit) => late,
+                () = ready.abandoned() => (stalled, true),
+                () = sleep_until(limit) => (late, false),
             }
         })
     }
@@ -218,28 +231,6 @@ impl<'a> Delivery<'a> {
     async fn report(&self, ready: &Ready, failure: Failure) {
         let broken = Command::Broken { generation: ready.generation, failure };
         let _ = self.handle.commands.send(broken).await;
-    }
-
-    fn answer(&self, fate: Fate) -> Response {
-        // That it was not sent this time does not undo the time before.
-        let fate = match (fate, self.lost) {
-            (Fate::NotSent(_), Some((why, at))) => Fate::Unknown(why, at),
-            (fate, _) => fate,
-        };
-        let (subject, is_tool) =
-            outcome::subject(&self.request.method, self.request.params.as_ref());
-        let undelivered = Undelivered {
-            subject: &subject,
-            is_tool,
-            upstream: self.handle.name().as_str(),
-            title: &self.handle.config.title,
-            fate,
-            detail: &self.detail,
-            attempts: self.attempts,
-            held: self.began.elapsed(),
-            retry_after: self.retry_after,
-        };
-        undelivered.answer(self.request.id.clone())
     }
 }
 

@@ -50,6 +50,7 @@ use evermoor_core::memory::Memory;
 use evermoor_core::name::UpstreamName;
 
 use crate::chance::Chance;
+use crate::history::{History, Tallies};
 use crate::interests::Interests;
 use crate::news::Newsroom;
 use budget::Budget;
@@ -76,6 +77,8 @@ pub struct Handle {
     /// How often calls may be sent again.
     budget: Arc<Mutex<Budget>>,
     settings: watch::Receiver<config::Gateway>,
+    /// Where calls that an outage touches count themselves.
+    tallies: Tallies,
     chance: Chance,
 }
 
@@ -92,6 +95,7 @@ pub struct Surroundings {
     pub tasks: TaskTracker,
     pub news: Newsroom,
     pub interests: Interests,
+    pub history: History,
 }
 
 /// What is known of an upstream at one moment.
@@ -189,6 +193,8 @@ impl Handle {
         let (commands, orders) = mpsc::channel(64);
         let held = Arc::new(watch::Sender::new(0));
         let config = Arc::new(config);
+        let chronicle = around.history.of(config.name.as_str());
+        let tallies = chronicle.tallies();
         let supervisor = supervisor::Supervisor::new(
             Arc::clone(&config),
             connector,
@@ -197,6 +203,7 @@ impl Handle {
                 show,
                 changed: Arc::clone(&around.changed),
                 news: around.news.clone(),
+                chronicle,
                 wanted: around.interests.on_lane(&lane),
             },
             orders,
@@ -218,6 +225,7 @@ impl Handle {
             held_bytes,
             budget,
             settings,
+            tallies,
             chance,
         }
     }

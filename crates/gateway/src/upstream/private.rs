@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use evermoor_core::config::{self, Sharing};
 
 use super::{Handle, Known, Lane, Link, Owner, Surroundings};
+use crate::history::History;
 
 pub(super) struct Privates {
     around: Surroundings,
@@ -54,6 +55,8 @@ impl Handle {
 
 impl Privates {
     pub(super) fn new(around: Surroundings, stop: CancellationToken) -> Self {
+        // What is written down of an upstream is about the connection that all share.
+        let around = Surroundings { history: History::nowhere(), ..around };
         Self { around, stop, table: Mutex::default() }
     }
 

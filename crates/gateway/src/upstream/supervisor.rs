@@ -10,6 +10,7 @@
 //! turns to it and starts over, and the calls that are held wait for that.
 
 mod connecting;
+mod serving;
 mod words;
 
 use std::panic::AssertUnwindSafe;
@@ -18,21 +19,21 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt as _;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use evermoor_core::backoff::Backoff;
 use evermoor_core::config;
-use evermoor_core::failure::{Code, Failure};
+use evermoor_core::failure::Failure;
 use evermoor_core::pace::{CrashLoop, SLOW_LANE};
 
 use super::board::Board;
 use super::connection::Incoming;
 use super::connector::Connect;
 use super::keepalive::{Keepalive, Verdict};
-use super::{Command, Known, Link, Ready, State, listing};
+use super::{Command, Link, Ready, State};
 use crate::chance::Chance;
 use connecting::backoff;
-use words::{crash_loop, panicked, restarted, slow_lists};
+use words::{crash_loop, panicked, restarted};
 
 pub(super) struct Supervisor<C> {
     config: Arc<config::Upstream>,
@@ -51,6 +52,8 @@ pub(super) struct Supervisor<C> {
 /// How a connection, or the attempt to make one, ended.
 enum End {
     Failed(Failure),
+    /// A person wants it made anew.
+    Wished,
     /// The configuration leads elsewhere now.
     Turned,
 }
@@ -95,13 +98,10 @@ impl<C: Connect> Supervisor<C> {
     pub(super) async fn run(mut self) {
         while AssertUnwindSafe(self.keep_connected()).catch_unwind().await.is_err() {
             tracing::error!(upstream = %self.config.name, "the supervisor panicked and is started again");
-            let since = self.chance.now();
-            let link = Link::Down {
-                since,
-                retry_at: since + AFTER_A_PANIC,
-                attempts: 0,
-                failure: panicked(),
-            };
+            let (since, failure) = (self.chance.now(), panicked());
+            self.went_down(&failure);
+            let retry_at = since + AFTER_A_PANIC;
+            let link = Link::Down { since, retry_at, attempts: 0, failure };
             self.board.set(State { link, known: self.board.known() });
             sleep(AFTER_A_PANIC).await;
         }
@@ -122,9 +122,16 @@ impl<C: Connect> Supervisor<C> {
                 }
                 Err(end) => end,
             };
-            let End::Failed(failure) = end else {
-                (attempt, since) = (0, self.chance.now());
-                continue;
+            let failure = match end {
+                End::Failed(failure) => {
+                    self.went_down(&failure);
+                    failure
+                }
+                End::Wished => restarted(),
+                End::Turned => {
+                    (attempt, since) = (0, self.chance.now());
+                    continue;
+                }
             };
             let looping = self.config.transport.is_process()
                 && self.crashes.ended(Instant::now().into_std(), began.elapsed());
@@ -133,9 +140,13 @@ impl<C: Connect> Supervisor<C> {
             }
             attempt = match self.rest(attempt, since, failure, looping).await {
                 Some(End::Turned) => 0,
-                Some(End::Failed(_)) | None => attempt + 1,
+                Some(End::Failed(_) | End::Wished) | None => attempt + 1,
             };
         }
+    }
+
+    fn went_down(&mut self, failure: &Failure) {
+        self.board.chronicle.went_down(&self.config.title, failure, self.chance.now());
     }
 
     /// Watches a connection until it breaks, and says why it did.
@@ -182,7 +193,7 @@ impl<C: Connect> Supervisor<C> {
                     }
                     Some(Command::Restart) | None => {
                         ready.connection.close().await;
-                        return End::Failed(restarted());
+                        return End::Wished;
                     }
                 },
                 Ok(()) = self.wakes.changed() => keepalive.suspect(),
@@ -206,35 +217,6 @@ impl<C: Connect> Supervisor<C> {
                     }
                 }
             }
-        }
-    }
-
-    /// Reads the lists again and shows them if they differ.
-    async fn refresh(&mut self, ready: &Arc<Ready>) -> Option<Failure> {
-        let known = self.board.known()?;
-        let listed =
-            timeout(LISTING_LIMIT, listing::catalog(&ready.connection, &known.handshake)).await;
-        match listed.unwrap_or_else(|_| Err(slow_lists())) {
-            Ok(catalog) if catalog != known.catalog => {
-                let (handshake, dialect) = (known.handshake.clone(), known.dialect);
-                let known = Known::new(handshake, catalog, dialect);
-                let link = Link::Ready(Arc::clone(ready));
-                self.board.set(State { link, known: Some(Arc::new(known)) });
-                None
-            }
-            Ok(_) => None,
-            Err(failure) if failure.code == Code::ConnectionLost => Some(failure),
-            // A server that is slow keeps the list it had.
-            Err(failure) => {
-                tracing::debug!(upstream = %self.config.name, %failure, "lists not read");
-                None
-            }
-        }
-    }
-
-    fn show_stall(&self, ready: &Arc<Ready>, stalled: Option<Failure>) {
-        if ready.set_stalled(stalled) {
-            self.board.changed.notify_one();
         }
     }
 
@@ -286,6 +268,7 @@ mod tests {
     use super::super::{Handle, Surroundings};
     use super::*;
     use evermoor_core::config::Config;
+    use evermoor_core::failure::Code;
     use tokio_util::sync::CancellationToken;
     use tokio_util::task::TaskTracker;
 
@@ -311,6 +294,7 @@ mod tests {
             tasks: TaskTracker::new(),
             news: crate::news::Newsroom::default(),
             interests: crate::interests::Interests::default(),
+            history: crate::history::History::nowhere(),
         };
         let upstream = config.upstreams[0].clone();
         Handle::start_with(upstream, connector, None, &around, CancellationToken::new())

@@ -99,6 +99,7 @@ impl Machine {
                 tasks: tasks.clone(),
                 news: crate::news::Newsroom::default(),
                 interests: crate::interests::Interests::default(),
+                history: crate::history::History::nowhere(),
             };
             let server = Server {
                 slept: Arc::default(),

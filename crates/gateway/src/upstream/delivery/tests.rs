@@ -3,7 +3,7 @@
 use super::place::{MOST_HELD, Place};
 use super::*;
 use evermoor_core::config::Config;
-use evermoor_core::envelope::{Id, Message, Notification};
+use evermoor_core::envelope::{Id, Message, Notification, Response};
 use evermoor_core::json::Raw;
 use evermoor_core::protocol::{Handshake, method};
 use tokio::sync::{mpsc, watch};
@@ -110,6 +110,7 @@ fn talkative(speaks_every: Option<Duration>, breaks: bool) -> Handle {
         tasks: tasks.clone(),
         news: crate::news::Newsroom::default(),
         interests: crate::interests::Interests::default(),
+        history: crate::history::History::nowhere(),
     };
     let connector = Talkative { speaks_every, breaks, connects: 0, tasks };
     let upstream = config.upstreams[0].clone();

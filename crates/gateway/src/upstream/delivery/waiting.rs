@@ -32,10 +32,12 @@ impl Delivery<'_> {
             let late = self.attempts > 0 && self.expired();
             return if late { Err(self.give_up()) } else { Ok(ready) };
         }
+        self.touch();
         let Some(_place) = Place::take(self.handle, self.request) else {
             self.retry_after = Some(COME_BACK);
             return Err(NotSent::QueueFull);
         };
+        self.touch().held();
         loop {
             if let Some(ready) = usable(&state.borrow_and_update().link) {
                 // The machine may have slept since the last look: too late is too late.

@@ -70,6 +70,7 @@ impl Day {
                 tasks: tasks.clone(),
                 news: crate::news::Newsroom::default(),
                 interests: crate::interests::Interests::default(),
+                history: crate::history::History::nowhere(),
             };
             let text = format!("[upstreams.s{number}]\nurl = \"http://127.0.0.1:1/\"\n");
             let config = Config::parse(&text).expect("a valid configuration").upstreams.remove(0);

@@ -9,6 +9,7 @@ use evermoor_core::backoff::Backoff;
 use evermoor_core::catalog::Catalog;
 use evermoor_core::config;
 use evermoor_core::failure::Failure;
+use evermoor_core::incident::How;
 use evermoor_core::pace::CrashLoop;
 
 use super::super::connection::{Connected, Incoming};
@@ -49,6 +50,7 @@ impl<C: Connect> Supervisor<C> {
         let ready = Arc::new(Ready::new(self.generation, connection, self.chance.now()));
         let known = Arc::new(Known::new(handshake, catalog, self.connector.dialect()));
         self.board.set(State { link: Link::Ready(Arc::clone(&ready)), known: Some(known) });
+        self.board.chronicle.is_over(How::Reconnected, ready.since);
         Ok((ready, incoming))
     }
 
@@ -58,6 +60,7 @@ impl<C: Connect> Supervisor<C> {
         self.connector.turn_to(&new.config, dialect);
         self.backoff = backoff(&new.config);
         self.crashes = CrashLoop::default();
+        self.board.chronicle.is_over(How::Changed, self.chance.now());
         self.board.set(State { link: Link::Connecting, known: new.known.clone() });
         self.config = new.settle();
         End::Turned

@@ -1,0 +1,173 @@
+//! What an application's process took of the machine, and how much of that is kept: the older, the
+//! less.
+//!
+//! A sample is taken every 15 seconds. After a day one is kept for every five minutes, after a week
+//! one for every hour, and after a year none. Of several the highest memory is kept, because that is
+//! what is looked for, and the mean of the load.
+
+use serde::{Deserialize, Serialize};
+
+#[cfg(test)]
+use ts_rs::TS;
+
+/// One look at a process, or several taken together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct Sample {
+    /// When it was, in milliseconds of the Unix epoch; the beginning of `span`.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub at: u64,
+    /// How much time it stands for, in milliseconds.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub span: u64,
+    /// In bytes; the highest of the span.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub memory: u64,
+    /// In thousandths of one processor; the mean of the span.
+    pub load: u32,
+    /// How long the process had run, in milliseconds.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub uptime: u64,
+}
+
+const SECOND: u64 = 1000;
+const MINUTE: u64 = 60 * SECOND;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+/// How often a sample is taken.
+pub const EVERY: u64 = 15 * SECOND;
+/// From which age on one sample stands for how much time.
+const STEPS: [(u64, u64); 2] = [(DAY, 5 * MINUTE), (7 * DAY, HOUR)];
+/// No sample stands for more time.
+pub const LONGEST_SPAN: u64 = STEPS[STEPS.len() - 1].1;
+/// Samples are kept for so long.
+pub const KEPT: u64 = 365 * DAY;
+
+/// How much time a sample of this moment is to stand for at `now`; `None` if it is not kept. A
+/// span is old enough when all of it is.
+pub fn span_of(at: u64, now: u64) -> Option<u64> {
+    let old = |age: u64, span: u64| end_of_span(at, span).saturating_add(age) <= now;
+    if old(KEPT, LONGEST_SPAN) {
+        return None;
+    }
+    let step = STEPS.iter().rev().find(|(age, span)| old(*age, *span));
+    Some(step.map_or(EVERY, |(_, span)| *span))
+}
+
+/// The samples before this moment are those that may have to be thinned at `now`.
+pub fn young_from(now: u64) -> u64 {
+    now.saturating_sub(STEPS[0].0)
+}
+
+/// What is kept at `now` of the samples of one application, which come in the order of time.
+pub fn thin(samples: impl IntoIterator<Item = Sample>, now: u64) -> Vec<Sample> {
+    let mut kept: Vec<Sample> = Vec::new();
+    // The sum of loads, weighed by the time that each stands for, of the span that is being put
+    // together.
+    let mut weighed: (u128, u128) = (0, 0);
+    for sample in samples {
+        let Some(span) = span_of(sample.at, now) else { continue };
+        if sample.span >= span {
+            kept.push(sample);
+            continue;
+        }
+        let at = sample.at - sample.at % span;
+        let weight = (u128::from(sample.load) * u128::from(sample.span), u128::from(sample.span));
+        match kept.last_mut() {
+            Some(last) if last.at == at && last.span == span => {
+                weighed = (weighed.0 + weight.0, weighed.1 + weight.1);
+                last.memory = last.memory.max(sample.memory);
+                last.uptime = last.uptime.max(sample.uptime);
+                last.load = mean(weighed);
+            }
+            Some(_) | None => {
+                weighed = weight;
+                kept.push(Sample { at, span, load: mean(weighed), ..sample });
+            }
+        }
+    }
+    kept
+}
+
+fn mean((sum, weight): (u128, u128)) -> u32 {
+    u32::try_from(sum / weight.max(1)).unwrap_or(u32::MAX)
+}
+
+fn end_of_span(at: u64, span: u64) -> u64 {
+    (at - at % span).saturating_add(span)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NOW: u64 = 1_800_000_000_000;
+
+    fn sample(at: u64, memory: u64, load: u32) -> Sample {
+        Sample { at, span: EVERY, memory, load, uptime: 0 }
+    }
+
+    fn year() -> impl Iterator<Item = Sample> {
+        let first = NOW - KEPT - 3 * DAY;
+        (0..(KEPT + 3 * DAY) / EVERY).map(move |n| sample(first + n * EVERY, n, 500))
+    }
+
+    #[test]
+    fn a_year_of_one_application_is_some_ten_thousand_samples() {
+        let kept = thin(year(), NOW);
+        let of_span = |span| kept.iter().filter(|sample| sample.span == span).count();
+        assert!((5_760..5_800).contains(&of_span(EVERY)), "a day: {}", of_span(EVERY));
+        assert!((1_728..1_760).contains(&of_span(5 * MINUTE)), "a week: {}", of_span(5 * MINUTE));
+        assert!((8_580..8_620).contains(&of_span(HOUR)), "the rest: {}", of_span(HOUR));
+    }
+
+    #[test]
+    fn of_several_the_highest_memory_and_the_mean_load_are_kept() {
+        let old = NOW - 2 * DAY;
+        let old = old - old % (5 * MINUTE);
+        let three =
+            [sample(old, 1, 100), sample(old + EVERY, 9, 200), sample(old + 2 * EVERY, 3, 600)];
+        let wanted = Sample { at: old, span: 5 * MINUTE, memory: 9, load: 300, uptime: 0 };
+        assert_eq!(thin(three, NOW), [wanted]);
+    }
+
+    fn times() -> impl Strategy<Value = Vec<Sample>> {
+        let one = (0..400 * DAY, any::<u32>(), 0_u32..4000);
+        prop::collection::vec(one, 0..80).prop_map(|mut all| {
+            all.sort_by_key(|(age, ..)| std::cmp::Reverse(*age));
+            all.dedup_by_key(|(age, ..)| *age);
+            let made =
+                all.into_iter().map(|(age, memory, load)| sample(NOW - age, memory.into(), load));
+            made.collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn thinning_twice_is_thinning_once(samples in times()) {
+            let once = thin(samples, NOW);
+            prop_assert_eq!(thin(once.clone(), NOW), once);
+        }
+
+        #[test]
+        fn thinning_on_the_way_changes_no_moment_and_no_peak(samples in times(), earlier in 0..30 * DAY) {
+            let parts = |samples: Vec<Sample>| -> Vec<(u64, u64, u64)> {
+                samples.iter().map(|sample| (sample.at, sample.span, sample.memory)).collect()
+            };
+            let then = NOW - earlier;
+            let on_the_way = thin(samples.clone(), then);
+            prop_assert_eq!(parts(thin(on_the_way, NOW)), parts(thin(samples, NOW)));
+        }
+
+        #[test]
+        fn the_highest_memory_of_the_year_is_never_lost(samples in times()) {
+            let kept = |sample: &&Sample| span_of(sample.at, NOW).is_some();
+            let highest = samples.iter().filter(kept).map(|sample| sample.memory).max();
+            let thinned = thin(samples.clone(), NOW);
+            prop_assert_eq!(thinned.iter().map(|sample| sample.memory).max(), highest);
+        }
+    }
+}

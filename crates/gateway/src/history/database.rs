@@ -1,0 +1,196 @@
+//! The file of the history: opening it, bringing it to the newest version, putting it aside.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use evermoor_platform::files;
+
+/// Why the file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unusable {
+    /// What it holds makes no sense.
+    #[error("the file is damaged: {0}")]
+    Damaged(rusqlite::Error),
+    /// A newer Evermoor wrote it. It is left alone.
+    #[error("a newer Evermoor wrote the file")]
+    Newer,
+    /// The disk is full, or the file has as many pages as it may.
+    #[error("there is no room: {0}")]
+    Full(rusqlite::Error),
+    #[error("{0}")]
+    Refused(rusqlite::Error),
+    #[error("{0}")]
+    Folder(#[from] std::io::Error),
+}
+
+/// Each brings a file from one version to the next. What was released is never changed.
+const VERSIONS: [&str; 1] = ["
+    CREATE TABLE incidents (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        upstream TEXT NOT NULL,
+        title TEXT NOT NULL,
+        began INTEGER NOT NULL,
+        sign TEXT NOT NULL,
+        cause TEXT,
+        memory INTEGER,
+        uptime INTEGER,
+        held INTEGER NOT NULL DEFAULT 0,
+        answered INTEGER NOT NULL DEFAULT 0,
+        unknown INTEGER NOT NULL DEFAULT 0,
+        not_sent INTEGER NOT NULL DEFAULT 0,
+        seen INTEGER NOT NULL,
+        unwatched INTEGER NOT NULL DEFAULT 0,
+        ended INTEGER,
+        how TEXT
+    );
+    CREATE INDEX incidents_of_upstream ON incidents (upstream, began);
+    CREATE INDEX incidents_open ON incidents (upstream) WHERE ended IS NULL;
+    CREATE TABLE events (
+        incident INTEGER NOT NULL REFERENCES incidents (id) ON DELETE CASCADE,
+        at INTEGER NOT NULL,
+        what TEXT NOT NULL
+    );
+    CREATE INDEX events_of_incident ON events (incident);
+    CREATE TABLE samples (
+        app TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        span INTEGER NOT NULL,
+        memory INTEGER NOT NULL,
+        load INTEGER NOT NULL,
+        uptime INTEGER NOT NULL,
+        PRIMARY KEY (app, at)
+    ) WITHOUT ROWID;
+    CREATE INDEX samples_to_thin ON samples (app, at) WHERE span < 3600000;
+"];
+
+/// The file never grows beyond this; what is written ahead comes beside it.
+pub(super) const LARGEST: u32 = 40 << 20;
+pub(super) const PAGE: u32 = 4096;
+
+/// Opens the file, or makes it, closed to others.
+pub(super) fn open(path: &Path) -> Result<Connection, Unusable> {
+    files::create_private(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(of)?;
+    prepare(&mut connection).map_err(of)?;
+    let sound: String =
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(of)?;
+    if sound != "ok" {
+        return Err(Unusable::Damaged(rusqlite::Error::InvalidQuery));
+    }
+    migrate(&mut connection, &VERSIONS)?;
+    Ok(connection)
+}
+
+fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(std::time::Duration::from_millis(500))?;
+    connection.pragma_update(None, "page_size", PAGE)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "max_page_count", LARGEST / PAGE)?;
+    connection.pragma_update(None, "journal_size_limit", 4 << 20)?;
+    // In KiB. A gateway must stay small, and the file is read rarely.
+    connection.pragma_update(None, "cache_size", -256)
+}
+
+/// Brings the file to the newest of these versions, each step whole or not at all.
+fn migrate(connection: &mut Connection, versions: &[&str]) -> Result<(), Unusable> {
+    let found: u32 =
+        connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(of)?;
+    let steps = (1_u32..).zip(versions);
+    if steps.clone().count() < found as usize {
+        return Err(Unusable::Newer);
+    }
+    for (number, step) in steps.skip_while(|(number, _)| *number <= found) {
+        let whole = connection.transaction().map_err(of)?;
+        whole.execute_batch(step).map_err(of)?;
+        whole.pragma_update(None, "user_version", number).map_err(of)?;
+        whole.commit().map_err(of)?;
+    }
+    Ok(())
+}
+
+/// Puts a damaged file aside, in the place of one that was put aside before.
+pub(super) fn put_aside(path: &Path) -> std::io::Result<PathBuf> {
+    let aside = beside(path, ".damaged");
+    for ending in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(beside(path, ending));
+    }
+    std::fs::rename(path, &aside)?;
+    Ok(aside)
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// What an error of SQLite means for the file.
+pub(super) fn of(error: rusqlite::Error) -> Unusable {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Unusable::Damaged(error),
+        Some(ErrorCode::DiskFull) => Unusable::Full(error),
+        Some(_) | None => Unusable::Refused(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(connection: &Connection) -> u32 {
+        connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn a_file_is_brought_to_the_newest_version_step_by_step() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let (first, second) = ("CREATE TABLE a (x);", "ALTER TABLE a ADD COLUMN y;");
+        migrate(&mut connection, &[first]).unwrap();
+        connection.execute("INSERT INTO a VALUES (1)", []).unwrap();
+        migrate(&mut connection, &[first, second]).unwrap();
+        assert_eq!(version(&connection), 2);
+        let kept: (i64, Option<i64>) = connection
+            .query_row("SELECT x, y FROM a", [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap();
+        assert_eq!(kept, (1, None));
+    }
+
+    #[test]
+    fn a_step_that_fails_changes_nothing() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        assert!(migrate(&mut connection, &["CREATE TABLE a (x); CREATE TABLE a (y);"]).is_err());
+        assert_eq!(version(&connection), 0);
+        assert!(connection.execute("INSERT INTO a VALUES (1)", []).is_err());
+    }
+
+    #[test]
+    fn a_file_of_a_newer_evermoor_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("history.sqlite");
+        let connection = open(&path).unwrap();
+        connection.pragma_update(None, "user_version", 99).unwrap();
+        drop(connection);
+        assert!(matches!(open(&path), Err(Unusable::Newer)));
+        assert!(path.exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn others_cannot_read_the_file_nor_what_lies_beside_it() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let connection = open(&folder.path().join("deep/history.sqlite")).unwrap();
+        connection.execute("INSERT INTO samples VALUES ('a', 1, 1, 1, 1, 1)", []).unwrap();
+        let files: Vec<_> =
+            std::fs::read_dir(folder.path().join("deep")).unwrap().flatten().collect();
+        assert_eq!(files.len(), 3, "{files:?}");
+        for file in files {
+            let mode = file.metadata().unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode, 0o600, "{file:?}");
+        }
+    }
+}

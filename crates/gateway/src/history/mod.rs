@@ -1,0 +1,198 @@
+//! What happened to the upstreams: their outages, and what their processes took of the machine.
+//!
+//! # Theory of operation
+//! Whoever notices something tells it to a [`History`], which puts it into a bounded queue and goes
+//! on. One task takes the queue and has a [`writer`] write to an SQLite file on a thread that may
+//! block. Questions take the same way, so an answer has everything that was told before. When the
+//! queue is full, or the disk is, or another program holds the file, what was told is lost and a
+//! warning says so once: history is worth less than the next call. A damaged file is put aside and
+//! begun anew. While an outage lasts, its counts and the moment it was last seen are written
+//! regularly, so that a gateway that is killed leaves an honest record, which the next one goes on
+//! with.
+
+pub(crate) mod chronicle;
+mod database;
+mod entry;
+mod note;
+mod read;
+mod tally;
+mod thinning;
+mod writer;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::incident::{Cause, Incident};
+use evermoor_core::samples::Sample;
+
+use crate::chance::Chance;
+use chronicle::Chronicle;
+pub use note::Asked;
+use note::{Note, millis};
+pub(crate) use tally::{CallEnd, Count, Tallies, Tally, Touched};
+use writer::Writer;
+
+/// Where everybody tells what happened.
+#[derive(Clone)]
+pub struct History {
+    notes: mpsc::Sender<Note>,
+    /// That something was lost was said.
+    complained: Arc<AtomicBool>,
+}
+
+/// How much may wait to be written.
+const QUEUE: usize = 1024;
+/// How often the counts of an outage are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long a question may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl History {
+    /// A history in this file, and the task that keeps it until `stop`.
+    pub fn start(
+        path: PathBuf,
+        chance: Chance,
+        tasks: TaskTracker,
+        stop: CancellationToken,
+    ) -> (Self, impl Future<Output = ()>) {
+        let (notes, told) = mpsc::channel(QUEUE);
+        let history = Self { notes, complained: Arc::default() };
+        (history, keep(Writer::new(path), told, chance, tasks, stop))
+    }
+
+    /// A history that nobody writes down.
+    pub(crate) fn nowhere() -> Self {
+        let (notes, _) = mpsc::channel(1);
+        Self { notes, complained: Arc::new(AtomicBool::new(true)) }
+    }
+
+    /// A history that a test reads itself.
+    #[cfg(test)]
+    pub(crate) fn listened() -> (Self, mpsc::Receiver<Note>) {
+        let (notes, told) = mpsc::channel(QUEUE);
+        (Self { notes, complained: Arc::default() }, told)
+    }
+
+    pub(crate) fn of(&self, upstream: &str) -> Chronicle {
+        Chronicle::new(upstream, self.clone())
+    }
+
+    /// Something was seen or done during the outage of an upstream, or within minutes after it.
+    pub fn tell(&self, upstream: &str, at: SystemTime, what: impl Into<String>) {
+        let (upstream, at, what) = (upstream.to_owned(), millis(at), what.into());
+        self.note(Note::Event { upstream, at, what });
+    }
+
+    /// Why an upstream went down was found out, during its outage or within minutes after it.
+    pub fn explain(&self, upstream: &str, at: SystemTime, cause: Cause) {
+        self.note(Note::Explained { upstream: upstream.to_owned(), at: millis(at), cause });
+    }
+
+    /// An upstream's process was looked at.
+    pub fn sample(&self, app: &str, sample: Sample) {
+        self.note(Note::Sampled { app: app.to_owned(), sample });
+    }
+
+    /// These are the upstreams that there are; the outages of others are over.
+    pub fn present(&self, upstreams: Vec<String>, at: SystemTime) {
+        self.note(Note::Present { upstreams, at: millis(at) });
+    }
+
+    /// The outages that are asked for, the newest first.
+    pub async fn incidents(&self, asked: Asked) -> Result<Vec<Incident>, Failure> {
+        self.ask(|answer| Note::Asked(asked, answer)).await
+    }
+
+    /// The samples of one application from this moment on, in the order of time.
+    pub async fn samples(&self, app: &str, since: u64) -> Result<Vec<Sample>, Failure> {
+        let app = app.to_owned();
+        self.ask(|answer| Note::AskedSamples { app, since, answer }).await
+    }
+
+    async fn ask<T>(
+        &self,
+        question: impl FnOnce(oneshot::Sender<Result<T, Failure>>) -> Note,
+    ) -> Result<T, Failure> {
+        let (answer, answered) = oneshot::channel();
+        let asking = async {
+            self.notes.send(question(answer)).await.ok()?;
+            answered.await.ok()
+        };
+        timeout(PATIENCE, asking).await.ok().flatten().unwrap_or_else(|| {
+            let what = "The history did not answer in time.";
+            Err(Failure::new(Code::Timeout, what, "Try again in a moment."))
+        })
+    }
+
+    /// Tells without waiting. What there is no room for is lost.
+    pub(crate) fn note(&self, note: Note) {
+        match self.notes.try_send(note) {
+            Ok(()) => self.complained.store(false, Ordering::Relaxed),
+            Err(mpsc::error::TrySendError::Closed(_)) => {}
+            Err(mpsc::error::TrySendError::Full(_)) => {
+                if !self.complained.swap(true, Ordering::Relaxed) {
+                    tracing::warn!("the history cannot keep up, and some of it is lost");
+                }
+            }
+        }
+    }
+}
+
+/// Takes what is told and has it written, until told to stop.
+async fn keep(
+    mut writer: Writer,
+    mut told: mpsc::Receiver<Note>,
+    chance: Chance,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+) {
+    // What an earlier gateway left open is looked at before anything is told.
+    let mut batch = Vec::new();
+    loop {
+        let last = stop.is_cancelled();
+        while let Ok(note) = told.try_recv() {
+            batch.push(note);
+        }
+        let (notes, now) = (std::mem::take(&mut batch), millis(chance.now()));
+        let writing = tasks.spawn_blocking(move || {
+            writer.write(notes, now);
+            writer
+        });
+        writer = match writing.await {
+            Ok(writer) => writer,
+            Err(panicked) => {
+                tracing::error!(%panicked, "the history is not kept any more");
+                return;
+            }
+        };
+        if last {
+            return;
+        }
+        let (look_at, has_open) = (Instant::now() + LOOK, writer.has_open());
+        let look = async {
+            match has_open {
+                true => sleep_until(look_at).await,
+                false => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            note = told.recv() => match note {
+                Some(note) => batch.push(note),
+                None => return,
+            },
+            () = look => {}
+            () = stop.cancelled() => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

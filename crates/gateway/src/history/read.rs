@@ -1,0 +1,93 @@
+//! What the history is asked.
+
+use rusqlite::{Connection, Row, params};
+
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::incident::{Calls, End, Event, How, Incident};
+use evermoor_core::samples::Sample;
+
+use super::note::Asked;
+
+/// The most outages that one answer has.
+const MOST: u32 = 1000;
+
+/// The outages that are asked for, the newest first.
+pub(super) fn incidents(connection: &Connection, asked: &Asked) -> rusqlite::Result<Vec<Incident>> {
+    let mut select = connection.prepare_cached(
+        "SELECT * FROM incidents
+         WHERE (?1 IS NULL OR upstream = ?1) AND (ended IS NULL OR ended >= ?2)
+         ORDER BY began DESC, id DESC LIMIT ?3",
+    )?;
+    let since = asked.since.map_or(0, signed);
+    let found = select.query_map(params![asked.upstream, since, MOST], incident)?;
+    let mut found = found.collect::<rusqlite::Result<Vec<_>>>()?;
+    let mut events = connection
+        .prepare_cached("SELECT at, what FROM events WHERE incident = ?1 ORDER BY at, rowid")?;
+    for incident in &mut found {
+        let told = events.query_map([signed(incident.id)], |row| {
+            Ok(Event { at: unsigned(row, "at")?, what: row.get("what")? })
+        })?;
+        incident.events = told.collect::<rusqlite::Result<_>>()?;
+    }
+    Ok(found)
+}
+
+/// The samples of one application from this moment on, in the order of time.
+pub(super) fn samples(
+    connection: &Connection,
+    app: &str,
+    since: u64,
+) -> rusqlite::Result<Vec<Sample>> {
+    let mut select = connection
+        .prepare_cached("SELECT * FROM samples WHERE app = ?1 AND at >= ?2 ORDER BY at")?;
+    let found = select.query_map(params![app, signed(since)], sample)?;
+    found.collect()
+}
+
+pub(super) fn sample(row: &Row<'_>) -> rusqlite::Result<Sample> {
+    Ok(Sample {
+        at: unsigned(row, "at")?,
+        span: unsigned(row, "span")?,
+        memory: unsigned(row, "memory")?,
+        load: row.get("load")?,
+        uptime: unsigned(row, "uptime")?,
+    })
+}
+
+fn incident(row: &Row<'_>) -> rusqlite::Result<Incident> {
+    let (sign, cause): (String, Option<String>) = (row.get("sign")?, row.get("cause")?);
+    let ended: Option<i64> = row.get("ended")?;
+    let how: Option<String> = row.get("how")?;
+    let how = how.and_then(|code| How::parse(&code)).unwrap_or(How::Reconnected);
+    Ok(Incident {
+        id: unsigned(row, "id")?,
+        upstream: row.get("upstream")?,
+        title: row.get("title")?,
+        began: unsigned(row, "began")?,
+        // What cannot be read any more is told as what it is, not left out.
+        sign: serde_json::from_str(&sign).unwrap_or_else(|_| {
+            Failure::new(Code::Internal, "The first sign cannot be read.", "Ignore it.")
+        }),
+        cause: cause.and_then(|cause| serde_json::from_str(&cause).ok()),
+        memory: row.get::<_, Option<i64>>("memory")?.and_then(|bytes| u64::try_from(bytes).ok()),
+        uptime: row.get::<_, Option<i64>>("uptime")?.and_then(|time| u64::try_from(time).ok()),
+        calls: Calls {
+            held: unsigned(row, "held")?,
+            answered: unsigned(row, "answered")?,
+            unknown: unsigned(row, "unknown")?,
+            not_sent: unsigned(row, "not_sent")?,
+        },
+        events: Vec::new(),
+        end: ended.map(|at| End { at: u64::try_from(at).unwrap_or_default(), how }),
+        unwatched: unsigned(row, "unwatched")?,
+    })
+}
+
+fn unsigned(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(column).map(|number| u64::try_from(number).unwrap_or_default())
+}
+
+/// SQLite's numbers have a sign; ours do not come near their end.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

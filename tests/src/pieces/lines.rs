@@ -1,0 +1,101 @@
+//! The connections to the fake PiecesOS, each of which it can close at any moment.
+
+use std::io;
+use std::net::{Shutdown, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+
+/// All open connections.
+#[derive(Clone, Default)]
+pub(super) struct Lines(Arc<Mutex<Vec<(u64, std::net::TcpStream)>>>);
+
+/// Takes connections and remembers them.
+pub(super) struct Doorkeeper {
+    pub(super) listener: TcpListener,
+    pub(super) lines: Lines,
+}
+
+/// One connection.
+pub(super) struct Line {
+    stream: TcpStream,
+    number: u64,
+    lines: Lines,
+}
+
+static NUMBER: AtomicU64 = AtomicU64::new(0);
+
+impl Lines {
+    /// Closes every connection. The other side sees its end.
+    pub(super) fn cut(&self) {
+        for (_, stream) in self.0.lock().drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn keep(&self, stream: TcpStream) -> io::Result<Line> {
+        let stream = stream.into_std()?;
+        let (copy, number) = (stream.try_clone()?, NUMBER.fetch_add(1, Ordering::Relaxed));
+        self.0.lock().push((number, copy));
+        Ok(Line { stream: TcpStream::from_std(stream)?, number, lines: self.clone() })
+    }
+}
+
+impl axum::serve::Listener for Doorkeeper {
+    type Io = Line;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Line, SocketAddr) {
+        loop {
+            // A caller that is gone before it was let in is none.
+            if let Ok((stream, address)) = self.listener.accept().await
+                && let Ok(line) = self.lines.keep(stream)
+            {
+                return (line, address);
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.lines.0.lock().retain(|(number, _)| *number != self.number);
+    }
+}
+
+impl AsyncRead for Line {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Line {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

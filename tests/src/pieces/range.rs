@@ -1,0 +1,37 @@
+//! A range of ports for one fake alone, so that tests can run beside one another.
+
+use std::net::{Ipv4Addr, TcpListener};
+
+use super::settings::PORTS;
+
+/// A range that no other test takes while this is held.
+#[derive(Debug)]
+pub struct Range {
+    pub first: u16,
+    /// The port before the range. Whoever listens there owns the range.
+    _claim: TcpListener,
+}
+
+/// Below what systems give to outgoing connections, above what services use.
+const LOWEST: u16 = 15_000;
+const BLOCKS: u16 = 480;
+
+impl Range {
+    pub fn claim() -> Self {
+        let from = u16::try_from(std::process::id() % u32::from(BLOCKS)).expect("it is below");
+        let blocks = (from..BLOCKS).chain(0..from);
+        blocks.into_iter().find_map(Self::block).expect("some range is free")
+    }
+
+    fn block(number: u16) -> Option<Self> {
+        let base = LOWEST + number * (PORTS + 1);
+        let claim = bind(base)?;
+        // A stranger inside it would be found by a search of the range.
+        let free = (base + 1..=base + PORTS).all(|port| bind(port).is_some());
+        free.then_some(Self { first: base + 1, _claim: claim })
+    }
+}
+
+fn bind(port: u16) -> Option<TcpListener> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok()
+}
