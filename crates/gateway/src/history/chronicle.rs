@@ -106,7 +106,12 @@ mod tests {
                 Note::Opened(_) => "opened",
                 Note::Event { .. } => "event",
                 Note::Ended { .. } => "ended",
-                _ => "else",
+                Note::Began { .. }
+                | Note::Explained { .. }
+                | Note::Present { .. }
+                | Note::Sampled { .. }
+                | Note::Asked(..)
+                | Note::AskedSamples { .. } => "else",
             });
         }
         kinds
