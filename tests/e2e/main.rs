@@ -11,6 +11,7 @@ mod control;
 mod door;
 mod endpoint;
 mod faults;
+mod incidents;
 mod memory;
 mod outage;
 mod peers;

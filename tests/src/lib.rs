@@ -27,6 +27,8 @@ pub mod proxy;
 pub mod rust_client;
 pub mod scene;
 pub mod script;
+#[cfg(target_os = "linux")]
+pub mod small_disk;
 pub mod socket;
 pub mod tls;
 pub mod tunnel;

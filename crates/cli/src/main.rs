@@ -5,6 +5,7 @@ mod call;
 mod connect;
 mod demo;
 mod exit;
+mod incidents;
 mod open;
 mod serve;
 mod status;
@@ -28,6 +29,10 @@ fn main() -> std::process::ExitCode {
         Command::Serve { background } => serve::run(&place, background),
         Command::Connect { upstream } => connect::run(place, upstream.as_deref()),
         Command::Status => status::run(&place.paths, args.json),
+        Command::Incidents { upstream, since, markdown } => {
+            let form = incidents::Form::of(args.json, markdown);
+            incidents::run(&place.paths, upstream.as_deref(), since, form)
+        }
         Command::Open { print } => open::run(&place, print),
         Command::Tools { upstream } => call::tools(&place, upstream.as_deref(), args.json),
         Command::Call { tool, arguments } => call::call(&place, &tool, &arguments, args.json),

@@ -9,6 +9,7 @@
 //! - [`paths`]: where each kind of file belongs
 //! - [`files`]: files that only their owner may read, and writes that never tear
 //! - [`lock`]: one instance only
+//! - [`machine`]: what this machine is, and who uses it
 //! - [`process`]: starting programs that outlive us, or that must not
 //! - [`child`]: starting an upstream's program, which must not outlive us
 //! - [`open`]: a page in the browser
@@ -18,6 +19,7 @@
 pub mod child;
 pub mod files;
 pub mod lock;
+pub mod machine;
 pub mod open;
 pub mod paths;
 pub mod port;

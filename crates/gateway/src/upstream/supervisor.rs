@@ -23,7 +23,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use evermoor_core::backoff::Backoff;
 use evermoor_core::config;
-use evermoor_core::failure::{Code, Failure};
+use evermoor_core::failure::Failure;
 use evermoor_core::pace::{CrashLoop, SLOW_LANE};
 
 use super::board::Board;
@@ -272,6 +272,7 @@ mod tests {
     use super::super::{Handle, Surroundings};
     use super::*;
     use evermoor_core::config::Config;
+    use evermoor_core::failure::Code;
     use tokio_util::sync::CancellationToken;
     use tokio_util::task::TaskTracker;
 
