@@ -14,6 +14,7 @@ mod faults;
 mod incidents;
 mod memory;
 mod outage;
+mod pause;
 mod peers;
 mod pieces;
 mod reload;

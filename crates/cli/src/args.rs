@@ -37,6 +37,16 @@ pub(crate) enum Command {
     },
     /// Say how things are.
     Status,
+    /// Leave an upstream alone, or all of them, until you resume it. Calls are told so at once.
+    Pause {
+        /// Only this one.
+        upstream: Option<String>,
+    },
+    /// Look after what was paused again.
+    Resume {
+        /// Only this one.
+        upstream: Option<String>,
+    },
     /// Say when upstreams were down, for how long and why, and what became of the calls.
     Incidents {
         /// Only this upstream's.

@@ -98,7 +98,7 @@ fn environment(
     let upstreams = upstreams.map(|upstream| {
         let server = match &upstream.link {
             Link::Connected { server, .. } => server.clone(),
-            Link::Connecting | Link::Down { .. } => String::new(),
+            Link::Connecting | Link::Down { .. } | Link::Paused { .. } => String::new(),
         };
         (upstream.title.clone(), server)
     });

@@ -7,6 +7,7 @@ mod demo;
 mod exit;
 mod incidents;
 mod open;
+mod pause;
 mod serve;
 mod status;
 mod terminal;
@@ -29,6 +30,12 @@ fn main() -> std::process::ExitCode {
         Command::Serve { background } => serve::run(&place, background),
         Command::Connect { upstream } => connect::run(place, upstream.as_deref()),
         Command::Status => status::run(&place.paths, args.json),
+        Command::Pause { upstream } => {
+            pause::run(&place.paths, upstream.as_deref(), true, args.json)
+        }
+        Command::Resume { upstream } => {
+            pause::run(&place.paths, upstream.as_deref(), false, args.json)
+        }
         Command::Incidents { upstream, since, markdown } => {
             let form = incidents::Form::of(args.json, markdown);
             incidents::run(&place.paths, upstream.as_deref(), since, form)

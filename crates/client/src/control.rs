@@ -84,6 +84,16 @@ impl Control {
         self.request(Method::POST, &path).await.map(drop)
     }
 
+    /// Pauses one upstream, or everything.
+    pub async fn pause(&self, upstream: Option<&str>) -> Result<(), ControlError> {
+        self.request(Method::POST, &of(upstream, "pause")?).await.map(drop)
+    }
+
+    /// Resumes one upstream, or everything.
+    pub async fn resume(&self, upstream: Option<&str>) -> Result<(), ControlError> {
+        self.request(Method::POST, &of(upstream, "resume")?).await.map(drop)
+    }
+
     /// The outages of one upstream, or of all, that lasted at this moment (milliseconds of the Unix
     /// epoch) or began later.
     pub async fn incidents(
@@ -178,6 +188,14 @@ impl From<ControlError> for Failure {
 fn editor(name: &str, what: &str) -> Result<String, ControlError> {
     tokens::check_name(name).map_err(|denied| ControlError::Refused(Failure::from(&denied)))?;
     Ok(format!("/api/editors/{name}{what}"))
+}
+
+/// The path of what is to be done to one upstream, or to all.
+fn of(upstream: Option<&str>, what: &str) -> Result<String, ControlError> {
+    Ok(match upstream {
+        Some(upstream) => format!("/api/upstreams/{}/{what}", named(upstream)?),
+        None => format!("/api/{what}"),
+    })
 }
 
 /// An upstream, whose name is one that a path can hold.

@@ -48,6 +48,8 @@ pub enum Code {
     NotMcp,
     /// Its program ends as soon as it is started, again and again.
     CrashLoop,
+    /// A person paused it.
+    Paused,
     /// The configuration is wrong.
     Configuration,
     /// The gateway's token check is off.
@@ -80,6 +82,7 @@ impl Code {
             Self::Refused | Self::NotMcp => "Not serving MCP",
             Self::AuthRequired => "Needs sign-in",
             Self::CrashLoop => "Keeps crashing",
+            Self::Paused => "Paused",
             Self::Configuration => "Set up wrongly",
             Self::TokenOff => "Open",
             Self::PortTaken => "Port taken",
@@ -100,6 +103,7 @@ impl Code {
             Self::Refused | Self::NotMcp => "does not serve MCP at its address",
             Self::AuthRequired => "needs you to sign in",
             Self::CrashLoop => "keeps crashing",
+            Self::Paused => "is paused",
             Self::Configuration => "is set up wrongly",
             Self::TokenOff
             | Self::PortTaken

@@ -33,6 +33,7 @@ use crate::interests::Interests;
 use crate::keys::{self, KeyError};
 use crate::listener::{self, Limits};
 use crate::news::Newsroom;
+use crate::pauses::Pauses;
 use crate::roster::{Roster, Surroundings};
 use crate::store::Store;
 use crate::{VERSION, config_watch, dashboard, router, status, wake};
@@ -94,6 +95,7 @@ impl Gateway {
             History::start(paths.history_file(), Chance::real(), tasks.clone(), stop.clone());
         // It ends by itself, when it has written what it was told.
         tasks.spawn(kept);
+        let pauses = Pauses::read(paths.paused_file(), tasks.clone());
         let (wakes, woken) = watch::channel(0);
         let (news, interests) = (Newsroom::default(), Interests::default());
         let around = Surroundings {
@@ -106,6 +108,7 @@ impl Gateway {
             news: news.clone(),
             interests: interests.clone(),
             history: history.clone(),
+            paused: pauses.subscribe(),
         };
         let (roster, lineup) = Roster::start(config.clone(), around).await;
         let editors = Arc::new(Editors::new(
@@ -147,6 +150,7 @@ impl Gateway {
             router: router.clone(),
             editors,
             history,
+            pauses,
             links: Links::new(origin.clone()),
             control_token: door.control_token.clone(),
             stop: stop.clone(),

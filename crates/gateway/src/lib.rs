@@ -18,6 +18,7 @@
 //! - [`control`]: the control API for tray, dashboard and command line
 //! - [`dashboard`]: the dashboard's files
 //! - [`status`]: the state of the whole, kept up to date
+//! - [`pauses`]: what a person paused
 //! - [`news`]: what upstreams say to nobody in particular
 //! - [`interests`]: what editors want to hear of, added up per upstream
 //! - [`chance`]: chance and the time of day, which a simulation gives itself
@@ -40,6 +41,7 @@ pub mod interests;
 pub mod keys;
 pub mod listener;
 pub mod news;
+pub mod pauses;
 pub mod roster;
 pub mod router;
 pub mod status;

@@ -198,8 +198,8 @@ impl Router {
 async fn one(upstream: &Handle, request: &Request) -> Addressee {
     if let Some(list) = List::asked_by(&request.method) {
         let known = upstream.known(FIRST_WORD).await;
-        if let (Some(known), Link::Down { .. } | Link::Connecting) = (known, &upstream.state().link)
-        {
+        let away = !matches!(upstream.state().link, Link::Ready(_));
+        if let Some(known) = known.filter(|_| away) {
             return answered(request, list_result(list, known.catalog.list(list)));
         }
     }

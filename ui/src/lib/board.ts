@@ -88,6 +88,7 @@ function settle(board: Board): Board {
 function isDone(before: Link, link: Link): boolean {
   switch (link.state) {
     case 'connecting':
+    case 'paused':
       return false
     case 'connected':
       return before.state !== 'connected' || before.since !== link.since

@@ -118,6 +118,13 @@ function rowOf(upstream: Upstream, board: Board): Row {
     urgent: link.state === 'down',
     ready: live && !asked,
   }
+  if (link.state === 'paused') {
+    row.shape = 'paused'
+    row.word = texts.paused
+    row.timing = live ? texts.forLength(board.now - link.since) : ''
+    row.action = texts.resume
+    if (asked) return { ...row, shape: 'busy', word: texts.connecting, timing: '' }
+  }
   if (asked) return { ...row, word: isAddress ? texts.isReconnecting : texts.isRestarting }
   if (link.state === 'connected') {
     row.shape = 'healthy'

@@ -58,6 +58,7 @@ export const upstreamSnippet = '[upstreams.notes]\nurl = "http://127.0.0.1:3001/
 
 export const reconnect = 'Reconnect'
 export const restart = 'Restart'
+export const resume = 'Resume'
 export const isRestarting = 'Restarting'
 export const isReconnecting = 'Reconnecting'
 export const actionOn = (action: string, title: string) => `${action} ${title}`
@@ -92,6 +93,7 @@ export const words: Record<Code, string> = {
   auth_required: 'Needs sign-in',
   not_mcp: 'Not serving MCP',
   crash_loop: 'Keeps crashing',
+  paused: 'Paused',
   configuration: 'Set up wrongly',
   token_off: 'Open',
   port_taken: 'Port taken',
@@ -101,6 +103,7 @@ export const words: Record<Code, string> = {
 }
 export const connecting = 'Connecting'
 export const connected = 'Connected'
+export const paused = 'Paused'
 
 export const gatewayGone: Failure = {
   code: 'connection_lost',

@@ -74,7 +74,7 @@ retryAt: number,
 /**
  * Attempts made since it went down.
  */
-attempts: number, failure: Failure, };
+attempts: number, failure: Failure, } | { "state": "paused", since: number, };
 
 export type Failure = { code: Code, 
 /**
@@ -86,7 +86,7 @@ what: string,
  */
 remedy: string, };
 
-export type Code = "connection_refused" | "dns_failure" | "connect_timeout" | "tls" | "connection_lost" | "session_lost" | "timeout" | "refused" | "auth_required" | "not_mcp" | "crash_loop" | "configuration" | "token_off" | "port_taken" | "not_found" | "forbidden" | "internal";
+export type Code = "connection_refused" | "dns_failure" | "connect_timeout" | "tls" | "connection_lost" | "session_lost" | "timeout" | "refused" | "auth_required" | "not_mcp" | "crash_loop" | "paused" | "configuration" | "token_off" | "port_taken" | "not_found" | "forbidden" | "internal";
 
 export type Editor = { name: string, 
 /**

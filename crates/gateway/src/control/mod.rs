@@ -7,6 +7,7 @@ mod editors;
 mod events;
 mod incidents;
 pub mod links;
+mod pausing;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use evermoor_core::view::{Refusal, Status};
 
 use crate::editors::Editors;
 use crate::history::History;
+use crate::pauses::Pauses;
 use crate::router;
 use links::Links;
 
@@ -30,6 +32,7 @@ pub struct Control {
     pub router: router::Router,
     pub editors: Arc<Editors>,
     pub history: History,
+    pub pauses: Pauses,
     pub links: Links,
     pub control_token: String,
     pub stop: CancellationToken,
@@ -40,6 +43,10 @@ pub fn routes() -> Router<Arc<Control>> {
     Router::new()
         .route("/api/status", get(status))
         .route("/api/events", get(events::follow))
+        .route("/api/pause", post(pausing::pause_all))
+        .route("/api/resume", post(pausing::resume_all))
+        .route("/api/upstreams/{name}/pause", post(pausing::pause))
+        .route("/api/upstreams/{name}/resume", post(pausing::resume))
         .route("/api/upstreams/{name}/restart", post(restart))
         .route("/api/incidents", get(incidents::list))
         .route("/api/editors", get(editors::list))
@@ -59,18 +66,22 @@ async fn status(State(control): State<Arc<Control>>) -> Json<Status> {
 
 async fn restart(State(control): State<Arc<Control>>, Path(name): Path<String>) -> Response {
     match control.router.upstream(&name) {
+        Some(upstream) if upstream.is_paused() => {
+            let what = format!("{} is paused.", upstream.config.title);
+            let remedy = format!("Resume it with `evermoor resume {name}`.");
+            refuse(StatusCode::CONFLICT, Failure::new(Code::Paused, what, remedy))
+        }
         Some(upstream) => {
             upstream.restart().await;
             (StatusCode::ACCEPTED, Json(serde_json::json!({}))).into_response()
         }
-        None => {
-            let what = format!("There is no upstream `{name}`.");
-            refuse(
-                StatusCode::NOT_FOUND,
-                Failure::new(Code::NotFound, what, "See `evermoor status`."),
-            )
-        }
+        None => unknown(&name),
     }
+}
+
+fn unknown(upstream: &str) -> Response {
+    let what = format!("There is no upstream `{upstream}`.");
+    refuse(StatusCode::NOT_FOUND, Failure::new(Code::NotFound, what, "See `evermoor status`."))
 }
 
 fn refuse(status: StatusCode, error: Failure) -> Response {

@@ -10,6 +10,7 @@
 //! turns to it and starts over, and the calls that are held wait for that.
 
 mod connecting;
+mod pausing;
 mod serving;
 mod words;
 
@@ -34,6 +35,7 @@ use super::{Command, Link, Ready, State};
 use crate::chance::Chance;
 use crate::history::chronicle::Chronicle;
 use connecting::backoff;
+pub(super) use pausing::Pausing;
 use words::{crash_loop, panicked, restarted};
 
 pub(super) struct Supervisor<C> {
@@ -41,6 +43,7 @@ pub(super) struct Supervisor<C> {
     connector: C,
     board: Board,
     chronicle: Chronicle,
+    pausing: Pausing,
     commands: mpsc::Receiver<Command>,
     held: watch::Receiver<usize>,
     /// Counts how often the machine woke up.
@@ -58,6 +61,8 @@ enum End {
     Wished,
     /// The configuration leads elsewhere now.
     Turned,
+    /// A person paused it.
+    Paused,
 }
 
 /// A bug must not become a busy loop.
@@ -75,6 +80,7 @@ impl<C: Connect> Supervisor<C> {
         connector: C,
         board: Board,
         chronicle: Chronicle,
+        pausing: Pausing,
         commands: mpsc::Receiver<Command>,
         held: watch::Receiver<usize>,
         wakes: watch::Receiver<u64>,
@@ -87,6 +93,7 @@ impl<C: Connect> Supervisor<C> {
             connector,
             board,
             chronicle,
+            pausing,
             commands,
             held,
             wakes,
@@ -114,6 +121,10 @@ impl<C: Connect> Supervisor<C> {
     async fn keep_connected(&mut self) {
         let (mut attempt, mut since) = (0, self.chance.now());
         loop {
+            if self.pausing.is_paused() {
+                self.pause().await;
+                (attempt, since) = (0, self.chance.now());
+            }
             let began = Instant::now();
             let end = match self.connect().await {
                 Ok((ready, incoming)) => {
@@ -132,7 +143,7 @@ impl<C: Connect> Supervisor<C> {
                     failure
                 }
                 End::Wished => restarted(),
-                End::Turned => {
+                End::Turned | End::Paused => {
                     (attempt, since) = (0, self.chance.now());
                     continue;
                 }
@@ -143,7 +154,7 @@ impl<C: Connect> Supervisor<C> {
                 tracing::warn!(upstream = %self.config.name, %failure, "upstream down");
             }
             attempt = match self.rest(attempt, since, failure, looping).await {
-                Some(End::Turned) => 0,
+                Some(End::Turned | End::Paused) => 0,
                 Some(End::Failed(_) | End::Wished) | None => attempt + 1,
             };
         }
@@ -200,6 +211,13 @@ impl<C: Connect> Supervisor<C> {
                         return End::Wished;
                     }
                 },
+                () = self.pausing.until(true) => {
+                    // A call under way keeps the connection until it is answered.
+                    if ready.in_flight() == 0 {
+                        ready.connection.close().await;
+                    }
+                    return End::Paused;
+                }
                 Ok(()) = self.wakes.changed() => keepalive.suspect(),
                 Ok(()) = self.board.wanted.changed() => {
                     let now = self.board.wanted.borrow_and_update().clone();
@@ -253,6 +271,7 @@ impl<C: Connect> Supervisor<C> {
                 () = sleep(wait.saturating_sub(began.elapsed())) => return None,
                 Ok(()) = self.held.changed() => {}
                 Ok(()) = self.wakes.changed() => return None,
+                () = self.pausing.until(true) => return Some(End::Paused),
                 Some(command) = self.commands.recv() => match command {
                     Command::Restart => return None,
                     Command::Configure(new) if new.leads_elsewhere(&self.config) => {
@@ -299,6 +318,7 @@ mod tests {
             news: crate::news::Newsroom::default(),
             interests: crate::interests::Interests::default(),
             history: crate::history::History::nowhere(),
+            paused: watch::channel(evermoor_core::paused::Paused::default()).1,
         };
         let upstream = config.upstreams[0].clone();
         Handle::start_with(upstream, connector, None, &around, CancellationToken::new())

@@ -113,6 +113,7 @@ fn remedy(code: Code) -> &'static str {
         Code::CrashLoop
         | Code::Refused
         | Code::NotMcp
+        | Code::Paused
         | Code::Configuration
         | Code::TokenOff
         | Code::PortTaken
