@@ -48,6 +48,7 @@ use evermoor_core::config;
 use evermoor_core::failure::Failure;
 use evermoor_core::memory::Memory;
 use evermoor_core::name::UpstreamName;
+use evermoor_core::paused::Paused;
 
 use crate::chance::Chance;
 use crate::history::{History, Tallies};
@@ -60,6 +61,7 @@ pub use lane::{Lane, Owner};
 use private::Privates;
 pub use question::{Caller, Question};
 pub use ready::Ready;
+use supervisor::Pausing;
 
 /// An upstream, as everybody but its supervisor sees it.
 #[derive(Clone)]
@@ -96,6 +98,8 @@ pub struct Surroundings {
     pub news: Newsroom,
     pub interests: Interests,
     pub history: History,
+    /// What a person paused.
+    pub paused: watch::Receiver<Paused>,
 }
 
 /// What is known of an upstream at one moment.
@@ -115,6 +119,8 @@ pub enum Link {
     Ready(Arc<Ready>),
     /// There is none; the next attempt is made at `retry_at`.
     Down { since: SystemTime, retry_at: SystemTime, attempts: u32, failure: Failure },
+    /// A person paused it.
+    Paused { since: SystemTime },
 }
 
 /// What an upstream last said of itself.
@@ -189,7 +195,12 @@ impl Handle {
         stop: CancellationToken,
     ) -> Self {
         let chance = around.chance.clone();
-        let (show, state) = watch::channel(State { link: Link::Connecting, known });
+        let pausing = Pausing { paused: around.paused.clone(), upstream: config.name.clone() };
+        let link = match pausing.is_paused() {
+            true => Link::Paused { since: chance.now() },
+            false => Link::Connecting,
+        };
+        let (show, state) = watch::channel(State { link, known });
         let (commands, orders) = mpsc::channel(64);
         let held = Arc::new(watch::Sender::new(0));
         let config = Arc::new(config);
@@ -204,6 +215,7 @@ impl Handle {
                 changed: Arc::clone(&around.changed),
                 news: around.news.clone(),
                 chronicle,
+                paused: around.paused.clone(),
                 wanted: around.interests.on_lane(&lane),
             },
             orders,
@@ -267,8 +279,20 @@ impl Handle {
     pub fn is_stateless(&self) -> bool {
         match &self.state.borrow().link {
             Link::Ready(ready) => !ready.connection.has_ping(),
-            Link::Connecting | Link::Down { .. } => false,
+            Link::Connecting | Link::Down { .. } | Link::Paused { .. } => false,
         }
+    }
+
+    /// Whether a person paused it.
+    pub fn is_paused(&self) -> bool {
+        matches!(self.state.borrow().link, Link::Paused { .. })
+    }
+
+    /// Waits a little until it shows that it is paused, or that it is not.
+    pub async fn until_paused(&self, paused: bool) {
+        let mut state = self.state.clone();
+        let shown = state.wait_for(|state| matches!(state.link, Link::Paused { .. }) == paused);
+        let _ = timeout(CHANGE_OVER, shown).await;
     }
 
     /// The same upstream as another entry wants it, with the calls that wait for it. The connection
