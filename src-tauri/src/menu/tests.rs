@@ -135,8 +135,10 @@ fn an_upstream_that_is_off_offers_nothing_and_hidden_tools_are_counted() {
     GitHub — Connected >
       (12 of 30 tools shown)
       Restart GitHub [restart github]
+      Pause GitHub [pause github]
     ---
     Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
+    Pause [pause]
     Open Evermoor… [open]
     Quit Evermoor [quit]
     ");
