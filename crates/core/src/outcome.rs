@@ -216,8 +216,7 @@ impl Undelivered<'_> {
             ),
             Fate::NotSent(NotSent::Paused) => format!(
                 "Not delivered: \"{subject}\" was not sent to {title}, because a person paused it in \
-                 Evermoor. Nothing was executed. It can be called again when they have resumed it, with \
-                 `evermoor resume {}` or in the tray menu.",
+                 Evermoor. Nothing was executed. To use it again: `evermoor resume {}`, or the tray menu.",
                 self.upstream
             ),
             Fate::NotSent(NotSent::AuthRequired) => format!(
