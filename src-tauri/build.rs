@@ -9,6 +9,7 @@ fn main() {
         "copy",
         "presence",
         "restart_upstream",
+        "resume_upstream",
         "revoke_editor",
     ]);
     tauri_build::try_build(tauri_build::Attributes::new().app_manifest(commands))

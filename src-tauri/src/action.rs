@@ -14,6 +14,10 @@ pub(crate) enum Action {
     Quit,
     /// Brings back the upstream of this name.
     Restart(String),
+    /// Leaves the upstream of this name alone, or all of them.
+    Pause(Option<String>),
+    /// Looks after the upstream of this name again, or after all of them.
+    Resume(Option<String>),
 }
 
 /// An action travels through the desktop as the identifier of its row.
@@ -24,6 +28,10 @@ impl Action {
             Self::Open => "open".into(),
             Self::Quit => "quit".into(),
             Self::Restart(name) => format!("restart {name}"),
+            Self::Pause(Some(name)) => format!("pause {name}"),
+            Self::Pause(None) => "pause".into(),
+            Self::Resume(Some(name)) => format!("resume {name}"),
+            Self::Resume(None) => "resume".into(),
         }
     }
 
@@ -31,6 +39,10 @@ impl Action {
         match id.split_once(' ') {
             Some(("copy", text)) => Some(Self::Copy(text.into())),
             Some(("restart", name)) => Some(Self::Restart(name.into())),
+            Some(("pause", name)) => Some(Self::Pause(Some(name.into()))),
+            Some(("resume", name)) => Some(Self::Resume(Some(name.into()))),
+            None if id == "pause" => Some(Self::Pause(None)),
+            None if id == "resume" => Some(Self::Resume(None)),
             None if id == "open" => Some(Self::Open),
             None if id == "quit" => Some(Self::Quit),
             Some(_) | None => None,
@@ -47,6 +59,8 @@ impl Action {
             Self::Open => window::open(app),
             Self::Quit => app.exit(0),
             Self::Restart(upstream) => app.state::<Gateway>().restart(upstream),
+            Self::Pause(upstream) => app.state::<Gateway>().pause(upstream, true),
+            Self::Resume(upstream) => app.state::<Gateway>().pause(upstream, false),
         }
     }
 }
@@ -58,7 +72,13 @@ mod tests {
     #[test]
     fn an_action_is_read_back_from_its_row() {
         let copy = Action::Copy("http://127.0.0.1:7420/mcp".into());
-        for action in [copy, Action::Open, Action::Quit, Action::Restart("my files".into())] {
+        let named = [
+            Action::Restart("my files".into()),
+            Action::Pause(Some("my files".into())),
+            Action::Resume(Some("my files".into())),
+        ];
+        let plain = [copy, Action::Open, Action::Quit, Action::Pause(None), Action::Resume(None)];
+        for action in plain.into_iter().chain(named) {
             assert_eq!(Action::parse(&action.id()), Some(action));
         }
         assert_eq!(Action::parse("unknown"), None);

@@ -21,6 +21,14 @@ pub(crate) async fn restart_upstream(
 }
 
 #[tauri::command]
+pub(crate) async fn resume_upstream(
+    gateway: State<'_, Gateway>,
+    name: String,
+) -> Result<(), Failure> {
+    gateway.keeper().resume(Some(&name)).await
+}
+
+#[tauri::command]
 pub(crate) async fn revoke_editor(
     gateway: State<'_, Gateway>,
     name: String,

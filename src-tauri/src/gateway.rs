@@ -52,6 +52,20 @@ impl Gateway {
         });
     }
 
+    /// Pauses or resumes an upstream, or all, without waiting for it; how it goes is seen in its state.
+    pub(crate) fn pause(&self, upstream: Option<String>, pause: bool) {
+        let keeper = self.keeper.clone();
+        self.spawn(async move {
+            let asked = match pause {
+                true => keeper.pause(upstream.as_deref()).await,
+                false => keeper.resume(upstream.as_deref()).await,
+            };
+            if let Err(failure) = asked {
+                warn!(upstream, pause, %failure, "nothing was paused or resumed");
+            }
+        });
+    }
+
     /// Runs a task that ends with the application.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let stopped = self.stop.clone().cancelled_owned();

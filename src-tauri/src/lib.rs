@@ -50,6 +50,7 @@ fn build() -> Result<App, Failure> {
             commands::copy,
             commands::presence,
             commands::restart_upstream,
+            commands::resume_upstream,
             commands::revoke_editor
         ])
         .setup(move |app| {

@@ -5,11 +5,11 @@
 //! does. At most twelve rows, separators apart.
 
 use evermoor_client::Presence;
-use evermoor_core::view::{Link, Status, Upstream};
+use evermoor_core::view::{Link, Overall, Status, Upstream};
 
 use crate::action::Action;
 
-/// Upstreams with a row of their own; the dashboard has them all.
+/// Upstreams with a row of their own; where there are more, one row leads to the dashboard instead.
 const UPSTREAM_ROWS: usize = 6;
 /// Longer lines are cut: a menu as wide as the screen cannot be read.
 const LINE_LENGTH: usize = 72;
@@ -94,15 +94,24 @@ fn serving(status: &Status) -> Vec<Item> {
     if let (Some(upstream), None) = (down.next(), down.next()) {
         items.push(restart(upstream));
     }
+    let all_paused = status.overall == Overall::Paused;
+    if all_paused {
+        items.push(button("Resume", Action::Resume(None)));
+    }
     items.push(Item::Separator);
-    items.extend(status.upstreams.iter().take(UPSTREAM_ROWS).map(upstream));
-    if status.upstreams.len() > UPSTREAM_ROWS {
+    let more = status.upstreams.len() > UPSTREAM_ROWS;
+    let rows = if more { UPSTREAM_ROWS - 1 } else { UPSTREAM_ROWS };
+    items.extend(status.upstreams.iter().take(rows).map(upstream));
+    if more {
         items.push(button("More…", Action::Open));
     }
     if !status.upstreams.is_empty() {
         items.push(Item::Separator);
     }
     items.push(button("Copy endpoint URL", Action::Copy(status.endpoint.clone())));
+    if !all_paused && !status.upstreams.is_empty() {
+        items.push(button("Pause", Action::Pause(None)));
+    }
     items
 }
 
@@ -113,10 +122,19 @@ fn upstream(upstream: &Upstream) -> Item {
         (Link::Connected { .. }, 0) => line("No tools"),
         (Link::Connected { .. }, _) => line(&upstream.tool_count()),
         (Link::Down { failure, .. }, _) => line(&failure.what),
+        (Link::Paused { .. }, _) => line("Nothing is asked of it"),
     };
     let text = format!("{} — {}", upstream.title, upstream.word());
-    let restart = (!upstream.is_off()).then(|| restart(upstream));
-    let items = std::iter::once(about).chain(restart).collect();
+    let mut items = vec![about];
+    let (title, name) = (&upstream.title, Some(upstream.name.clone()));
+    if upstream.is_off() {
+        // A person turned it off; there is nothing to do here.
+    } else if upstream.is_paused() {
+        items.push(button(&format!("Resume {title}"), Action::Resume(name)));
+    } else {
+        items.push(restart(upstream));
+        items.push(button(&format!("Pause {title}"), Action::Pause(name)));
+    }
     Item::Submenu { text: short(&text), items }
 }
 

@@ -10,7 +10,9 @@ use serde_json::json;
 fn since(upstream: &Upstream) -> u64 {
     match upstream.link {
         Link::Connected { since, .. } => since,
-        Link::Off | Link::Connecting | Link::Down { .. } => panic!("it is connected: {upstream:?}"),
+        Link::Off | Link::Connecting | Link::Down { .. } | Link::Paused { .. } => {
+            panic!("it is connected: {upstream:?}")
+        }
     }
 }
 

@@ -59,7 +59,9 @@ impl Remote {
 fn failure(upstream: &Upstream) -> &Failure {
     match &upstream.link {
         Link::Down { failure, .. } => failure,
-        Link::Off | Link::Connecting | Link::Connected { .. } => panic!("it is down: {upstream:?}"),
+        Link::Off | Link::Connecting | Link::Connected { .. } | Link::Paused { .. } => {
+            panic!("it is down: {upstream:?}")
+        }
     }
 }
 

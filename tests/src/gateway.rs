@@ -54,7 +54,7 @@ impl Gateway {
         Self::started(process, home).await
     }
 
-    async fn started(mut process: Process, home: &Path) -> Self {
+    pub(crate) async fn started(mut process: Process, home: &Path) -> Self {
         process.line_with("Try it").await;
         let runtime = runtime(home);
         Self {

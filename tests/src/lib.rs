@@ -30,6 +30,8 @@ pub mod rust_client;
 pub mod scene;
 pub mod script;
 pub mod shim;
+#[cfg(target_os = "linux")]
+pub mod small_disk;
 pub mod socket;
 pub mod tls;
 pub mod tunnel;

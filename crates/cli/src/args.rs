@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use evermoor_core::incident::words::parse_length;
+
 /// One local endpoint for every MCP server, that never goes away.
 #[derive(Debug, Parser)]
 #[command(name = "evermoor", version, propagate_version = true, arg_required_else_help = true)]
@@ -41,6 +43,27 @@ pub(crate) enum Command {
     },
     /// Say how things are.
     Status,
+    /// Leave an upstream alone, or all of them, until you resume it. Calls are told so at once.
+    Pause {
+        /// Only this one.
+        upstream: Option<String>,
+    },
+    /// Look after what was paused again.
+    Resume {
+        /// Only this one.
+        upstream: Option<String>,
+    },
+    /// Say when upstreams were down, for how long and why, and what became of the calls.
+    Incidents {
+        /// Only this upstream's.
+        upstream: Option<String>,
+        /// How far to look back, such as 36h or 30d.
+        #[arg(long, value_name = "TIME", default_value = "7d", value_parser = length)]
+        since: u64,
+        /// As a report to paste into a bug tracker. It has no name and no folder of yours in it.
+        #[arg(long, conflicts_with = "json")]
+        markdown: bool,
+    },
     /// Open the dashboard in a browser.
     Open {
         /// Print the link instead. It works once.
@@ -71,6 +94,10 @@ pub(crate) enum Command {
         #[arg(long, hide = true, value_name = "ADDRESS")]
         serve_on: Option<String>,
     },
+}
+
+fn length(text: &str) -> Result<u64, String> {
+    parse_length(text).ok_or_else(|| "write a length of time, such as 36h or 30d".to_owned())
 }
 
 #[derive(Debug, Subcommand)]

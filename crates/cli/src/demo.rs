@@ -241,7 +241,7 @@ fn count_tools(result: &Raw) -> usize {
 /// Down is only shown once an attempt to reconnect has failed, too.
 fn settled(status: &Status) -> bool {
     status.upstreams.iter().all(|upstream| match &upstream.link {
-        Link::Connected { .. } | Link::Down { .. } | Link::Off => true,
+        Link::Connected { .. } | Link::Down { .. } | Link::Paused { .. } | Link::Off => true,
         Link::Connecting => false,
     })
 }

@@ -5,7 +5,9 @@ mod call;
 mod connect;
 mod demo;
 mod exit;
+mod incidents;
 mod open;
+mod pause;
 mod serve;
 mod status;
 mod terminal;
@@ -30,6 +32,16 @@ fn main() -> std::process::ExitCode {
         }
         Command::Connect { upstream } => connect::run(place, upstream.as_deref()),
         Command::Status => status::run(&place.paths, args.json),
+        Command::Pause { upstream } => {
+            pause::run(&place.paths, upstream.as_deref(), true, args.json)
+        }
+        Command::Resume { upstream } => {
+            pause::run(&place.paths, upstream.as_deref(), false, args.json)
+        }
+        Command::Incidents { upstream, since, markdown } => {
+            let form = incidents::Form::of(args.json, markdown);
+            incidents::run(&place.paths, upstream.as_deref(), since, form)
+        }
         Command::Open { print } => open::run(&place, print),
         Command::Tools { upstream } => call::tools(&place, upstream.as_deref(), args.json),
         Command::Call { tool, arguments } => call::call(&place, &tool, &arguments, args.json),

@@ -46,6 +46,7 @@ fn show(status: &Status) {
             Link::Connected { .. } => ("●", colours.good),
             Link::Connecting => ("◐", colours.busy),
             Link::Down { .. } => ("○", colours.bad),
+            Link::Paused { .. } => ("‖", colours.quiet),
         };
         terminal::print(&format_args!("  {style}{mark}{style:#} {line}"));
         if let Link::Down { failure, .. } = &upstream.link {

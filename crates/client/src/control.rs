@@ -6,6 +6,8 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode};
 
 use evermoor_core::failure::{Code, Failure};
+use evermoor_core::incident::{Incident, Incidents};
+use evermoor_core::name::UpstreamName;
 use evermoor_core::runtime::Runtime;
 use evermoor_core::tokens;
 use evermoor_core::view::{Editor, NewToken, Refusal, Status};
@@ -80,6 +82,30 @@ impl Control {
     pub async fn restart_upstream(&self, name: &str) -> Result<(), ControlError> {
         let path = format!("/api/upstreams/{name}/restart");
         self.request(Method::POST, &path).await.map(drop)
+    }
+
+    /// Pauses one upstream, or everything.
+    pub async fn pause(&self, upstream: Option<&str>) -> Result<(), ControlError> {
+        self.request(Method::POST, &of(upstream, "pause")?).await.map(drop)
+    }
+
+    /// Resumes one upstream, or everything.
+    pub async fn resume(&self, upstream: Option<&str>) -> Result<(), ControlError> {
+        self.request(Method::POST, &of(upstream, "resume")?).await.map(drop)
+    }
+
+    /// The outages of one upstream, or of all, that lasted at this moment (milliseconds of the Unix
+    /// epoch) or began later.
+    pub async fn incidents(
+        &self,
+        upstream: Option<&str>,
+        since: u64,
+    ) -> Result<Vec<Incident>, ControlError> {
+        let upstream = upstream.map(named).transpose()?;
+        let of = upstream.map_or_else(String::new, |name| format!("&upstream={name}"));
+        let path = format!("/api/incidents?since={since}{of}");
+        let found: Incidents = read(&self.request(Method::GET, &path).await?)?;
+        Ok(found.incidents)
     }
 
     /// Every editor that has a token.
@@ -162,6 +188,23 @@ impl From<ControlError> for Failure {
 fn editor(name: &str, what: &str) -> Result<String, ControlError> {
     tokens::check_name(name).map_err(|denied| ControlError::Refused(Failure::from(&denied)))?;
     Ok(format!("/api/editors/{name}{what}"))
+}
+
+/// The path of what is to be done to one upstream, or to all.
+fn of(upstream: Option<&str>, what: &str) -> Result<String, ControlError> {
+    Ok(match upstream {
+        Some(upstream) => format!("/api/upstreams/{}/{what}", named(upstream)?),
+        None => format!("/api/{what}"),
+    })
+}
+
+/// An upstream, whose name is one that a path can hold.
+fn named(upstream: &str) -> Result<UpstreamName, ControlError> {
+    UpstreamName::parse(upstream).map_err(|_| {
+        let what = format!("There is no upstream `{upstream}`.");
+        let failure = Failure::new(Code::NotFound, what, "See `evermoor status`.");
+        ControlError::Refused(failure)
+    })
 }
 
 fn read<T: serde::de::DeserializeOwned>(body: &Bytes) -> Result<T, ControlError> {

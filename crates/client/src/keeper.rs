@@ -58,6 +58,18 @@ impl Keeper {
         control.restart_upstream(name).await.map_err(Failure::from)
     }
 
+    /// Asks the gateway to leave one upstream alone, or all of them.
+    pub async fn pause(&self, upstream: Option<&str>) -> Result<(), Failure> {
+        let control = Control::find(self.launcher.paths()).ok_or_else(not_running)?;
+        control.pause(upstream).await.map_err(Failure::from)
+    }
+
+    /// Asks the gateway to look after one upstream again, or after all of them.
+    pub async fn resume(&self, upstream: Option<&str>) -> Result<(), Failure> {
+        let control = Control::find(self.launcher.paths()).ok_or_else(not_running)?;
+        control.resume(upstream).await.map_err(Failure::from)
+    }
+
     /// Asks the gateway to turn an editor away.
     pub async fn revoke_editor(&self, name: &str) -> Result<(), Failure> {
         let control = Control::find(self.launcher.paths()).ok_or_else(not_running)?;

@@ -23,6 +23,7 @@
 //! - [`outcome`]: the answer to a call that its upstream did not answer
 //! - [`backoff`]: how long to wait before the next attempt
 //! - [`runtime`]: how a running gateway is reached
+//! - [`paused`]: which upstreams a person paused
 //! - [`progress`]: progress tokens, minted anew on each hop
 //! - [`pace`]: which connections to suspect, and when to slow down
 //! - [`samples`]: what an application took of the machine, and how much of that is kept
@@ -63,6 +64,7 @@ pub mod name;
 pub mod outcome;
 pub mod oversize;
 pub mod pace;
+pub mod paused;
 pub mod preset;
 pub mod progress;
 pub mod protocol;

@@ -70,6 +70,8 @@ pub enum NotSent {
     AuthRequired,
     /// The upstream turned it away because it is busy.
     Busy,
+    /// A person paused the upstream.
+    Paused,
     /// The gateway is being stopped, or keeps this upstream no longer.
     ShuttingDown,
     /// A list in the configuration hides what was called.
@@ -102,7 +104,7 @@ pub enum Unknown {
 impl NotSent {
     fn code(self) -> i32 {
         match self {
-            Self::SessionRefused | Self::CrashLooping => -33001,
+            Self::SessionRefused | Self::CrashLooping | Self::Paused => -33001,
             Self::HoldExpired | Self::Slept => -33003,
             Self::QueueFull | Self::Busy => -33002,
             Self::AuthRequired => -33004,
@@ -120,6 +122,7 @@ impl NotSent {
             Self::QueueFull => "queue_full",
             Self::Busy => "busy",
             Self::AuthRequired => "auth_required",
+            Self::Paused => "paused",
             Self::ShuttingDown => "shutting_down",
             Self::Hidden => "hidden",
         }
@@ -210,6 +213,11 @@ impl Undelivered<'_> {
             Fate::NotSent(NotSent::Hidden) => format!(
                 "Not delivered: \"{subject}\" was not sent to {title}, because a list in config.toml hides \
                  it ({detail}). Nothing was executed. To use it, change that list; it holds at once."
+            ),
+            Fate::NotSent(NotSent::Paused) => format!(
+                "Not delivered: \"{subject}\" was not sent to {title}, because a person paused it in \
+                 Evermoor. Nothing was executed. To use it again: `evermoor resume {}`, or the tray menu.",
+                self.upstream
             ),
             Fate::NotSent(NotSent::AuthRequired) => format!(
                 "Not delivered: {title} refused \"{subject}\" because it wants credentials ({detail}). \
@@ -345,6 +353,18 @@ mod tests {
             (&(-33005).into(), &"hidden".into(), &false.into())
         );
         assert!(error["message"].as_str().unwrap().contains("a list in config.toml hides it"));
+    }
+
+    #[test]
+    fn a_call_to_what_a_person_paused_says_who_can_resume_it_and_how() {
+        let answer = answer(Fate::NotSent(NotSent::Paused), true);
+        let details = &answer["result"]["_meta"][META_KEY];
+        assert_eq!(
+            (details["code"].as_i64(), details["cause"].as_str()),
+            (Some(-33001), Some("paused"))
+        );
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("a person paused it") && text.contains("`evermoor resume pieces`"));
     }
 
     #[test]

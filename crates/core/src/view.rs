@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use ts_rs::TS;
 
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 pub use editor::{Editor, Shown};
 
 /// The whole state at one moment: what `/api/status` answers and `/api/events` streams.
@@ -104,6 +104,11 @@ pub enum Link {
         attempts: u32,
         failure: Failure,
     },
+    /// A person paused it; nothing is asked of it until they resume it.
+    Paused {
+        #[cfg_attr(test, ts(type = "number"))]
+        since: u64,
+    },
 }
 
 /// A token that was just made. It is told this once.
@@ -151,6 +156,7 @@ impl Upstream {
             Link::Connecting => "Connecting",
             Link::Connected { .. } => "Connected",
             Link::Down { failure, .. } => failure.code.word(),
+            Link::Paused { .. } => Code::Paused.word(),
         }
     }
 
@@ -170,6 +176,10 @@ impl Upstream {
     fn is_down(&self) -> bool {
         matches!(self.link, Link::Down { .. })
     }
+
+    pub fn is_paused(&self) -> bool {
+        matches!(self.link, Link::Paused { .. })
+    }
 }
 
 fn overall(upstreams: &[Upstream]) -> Overall {
@@ -177,6 +187,8 @@ fn overall(upstreams: &[Upstream]) -> Overall {
         Overall::Degraded
     } else if upstreams.iter().any(|upstream| upstream.link == Link::Connecting) {
         Overall::Busy
+    } else if !upstreams.is_empty() && upstreams.iter().all(Upstream::is_paused) {
+        Overall::Paused
     } else {
         Overall::Healthy
     }
@@ -190,12 +202,11 @@ fn sentence(upstreams: &[Upstream]) -> String {
         ([], []) => "Every upstream is turned off".into(),
         ([], on) => match on.iter().find(|upstream| upstream.link == Link::Connecting) {
             Some(upstream) => format!("Connecting to {}", upstream.title),
-            None if on.len() == 1 => format!("{} is connected", on[0].title),
-            None => format!("All {} upstreams are connected", on.len()),
+            None => settled(on),
         },
         ([one], _) => match &one.link {
             Link::Down { failure, .. } => format!("{} {}", one.title, failure.code.predicate()),
-            Link::Off | Link::Connecting | Link::Connected { .. } => {
+            Link::Off | Link::Connecting | Link::Connected { .. } | Link::Paused { .. } => {
                 format!("{} is down", one.title)
             }
         },
@@ -203,10 +214,26 @@ fn sentence(upstreams: &[Upstream]) -> String {
     }
 }
 
+/// The sentence when every upstream is connected or paused.
+fn settled(upstreams: &[&Upstream]) -> String {
+    let paused: Vec<&&Upstream> = upstreams.iter().filter(|one| one.is_paused()).collect();
+    match (paused.as_slice(), upstreams) {
+        ([], [one]) => format!("{} is connected", one.title),
+        ([], all) => format!("All {} upstreams are connected", all.len()),
+        ([one], [_]) => format!("{} is paused", one.title),
+        (paused, all) if paused.len() == all.len() => {
+            format!("All {} upstreams are paused", all.len())
+        }
+        ([one], _) => format!("{} is paused, everything else is connected", one.title),
+        (paused, _) => {
+            format!("{} upstreams are paused, everything else is connected", paused.len())
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::Code;
     use crate::incident::{Calls, Cause, End, Event, Evidence, How, Incident, Incidents};
     use crate::samples::Sample;
 
@@ -290,6 +317,32 @@ mod tests {
         let counted = |tools, hidden| Upstream { tools, hidden, ..upstream("A", connected()) };
         assert_eq!(counted(1, 0).tool_count(), "1 tool");
         assert_eq!(counted(30, 18).tool_count(), "12 of 30 tools shown");
+    }
+
+    #[test]
+    fn what_a_person_paused_is_not_broken() {
+        let paused = || Link::Paused { since: 1 };
+        let said = |links: Vec<Link>| {
+            let upstreams = links.into_iter().zip(["A", "B", "C"]);
+            let status = status(upstreams.map(|(link, title)| upstream(title, link)).collect());
+            (status.overall, status.sentence)
+        };
+        let wanted = |overall, sentence: &str| (overall, sentence.to_owned());
+        assert_eq!(said(vec![paused()]), wanted(Overall::Paused, "A is paused"));
+        assert_eq!(
+            said(vec![paused(), paused()]),
+            wanted(Overall::Paused, "All 2 upstreams are paused")
+        );
+        assert_eq!(
+            said(vec![connected(), paused()]),
+            wanted(Overall::Healthy, "B is paused, everything else is connected")
+        );
+        assert_eq!(
+            said(vec![paused(), paused(), connected()]),
+            wanted(Overall::Healthy, "2 upstreams are paused, everything else is connected")
+        );
+        let down = said(vec![paused(), down(Code::Timeout)]);
+        assert_eq!(down, wanted(Overall::Degraded, "B is not responding"));
     }
 
     /// The dashboard's types are written from the types above. `npm run types` writes the file;

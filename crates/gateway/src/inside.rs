@@ -32,6 +32,7 @@ use crate::keys::{self, KeyError};
 use crate::listener::{Ending, Limits, Reception};
 use crate::news::Newsroom;
 use crate::outbox::{self, Parcel};
+use crate::pauses::Pauses;
 use crate::pen::Pen;
 use crate::predecessor::Predecessor;
 use crate::roster::{Roster, Surroundings};
@@ -85,6 +86,7 @@ impl Inside {
             History::start(paths.history_file(), Chance::real(), tasks.clone(), stop.clone());
         // It ends by itself, when it has written what it was told.
         tasks.spawn(kept);
+        let pauses = Pauses::read(paths.paused_file(), tasks.clone());
         let (wakes, woken) = watch::channel(0);
         let (news, interests) = (Newsroom::default(), Interests::default());
         let around = Surroundings {
@@ -97,6 +99,7 @@ impl Inside {
             news: news.clone(),
             interests: interests.clone(),
             history: history.clone(),
+            paused: pauses.subscribe(),
         };
         let (roster, lineup) = Roster::start(config.clone(), address, around).await;
         let editors = Arc::new(Editors::new(
@@ -136,6 +139,7 @@ impl Inside {
             router: router.clone(),
             editors,
             history,
+            pauses,
             links: Links::new(origin),
             control_token: door.control_token.clone(),
             moved: moved.clone(),

@@ -23,6 +23,7 @@
 //! - [`control`]: the control API for tray, dashboard and command line
 //! - [`dashboard`]: the dashboard's files
 //! - [`status`]: the state of the whole, kept up to date
+//! - [`pauses`]: what a person paused
 //! - [`news`]: what upstreams say to nobody in particular
 //! - [`interests`]: what editors want to hear of, added up per upstream
 //! - [`chance`]: chance and the time of day, which a simulation gives itself
@@ -48,6 +49,7 @@ pub mod keys;
 pub mod listener;
 pub mod news;
 pub mod outbox;
+pub mod pauses;
 pub mod pen;
 mod place;
 pub mod predecessor;

@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use evermoor_core::config::{self, Change, Config};
 use evermoor_core::failure::Failure;
+use evermoor_core::paused::Paused;
 
 use crate::chance::Chance;
 use crate::config_watch::Reading;
@@ -61,6 +62,8 @@ pub struct Surroundings {
     pub news: Newsroom,
     pub interests: Interests,
     pub history: History,
+    /// What a person paused.
+    pub paused: watch::Receiver<Paused>,
 }
 
 struct Member {
@@ -165,6 +168,7 @@ impl Roster {
             news: self.around.news.clone(),
             interests: self.around.interests.clone(),
             history: self.around.history.clone(),
+            paused: self.around.paused.clone(),
         };
         let handle = Handle::start(upstream, known, &around, stop.clone());
         Member { handle, stop }
@@ -210,6 +214,7 @@ mod tests {
             news: Newsroom::default(),
             interests: Interests::default(),
             history: History::nowhere(),
+            paused: watch::channel(Paused::default()).1,
         };
         let (roster, lineup) =
             Roster::start(config(entries), config(entries).gateway.listen, around).await;

@@ -20,7 +20,7 @@ use evermoor_core::protocol::{gateway_info, method};
 use evermoor_core::sight::{Hidden, asked_for};
 
 use crate::status::Overview;
-use crate::upstream::{Handle, Known, Link, Owner};
+use crate::upstream::{Handle, Known, Link};
 use crate::view::Scope;
 pub use crate::view::View;
 
@@ -67,11 +67,9 @@ impl Router {
         upstreams.iter().find(|upstream| upstream.name().as_str() == name).cloned()
     }
 
-    /// What somebody had of upstreams to itself is not wanted any more.
-    pub fn release(&self, owner: &Owner) {
-        for upstream in self.upstreams.borrow().iter() {
-            upstream.release(owner);
-        }
+    /// Every upstream, whoever sees it.
+    pub fn lineup(&self) -> Arc<[Handle]> {
+        Arc::clone(&self.upstreams.borrow())
     }
 
     /// All that an editor sees, in one.
@@ -272,8 +270,8 @@ impl Router {
 async fn one(upstream: &Handle, request: &Request) -> Addressee {
     if let Some(list) = List::asked_by(&request.method) {
         let known = upstream.known(FIRST_WORD).await;
-        if let (Some(known), Link::Down { .. } | Link::Connecting) = (known, &upstream.state().link)
-        {
+        let away = !matches!(upstream.state().link, Link::Ready(_));
+        if let Some(known) = known.filter(|_| away) {
             return answered(request, list_result(list, known.catalog.list(list)));
         }
     }

@@ -237,6 +237,7 @@ mod tests {
                 news: crate::news::Newsroom::default(),
                 interests: crate::interests::Interests::default(),
                 history: crate::history::History::nowhere(),
+                paused: watch::channel(Default::default()).1,
             };
             let start = |upstream: &config::Upstream| {
                 let (known, stop) = (Some(Arc::new(known.clone())), CancellationToken::new());

@@ -104,6 +104,7 @@ fn view(handle: &Handle, state: &State, origin: &str) -> view::Upstream {
             attempts: *attempts,
             failure: failure.clone(),
         },
+        Link::Paused { since } => view::Link::Paused { since: millis(*since) },
     };
     let tools = state.known.as_ref().map_or(0, |known| known.catalog.tools.len());
     shown(&handle.config, link, tools, origin)

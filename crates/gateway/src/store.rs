@@ -99,7 +99,7 @@ fn fresh(handle: &Handle, written: &HashMap<UpstreamName, Arc<Known>>) -> Option
     let state = handle.state();
     let said = match state.link {
         Link::Ready(_) => state.known?,
-        Link::Connecting | Link::Down { .. } => return None,
+        Link::Connecting | Link::Down { .. } | Link::Paused { .. } => return None,
     };
     let same = written.get(handle.name()).is_some_and(|known| Arc::ptr_eq(known, &said));
     (!same).then_some(said)

@@ -10,6 +10,7 @@
 //! - [`files`]: files that only their owner may read, and writes that never tear
 //! - [`lock`]: one instance only
 //! - [`handover`]: giving sockets and the lock to another process
+//! - [`machine`]: what this machine is, and who uses it
 //! - [`process`]: starting programs that outlive us, or that must not
 //! - [`child`]: starting an upstream's program, which must not outlive us
 //! - [`descriptors`]: how much may be open at once
@@ -30,6 +31,7 @@ pub mod files;
 pub mod handover;
 pub mod launch;
 pub mod lock;
+pub mod machine;
 pub mod open;
 pub mod paths;
 pub mod port;

@@ -142,6 +142,11 @@ impl Paths {
         self.data.join("catalogs")
     }
 
+    /// What a person paused.
+    pub fn paused_file(&self) -> PathBuf {
+        self.data.join("paused.json")
+    }
+
     /// The outages of upstreams, and what their processes took of the machine.
     pub fn history_file(&self) -> PathBuf {
         self.data.join("history.sqlite")

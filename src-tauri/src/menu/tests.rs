@@ -85,11 +85,14 @@ fn healthy_upstreams() {
     PiecesOS — Connected >
       (12 tools)
       Restart PiecesOS [restart piecesos]
+      Pause PiecesOS [pause piecesos]
     GitHub — Connected >
       (1 tool)
       Restart GitHub [restart github]
+      Pause GitHub [pause github]
     ---
     Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
+    Pause [pause]
     Open Evermoor… [open]
     Quit Evermoor [quit]
     ");
@@ -107,11 +110,14 @@ fn busy() {
     PiecesOS — Connecting >
       (http://x/mcp)
       Restart PiecesOS [restart piecesos]
+      Pause PiecesOS [pause piecesos]
     GitHub — Connected >
       (1 tool)
       Restart GitHub [restart github]
+      Pause GitHub [pause github]
     ---
     Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
+    Pause [pause]
     Open Evermoor… [open]
     Quit Evermoor [quit]
     ");
@@ -129,8 +135,10 @@ fn an_upstream_that_is_off_offers_nothing_and_hidden_tools_are_counted() {
     GitHub — Connected >
       (12 of 30 tools shown)
       Restart GitHub [restart github]
+      Pause GitHub [pause github]
     ---
     Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
+    Pause [pause]
     Open Evermoor… [open]
     Quit Evermoor [quit]
     ");
@@ -145,11 +153,14 @@ fn one_upstream_down_has_its_cure_on_top() {
     PiecesOS — Not running >
       (Nothing listens at http://127.0.0.1:39300.)
       Restart PiecesOS [restart piecesos]
+      Pause PiecesOS [pause piecesos]
     GitHub — Connected >
       (1 tool)
       Restart GitHub [restart github]
+      Pause GitHub [pause github]
     ---
     Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
+    Pause [pause]
     Open Evermoor… [open]
     Quit Evermoor [quit]
     ");
@@ -168,12 +179,50 @@ fn several_upstreams_down() {
     PiecesOS — Not responding >
       (PiecesOS does not answer.)
       Restart PiecesOS [restart piecesos]
+      Pause PiecesOS [pause piecesos]
     GitHub — Needs sign-in >
       (GitHub wants a new sign-in.)
       Restart GitHub [restart github]
+      Pause GitHub [pause github]
     Files — Connected >
       (3 tools)
       Restart Files [restart files]
+      Pause Files [pause files]
+    ---
+    Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
+    Pause [pause]
+    Open Evermoor… [open]
+    Quit Evermoor [quit]
+    ");
+}
+
+#[test]
+fn what_is_paused_can_be_resumed() {
+    let paused = || Link::Paused { since: 1 };
+    let one = serving(vec![upstream("PiecesOS", 12, paused()), upstream("GitHub", 1, connected())]);
+    assert_snapshot!(drawn(&one), @r"
+    PiecesOS is paused, everything else is connected [open]
+    ---
+    PiecesOS — Paused >
+      (Nothing is asked of it)
+      Resume PiecesOS [resume piecesos]
+    GitHub — Connected >
+      (1 tool)
+      Restart GitHub [restart github]
+      Pause GitHub [pause github]
+    ---
+    Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
+    Pause [pause]
+    Open Evermoor… [open]
+    Quit Evermoor [quit]
+    ");
+    assert_snapshot!(drawn(&serving(vec![upstream("PiecesOS", 12, paused())])), @r"
+    PiecesOS is paused [open]
+    Resume [resume]
+    ---
+    PiecesOS — Paused >
+      (Nothing is asked of it)
+      Resume PiecesOS [resume piecesos]
     ---
     Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
     Open Evermoor… [open]
@@ -210,24 +259,27 @@ fn many_upstreams_stay_within_twelve_rows() {
     Server 1 — Connected >
       (1 tool)
       Restart Server 1 [restart server 1]
+      Pause Server 1 [pause server 1]
     Server 2 — Connected >
       (2 tools)
       Restart Server 2 [restart server 2]
+      Pause Server 2 [pause server 2]
     Server 3 — Connected >
       (3 tools)
       Restart Server 3 [restart server 3]
+      Pause Server 3 [pause server 3]
     Server 4 — Connected >
       (4 tools)
       Restart Server 4 [restart server 4]
+      Pause Server 4 [pause server 4]
     Server 5 — Connected >
       (5 tools)
       Restart Server 5 [restart server 5]
-    Server 6 — Connected >
-      (6 tools)
-      Restart Server 6 [restart server 6]
+      Pause Server 5 [pause server 5]
     More… [open]
     ---
     Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
+    Pause [pause]
     Open Evermoor… [open]
     Quit Evermoor [quit]
     ");

@@ -11,7 +11,9 @@ fn since(status: &Status, name: &str) -> u64 {
     let upstream = status.upstreams.iter().find(|upstream| upstream.name == name).unwrap();
     match upstream.link {
         Link::Connected { since, .. } => since,
-        Link::Off | Link::Connecting | Link::Down { .. } => panic!("{upstream:?}"),
+        Link::Off | Link::Paused { .. } | Link::Connecting | Link::Down { .. } => {
+            panic!("{upstream:?}")
+        }
     }
 }
 

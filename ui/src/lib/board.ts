@@ -90,6 +90,7 @@ function isDone(before: Link, link: Link): boolean {
     case 'off':
       return true
     case 'connecting':
+    case 'paused':
       return false
     case 'connected':
       return before.state !== 'connected' || before.since !== link.since

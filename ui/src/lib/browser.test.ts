@@ -179,6 +179,12 @@ describe('a restart', () => {
   })
 })
 
+test('an upstream is resumed by its name', async () => {
+  answers.push(Response.json({}))
+  expect(await new BrowserGateway().resume('notes')).toBeUndefined()
+  expect(asked()).toEqual(['/api/upstreams/notes/resume'])
+})
+
 test('an editor is revoked by its name', async () => {
   answers.push(Response.json({}), Response.json({ error: failure('not_found') }, { status: 404 }))
   const gateway = new BrowserGateway()

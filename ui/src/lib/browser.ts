@@ -47,6 +47,10 @@ export class BrowserGateway implements Gateway {
     return this.#order('POST', `/api/upstreams/${encodeURIComponent(name)}/restart`)
   }
 
+  resume(name: string): Promise<Failure | undefined> {
+    return this.#order('POST', `/api/upstreams/${encodeURIComponent(name)}/resume`)
+  }
+
   revoke(name: string): Promise<Failure | undefined> {
     return this.#order('DELETE', `/api/editors/${encodeURIComponent(name)}`)
   }

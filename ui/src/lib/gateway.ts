@@ -17,6 +17,8 @@ export interface Gateway {
   watch(tell: (presence: Presence) => void): () => void
   /** Asks for an upstream to be restarted. Answers why not, or nothing if it is being done. */
   restart(name: string): Promise<Failure | undefined>
+  /** Asks for a paused upstream to be looked after again. Answers why not, or nothing if it is. */
+  resume(name: string): Promise<Failure | undefined>
   /** Asks for an editor's token to be taken away. Answers why not, or nothing if it is done. */
   revoke(name: string): Promise<Failure | undefined>
   /** Puts a text on the clipboard, and fails if that is not allowed. */

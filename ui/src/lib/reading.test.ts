@@ -49,6 +49,14 @@ test('a connected upstream says since when', () => {
   expect(row).toMatchObject({ shape: 'healthy', word: 'Connected', timing: 'for 3 h', detail: '' })
 })
 
+test('a paused upstream says since when and can be resumed, but is no emergency', () => {
+  const board = serving(upstream('A', { state: 'paused', since: NOON - 60_000 }))
+  const wanted = { shape: 'paused', word: 'Paused', timing: 'for 1 min', action: 'Resume' }
+  expect(rowsOf(board)[0]).toMatchObject({ ...wanted, urgent: false, ready: true })
+  const asked = next(board, { kind: 'asked', name: 'a' }, NOON)
+  expect(rowsOf(asked)[0]).toMatchObject({ word: 'Connecting', ready: false })
+})
+
 test('an upstream that is down counts down and says what to do', () => {
   const board = serving(upstream('A', down()))
   const timing = (milliseconds: number) => rowsOf(later(board, milliseconds))[0]?.timing

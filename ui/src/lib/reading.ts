@@ -128,6 +128,13 @@ function rowOf(upstream: Upstream, board: Board): Row {
   if (link.state === 'off') {
     return { ...row, shape: 'paused', word: texts.off, tools: '', detail: texts.offDetail, action: '', ready: false }
   }
+  if (link.state === 'paused') {
+    row.shape = 'paused'
+    row.word = texts.paused
+    row.timing = live ? texts.forLength(board.now - link.since) : ''
+    row.action = texts.resume
+    if (asked) return { ...row, shape: 'busy', word: texts.connecting, timing: '' }
+  }
   if (asked) return { ...row, word: isAddress ? texts.isReconnecting : texts.isRestarting }
   if (link.state === 'connected') {
     row.shape = 'healthy'

@@ -57,6 +57,7 @@ export class FakeGateway implements Gateway {
   tell: (presence: Presence) => void = () => undefined
   watched = false
   restarted: string[] = []
+  resumed: string[] = []
   revoked: string[] = []
   copied: string[] = []
   refusal: Failure | undefined
@@ -72,6 +73,11 @@ export class FakeGateway implements Gateway {
 
   async restart(name: string): Promise<Failure | undefined> {
     this.restarted.push(name)
+    return this.refusal
+  }
+
+  async resume(name: string): Promise<Failure | undefined> {
+    this.resumed.push(name)
     return this.refusal
   }
 

@@ -49,10 +49,12 @@ test('names and texts are passed to the shell', async () => {
   const heard: unknown[] = []
   const gateway = shell((command, args) => void heard.push([command, args]))
   expect(await gateway.restart('pieces')).toBeUndefined()
+  expect(await gateway.resume('pieces')).toBeUndefined()
   expect(await gateway.revoke('cursor')).toBeUndefined()
   await gateway.copy('text')
   expect(heard).toEqual([
     ['restart_upstream', { name: 'pieces' }],
+    ['resume_upstream', { name: 'pieces' }],
     ['revoke_editor', { name: 'cursor' }],
     ['copy', { text: 'text' }],
   ])

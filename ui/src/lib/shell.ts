@@ -34,6 +34,10 @@ export class ShellGateway implements Gateway {
     return order('restart_upstream', name)
   }
 
+  resume(name: string): Promise<Failure | undefined> {
+    return order('resume_upstream', name)
+  }
+
   revoke(name: string): Promise<Failure | undefined> {
     return order('revoke_editor', name)
   }

@@ -24,10 +24,13 @@ export class Store {
     }
   }
 
-  restart = async (name: string): Promise<void> => {
+  /** Does what the row of an upstream offers: resumes it if it is paused, else restarts it. */
+  act = async (name: string): Promise<void> => {
     if (name in this.board.asked) return
+    const upstream = this.board.status?.upstreams.find((one) => one.name === name)
     this.#note({ kind: 'asked', name })
-    const failure = await this.#gateway.restart(name)
+    const paused = upstream?.link.state === 'paused'
+    const failure = await (paused ? this.#gateway.resume(name) : this.#gateway.restart(name))
     if (failure) this.#note({ kind: 'refused', name, failure })
   }
 

@@ -26,14 +26,22 @@ test('the clock ticks while watching, and only then', () => {
 
 test('a restart is asked for once, however often it is clicked', async () => {
   const { gateway, store } = started()
-  await Promise.all([store.restart('a'), store.restart('a')])
+  await Promise.all([store.act('a'), store.act('a')])
   expect(gateway.restarted).toEqual(['a'])
 })
 
 test('a refused restart says why', async () => {
   const { gateway, store } = started()
   gateway.refusal = failure('forbidden')
-  await store.restart('a')
+  await store.act('a')
   expect(store.board.refused.a?.failure.code).toBe('forbidden')
   expect(store.board.asked).toEqual({})
+})
+
+test('a paused upstream is resumed, not restarted', async () => {
+  const { gateway, store } = started()
+  const paused = upstream('A', { state: 'paused', since: NOON })
+  gateway.tell({ kind: 'serving', status: status(paused) })
+  await store.act('a')
+  expect([gateway.resumed, gateway.restarted]).toEqual([['a'], []])
 })

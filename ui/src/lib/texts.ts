@@ -59,6 +59,7 @@ export const upstreamSnippet = '[upstreams.notes]\nurl = "http://127.0.0.1:3001/
 
 export const reconnect = 'Reconnect'
 export const restart = 'Restart'
+export const resume = 'Resume'
 export const isRestarting = 'Restarting'
 export const isReconnecting = 'Reconnecting'
 export const actionOn = (action: string, title: string) => `${action} ${title}`
@@ -118,6 +119,7 @@ export const off = 'Off'
 export const offDetail = 'Turned off in config.toml. Remove “enabled = false” from its entry to use it.'
 export const connecting = 'Connecting'
 export const connected = 'Connected'
+export const paused = 'Paused'
 
 export const gatewayGone: Failure = {
   code: 'connection_lost',

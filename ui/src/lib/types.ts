@@ -78,7 +78,7 @@ retryAt: number,
 /**
  * Attempts made since it went down.
  */
-attempts: number, failure: Failure, };
+attempts: number, failure: Failure, } | { "state": "paused", since: number, };
 
 export type Failure = { code: Code, 
 /**

@@ -55,7 +55,8 @@ pub fn markdown(
     text
 }
 
-fn summary(incidents: &[Incident], period: Option<u64>, now: u64) -> String {
+/// What happened in one line: how often and for how long, and what became of the calls.
+pub fn summary(incidents: &[Incident], period: Option<u64>, now: u64) -> String {
     let when = period.map_or(String::new(), |period| format!(" in the last {}", length(period)));
     if incidents.is_empty() {
         return format!("There was no outage{when}.");

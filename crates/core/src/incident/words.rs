@@ -27,6 +27,12 @@ pub fn length(millis: u64) -> String {
     }
 }
 
+/// A length of time as people write it, such as `7d`, in milliseconds.
+pub fn parse_length(text: &str) -> Option<u64> {
+    let length = humantime::parse_duration(text.trim()).ok()?;
+    u64::try_from(length.as_millis()).ok()
+}
+
 /// An amount of memory.
 pub fn memory(bytes: u64) -> String {
     let mib = bytes / (1 << 20);
@@ -52,6 +58,13 @@ mod tests {
         let told: Vec<String> =
             [0, 999, 1000, 61_000, 3_600_000, 90_000_000].into_iter().map(length).collect();
         assert_eq!(told, ["0 ms", "999 ms", "1 s", "1 min 1 s", "1 h", "1 d 1 h"]);
+    }
+
+    #[test]
+    fn a_length_is_read_as_people_write_it() {
+        assert_eq!(parse_length("7d"), Some(7 * 86_400_000));
+        assert_eq!(parse_length(" 1h 30m "), Some(5_400_000));
+        assert_eq!((parse_length("soon"), parse_length("")), (None, None));
     }
 
     #[test]

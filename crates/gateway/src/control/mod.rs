@@ -7,6 +7,7 @@ mod editors;
 mod events;
 mod incidents;
 pub mod links;
+mod pausing;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use evermoor_core::view::{Refusal, Status};
 
 use crate::editors::Editors;
 use crate::history::History;
+use crate::pauses::Pauses;
 use crate::router;
 use links::Links;
 
@@ -31,6 +33,7 @@ pub struct Control {
     pub router: router::Router,
     pub editors: Arc<Editors>,
     pub history: History,
+    pub pauses: Pauses,
     pub links: Links,
     pub control_token: String,
     /// Cancelled when another gateway serves, or none.
@@ -42,6 +45,10 @@ pub fn routes() -> Router<Arc<Control>> {
     Router::new()
         .route("/api/status", get(status))
         .route("/api/events", get(events::follow))
+        .route("/api/pause", post(pausing::pause_all))
+        .route("/api/resume", post(pausing::resume_all))
+        .route("/api/upstreams/{name}/pause", post(pausing::pause))
+        .route("/api/upstreams/{name}/resume", post(pausing::resume))
         .route("/api/upstreams/{name}/restart", post(restart))
         .route("/api/incidents", get(incidents::list))
         .route("/api/editors", get(editors::list))
@@ -61,19 +68,26 @@ async fn status(State(control): State<Arc<Control>>) -> Json<Status> {
 
 async fn restart(State(control): State<Arc<Control>>, Path(name): Path<String>) -> Response {
     match control.router.upstream(&name) {
+        Some(upstream) if upstream.is_paused() => {
+            let what = format!("{} is paused.", upstream.config.title);
+            let remedy = format!("Resume it with `evermoor resume {name}`.");
+            refuse(StatusCode::CONFLICT, Failure::new(Code::Paused, what, remedy))
+        }
         Some(upstream) => {
             upstream.restart().await;
             (StatusCode::ACCEPTED, Json(serde_json::json!({}))).into_response()
         }
-        None => {
-            let is_off = UpstreamName::parse(&name).is_ok_and(|name| control.router.is_off(&name));
-            let (what, remedy) = match is_off {
-                true => (format!("The upstream `{name}` is turned off."), router::TURN_ON),
-                false => (format!("There is no upstream `{name}`."), "See `evermoor status`."),
-            };
-            refuse(StatusCode::NOT_FOUND, Failure::new(Code::NotFound, what, remedy))
-        }
+        None => unknown(&control, &name),
     }
+}
+
+fn unknown(control: &Control, name: &str) -> Response {
+    let is_off = UpstreamName::parse(name).is_ok_and(|name| control.router.is_off(&name));
+    let (what, remedy) = match is_off {
+        true => (format!("The upstream `{name}` is turned off."), router::TURN_ON),
+        false => (format!("There is no upstream `{name}`."), "See `evermoor status`."),
+    };
+    refuse(StatusCode::NOT_FOUND, Failure::new(Code::NotFound, what, remedy))
 }
 
 fn refuse(status: StatusCode, error: Failure) -> Response {

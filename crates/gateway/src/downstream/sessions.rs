@@ -109,7 +109,10 @@ impl Sessions {
         let nonce = live.session().nonce;
         live.leave();
         self.interests.forget(live.number);
-        self.router.release(&live.owner());
+        // What it had of upstreams to itself is not wanted any more.
+        for upstream in self.router.lineup().iter() {
+            upstream.release(&live.owner());
+        }
         self.table.lock().remove(&nonce);
         let mut ended = self.ended.lock();
         ended.push_back(nonce);

@@ -178,12 +178,11 @@ pub(super) fn add_sample(whole: &Whole<'_>, app: &str, sample: &Sample) -> Resul
 }
 
 /// The counts of an outage as they are now.
-pub(super) fn count(whole: &Whole<'_>, counting: &Counting) -> Result<()> {
-    let calls = counting.now();
+pub(super) fn count(whole: &Whole<'_>, id: i64, calls: &Calls) -> Result<()> {
     whole.execute(
         "UPDATE incidents SET held = ?2, answered = ?3, unknown = ?4, not_sent = ?5 WHERE id = ?1",
         params![
-            counting.id,
+            id,
             signed(calls.held),
             signed(calls.answered),
             signed(calls.unknown),

@@ -112,6 +112,8 @@ impl Writer {
         let thin = notes.iter().any(|note| matches!(note, Note::Sampled { .. }))
             && now.saturating_sub(self.thinned) >= thinning::EVERY;
         let see = !self.counting.is_empty() && now.saturating_sub(self.seen) >= SEEN_EVERY;
+        // Counts go on while this is written; what was written is known by these.
+        let counts: Vec<Calls> = self.counting.iter().map(Counting::now).collect();
         let due = self.counting.iter().any(Counting::has_news);
         if !notes.iter().any(Note::is_written) && self.looked_back && !thin && !see && !due {
             self.counting.retain(Counting::goes_on);
@@ -124,13 +126,15 @@ impl Writer {
                 entry::look_back(&whole, now)?;
             }
             for note in notes {
-                began.extend(entry::write(&whole, note, &mut self.latest)?);
+                began.push(entry::write(&whole, note, &mut self.latest)?);
             }
-            if !began.is_empty() {
+            if began.iter().any(Option::is_some) {
                 thinning::forget_old(&whole, now)?;
             }
-            for counting in self.counting.iter().filter(|counting| counting.has_news()) {
-                entry::count(&whole, counting)?;
+            for (counting, calls) in self.counting.iter().zip(&counts) {
+                if *calls != counting.written {
+                    entry::count(&whole, counting.id, calls)?;
+                }
             }
             if see {
                 entry::see(&whole, now)?;
@@ -139,6 +143,9 @@ impl Writer {
         })();
         done.and_then(|()| whole.commit()).map_err(database::of)?;
         self.looked_back = true;
+        for (counting, calls) in self.counting.iter_mut().zip(counts) {
+            counting.written = calls;
+        }
         self.settle(notes, began);
         if thin {
             self.thinned = now;
@@ -149,13 +156,11 @@ impl Writer {
         Ok(())
     }
 
-    /// What is in the file now is known to be there.
-    fn settle(&mut self, notes: &[Note], began: Vec<Counting>) {
-        for counting in &mut self.counting {
-            counting.written = counting.now();
-        }
-        self.counting.extend(began);
-        for note in notes {
+    /// Follows the outages that began, until they are over.
+    fn settle(&mut self, notes: &[Note], began: Vec<Option<Counting>>) {
+        // In the order in which it was told: an end is the end of what began before it.
+        for (note, began) in notes.iter().zip(began) {
+            self.counting.extend(began);
             if let Note::Ended { upstream, .. } = note {
                 let over = self.counting.iter_mut().filter(|one| one.upstream == *upstream);
                 over.for_each(|one| one.is_over = true);

@@ -6,6 +6,8 @@ use tokio::sync::{Notify, watch};
 
 use evermoor_core::catalog::Catalog;
 
+use evermoor_core::paused::Paused;
+
 use super::{Known, Lane, State};
 use crate::history::chronicle::Chronicle;
 use crate::interests::Wanted;
@@ -19,6 +21,8 @@ pub(super) struct Board {
     pub(super) news: Newsroom,
     /// Where its outages are written down.
     pub(super) chronicle: Chronicle,
+    /// What a person paused.
+    pub(super) paused: watch::Receiver<Paused>,
     /// What editors want to hear of.
     pub(super) wanted: watch::Receiver<Wanted>,
 }

@@ -27,6 +27,7 @@ mod replay;
 #[cfg(test)]
 mod simulation;
 mod sse;
+mod starting;
 mod stderr;
 mod stdio;
 mod supervisor;
@@ -41,13 +42,13 @@ use std::time::{Duration, SystemTime};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::config;
 use evermoor_core::failure::Failure;
 use evermoor_core::memory::Memory;
 use evermoor_core::name::UpstreamName;
+use evermoor_core::paused::Paused;
 
 use crate::chance::Chance;
 use crate::history::{History, Tallies};
@@ -55,7 +56,6 @@ use crate::interests::Interests;
 use crate::news::Newsroom;
 use budget::Budget;
 pub use connection::{Reply, ReplyStream};
-use connector::{Connect, Connector};
 pub use lane::{Lane, Owner};
 use private::Privates;
 pub use question::{Caller, Question};
@@ -96,6 +96,8 @@ pub struct Surroundings {
     pub news: Newsroom,
     pub interests: Interests,
     pub history: History,
+    /// What a person paused.
+    pub paused: watch::Receiver<Paused>,
 }
 
 /// What is known of an upstream at one moment.
@@ -115,6 +117,8 @@ pub enum Link {
     Ready(Arc<Ready>),
     /// There is none; the next attempt is made at `retry_at`.
     Down { since: SystemTime, retry_at: SystemTime, attempts: u32, failure: Failure },
+    /// A person paused it.
+    Paused { since: SystemTime },
 }
 
 /// What an upstream last said of itself.
@@ -143,93 +147,6 @@ struct Configure {
 const CHANGE_OVER: Duration = Duration::from_secs(2);
 
 impl Handle {
-    /// Starts the supervisor of one upstream, of which `known` is remembered from an earlier life.
-    /// It runs until `stop`.
-    pub fn start(
-        config: config::Upstream,
-        known: Option<Arc<Known>>,
-        around: &Surroundings,
-        stop: CancellationToken,
-    ) -> Self {
-        let privates = Arc::new(Privates::new(around.clone(), stop.clone()));
-        let lane = Lane::shared(&config.name);
-        let privates = Some(privates);
-        Self { privates, ..Self::on_lane(lane, config, known, around, stop) }
-    }
-
-    fn on_lane(
-        lane: Lane,
-        config: config::Upstream,
-        known: Option<Arc<Known>>,
-        around: &Surroundings,
-        stop: CancellationToken,
-    ) -> Self {
-        let dialect = known.as_ref().and_then(|known| known.dialect);
-        let connector = Connector::new(&config, dialect, around.tasks.clone(), stop.clone());
-        Self::begin(lane, config, connector, known, around, stop)
-    }
-
-    #[cfg(test)]
-    fn start_with(
-        config: config::Upstream,
-        connector: impl Connect,
-        known: Option<Arc<Known>>,
-        around: &Surroundings,
-        stop: CancellationToken,
-    ) -> Self {
-        Self::begin(Lane::shared(&config.name), config, connector, known, around, stop)
-    }
-
-    fn begin(
-        lane: Lane,
-        config: config::Upstream,
-        connector: impl Connect,
-        known: Option<Arc<Known>>,
-        around: &Surroundings,
-        stop: CancellationToken,
-    ) -> Self {
-        let chance = around.chance.clone();
-        let (show, state) = watch::channel(State { link: Link::Connecting, known });
-        let (commands, orders) = mpsc::channel(64);
-        let held = Arc::new(watch::Sender::new(0));
-        let config = Arc::new(config);
-        let chronicle = around.history.of(config.name.as_str());
-        let tallies = chronicle.tallies();
-        let supervisor = supervisor::Supervisor::new(
-            Arc::clone(&config),
-            connector,
-            board::Board {
-                lane: lane.clone(),
-                show,
-                changed: Arc::clone(&around.changed),
-                news: around.news.clone(),
-                chronicle,
-                wanted: around.interests.on_lane(&lane),
-            },
-            orders,
-            held.subscribe(),
-            around.wakes.clone(),
-            chance.clone(),
-        );
-        around.tasks.spawn(stop.run_until_cancelled_owned(supervisor.run()));
-        let budget = Arc::new(Mutex::new(Budget::new(tokio::time::Instant::now())));
-        let settings = around.settings.clone();
-        let held_bytes = Arc::default();
-        Self {
-            config,
-            lane,
-            privates: None,
-            state,
-            commands,
-            held,
-            held_bytes,
-            budget,
-            settings,
-            tallies,
-            chance,
-        }
-    }
-
     pub fn name(&self) -> &UpstreamName {
         &self.config.name
     }
@@ -267,8 +184,20 @@ impl Handle {
     pub fn is_stateless(&self) -> bool {
         match &self.state.borrow().link {
             Link::Ready(ready) => !ready.connection.has_ping(),
-            Link::Connecting | Link::Down { .. } => false,
+            Link::Connecting | Link::Down { .. } | Link::Paused { .. } => false,
         }
+    }
+
+    /// Whether a person paused it.
+    pub fn is_paused(&self) -> bool {
+        matches!(self.state.borrow().link, Link::Paused { .. })
+    }
+
+    /// Waits a little until it shows that it is paused, or that it is not.
+    pub async fn until_paused(&self, paused: bool) {
+        let mut state = self.state.clone();
+        let shown = state.wait_for(|state| matches!(state.link, Link::Paused { .. }) == paused);
+        let _ = timeout(CHANGE_OVER, shown).await;
     }
 
     /// The same upstream as another entry wants it, with the calls that wait for it. The connection

@@ -136,7 +136,9 @@ impl Private {
     fn is_needed(&self, around: &Surroundings) -> bool {
         let busy = match &self.handle.state.borrow().link {
             Link::Ready(ready) => ready.in_flight() > 0,
-            Link::Connecting | Link::Down { .. } => *self.handle.held.borrow() > 0,
+            Link::Connecting | Link::Down { .. } | Link::Paused { .. } => {
+                *self.handle.held.borrow() > 0
+            }
         };
         busy || !around.interests.on_lane(&self.handle.lane).borrow().resources.is_empty()
     }

@@ -10,6 +10,7 @@
 //! turns to it and starts over, and the calls that are held wait for that.
 
 mod connecting;
+mod pausing;
 mod serving;
 mod words;
 
@@ -33,12 +34,14 @@ use super::keepalive::{Keepalive, Verdict};
 use super::{Command, Link, Ready, State};
 use crate::chance::Chance;
 use connecting::backoff;
+pub(super) use pausing::Pausing;
 use words::{crash_loop, panicked, restarted};
 
 pub(super) struct Supervisor<C> {
     config: Arc<config::Upstream>,
     connector: C,
     board: Board,
+    pausing: Pausing,
     commands: mpsc::Receiver<Command>,
     held: watch::Receiver<usize>,
     /// Counts how often the machine woke up.
@@ -56,6 +59,8 @@ enum End {
     Wished,
     /// The configuration leads elsewhere now.
     Turned,
+    /// A person paused it.
+    Paused,
 }
 
 /// A bug must not become a busy loop.
@@ -79,10 +84,12 @@ impl<C: Connect> Supervisor<C> {
     ) -> Self {
         let backoff = backoff(&config);
         let crashes = CrashLoop::default();
+        let pausing = Pausing { paused: board.paused.clone(), upstream: config.name.clone() };
         Self {
             config,
             connector,
             board,
+            pausing,
             commands,
             held,
             wakes,
@@ -110,6 +117,10 @@ impl<C: Connect> Supervisor<C> {
     async fn keep_connected(&mut self) {
         let (mut attempt, mut since) = (0, self.chance.now());
         loop {
+            if self.pausing.is_paused() {
+                self.pause().await;
+                (attempt, since) = (0, self.chance.now());
+            }
             let began = Instant::now();
             let end = match self.connect().await {
                 Ok((ready, incoming)) => {
@@ -128,7 +139,7 @@ impl<C: Connect> Supervisor<C> {
                     failure
                 }
                 End::Wished => restarted(),
-                End::Turned => {
+                End::Turned | End::Paused => {
                     (attempt, since) = (0, self.chance.now());
                     continue;
                 }
@@ -139,7 +150,7 @@ impl<C: Connect> Supervisor<C> {
                 tracing::warn!(upstream = %self.config.name, %failure, "upstream down");
             }
             attempt = match self.rest(attempt, since, failure, looping).await {
-                Some(End::Turned) => 0,
+                Some(End::Turned | End::Paused) => 0,
                 Some(End::Failed(_) | End::Wished) | None => attempt + 1,
             };
         }
@@ -196,6 +207,13 @@ impl<C: Connect> Supervisor<C> {
                         return End::Wished;
                     }
                 },
+                () = self.pausing.until(true) => {
+                    // A call under way keeps the connection until it is answered.
+                    if ready.in_flight() == 0 {
+                        ready.connection.close().await;
+                    }
+                    return End::Paused;
+                }
                 Ok(()) = self.wakes.changed() => keepalive.suspect(),
                 Ok(()) = self.board.wanted.changed() => {
                     let now = self.board.wanted.borrow_and_update().clone();
@@ -249,6 +267,7 @@ impl<C: Connect> Supervisor<C> {
                 () = sleep(wait.saturating_sub(began.elapsed())) => return None,
                 Ok(()) = self.held.changed() => {}
                 Ok(()) = self.wakes.changed() => return None,
+                () = self.pausing.until(true) => return Some(End::Paused),
                 Some(command) = self.commands.recv() => match command {
                     Command::Restart => return None,
                     Command::Configure(new) if new.leads_elsewhere(&self.config) => {
@@ -295,6 +314,7 @@ mod tests {
             news: crate::news::Newsroom::default(),
             interests: crate::interests::Interests::default(),
             history: crate::history::History::nowhere(),
+            paused: watch::channel(evermoor_core::paused::Paused::default()).1,
         };
         let upstream = config.upstreams[0].clone();
         Handle::start_with(upstream, connector, None, &around, CancellationToken::new())

@@ -100,6 +100,7 @@ impl Machine {
                 news: crate::news::Newsroom::default(),
                 interests: crate::interests::Interests::default(),
                 history: crate::history::History::nowhere(),
+                paused: watch::channel(evermoor_core::paused::Paused::default()).1,
             };
             let server = Server {
                 slept: Arc::default(),

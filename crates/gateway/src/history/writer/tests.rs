@@ -104,6 +104,16 @@ fn the_calls_of_an_outage_count_also_after_its_end() {
 }
 
 #[test]
+fn the_end_of_one_outage_is_not_the_end_of_the_next_that_is_told_with_it() {
+    let place = Place::new();
+    let mut writer = place.writer();
+    writer.write(vec![opened("a", NOON), ended("a", NOON + 1), opened("a", NOON + 2)], NOON);
+    assert!(writer.has_open(), "the second one lasts");
+    writer.write(vec![ended("a", NOON + 3)], NOON);
+    assert!(!writer.has_open());
+}
+
+#[test]
 fn what_a_killed_gateway_left_open_goes_on_and_says_what_nobody_saw() {
     let place = Place::new();
     let mut killed = place.writer();

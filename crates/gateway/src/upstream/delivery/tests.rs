@@ -111,6 +111,7 @@ fn talkative(speaks_every: Option<Duration>, breaks: bool) -> Handle {
         news: crate::news::Newsroom::default(),
         interests: crate::interests::Interests::default(),
         history: crate::history::History::nowhere(),
+        paused: watch::channel(evermoor_core::paused::Paused::default()).1,
     };
     let connector = Talkative { speaks_every, breaks, connects: 0, tasks };
     let upstream = config.upstreams[0].clone();

@@ -24,13 +24,16 @@ impl Delivery<'_> {
         let spent = self.spent;
         let usable = |link: &Link| match link {
             Link::Ready(ready) if ready.generation > spent => Some(Arc::clone(ready)),
-            Link::Ready(_) | Link::Connecting | Link::Down { .. } => None,
+            Link::Ready(_) | Link::Connecting | Link::Down { .. } | Link::Paused { .. } => None,
         };
         let mut state = self.handle.state.clone();
         if let Some(ready) = usable(&state.borrow().link) {
             // One that was turned away before may have waited since, even through a night.
             let late = self.attempts > 0 && self.expired();
             return if late { Err(self.give_up()) } else { Ok(ready) };
+        }
+        if self.handle.is_paused() {
+            return Err(NotSent::Paused);
         }
         self.touch();
         let Some(_place) = Place::take(self.handle, self.request) else {
@@ -42,6 +45,9 @@ impl Delivery<'_> {
             if let Some(ready) = usable(&state.borrow_and_update().link) {
                 // The machine may have slept since the last look: too late is too late.
                 return if self.expired() { Err(self.give_up()) } else { Ok(ready) };
+            }
+            if self.handle.is_paused() {
+                return Err(NotSent::Paused);
             }
             if self.expired() {
                 return Err(self.give_up());
@@ -68,7 +74,7 @@ impl Delivery<'_> {
                 self.detail = failure.what.trim_end_matches('.').to_owned()
             }
             Link::Connecting => self.detail = "it has not answered yet".to_owned(),
-            Link::Ready(_) => {}
+            Link::Ready(_) | Link::Paused { .. } => {}
         }
         self.retry_after = Some(COME_BACK);
         // The wall clock alone says that it is too late: the steady one stood still.

@@ -25,6 +25,7 @@ impl<C: Connect> Supervisor<C> {
             loop {
                 tokio::select! {
                     biased;
+                    () = self.pausing.until(true) => return Err(End::Paused),
                     Some(command) = self.commands.recv() => match command {
                         Command::Configure(new) if new.leads_elsewhere(&self.config) => break Err(new),
                         Command::Configure(new) => self.config = new.settle(),
