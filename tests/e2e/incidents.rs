@@ -195,6 +195,7 @@ async fn a_damaged_history_is_put_aside_and_begun_anew() {
     let mut upstream = scene.upstream("notes").await;
     let mut gateway = scene.gateway(&[&upstream]).await;
     gateway.until_connected("notes").await;
+    assert_eq!(incidents(&gateway, "").await, [], "there is a file to answer from");
     gateway.process.kill().await;
     let file = scene.home().join("data/history.sqlite");
     let damage = vec![b'?'; 10_000];

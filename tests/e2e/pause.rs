@@ -6,7 +6,7 @@ use std::process::Output;
 use evermoor_core::view::{Link, Overall};
 use evermoor_tests::Scene;
 use evermoor_tests::answer::Verdict;
-use evermoor_tests::gateway::{Gateway, http};
+use evermoor_tests::gateway::{Gateway, http, written};
 use evermoor_tests::programs::built;
 use http::{Method, StatusCode};
 use serde_json::json;
@@ -86,6 +86,7 @@ async fn a_pause_outlives_the_gateway() {
     let (notes, other) = (scene.upstream("notes").await, scene.upstream("other").await);
     let mut gateway = scene.gateway(&[&notes, &other]).await;
     gateway.until_connected("notes").await;
+    written(&scene.home().join("data/catalogs/notes.json"), b"").await;
     gateway.control(Method::POST, "/api/upstreams/notes/pause").await;
     gateway.process.kill().await;
     let asked = notes.asked("initialize").await;
