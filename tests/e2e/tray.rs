@@ -29,6 +29,23 @@ async fn the_tray_shows_an_upstream_connected_then_down_then_back() {
 }
 
 #[tokio::test]
+async fn everything_is_paused_and_resumed_in_the_tray_menu() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    let _gateway = scene.gateway(&[&upstream]).await;
+    let desktop = Desktop::start().await;
+    let _app = launch(&desktop, &scene);
+    let tray = desktop.tray().await;
+    tray.until_row("notes — Connected").await;
+    let healthy = tray.icon().await;
+    tray.click("Pause").await;
+    tray.until_row("notes is paused").await;
+    tray.until_icon_differs(&healthy).await;
+    tray.click("Resume").await;
+    tray.until_row("notes — Connected").await;
+}
+
+#[tokio::test]
 async fn the_tray_starts_a_gateway_and_quitting_leaves_it_serving() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;

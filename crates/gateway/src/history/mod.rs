@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -176,20 +176,22 @@ async fn keep(
         if last {
             return;
         }
-        let (look_at, has_open) = (Instant::now() + LOOK, writer.has_open());
-        let look = async {
-            match has_open {
-                true => sleep_until(look_at).await,
-                false => std::future::pending().await,
+        loop {
+            let look = match writer.has_open() {
+                true => LOOK,
+                false => Duration::MAX,
+            };
+            tokio::select! {
+                note = told.recv() => match note {
+                    Some(note) => batch.push(note),
+                    None => return,
+                },
+                () = sleep(look) => {}
+                () = stop.cancelled() => {}
             }
-        };
-        tokio::select! {
-            note = told.recv() => match note {
-                Some(note) => batch.push(note),
-                None => return,
-            },
-            () = look => {}
-            () = stop.cancelled() => {}
+            if !batch.is_empty() || stop.is_cancelled() || writer.is_due(millis(chance.now())) {
+                break;
+            }
         }
     }
 }

@@ -59,6 +59,12 @@ impl Writer {
         !self.counting.is_empty()
     }
 
+    /// Whether something has to be written now although nothing is told.
+    pub(super) fn is_due(&self, now: u64) -> bool {
+        let see = now.saturating_sub(self.seen) >= SEEN_EVERY;
+        self.counting.iter().any(|one| see || one.has_news() || !one.goes_on())
+    }
+
     /// Writes what was told, and what else is due at `now`, and answers what was asked.
     pub(super) fn write(&mut self, notes: Vec<Note>, now: u64) {
         match self.try_to_write(&notes, now) {

@@ -59,7 +59,7 @@ pub struct ReplyStream {
     answered: bool,
     messages: mpsc::Receiver<Message>,
     /// What the editor is told if the upstream never answers.
-    otherwise: Option<Response>,
+    otherwise: Option<Box<Response>>,
     /// Ends when the answer is waited for no longer, with what the editor is told then, and whether
     /// an outage is the reason.
     unless: Option<BoxFuture<'static, GivenUp>>,
@@ -196,7 +196,7 @@ impl ReplyStream {
     }
 
     pub(crate) fn or(self, otherwise: Response) -> Self {
-        Self { otherwise: Some(otherwise), ..self }
+        Self { otherwise: Some(Box::new(otherwise)), ..self }
     }
 
     /// Waits for the answer until `unless` says what to tell in its place.
@@ -228,7 +228,7 @@ impl ReplyStream {
             if let Some(count) = self.count.take() {
                 count.lost();
             }
-            self.otherwise.take().map(Message::Response)
+            self.otherwise.take().map(|otherwise| Message::Response(*otherwise))
         });
         if let Some(Message::Response(_)) | None = next {
             if let Some(count) = self.count.take() {
