@@ -15,6 +15,7 @@ pub mod range;
 mod sessions;
 pub mod settings;
 mod streamable;
+mod suffering;
 mod surface;
 
 use std::path::PathBuf;

@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::fault::{Area, Fault};
+use super::fault::Area;
 use super::guardian::Line;
 use super::lines::{Doorkeeper, Lines};
 use super::mood::{Mood, Moods};
@@ -37,18 +37,19 @@ pub(super) struct App {
     pub(super) lines: Lines,
     /// How many of the next replies are to be lost.
     pub(super) lost_replies: AtomicU32,
-    ballast: Mutex<Vec<Ballast>>,
+    pub(super) ballast: Mutex<Vec<Ballast>>,
     tasks: Mutex<JoinSet<()>>,
-    leave: mpsc::UnboundedSender<Way>,
+    pub(super) leave: mpsc::UnboundedSender<Way>,
 }
 
-struct Ballast {
-    for_good: bool,
-    _bytes: Vec<u8>,
+/// Memory that it took.
+pub(super) struct Ballast {
+    pub(super) for_good: bool,
+    pub(super) _bytes: Vec<u8>,
 }
 
 /// How a life ends.
-enum Way {
+pub(super) enum Way {
     Quit,
     Restart,
     Crash { next_after: Option<u64> },
@@ -181,50 +182,5 @@ impl App {
         Settings::alter(&self.folder, |settings| settings.flap = Some(rest));
         let way = Way::Crash { next_after: Some(flap.down_millis) };
         self.leave_after(Duration::from_millis(flap.up_millis), way);
-    }
-
-    async fn obey(self: Arc<Self>, mut line: Line) {
-        while let Some(fault) = line.fault().await {
-            let way = self.suffer(fault);
-            line.done().await;
-            if let Some(way) = way {
-                let _ = self.leave.send(way);
-            }
-        }
-        // The test is over.
-        std::process::exit(0)
-    }
-
-    /// Lets a fault hold. Some end this life.
-    fn suffer(&self, fault: Fault) -> Option<Way> {
-        match fault {
-            Fault::Drop => self.lines.cut(),
-            Fault::Abort => return Some(Way::Crash { next_after: None }),
-            Fault::Quit => return Some(Way::Quit),
-            Fault::Hang(area) => self.moods.set(area, Mood::Hangs),
-            Fault::Slow { area, millis } => self.moods.set(area, Mood::Slow { millis }),
-            Fault::Refuse { area, status, times } => {
-                self.moods.set(area, Mood::Refuses { status, times });
-            }
-            Fault::LoseReplies { times } => self.lost_replies.store(times, Ordering::SeqCst),
-            Fault::Move => {
-                Settings::alter(&self.folder, |settings| {
-                    settings.port = Some(settings.port_after(self.port));
-                });
-                return Some(Way::Restart);
-            }
-            Fault::Forget => self.sessions.forget(),
-            Fault::Grow { bytes, for_good } => {
-                // Ones, not zeros: the system gives a page only when something is written to it.
-                self.ballast.lock().push(Ballast { for_good, _bytes: vec![1; bytes] });
-            }
-            Fault::AnnounceTools => self.sessions.announce_tools(),
-            Fault::Babble => self.sessions.babble(),
-            Fault::Behave => {
-                self.moods.behave();
-                self.lost_replies.store(0, Ordering::SeqCst);
-            }
-        }
-        None
     }
 }
