@@ -43,6 +43,12 @@ pub(crate) enum Command {
     },
     /// Say how things are.
     Status,
+    /// Restart an application and say how it goes, step by step; of any other upstream the connection
+    /// is made anew.
+    Restart {
+        /// Its name, as `evermoor status` shows it.
+        upstream: String,
+    },
     /// Leave an upstream alone, or all of them, until you resume it. Calls are told so at once.
     Pause {
         /// Only this one.

@@ -8,6 +8,7 @@ mod exit;
 mod incidents;
 mod open;
 mod pause;
+mod restart;
 mod serve;
 mod status;
 mod terminal;
@@ -32,6 +33,7 @@ fn main() -> std::process::ExitCode {
         }
         Command::Connect { upstream } => connect::run(place, upstream.as_deref()),
         Command::Status => status::run(&place.paths, args.json),
+        Command::Restart { upstream } => restart::run(&place.paths, &upstream, args.json),
         Command::Pause { upstream } => {
             pause::run(&place.paths, upstream.as_deref(), true, args.json)
         }

@@ -1,7 +1,8 @@
 //! `evermoor status`: how things are.
 
 use evermoor_client::Control;
-use evermoor_core::view::{Editor, Link, Overall, Status, Upstream};
+use evermoor_core::app::state::Next;
+use evermoor_core::view::{App, Editor, Link, Overall, Status, Upstream};
 use evermoor_platform::paths::Paths;
 
 use crate::exit::Exit;
@@ -56,6 +57,9 @@ fn show(status: &Status) {
                 failure.what, failure.remedy
             ));
         }
+        if let Some(app) = &upstream.app {
+            show_app(app, upstream, colours);
+        }
     }
     for warning in &status.warnings {
         let busy = colours.busy;
@@ -63,6 +67,19 @@ fn show(status: &Status) {
     }
     terminal::print(&format_args!("\nEndpoint  {}", status.endpoint));
     show_editors(&status.editors, colours);
+}
+
+/// What is seen of an application besides its link.
+fn show_app(app: &App, upstream: &Upstream, colours: Palette) {
+    let quiet = colours.quiet;
+    let connected = matches!(upstream.link, Link::Connected { .. });
+    let stands = (connected && app.next != Next::Nothing)
+        .then(|| format!("{} {}", app.what, app.remedy))
+        .into_iter();
+    let memory = app.trend.iter().map(|trend| format!("Memory: {trend}"));
+    for line in stands.chain(app.notes.iter().cloned()).chain(app.offer.clone()).chain(memory) {
+        terminal::print(&format_args!("    {quiet}{line}{quiet:#}"));
+    }
 }
 
 /// What each editor is shown.

@@ -78,10 +78,16 @@ impl Control {
         Ok(Following { events: answer.events() })
     }
 
-    /// Brings one upstream back: its connection is made anew.
-    pub async fn restart_upstream(&self, name: &str) -> Result<(), ControlError> {
-        let path = format!("/api/upstreams/{name}/restart");
-        self.request(Method::POST, &path).await.map(drop)
+    /// Brings one upstream back. An application is restarted, and the number of its restart is told,
+    /// by which the state speaks of it; of any other the connection is made anew.
+    pub async fn restart_upstream(&self, name: &str) -> Result<Option<u64>, ControlError> {
+        #[derive(serde::Deserialize)]
+        struct Begun {
+            number: Option<u64>,
+        }
+        let path = of(Some(name), "restart")?;
+        let begun: Begun = read(&self.request(Method::POST, &path).await?)?;
+        Ok(begun.number)
     }
 
     /// Pauses one upstream, or everything.

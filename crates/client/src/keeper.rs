@@ -55,7 +55,7 @@ impl Keeper {
     /// Asks the gateway to bring one upstream back.
     pub async fn restart_upstream(&self, name: &str) -> Result<(), Failure> {
         let control = Control::find(self.launcher.paths()).ok_or_else(not_running)?;
-        control.restart_upstream(name).await.map_err(Failure::from)
+        control.restart_upstream(name).await.map(drop).map_err(Failure::from)
     }
 
     /// Asks the gateway to leave one upstream alone, or all of them.

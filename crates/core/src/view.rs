@@ -4,6 +4,7 @@
 //! dashboard are generated from them, and every sentence a person reads about the state of things
 //! is made here, so that tray, dashboard and terminal never tell different stories.
 
+mod app;
 mod editor;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::failure::{Code, Failure};
+pub use app::{App, Restart, RestartEnd};
 pub use editor::{Editor, Shown};
 
 /// The whole state at one moment: what `/api/status` answers and `/api/events` streams.
@@ -75,6 +77,9 @@ pub struct Upstream {
     /// How many of them its own lists hide from every editor.
     #[serde(default)]
     pub hidden: u32,
+    /// What is seen of the application that it is, if it is one.
+    #[serde(default)]
+    pub app: Option<App>,
 }
 
 /// Whether an upstream can be used, with what is known only in that state.
@@ -234,6 +239,7 @@ fn settled(upstreams: &[&Upstream]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::state::Next;
     use crate::incident::{Calls, Cause, End, Event, Evidence, How, Incident, Incidents};
     use crate::samples::Sample;
 
@@ -246,6 +252,7 @@ mod tests {
             link,
             tools: 0,
             hidden: 0,
+            app: None,
         }
     }
 
@@ -355,6 +362,10 @@ mod tests {
             Overall::decl(&config),
             Upstream::decl(&config),
             Link::decl(&config),
+            App::decl(&config),
+            Next::decl(&config),
+            Restart::decl(&config),
+            RestartEnd::decl(&config),
             Failure::decl(&config),
             Code::decl(&config),
             Editor::decl(&config),

@@ -20,6 +20,7 @@ use evermoor_core::session::SessionKey;
 use evermoor_core::tokens::Tokens;
 use evermoor_platform::paths::Paths;
 
+use crate::apps::{Apps, Around as Minding};
 use crate::chance::Chance;
 use crate::control::{self, Control, links::Links};
 use crate::downstream::endpoint::{Endpoint, LARGEST_REQUEST};
@@ -38,7 +39,7 @@ use crate::predecessor::Predecessor;
 use crate::roster::{Roster, Surroundings};
 use crate::store::Store;
 use crate::upstream::Handle;
-use crate::{config_watch, dashboard, router, status, wake};
+use crate::{apps, config_watch, dashboard, router, status, wake};
 
 /// The parts.
 pub(crate) struct Inside {
@@ -88,6 +89,7 @@ impl Inside {
         tasks.spawn(kept);
         let pauses = Pauses::read(paths.paused_file(), tasks.clone());
         let (wakes, woken) = watch::channel(0);
+        let apps = Apps::default();
         let (news, interests) = (Newsroom::default(), Interests::default());
         let around = Surroundings {
             store: store.clone(),
@@ -100,6 +102,15 @@ impl Inside {
             interests: interests.clone(),
             history: history.clone(),
             paused: pauses.subscribe(),
+            apps: apps.clone(),
+        };
+        let minding = Minding {
+            apps: apps.clone(),
+            history: history.clone(),
+            changed: changed.clone(),
+            wakes: around.wakes.clone(),
+            chance: Chance::real(),
+            tasks: tasks.clone(),
         };
         let (roster, lineup) = Roster::start(config.clone(), address, around).await;
         let editors = Arc::new(Editors::new(
@@ -117,9 +128,15 @@ impl Inside {
         let follow =
             config_watch::follow(paths.config.clone(), Ok(config), readings, tasks.clone());
         let wake = wake::watch(wakes, Chance::real());
+        let (ours, upstreams) = (pen.clone(), lineup.upstreams.clone());
+        let minding = async move {
+            // Two gateways must not both restart an application.
+            ours.until_ours().await;
+            apps::keep(minding, upstreams).await;
+        };
         let (roster, known) = (roster.run(read), Arc::clone(&editors).follow());
         // What is under way goes on as the configuration was when everything moved.
-        for task in [follow.boxed(), roster.boxed()] {
+        for task in [follow.boxed(), roster.boxed(), minding.boxed()] {
             tasks.spawn(moved.clone().run_until_cancelled_owned(task));
         }
         for task in [keep.boxed(), remember.boxed(), known.boxed(), wake.boxed()] {
@@ -140,6 +157,7 @@ impl Inside {
             editors,
             history,
             pauses,
+            apps,
             links: Links::new(origin),
             control_token: door.control_token.clone(),
             moved: moved.clone(),

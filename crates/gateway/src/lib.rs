@@ -23,6 +23,7 @@
 //! - [`control`]: the control API for tray, dashboard and command line
 //! - [`dashboard`]: the dashboard's files
 //! - [`status`]: the state of the whole, kept up to date
+//! - [`apps`]: applications that somebody else started
 //! - [`pauses`]: what a person paused
 //! - [`news`]: what upstreams say to nobody in particular
 //! - [`interests`]: what editors want to hear of, added up per upstream
@@ -31,6 +32,7 @@
 //! - `wake`: notices that the machine slept
 //! - [`demo`]: the upstream that answers when nothing is configured
 
+pub mod apps;
 pub mod chance;
 pub mod config_file;
 pub mod config_watch;

@@ -19,6 +19,7 @@ use evermoor_core::config::{self, Change, Config};
 use evermoor_core::failure::Failure;
 use evermoor_core::paused::Paused;
 
+use crate::apps::Apps;
 use crate::chance::Chance;
 use crate::config_watch::Reading;
 use crate::history::History;
@@ -46,6 +47,7 @@ pub struct Lineup {
     pub config: watch::Receiver<Arc<Config>>,
     pub settings: watch::Receiver<config::Gateway>,
     pub warnings: watch::Receiver<Vec<Failure>>,
+    pub apps: Apps,
 }
 
 /// What upstreams are started with.
@@ -64,6 +66,8 @@ pub struct Surroundings {
     pub history: History,
     /// What a person paused.
     pub paused: watch::Receiver<Paused>,
+    /// What is known of applications.
+    pub apps: Apps,
 }
 
 struct Member {
@@ -102,7 +106,10 @@ impl Roster {
             around,
         };
         roster.adopt(config).await;
-        (roster, Lineup { upstreams: shown, config: held, settings: set, warnings: warned })
+        let apps = roster.around.apps.clone();
+        let lineup =
+            Lineup { upstreams: shown, config: held, settings: set, warnings: warned, apps };
+        (roster, lineup)
     }
 
     /// Follows the readings of the configuration.
@@ -169,6 +176,7 @@ impl Roster {
             interests: self.around.interests.clone(),
             history: self.around.history.clone(),
             paused: self.around.paused.clone(),
+            apps: self.around.apps.clone(),
         };
         let handle = Handle::start(upstream, known, &around, stop.clone());
         Member { handle, stop }
@@ -215,6 +223,7 @@ mod tests {
             interests: Interests::default(),
             history: History::nowhere(),
             paused: watch::channel(Paused::default()).1,
+            apps: Default::default(),
         };
         let (roster, lineup) =
             Roster::start(config(entries), config(entries).gateway.listen, around).await;

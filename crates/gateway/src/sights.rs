@@ -238,6 +238,7 @@ mod tests {
                 interests: crate::interests::Interests::default(),
                 history: crate::history::History::nowhere(),
                 paused: watch::channel(Default::default()).1,
+                apps: Default::default(),
             };
             let start = |upstream: &config::Upstream| {
                 let (known, stop) = (Some(Arc::new(known.clone())), CancellationToken::new());

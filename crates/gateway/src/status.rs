@@ -34,7 +34,8 @@ pub fn overview(
     let sights = Sights::of(&upstreams, &config.editors, before);
     let running = upstreams.iter().map(|handle| {
         let hidden = sights.hidden(handle.name());
-        view::Upstream { hidden, ..view(handle, &handle.state(), origin) }
+        let app = lineup.apps.desk(handle.name()).view();
+        view::Upstream { hidden, app, ..view(handle, &handle.state(), origin) }
     });
     let mut views: Vec<view::Upstream> = running.collect();
     views.extend(config.off.iter().map(|upstream| shown(upstream, view::Link::Off, 0, origin)));
@@ -124,6 +125,7 @@ fn shown(
         link,
         tools: u32::try_from(tools).unwrap_or(u32::MAX),
         hidden: 0,
+        app: None,
     }
 }
 

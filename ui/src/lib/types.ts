@@ -64,7 +64,11 @@ tools: number,
 /**
  * How many of them its own lists hide from every editor.
  */
-hidden: number, };
+hidden: number, 
+/**
+ * What is seen of the application that it is, if it is one.
+ */
+app: App | null, };
 
 export type Link = { "state": "off" } | { "state": "connecting" } | { "state": "connected", since: number, 
 /**
@@ -79,6 +83,82 @@ retryAt: number,
  * Attempts made since it went down.
  */
 attempts: number, failure: Failure, } | { "state": "paused", since: number, };
+
+export type App = { 
+/**
+ * How it stands, in a word or two.
+ */
+word: string, 
+/**
+ * How it stands, in a sentence.
+ */
+what: string, 
+/**
+ * What to do, in a sentence.
+ */
+remedy: string, 
+/**
+ * The one thing that helps.
+ */
+next: Next, 
+/**
+ * What else is worth knowing.
+ */
+notes: Array<string>, version: string | null, 
+/**
+ * Where it was found.
+ */
+port: number | null, 
+/**
+ * Its process, where that can be seen.
+ */
+pid: number | null, 
+/**
+ * In bytes.
+ */
+memory: number | null, 
+/**
+ * In thousandths of one processor.
+ */
+load: number | null, 
+/**
+ * Where its memory is going, in a sentence.
+ */
+trend: string | null, 
+/**
+ * What a person is offered, in a sentence.
+ */
+offer: string | null, 
+/**
+ * The restart that is under way, or the last one.
+ */
+restart: Restart | null, };
+
+export type Next = "nothing" | "wait" | "install" | "start" | "restart" | "resume" | "open";
+
+export type Restart = { 
+/**
+ * Counts the restarts of this application.
+ */
+number: number, 
+/**
+ * When it began, in milliseconds of the Unix epoch.
+ */
+began: number, steps: Array<Event>, 
+/**
+ * How it ended; nothing while it is under way.
+ */
+end: RestartEnd | null, };
+
+export type RestartEnd = { 
+/**
+ * In milliseconds of the Unix epoch.
+ */
+at: number, 
+/**
+ * Why it failed, if it did.
+ */
+failure: Failure | null, };
 
 export type Failure = { code: Code, 
 /**

@@ -237,6 +237,11 @@ impl Restart {
         }
     }
 
+    /// Whether the old run is gone, or there was none.
+    pub fn has_gone(&self) -> bool {
+        self.gone
+    }
+
     pub fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over)
     }

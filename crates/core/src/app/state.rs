@@ -7,6 +7,11 @@ mod words;
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
+#[cfg(test)]
+use ts_rs::TS;
+
 use super::evidence::Cause;
 use crate::failure::{Code, Failure};
 use crate::preset::{Fit, Preset, TellKind, Words};
@@ -76,7 +81,9 @@ pub struct Standing {
 }
 
 /// The one thing that helps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
 pub enum Next {
     Nothing,
     Wait,
@@ -195,7 +202,9 @@ fn states(preset: &Preset, facts: &Facts) -> Vec<State> {
             None => State::NotRunning,
         }];
     }
-    if let Some(silent) = facts.silent.filter(|silent| *silent >= HUNG) {
+    // Who answered at a port before, and now at none, hangs from the first moment.
+    let hangs = |silent: &Duration| *silent >= HUNG || facts.port.is_none();
+    if let Some(silent) = facts.silent.filter(hangs) {
         return vec![State::Hung { silent }];
     }
     if facts.port.is_none() {

@@ -8,10 +8,12 @@ mod events;
 mod incidents;
 pub mod links;
 mod pausing;
+mod restarting;
+mod samples;
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -22,6 +24,7 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::name::UpstreamName;
 use evermoor_core::view::{Refusal, Status};
 
+use crate::apps::Apps;
 use crate::editors::Editors;
 use crate::history::History;
 use crate::pauses::Pauses;
@@ -34,6 +37,7 @@ pub struct Control {
     pub editors: Arc<Editors>,
     pub history: History,
     pub pauses: Pauses,
+    pub apps: Apps,
     pub links: Links,
     pub control_token: String,
     /// Cancelled when another gateway serves, or none.
@@ -49,7 +53,9 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/resume", post(pausing::resume_all))
         .route("/api/upstreams/{name}/pause", post(pausing::pause))
         .route("/api/upstreams/{name}/resume", post(pausing::resume))
-        .route("/api/upstreams/{name}/restart", post(restart))
+        .route("/api/upstreams/{name}/restart", post(restarting::restart))
+        .route("/api/upstreams/{name}/reconnect", post(restarting::reconnect))
+        .route("/api/upstreams/{name}/samples", get(samples::list))
         .route("/api/incidents", get(incidents::list))
         .route("/api/editors", get(editors::list))
         .route("/api/editors/{name}", post(editors::add).delete(editors::revoke))
@@ -64,21 +70,6 @@ pub fn login() -> Router<Arc<Control>> {
 
 async fn status(State(control): State<Arc<Control>>) -> Json<Status> {
     Json(control.router.overview().borrow().status.clone())
-}
-
-async fn restart(State(control): State<Arc<Control>>, Path(name): Path<String>) -> Response {
-    match control.router.upstream(&name) {
-        Some(upstream) if upstream.is_paused() => {
-            let what = format!("{} is paused.", upstream.config.title);
-            let remedy = format!("Resume it with `evermoor resume {name}`.");
-            refuse(StatusCode::CONFLICT, Failure::new(Code::Paused, what, remedy))
-        }
-        Some(upstream) => {
-            upstream.restart().await;
-            (StatusCode::ACCEPTED, Json(serde_json::json!({}))).into_response()
-        }
-        None => unknown(&control, &name),
-    }
 }
 
 fn unknown(control: &Control, name: &str) -> Response {

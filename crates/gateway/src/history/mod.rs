@@ -36,7 +36,8 @@ use evermoor_core::samples::Sample;
 use crate::chance::Chance;
 use chronicle::Chronicle;
 pub use note::Asked;
-use note::{Note, millis};
+use note::Note;
+pub(crate) use note::millis;
 pub(crate) use tally::{CallEnd, Count, Tallies, Tally, Touched};
 use writer::Writer;
 

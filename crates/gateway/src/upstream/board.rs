@@ -23,6 +23,8 @@ pub(super) struct Board {
     pub(super) chronicle: Chronicle,
     /// What a person paused.
     pub(super) paused: watch::Receiver<Paused>,
+    /// Whether nothing is to be sent, because the application is being restarted.
+    pub(super) aside: watch::Receiver<bool>,
     /// What editors want to hear of.
     pub(super) wanted: watch::Receiver<Wanted>,
 }

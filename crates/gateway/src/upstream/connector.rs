@@ -1,5 +1,6 @@
 //! How an upstream is connected to, as its configuration says.
 
+use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use url::Url;
@@ -7,11 +8,13 @@ use url::Url;
 use evermoor_core::config::{self, Reach, Transport};
 use evermoor_core::dialect::Dialect;
 use evermoor_core::failure::{Code, Failure};
+use evermoor_core::preset::Wire;
 
 use super::connection::Connected;
 use super::discovery;
 use super::http::Clients;
 use super::stdio::Program;
+use crate::apps::App;
 use crate::demo;
 
 /// Makes connections. The supervisor knows nothing else of what is behind them.
@@ -30,6 +33,8 @@ pub(crate) trait Connect: Send + 'static {
 /// The connector for what `config.toml` can describe.
 pub(crate) struct Connector {
     way: Way,
+    /// What is known of the application, if it is one.
+    app: App,
     tasks: TaskTracker,
     stop: CancellationToken,
     dialect: Option<Dialect>,
@@ -42,7 +47,7 @@ enum Way {
         reach: Reach,
     },
     Program(Box<Program>),
-    /// An application, by its preset. Nobody looks for it yet.
+    /// An application, by its preset.
     App(String),
     /// The demo server is kept for as long as it is to run.
     Demo(Option<demo::Server>),
@@ -53,11 +58,12 @@ impl Connector {
     /// connector started itself.
     pub(crate) fn new(
         config: &config::Upstream,
+        app: App,
         dialect: Option<Dialect>,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        let mut connector = Self { way: Way::Demo(None), tasks, stop, dialect };
+        let mut connector = Self { way: Way::Demo(None), app, tasks, stop, dialect };
         connector.turn_to(config, dialect);
         connector
     }
@@ -74,6 +80,33 @@ impl Connector {
             discovery::connect(&clients, &url, self.dialect, &self.tasks).await?;
         self.dialect = Some(dialect);
         Ok(connected)
+    }
+}
+
+impl Connector {
+    /// Connects to the application, wherever it is at the moment.
+    async fn to_app(&mut self, preset: &str) -> Result<Connected, Failure> {
+        let app = self.app.clone();
+        let preset = app.preset(preset)?;
+        let mut found = app.find(&preset);
+        let mut failed = None;
+        while let Some(port) = found.next().await {
+            for (endpoint, address) in preset.mcp.iter().zip(preset.addresses(port)) {
+                self.dialect = match endpoint.wire {
+                    Wire::Http => self.dialect.filter(|dialect| *dialect != Dialect::Events),
+                    Wire::Sse => Some(Dialect::Events),
+                };
+                let Ok(url) = Url::parse(&address) else { continue };
+                match self.over_http(url, true, &Reach::default()).await {
+                    Ok(connected) => {
+                        app.serves(port);
+                        return Ok(connected);
+                    }
+                    Err(failure) => failed = failed.or(Some((port, failure))),
+                }
+            }
+        }
+        Err(app.why_not(&preset, failed))
     }
 }
 
@@ -115,8 +148,8 @@ impl Connect for Connector {
                 self.over_http(url, local, &reach).await
             }
             Way::App(preset) => {
-                let what = format!("The application of the preset `{preset}` was not found.");
-                Err(Failure::new(Code::NotRunning, what, "Start it."))
+                let preset = preset.clone();
+                self.to_app(&preset).await
             }
             Way::Demo(server) => {
                 let started = demo::Server::start("127.0.0.1:0", &self.tasks).await;

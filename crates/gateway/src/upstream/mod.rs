@@ -19,6 +19,7 @@ mod http;
 mod keepalive;
 mod lane;
 mod listing;
+mod minding;
 mod pipe;
 mod private;
 mod question;
@@ -32,6 +33,7 @@ mod stderr;
 mod stdio;
 mod supervisor;
 mod tripwire;
+pub(crate) mod under_way;
 #[cfg(test)]
 mod waking;
 
@@ -50,6 +52,7 @@ use evermoor_core::memory::Memory;
 use evermoor_core::name::UpstreamName;
 use evermoor_core::paused::Paused;
 
+use crate::apps::Apps;
 use crate::chance::Chance;
 use crate::history::{History, Tallies};
 use crate::interests::Interests;
@@ -98,6 +101,8 @@ pub struct Surroundings {
     pub history: History,
     /// What a person paused.
     pub paused: watch::Receiver<Paused>,
+    /// What is known of applications.
+    pub apps: Apps,
 }
 
 /// What is known of an upstream at one moment.
@@ -130,6 +135,8 @@ enum Command {
     Broken { generation: u64, failure: Failure },
     /// A person wants the connection made anew.
     Restart,
+    /// Who was away answers again.
+    IsThere,
     /// The entry in the configuration is another one now.
     Configure(Configure),
 }

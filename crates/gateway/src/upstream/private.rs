@@ -108,7 +108,7 @@ impl Privates {
         }
     }
 
-    fn handles(&self) -> Vec<Handle> {
+    pub(super) fn handles(&self) -> Vec<Handle> {
         self.table.lock().values().map(|private| private.handle.clone()).collect()
     }
 

@@ -1,11 +1,11 @@
 //! A connection in use: what its calls and its supervisor know of it together.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -14,6 +14,7 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::method;
 
 use super::connection::{CallError, Connection};
+use super::under_way::{CallGuard, UnderWay};
 
 /// How many calls an upstream is given at once; more wait for their turn. Over HTTP each takes a
 /// connection, and connections are what a machine runs out of first.
@@ -28,7 +29,7 @@ pub struct Ready {
     born: Instant,
     /// When the upstream was last heard, in milliseconds since the connection was made.
     heard: AtomicU64,
-    in_flight: Arc<AtomicUsize>,
+    calls: Arc<UnderWay>,
     turns: Arc<Semaphore>,
     stalled: Mutex<Option<Failure>>,
     abandoned: CancellationToken,
@@ -36,13 +37,14 @@ pub struct Ready {
 
 impl Ready {
     pub(super) fn new(generation: u64, connection: Connection, since: SystemTime) -> Self {
+        let born = Instant::now();
         Self {
             since,
             generation,
             connection,
-            born: Instant::now(),
+            born,
             heard: AtomicU64::new(0),
-            in_flight: Arc::default(),
+            calls: Arc::new(UnderWay::new(born)),
             turns: Arc::new(Semaphore::new(MOST_IN_FLIGHT)),
             stalled: Mutex::new(None),
             abandoned: CancellationToken::new(),
@@ -55,7 +57,7 @@ impl Ready {
     }
 
     /// For how long the upstream has not been heard.
-    pub(super) fn silent_for(&self) -> Duration {
+    pub(crate) fn silent_for(&self) -> Duration {
         self.born
             .elapsed()
             .saturating_sub(Duration::from_millis(self.heard.load(Ordering::Relaxed)))
@@ -63,7 +65,11 @@ impl Ready {
 
     /// How many calls the upstream works on.
     pub(super) fn in_flight(&self) -> usize {
-        self.in_flight.load(Ordering::Relaxed)
+        self.calls.count()
+    }
+
+    pub(crate) fn calls(&self) -> &Arc<UnderWay> {
+        &self.calls
     }
 
     /// Waits for a turn if the upstream has all hands full, and counts the call for as long as the
@@ -74,8 +80,7 @@ impl Ready {
             turn = Arc::clone(&self.turns).acquire_owned() => turn.ok()?,
             () = self.abandoned() => return None,
         };
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
-        Some(CallGuard { in_flight: Arc::clone(&self.in_flight), _turn: turn })
+        Some(self.calls.begin(turn))
     }
 
     /// Asks the upstream for a sign of life. An error is one, too: somebody said it. An upstream
@@ -117,17 +122,5 @@ impl Ready {
 
     pub(super) async fn abandoned(&self) {
         self.abandoned.cancelled().await;
-    }
-}
-
-/// A call that an upstream works on.
-pub(super) struct CallGuard {
-    in_flight: Arc<AtomicUsize>,
-    _turn: OwnedSemaphorePermit,
-}
-
-impl Drop for CallGuard {
-    fn drop(&mut self) {
-        self.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }

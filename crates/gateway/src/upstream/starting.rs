@@ -37,7 +37,9 @@ impl Handle {
         stop: CancellationToken,
     ) -> Self {
         let dialect = known.as_ref().and_then(|known| known.dialect);
-        let connector = Connector::new(&config, dialect, around.tasks.clone(), stop.clone());
+        let app = around.apps.of(&config.name);
+        let tasks = around.tasks.clone();
+        let connector = Connector::new(&config, app, dialect, tasks, stop.clone());
         Self::begin(lane, config, connector, known, around, stop)
     }
 
@@ -82,6 +84,7 @@ impl Handle {
                 news: around.news.clone(),
                 chronicle,
                 paused: around.paused.clone(),
+                aside: around.apps.desk(&config.name).aside(),
                 wanted: around.interests.on_lane(&lane),
             },
             orders,

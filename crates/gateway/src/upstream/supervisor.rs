@@ -9,6 +9,7 @@
 //! server in trouble sees of us. When the configuration names another way to the upstream, the task
 //! turns to it and starts over, and the calls that are held wait for that.
 
+mod aside;
 mod connecting;
 mod pausing;
 mod serving;
@@ -61,6 +62,8 @@ enum End {
     Turned,
     /// A person paused it.
     Paused,
+    /// The application behind it is being restarted.
+    Aside,
 }
 
 /// A bug must not become a busy loop.
@@ -121,6 +124,11 @@ impl<C: Connect> Supervisor<C> {
                 self.pause().await;
                 (attempt, since) = (0, self.chance.now());
             }
+            if *self.board.aside.borrow() {
+                self.stand_aside().await;
+                (attempt, since) = (0, self.chance.now());
+                continue;
+            }
             let began = Instant::now();
             let end = match self.connect().await {
                 Ok((ready, incoming)) => {
@@ -139,7 +147,7 @@ impl<C: Connect> Supervisor<C> {
                     failure
                 }
                 End::Wished => restarted(),
-                End::Turned | End::Paused => {
+                End::Turned | End::Paused | End::Aside => {
                     (attempt, since) = (0, self.chance.now());
                     continue;
                 }
@@ -150,7 +158,7 @@ impl<C: Connect> Supervisor<C> {
                 tracing::warn!(upstream = %self.config.name, %failure, "upstream down");
             }
             attempt = match self.rest(attempt, since, failure, looping).await {
-                Some(End::Turned | End::Paused) => 0,
+                Some(End::Turned | End::Paused | End::Aside) => 0,
                 Some(End::Failed(_) | End::Wished) | None => attempt + 1,
             };
         }
@@ -189,7 +197,7 @@ impl<C: Connect> Supervisor<C> {
                     Some(Command::Broken { generation, failure }) if generation == ready.generation => {
                         return End::Failed(failure);
                     }
-                    Some(Command::Broken { .. }) => {}
+                    Some(Command::Broken { .. } | Command::IsThere) => {}
                     Some(Command::Configure(new)) if new.leads_elsewhere(&self.config) => {
                         let end = self.turn(new);
                         // A call under way keeps the old connection until it is answered.
@@ -213,6 +221,12 @@ impl<C: Connect> Supervisor<C> {
                         ready.connection.close().await;
                     }
                     return End::Paused;
+                }
+                () = aside::until(&mut self.board.aside, true) => {
+                    if ready.in_flight() == 0 {
+                        ready.connection.close().await;
+                    }
+                    return End::Aside;
                 }
                 Ok(()) = self.wakes.changed() => keepalive.suspect(),
                 Ok(()) = self.board.wanted.changed() => {
@@ -268,8 +282,9 @@ impl<C: Connect> Supervisor<C> {
                 Ok(()) = self.held.changed() => {}
                 Ok(()) = self.wakes.changed() => return None,
                 () = self.pausing.until(true) => return Some(End::Paused),
+                () = aside::until(&mut self.board.aside, true) => return Some(End::Aside),
                 Some(command) = self.commands.recv() => match command {
-                    Command::Restart => return None,
+                    Command::Restart | Command::IsThere => return None,
                     Command::Configure(new) if new.leads_elsewhere(&self.config) => {
                         return Some(self.turn(new));
                     }
@@ -315,6 +330,7 @@ mod tests {
             interests: crate::interests::Interests::default(),
             history: crate::history::History::nowhere(),
             paused: watch::channel(evermoor_core::paused::Paused::default()).1,
+            apps: Default::default(),
         };
         let upstream = config.upstreams[0].clone();
         Handle::start_with(upstream, connector, None, &around, CancellationToken::new())

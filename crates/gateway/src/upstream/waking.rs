@@ -101,6 +101,7 @@ impl Machine {
                 interests: crate::interests::Interests::default(),
                 history: crate::history::History::nowhere(),
                 paused: watch::channel(evermoor_core::paused::Paused::default()).1,
+                apps: Default::default(),
             };
             let server = Server {
                 slept: Arc::default(),

@@ -10,7 +10,7 @@ use evermoor_core::outcome::NotSent;
 
 use super::Delivery;
 use super::place::Place;
-use crate::upstream::ready::CallGuard;
+use crate::upstream::under_way::CallGuard;
 use crate::upstream::{Link, Ready};
 
 /// When a full queue or an upstream that did not come back are worth another call.

@@ -15,6 +15,7 @@ use evermoor_core::pace::CrashLoop;
 use super::super::connection::{Connected, Incoming};
 use super::super::connector::Connect;
 use super::super::{Command, Configure, Known, Link, Ready, State, listing};
+use super::aside;
 use super::words::slow_lists;
 use super::{End, LISTING_LIMIT, Supervisor};
 
@@ -26,11 +27,12 @@ impl<C: Connect> Supervisor<C> {
                 tokio::select! {
                     biased;
                     () = self.pausing.until(true) => return Err(End::Paused),
+                    () = aside::until(&mut self.board.aside, true) => return Err(End::Aside),
                     Some(command) = self.commands.recv() => match command {
                         Command::Configure(new) if new.leads_elsewhere(&self.config) => break Err(new),
                         Command::Configure(new) => self.config = new.settle(),
                         // It is being made anew already.
-                        Command::Restart | Command::Broken { .. } => {}
+                        Command::Restart | Command::IsThere | Command::Broken { .. } => {}
                     },
                     made = &mut making => break Ok(made),
                 }

@@ -48,7 +48,7 @@ impl<C: Connect> Supervisor<C> {
                         self.show(Link::Paused { since });
                     }
                     Command::Configure(new) => self.config = new.settle(),
-                    Command::Restart | Command::Broken { .. } => {}
+                    Command::Restart | Command::IsThere | Command::Broken { .. } => {}
                 },
             }
         }
@@ -56,7 +56,7 @@ impl<C: Connect> Supervisor<C> {
         self.show(Link::Connecting);
     }
 
-    fn show(&self, link: Link) {
+    pub(super) fn show(&self, link: Link) {
         self.board.set(State { link, known: self.board.known() });
     }
 }

@@ -13,6 +13,11 @@ pub(super) fn restarted() -> Failure {
     Failure::new(Code::ConnectionLost, "The connection is being made anew.", "Wait a moment.")
 }
 
+pub(super) fn being_restarted(title: &str) -> Failure {
+    let what = format!("{title} is being restarted.");
+    Failure::new(Code::Starting, what, "It is connected as soon as it answers; calls wait for it.")
+}
+
 pub(super) fn slow_lists() -> Failure {
     let what = format!("It did not list what it offers within {} s.", LISTING_LIMIT.as_secs());
     Failure::new(Code::Timeout, what, "Evermoor tries again by itself.")

@@ -1,0 +1,71 @@
+//! What people are shown of an application that Evermoor looks after.
+
+use serde::{Deserialize, Serialize};
+
+#[cfg(test)]
+use ts_rs::TS;
+
+use crate::app::state::Next;
+use crate::failure::Failure;
+use crate::incident::Event;
+
+/// An application, as it was last seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct App {
+    /// How it stands, in a word or two.
+    pub word: String,
+    /// How it stands, in a sentence.
+    pub what: String,
+    /// What to do, in a sentence.
+    pub remedy: String,
+    /// The one thing that helps.
+    pub next: Next,
+    /// What else is worth knowing.
+    pub notes: Vec<String>,
+    pub version: Option<String>,
+    /// Where it was found.
+    pub port: Option<u16>,
+    /// Its process, where that can be seen.
+    pub pid: Option<u32>,
+    /// In bytes.
+    #[cfg_attr(test, ts(type = "number | null"))]
+    pub memory: Option<u64>,
+    /// In thousandths of one processor.
+    pub load: Option<u32>,
+    /// Where its memory is going, in a sentence.
+    pub trend: Option<String>,
+    /// What a person is offered, in a sentence.
+    pub offer: Option<String>,
+    /// The restart that is under way, or the last one.
+    pub restart: Option<Restart>,
+}
+
+/// A restart, step by step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct Restart {
+    /// Counts the restarts of this application.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub number: u64,
+    /// When it began, in milliseconds of the Unix epoch.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub began: u64,
+    pub steps: Vec<Event>,
+    /// How it ended; nothing while it is under way.
+    pub end: Option<RestartEnd>,
+}
+
+/// How a restart ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct RestartEnd {
+    /// In milliseconds of the Unix epoch.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub at: u64,
+    /// Why it failed, if it did.
+    pub failure: Option<Failure>,
+}

@@ -1,0 +1,95 @@
+//! The process behind an application's port: watched for its end, and sampled gently.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use evermoor_core::app::Run;
+use evermoor_core::app::trend::{self, Trend};
+use evermoor_platform::child::Exit;
+use evermoor_platform::facts::{self, Facts};
+use evermoor_platform::watch::Watch;
+
+use super::desk::Usage;
+
+/// One run of an application that can be seen.
+pub(super) struct Process {
+    facts: Facts,
+    watch: Watch,
+    /// When the facts were found.
+    met: Instant,
+    last: Option<(Instant, facts::Usage)>,
+    /// Its memory, for the last hour.
+    line: VecDeque<trend::Sample>,
+}
+
+/// How far apart the points of its trend are, and how many there are.
+const POINTS: Duration = Duration::from_secs(15);
+const MOST_POINTS: usize = 240;
+
+impl Process {
+    /// The process that listens at this port, if it can be seen.
+    pub(super) async fn behind(port: u16) -> Option<Self> {
+        Self::watch(facts::behind(port).await?)
+    }
+
+    /// Watches a process that was seen.
+    pub(super) fn watch(facts: Facts) -> Option<Self> {
+        let watch = Watch::open(facts.pid).ok()?;
+        // The number may have come again since.
+        let same = facts::of(facts.pid)?.started == facts.started;
+        let (met, line) = (Instant::now(), VecDeque::new());
+        same.then_some(Self { facts, watch, met, last: None, line })
+    }
+
+    pub(super) fn run(&self) -> Run {
+        run(&self.facts)
+    }
+
+    pub(super) fn executable(&self) -> Option<&Path> {
+        self.facts.executable.as_deref()
+    }
+
+    pub(super) fn age(&self) -> Duration {
+        self.facts.age + self.met.elapsed()
+    }
+
+    pub(super) async fn ended(&self) -> Exit {
+        self.watch.ended().await
+    }
+
+    pub(super) fn end(&self, by_force: bool) -> std::io::Result<()> {
+        self.watch.end(by_force)
+    }
+
+    /// What it uses now, and where that is going. `None` if it cannot be seen any more.
+    pub(super) fn sample(&mut self, alarm: Option<u64>) -> Option<Usage> {
+        let (now, usage) = (Instant::now(), facts::usage(self.facts.pid)?);
+        let load = match self.last.replace((now, usage)) {
+            Some((then, before)) => facts::load(before, usage, now - then),
+            None => 0.0,
+        };
+        let at = self.met.elapsed();
+        if self.line.back().is_none_or(|last| at.saturating_sub(last.at) >= POINTS) {
+            self.line.push_back(trend::Sample { at, bytes: usage.memory });
+            if self.line.len() > MOST_POINTS {
+                self.line.pop_front();
+            }
+        }
+        let line: &[trend::Sample] = self.line.make_contiguous();
+        let trend = Trend { now: usage.memory, ..Trend::of(line, alarm)? };
+        let load = (load * 1000.0).round().clamp(0.0, f64::from(u32::MAX)) as u32;
+        Some(Usage { memory: usage.memory, load, trend: trend.sentence(alarm) })
+    }
+}
+
+/// The run that listens at a port, if it can be seen.
+pub(super) async fn at(port: u16) -> Option<Run> {
+    facts::behind(port).await.as_ref().map(run)
+}
+
+pub(super) fn run(facts: &Facts) -> Run {
+    Run { pid: facts.pid, started: facts.started }
+}

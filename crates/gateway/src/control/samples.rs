@@ -1,0 +1,32 @@
+//! What an application took of the machine.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse as _, Response};
+use http::StatusCode;
+use serde::Deserialize;
+
+use super::{Control, refuse, unknown};
+
+#[derive(Deserialize)]
+pub(super) struct Wanted {
+    /// From this moment on, in milliseconds of the Unix epoch.
+    #[serde(default)]
+    since: u64,
+}
+
+pub(super) async fn list(
+    State(control): State<Arc<Control>>,
+    Path(name): Path<String>,
+    Query(wanted): Query<Wanted>,
+) -> Response {
+    if control.router.upstream(&name).is_none() {
+        return unknown(&control, &name);
+    }
+    match control.history.samples(&name, wanted.since).await {
+        Ok(samples) => Json(serde_json::json!({ "samples": samples })).into_response(),
+        Err(failure) => refuse(StatusCode::SERVICE_UNAVAILABLE, failure),
+    }
+}
