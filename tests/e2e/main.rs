@@ -18,6 +18,7 @@ mod outage;
 mod pause;
 mod peers;
 mod pieces;
+mod presets;
 mod reload;
 mod remote;
 #[cfg(target_os = "linux")]

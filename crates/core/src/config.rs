@@ -25,6 +25,7 @@ use crate::app::policy::Policy;
 use crate::call::Repetition;
 use crate::filter::Filters;
 use crate::name::UpstreamName;
+use crate::preset::Shelf;
 use crate::sight::{Rules, entry};
 pub use change::Change;
 pub(crate) use file::{Span, line, span};
@@ -71,6 +72,8 @@ pub struct Gateway {
 pub struct Upstream {
     pub name: UpstreamName,
     pub title: String,
+    /// Whether a person gave it that title.
+    pub titled: bool,
     pub transport: Transport,
     /// The longest a call may take that was sent to a living upstream.
     pub call_timeout: Duration,
@@ -133,6 +136,14 @@ impl Config {
     /// Reads a configuration file of any version. An empty one is a configuration: the demo.
     pub fn parse(text: &str) -> Result<Self, Mistake> {
         Ladder::KNOWN.parse(text).map(|(config, _)| config)
+    }
+
+    /// With the titles of these presets, where a person gave none.
+    pub fn entitled(mut self, shelf: &Shelf) -> Self {
+        for upstream in self.upstreams.iter_mut().chain(&mut self.off).filter(|one| !one.titled) {
+            upstream.title = app::title(&upstream.name, &upstream.transport, shelf);
+        }
+        self
     }
 
     /// Editors that something is said of, and that have no token.

@@ -7,6 +7,7 @@
 
 mod ask;
 mod file;
+mod own;
 mod shelf;
 mod system;
 mod version;
@@ -15,6 +16,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 pub use ask::{Ask, Body, Expect, Is, Method};
+pub use own::Own;
 pub(crate) use shelf::is_name;
 pub use shelf::{Misread, Shelf};
 pub use system::{OnSystem, Os};

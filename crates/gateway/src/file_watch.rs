@@ -1,4 +1,4 @@
-//! Tells when a file changes.
+//! Tells when a file changes, or a folder of files.
 //!
 //! # Theory of operation
 //! Editors replace a file rather than write into it, so what is watched is its folder, and the
@@ -6,7 +6,8 @@
 //! to believe: the file is to be read once the folder has been quiet for a moment. Watches are
 //! made anew for every look, before the file is read, so that a folder that was replaced is not
 //! watched in vain and no change falls between. Where the system cannot watch, it is time to look
-//! every few seconds.
+//! every few seconds. A folder of files is watched in the same way, and so is the folder that it is
+//! in: it may not exist yet.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use tokio_util::task::TaskTracker;
 
 use evermoor_platform::files;
 
-/// A watch over the folders of a file since just before it was read.
+/// A watch over folders since just before what is in them was read.
 pub(crate) struct Watch {
     watcher: Option<RecommendedWatcher>,
     nudges: mpsc::Receiver<()>,
@@ -38,10 +39,29 @@ pub(crate) async fn look<T: Send + 'static>(
     read: impl FnOnce(&Path) -> T + Send + 'static,
     tasks: &TaskTracker,
 ) -> Option<(Watch, T)> {
+    look_from(folders, path, read, tasks).await
+}
+
+/// Reads what is in a folder, which need not exist, watched from before. `None` when the program
+/// ends.
+pub(crate) async fn look_into<T: Send + 'static>(
+    folder: &Path,
+    read: impl FnOnce(&Path) -> T + Send + 'static,
+    tasks: &TaskTracker,
+) -> Option<(Watch, T)> {
+    look_from(folders_around, folder, read, tasks).await
+}
+
+async fn look_from<T: Send + 'static>(
+    places: fn(&Path) -> BTreeSet<PathBuf>,
+    path: &Path,
+    read: impl FnOnce(&Path) -> T + Send + 'static,
+    tasks: &TaskTracker,
+) -> Option<(Watch, T)> {
     let path = path.to_owned();
     let looked = tasks.spawn_blocking(move || {
         let (nudge, nudges) = mpsc::channel(1);
-        (Watch { watcher: watch(&path, nudge), nudges }, read(&path))
+        (Watch { watcher: watch(&places(&path), nudge), nudges }, read(&path))
     });
     looked.await.ok()
 }
@@ -64,9 +84,8 @@ async fn quiet(nudges: &mut mpsc::Receiver<()>) {
     while let Ok(Some(())) = timeout_at(latest.min(Instant::now() + QUIET), nudges.recv()).await {}
 }
 
-/// Watches the folders in which a change of the file would show; `None` if the system cannot.
-fn watch(path: &Path, nudge: mpsc::Sender<()>) -> Option<RecommendedWatcher> {
-    let folders = folders(path);
+/// Watches the folders in which a change would show; `None` if the system cannot.
+fn watch(folders: &BTreeSet<PathBuf>, nudge: mpsc::Sender<()>) -> Option<RecommendedWatcher> {
     let seen = move |event: notify::Result<notify::Event>| {
         // Reading the file is an event, too.
         if !event.is_ok_and(|event| event.kind.is_access() && !closed_after_writing(event.kind)) {
@@ -75,7 +94,7 @@ fn watch(path: &Path, nudge: mpsc::Sender<()>) -> Option<RecommendedWatcher> {
         }
     };
     let watcher = notify::recommended_watcher(seen).and_then(|mut watcher| {
-        for folder in &folders {
+        for folder in folders {
             watcher.watch(folder, RecursiveMode::NonRecursive)?;
         }
         Ok(watcher)
@@ -97,9 +116,26 @@ fn folders(path: &Path) -> BTreeSet<PathBuf> {
     if let Some(folder) = &own {
         let _ = files::private_folder(folder);
     }
+    let both = own.into_iter().chain(target_folder(path));
+    both.filter_map(|folder| folder.canonicalize().ok()).collect()
+}
+
+/// The folder of what a link leads to, whether or not that is there.
+fn target_folder(path: &Path) -> Option<PathBuf> {
     let target = std::fs::canonicalize(path).ok();
-    let target = target.and_then(|target| target.parent().map(Path::to_owned));
-    own.into_iter().chain(target).filter_map(|folder| folder.canonicalize().ok()).collect()
+    let target = target.or_else(|| Some(path.with_file_name(std::fs::read_link(path).ok()?)))?;
+    target.parent().map(Path::to_owned)
+}
+
+/// The folder itself, the one that it is in, and those that its links lead to.
+fn folders_around(folder: &Path) -> BTreeSet<PathBuf> {
+    let mut places = folders(folder);
+    places.extend(folder.canonicalize().ok().filter(|folder| folder.is_dir()));
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+    let targets = links.filter_map(|link| target_folder(&link.path()));
+    places.extend(targets.filter_map(|folder| folder.canonicalize().ok()));
+    places
 }
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ use crate::outbox::{self, Parcel};
 use crate::pauses::Pauses;
 use crate::pen::Pen;
 use crate::predecessor::Predecessor;
+use crate::presets::{self, Presets};
 use crate::roster::{Roster, Surroundings};
 use crate::store::Store;
 use crate::upstream::Handle;
@@ -88,8 +89,10 @@ impl Inside {
         // It ends by itself, when it has written what it was told.
         tasks.spawn(kept);
         let pauses = Pauses::read(paths.paused_file(), tasks.clone());
+        let (presets, keeper) =
+            Presets::read(presets::folder_of(&paths.config), tasks.clone()).await;
         let (wakes, woken) = watch::channel(0);
-        let apps = Apps::default();
+        let apps = Apps::new(presets.shelf.clone());
         let (news, interests) = (Newsroom::default(), Interests::default());
         let around = Surroundings {
             store: store.clone(),
@@ -102,6 +105,8 @@ impl Inside {
             interests: interests.clone(),
             history: history.clone(),
             paused: pauses.subscribe(),
+            shelf: presets.shelf,
+            troubles: presets.troubles,
             apps: apps.clone(),
         };
         let minding = Minding {
@@ -136,7 +141,7 @@ impl Inside {
         };
         let (roster, known) = (roster.run(read), Arc::clone(&editors).follow());
         // What is under way goes on as the configuration was when everything moved.
-        for task in [follow.boxed(), roster.boxed(), minding.boxed()] {
+        for task in [follow.boxed(), keeper.follow().boxed(), roster.boxed(), minding.boxed()] {
             tasks.spawn(moved.clone().run_until_cancelled_owned(task));
         }
         for task in [keep.boxed(), remember.boxed(), known.boxed(), wake.boxed()] {

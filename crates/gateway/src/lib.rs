@@ -10,7 +10,8 @@
 //! - [`roster`]: the upstreams that run, as the configuration of the moment wants them
 //! - [`config_file`]: `config.toml` on the disk
 //! - [`config_watch`]: tells what it says when it changes
-//! - `file_watch`: tells when a file changes
+//! - `file_watch`: tells when a file changes, or a folder of files
+//! - [`presets`]: the presets of the person
 //! - [`editors`]: the editors that may speak, each with a token of its own
 //! - [`history`]: the outages of upstreams, on the disk
 //! - [`store`]: what upstreams last said of themselves, on the disk
@@ -55,6 +56,7 @@ pub mod pauses;
 pub mod pen;
 mod place;
 pub mod predecessor;
+pub mod presets;
 pub mod roster;
 pub mod router;
 pub mod sights;

@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use evermoor_core::config::{self, Change, Config};
 use evermoor_core::failure::Failure;
 use evermoor_core::paused::Paused;
+use evermoor_core::preset::Shelf;
 
 use crate::apps::Apps;
 use crate::chance::Chance;
@@ -25,13 +26,19 @@ use crate::config_watch::Reading;
 use crate::history::History;
 use crate::interests::Interests;
 use crate::news::Newsroom;
+use crate::presets::Trouble;
 use crate::store::Store;
 use crate::upstream::{self, Handle, Known};
 use crate::warnings;
 
 /// The task that owns the upstreams.
 pub struct Roster {
+    /// What the file says.
+    written: Config,
+    /// What is in force: the same, with the titles of the presets of the moment.
     config: Arc<Config>,
+    /// What is wrong with the file since then.
+    mistake: Option<Failure>,
     /// Where the gateway listens, whatever the configuration says since.
     listen: SocketAddr,
     members: Vec<Member>,
@@ -68,6 +75,10 @@ pub struct Surroundings {
     pub paused: watch::Receiver<Paused>,
     /// What is known of applications.
     pub apps: Apps,
+    /// All presets.
+    pub shelf: watch::Receiver<Arc<Shelf>>,
+    /// What is wrong with the person's.
+    pub troubles: watch::Receiver<Vec<Trouble>>,
 }
 
 struct Member {
@@ -95,44 +106,66 @@ impl Roster {
         let listen = if any { config.gateway.listen } else { address };
         let (upstreams, shown) = watch::channel(Arc::from([]));
         let (settings, set) = watch::channel(config.gateway.clone());
-        let (warnings, warned) = watch::channel(warnings::of(listen, &config, None));
+        let warnings = watch::Sender::new(Vec::new());
         let nothing = Arc::new(Config { upstreams: Vec::new(), ..config.clone() });
         let (in_force, held) = watch::channel(Arc::clone(&nothing));
         let mut roster = Self {
+            written: config,
             config: nothing,
+            mistake: None,
             listen,
             members: Vec::new(),
             board: Board { upstreams, config: in_force, settings, warnings },
             around,
         };
-        roster.adopt(config).await;
-        let apps = roster.around.apps.clone();
-        let lineup =
-            Lineup { upstreams: shown, config: held, settings: set, warnings: warned, apps };
-        (roster, lineup)
+        roster.adopt().await;
+        roster.warn();
+        let (warnings, apps) = (roster.board.warnings.subscribe(), roster.around.apps.clone());
+        (roster, Lineup { upstreams: shown, config: held, settings: set, warnings, apps })
     }
 
-    /// Follows the readings of the configuration.
+    /// Follows the readings of the configuration and of the presets.
     pub async fn run(mut self, mut readings: mpsc::Receiver<Reading>) {
-        while let Some(reading) = readings.recv().await {
-            let mistake = match reading {
-                Ok(config) => {
-                    self.adopt(config).await;
-                    None
-                }
-                Err(failure) => {
-                    tracing::warn!(%failure, "the configuration is kept as it was");
-                    Some(failure)
-                }
-            };
-            let warnings = warnings::of(self.listen, &self.config, mistake.as_ref());
-            self.board.warnings.send_replace(warnings);
+        loop {
+            tokio::select! {
+                reading = readings.recv() => match reading {
+                    Some(reading) => self.read(reading).await,
+                    None => return,
+                },
+                Ok(()) = self.around.shelf.changed() => self.adopt().await,
+                Ok(()) = self.around.troubles.changed() => {}
+            }
+            self.warn();
             self.around.changed.notify_one();
         }
     }
 
-    /// Makes what runs what `config` wants.
-    async fn adopt(&mut self, config: Config) {
+    async fn read(&mut self, reading: Reading) {
+        match reading {
+            Ok(config) => {
+                (self.written, self.mistake) = (config, None);
+                self.adopt().await;
+            }
+            Err(failure) => {
+                tracing::warn!(%failure, "the configuration is kept as it was");
+                self.mistake = Some(failure);
+            }
+        }
+    }
+
+    /// Says what is worth knowing at this moment.
+    fn warn(&self) {
+        let shelf = Arc::clone(&self.around.shelf.borrow());
+        let mut warnings = warnings::of(self.listen, &self.config, self.mistake.as_ref());
+        let troubles = self.around.troubles.borrow();
+        warnings.extend(warnings::of_presets(&self.config, &shelf, &troubles));
+        self.board.warnings.send_replace(warnings);
+    }
+
+    /// Makes what runs what is written.
+    async fn adopt(&mut self) {
+        let shelf = Arc::clone(&self.around.shelf.borrow_and_update());
+        let config = self.written.clone().entitled(&shelf);
         let change = Change::between(&self.config, &config);
         self.board.settings.send_replace(config.gateway.clone());
         let (stopped, mut members): (Vec<Member>, Vec<Member>) = std::mem::take(&mut self.members)
@@ -196,6 +229,7 @@ async fn known(store: &Store, new: &config::Upstream, old: &Handle) -> Option<Ar
 mod tests {
     use super::*;
     use crate::pen::Pen;
+    use crate::presets::Presets;
     use evermoor_core::failure::Code;
     use futures_util::FutureExt as _;
     use std::time::Duration;
@@ -211,7 +245,7 @@ mod tests {
     async fn roster(entries: &[(&str, u16)]) -> (Lineup, mpsc::Sender<Reading>, tempfile::TempDir) {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
-        let tasks = TaskTracker::new();
+        let (tasks, presets) = (TaskTracker::new(), Presets::of_our_own());
         let around = Surroundings {
             store: Store::new(folder.path().to_owned(), Pen::new(true), tasks.clone()),
             wakes: watch::channel(0).1,
@@ -224,6 +258,8 @@ mod tests {
             history: History::nowhere(),
             paused: watch::channel(Paused::default()).1,
             apps: Default::default(),
+            shelf: presets.shelf,
+            troubles: presets.troubles,
         };
         let (roster, lineup) =
             Roster::start(config(entries), config(entries).gateway.listen, around).await;

@@ -52,11 +52,9 @@ pub(super) fn or_server(
 }
 
 /// What people call an upstream that was given no title.
-pub(super) fn title(name: &UpstreamName, transport: &Transport) -> String {
+pub(super) fn title(name: &UpstreamName, transport: &Transport, shelf: &Shelf) -> String {
     let known = match transport {
-        Transport::App { preset } => {
-            Shelf::of_our_own().get(preset).ok().map(|it| it.title.clone())
-        }
+        Transport::App { preset } => shelf.get(preset).ok().map(|it| it.title.clone()),
         Transport::Http { .. } | Transport::Stdio(_) | Transport::Demo => None,
     };
     known.unwrap_or_else(|| name.as_str().to_owned())
@@ -131,6 +129,24 @@ mod tests {
         for restart in ["on-crash", "always", "never"] {
             parse(&format!("preset = \"notes\"\nrestart = \"{restart}\"")).unwrap();
         }
+    }
+
+    #[test]
+    fn a_title_that_nobody_gave_is_that_of_the_preset() {
+        let notes = "title = \"Notes\"\n[find]\nports = 4000\nowner = true\n[[mcp]]\n\
+                     transport = \"http\"\npath = \"/mcp\"\n[linux]\nprocesses = [\"notes\"]\n";
+        let (shelf, _) = Shelf::of_our_own().with([("notes", notes)]);
+        let text = "[upstreams.a]\npreset = \"notes\"\n[upstreams.b]\npreset = \"notes\"\n\
+                    title = \"b\"\n[upstreams.c]\nurl = \"http://x\"\n\
+                    [upstreams.d]\npreset = \"notes\"\nenabled = false\n";
+        let titles = |config: &Config| -> Vec<String> {
+            config.upstreams.iter().chain(&config.off).map(|one| one.title.clone()).collect()
+        };
+        let config = Config::parse(text).unwrap();
+        assert_eq!(titles(&config), ["a", "b", "c", "d"]);
+        let config = config.entitled(&shelf);
+        assert_eq!(titles(&config), ["Notes", "b", "c", "Notes"]);
+        assert_eq!(titles(&config.entitled(&Shelf::of_our_own())), ["a", "b", "c", "d"]);
     }
 
     #[test]

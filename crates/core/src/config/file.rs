@@ -16,6 +16,7 @@ use crate::app::policy::Policy;
 use crate::call::Repetition;
 use crate::filter::Filters;
 use crate::name::UpstreamName;
+use crate::preset::Shelf;
 
 const DEFAULT_HOLD: Duration = Duration::from_secs(25);
 const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
@@ -115,7 +116,8 @@ pub(super) fn read(text: &str) -> Result<Config, Mistake> {
         doubts.extend(lists::doubts(text, name.get_ref(), table, &names));
         editors.insert(name.get_ref().clone(), editor);
     }
-    Ok(Config { gateway: gateway(text, &file.gateway)?, upstreams, off, editors, doubts })
+    let config = Config { gateway: gateway(text, &file.gateway)?, upstreams, off, editors, doubts };
+    Ok(config.entitled(&Shelf::of_our_own()))
 }
 
 fn gateway(text: &str, table: &GatewayTable) -> Result<Gateway, Mistake> {
@@ -155,7 +157,8 @@ fn upstream(
     let table = table.get_ref();
     let transport = app::or_server(text, &name, name_line, table)?;
     Ok(Upstream {
-        title: table.title.clone().unwrap_or_else(|| app::title(&name, &transport)),
+        title: table.title.clone().unwrap_or_else(|| name.as_str().to_owned()),
+        titled: table.title.is_some(),
         policy: app::policy(text, table)?,
         name,
         transport,
@@ -185,6 +188,7 @@ fn demo() -> Upstream {
     Upstream {
         name: UpstreamName::parse("demo").expect("`demo` is a name"),
         title: "Demo".into(),
+        titled: true,
         transport: Transport::Demo,
         call_timeout: DEFAULT_CALL_TIMEOUT,
         keepalive: Keepalive::Usual,

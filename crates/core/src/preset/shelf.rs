@@ -53,7 +53,13 @@ impl Shelf {
         (self, misread)
     }
 
-    fn read(name: &str, text: &str, ours: &Self) -> Result<Preset, Mistake> {
+    /// With these, which take the place of others of their names.
+    pub(super) fn and(mut self, presets: impl IntoIterator<Item = Preset>) -> Self {
+        self.0.extend(presets.into_iter().map(|preset| (preset.name.clone(), preset)));
+        self
+    }
+
+    pub(super) fn read(name: &str, text: &str, ours: &Self) -> Result<Preset, Mistake> {
         if !is_name(name) {
             let what = format!("`{name}` is no name of a preset.");
             let remedy = "Rename the file: up to 40 lower-case letters, digits and dashes.";
