@@ -118,7 +118,16 @@ impl Gateway {
 
     /// The states of this gateway from now on.
     pub async fn states(&self) -> States {
-        let request = self.http.get(format!("{}/api/events", self.origin));
+        self.states_of("/api/events").await
+    }
+
+    /// Looks at an upstream until this is dropped.
+    pub async fn look(&self, upstream: &str) -> States {
+        self.states_of(&format!("/api/events?look={upstream}")).await
+    }
+
+    async fn states_of(&self, path: &str) -> States {
+        let request = self.http.get(format!("{}{path}", self.origin));
         let answer =
             request.bearer_auth(&self.control_token).send().await.expect("the gateway answers");
         assert!(answer.status().is_success(), "the gateway answered {}", answer.status());

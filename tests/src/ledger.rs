@@ -43,6 +43,11 @@ impl Ledger {
         lines.lines().filter(|line| *line == nonce).count()
     }
 
+    /// Waits until a call is being executed.
+    pub async fn until_executed(&self, nonce: &str) {
+        crate::looking::until(nonce, || self.executions(nonce) > 0).await;
+    }
+
     /// How often each call was executed.
     pub fn all(&self) -> HashMap<String, usize> {
         let lines = std::fs::read_to_string(&self.path).unwrap_or_default();

@@ -11,6 +11,7 @@ pub mod life;
 mod lines;
 mod mcp;
 mod mood;
+mod preset;
 pub mod range;
 mod sessions;
 pub mod settings;
@@ -28,7 +29,7 @@ use tokio::time::timeout;
 use crate::PATIENCE;
 use crate::Scene;
 use crate::ledger::Ledger;
-use crate::programs::{Process, built};
+use crate::programs::Process;
 pub use fault::{Area, Fault};
 pub use guardian::Life;
 use range::Range;
@@ -41,9 +42,7 @@ pub struct Pieces {
     /// The ports it may use; nobody else does.
     pub range: Range,
     lives: watch::Receiver<Vec<Life>>,
-    /// The lives that the test itself launched.
-    launched: Vec<Process>,
-    _tasks: JoinSet<()>,
+    tasks: JoinSet<()>,
 }
 
 impl Pieces {
@@ -57,11 +56,12 @@ impl Pieces {
             ..Settings::default()
         };
         settings.write(&folder);
+        preset::install_program(&folder, range.first);
         let (show, lives) = watch::channel(Vec::new());
         let mut tasks = JoinSet::new();
         tasks.spawn(guardian::receive(listener, show));
         let ledger = Ledger::at(folder.join("ledger"));
-        Self { folder, ledger, range, lives, launched: Vec::new(), _tasks: tasks }
+        Self { folder, ledger, range, lives, tasks }
     }
 
     /// Installs it and runs it.
@@ -75,16 +75,24 @@ impl Pieces {
     pub async fn launch(&mut self) -> Life {
         let next = self.lives() + 1;
         let (program, args) = self.command();
-        self.launched.push(Process::start(&program, |command| {
+        let mut process = Process::start(&program, |command| {
             command.args(args);
-        }));
+        });
+        // A parent asks how its child ended, and only then the system tells others.
+        self.tasks.spawn(async move { drop(process.child.wait().await) });
         self.life(next).await
+    }
+
+    /// Takes it off the machine; a life that runs goes on.
+    pub fn uninstall(&self) {
+        let program = preset::program(&self.folder, self.range.first);
+        std::fs::remove_file(program).expect("it is installed");
     }
 
     /// What launches it.
     pub fn command(&self) -> (PathBuf, Vec<String>) {
         let folder = self.folder.to_str().expect("a path is text").to_owned();
-        (built("fake-pieces"), vec![folder])
+        (preset::program(&self.folder, self.range.first), vec![folder])
     }
 
     /// Changes what it is. A running life sees it at once, a port is for the next life.

@@ -42,8 +42,8 @@ pub struct Preset {
     pub restart: Option<Request>,
     /// Its own way to quit.
     pub quit: Option<Request>,
-    /// Its own way to use less memory.
-    pub relief: Option<Ask>,
+    /// Its own way to use less memory, and how long it takes until that shows.
+    pub relief: Option<Request>,
     pub memory: Option<Memory>,
     /// What it tells of itself that a person should know.
     pub tells: Vec<Tell>,
@@ -87,11 +87,13 @@ pub struct Request {
     pub within: Duration,
 }
 
-/// What memory is normal, in bytes.
+/// What memory is normal, in bytes, and when it may be freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
     pub normal: u64,
     pub alarm: u64,
+    /// For how long nobody must have called it before it is restarted for its memory.
+    pub idle: Duration,
 }
 
 /// Something that it tells of itself.

@@ -41,10 +41,15 @@ impl Watch {
         self.pid
     }
 
-    /// Waits until the process has ended. Says how it did where the system tells that to
-    /// strangers: Windows does, Linux from 6.15 on once its parent has asked, macOS not.
-    pub async fn ended(&self) -> Exit {
-        self.process.ended().await
+    /// Waits until the process has ended, which is noticed at once. May be dropped and called again.
+    pub async fn ended(&self) {
+        self.process.ended().await;
+    }
+
+    /// How the process ended, where the system tells that to strangers: Windows does, Linux from 6.15
+    /// on once its parent has asked, which is waited for a little, macOS not.
+    pub async fn how(&self) -> Exit {
+        self.process.how().await
     }
 
     /// Asks the process to end, or ends it without asking. Windows has no way to ask from here: it
@@ -94,7 +99,7 @@ mod tests {
         let watch = Watch::open(pid).unwrap();
         tokio::select! {
             biased;
-            exit = watch.ended() => panic!("it has not ended: {exit:?}"),
+            () = watch.ended() => panic!("it has not ended"),
             () = tokio::task::yield_now() => {}
         }
         watch.end(true).unwrap();
@@ -117,7 +122,7 @@ mod tests {
         let (pid, _parent) = stranger(script).await;
         let watch = Watch::open(pid).unwrap();
         watch.end(false).unwrap();
-        let exit = timeout(SOON, watch.ended()).await.expect("it ended");
+        let exit = timeout(SOON, watch.how()).await.expect("it ended");
         assert_eq!(exit, if is_told() { Exit::Code(3) } else { Exit::Untold });
     }
 
@@ -127,7 +132,7 @@ mod tests {
         let watch = Watch::open(pid).unwrap();
         let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::ABORT).unwrap();
-        let exit = timeout(SOON, watch.ended()).await.expect("it ended");
+        let exit = timeout(SOON, watch.how()).await.expect("it ended");
         assert_eq!(exit, if is_told() { Exit::Signal(6) } else { Exit::Untold });
     }
 }

@@ -41,6 +41,13 @@ impl Life {
         timeout(PATIENCE, is_done).await.expect("it does so in time").expect("it lives");
     }
 
+    /// Tells it something that ends it, and waits until it has.
+    pub async fn tell_last(&self, fault: Fault) {
+        let (done, _) = oneshot::channel();
+        self.orders.send((fault, done)).await.expect("it lives");
+        self.ended().await;
+    }
+
     pub fn has_ended(&self) -> bool {
         self.orders.is_closed()
     }

@@ -75,11 +75,8 @@ pub const WINDOW: Duration = Duration::from_secs(600);
 pub const MOST: usize = 3;
 /// Between two restarts for memory.
 pub const RECYCLE_PAUSE: Duration = Duration::from_secs(3600);
-/// Relief needs a while until it shows, and is not asked for all the time.
-pub const RELIEF_SHOWS: Duration = Duration::from_secs(60);
+/// Relief is not asked for all the time.
 pub const RELIEF_PAUSE: Duration = Duration::from_secs(1800);
-/// Who has not been called for this long is idle.
-pub const IDLE: Duration = Duration::from_secs(120);
 /// Nobody is told anything right after a wake: everything is down for a moment then.
 pub const MUTED: Duration = Duration::from_secs(45);
 
@@ -100,10 +97,12 @@ pub struct Guard {
 pub struct Pressure {
     pub used: u64,
     pub alarm: u64,
-    /// Whether the application has a relief of its own.
-    pub relief: bool,
+    /// How long the application's own relief takes until it shows, if it has one.
+    pub relief: Option<Duration>,
     /// For how long nobody has used it; `None` while a call is under way.
     pub idle: Option<Duration>,
+    /// Who has not been called for this long is idle.
+    pub idle_after: Duration,
 }
 
 impl Guard {
@@ -160,11 +159,11 @@ impl Guard {
         let past = |then: Option<Instant>, pause: Duration| {
             then.is_none_or(|then| now.saturating_duration_since(then) >= pause)
         };
-        if pressure.relief && past(self.relieved, RELIEF_PAUSE) {
+        if pressure.relief.is_some() && past(self.relieved, RELIEF_PAUSE) {
             self.relieved = Some(now);
             return Care::Relieve;
         }
-        if pressure.relief && !past(self.relieved, RELIEF_SHOWS) {
+        if pressure.relief.is_some_and(|shows| !past(self.relieved, shows)) {
             return Care::Wait;
         }
         let may_restart = match policy.restart {
@@ -173,7 +172,7 @@ impl Guard {
         };
         match policy.recycle {
             Recycle::WhenIdle if may_restart => {
-                let idle = pressure.idle.is_some_and(|idle| idle >= IDLE);
+                let idle = pressure.idle.is_some_and(|idle| idle >= pressure.idle_after);
                 if idle && past(self.recycled, RECYCLE_PAUSE) {
                     self.recycled = Some(now);
                     return Care::Recycle;

@@ -22,6 +22,8 @@ use crate::config::Mistake;
 
 /// How long a restart or a quit may take if the preset does not say.
 const WITHIN: Duration = Duration::from_secs(15);
+/// Who has not been called for this long is idle, unless the file says otherwise.
+const IDLE: Duration = Duration::from_secs(120);
 
 impl Preset {
     /// Reads a preset. `base` finds the one that it changes, if it says that it changes one.
@@ -88,7 +90,7 @@ impl Reader<'_> {
             )?,
             restart: part(file.restart.as_ref(), request, base.and_then(|it| it.restart.as_ref()))?,
             quit: part(file.quit.as_ref(), request, base.and_then(|it| it.quit.as_ref()))?,
-            relief: part(file.relief.as_ref(), ask, base.and_then(|it| it.relief.as_ref()))?,
+            relief: part(file.relief.as_ref(), request, base.and_then(|it| it.relief.as_ref()))?,
             memory: part(
                 file.memory.as_ref(),
                 |table| self.memory(table),
@@ -212,7 +214,7 @@ impl Reader<'_> {
             let what = "What is normal is more than what is alarming.".into();
             return Err(wrong(self.text, &table.alarm, what, "Write a higher `alarm`."));
         }
-        Ok(Memory { normal, alarm })
+        Ok(Memory { normal, alarm, idle: self.span(table.idle.as_ref(), IDLE)? })
     }
 
     fn tell(&self, table: &TellTable) -> Result<Tell, Mistake> {

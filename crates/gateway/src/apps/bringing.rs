@@ -122,7 +122,7 @@ impl Minder {
             let deadline = machine.deadline().map_or_else(Instant::now, Instant::from_std);
             let event = tokio::select! {
                 biased;
-                _exit = end_of(self.process.as_ref()) => {
+                () = end_of(self.process.as_ref()) => {
                     self.process = None;
                     self.desk.change(|seen| {
                         (seen.pid, seen.served, seen.answered) = (None, false, None);

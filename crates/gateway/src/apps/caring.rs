@@ -14,15 +14,23 @@ use super::minder::{LOOKED_AT, Minder, SERVES};
 use crate::history::millis;
 use crate::upstream::Ready;
 
-/// How long relief may take.
+/// How long relief may take to be promised.
 const RELIEF: Duration = Duration::from_secs(20);
+/// Where no preset says when an application is idle.
+const IDLE: Duration = Duration::from_secs(120);
 
 impl Minder {
     /// Looks at its memory as the policy says.
     pub(super) async fn care(&mut self, used: u64, ready: &Ready) {
         let Some(alarm) = self.alarm() else { return };
-        let (relief, idle) = (self.preset.relief.clone(), ready.calls().none_for());
-        let pressure = Pressure { used, alarm, relief: relief.is_some(), idle };
+        let relief = self.preset.relief.clone();
+        let pressure = Pressure {
+            used,
+            alarm,
+            relief: relief.as_ref().map(|request| request.within),
+            idle: ready.calls().none_for(),
+            idle_after: self.preset.memory.map_or(IDLE, |memory| memory.idle),
+        };
         match self.guard.memory(self.policy(), pressure, Instant::now().into_std()) {
             Care::Nothing | Care::Wait => {}
             Care::Relieve => {
@@ -32,7 +40,7 @@ impl Minder {
                 };
                 tracing::info!(upstream = %self.upstream.name(), used, "asked to use less memory");
                 if let Some(relief) = relief {
-                    let _ = asker.ask(port, &relief, RELIEF).await;
+                    let _ = asker.ask(port, &relief.ask, RELIEF).await;
                 }
             }
             Care::Recycle => self.bring_back(Why::Memory).await,

@@ -18,7 +18,6 @@ use evermoor_core::app::policy::{Guard, Policy};
 use evermoor_core::app::state::{HUNG, State};
 use evermoor_core::preset::Preset;
 use evermoor_core::samples;
-use evermoor_platform::child::Exit;
 
 use super::desk::{Desk, Seen};
 use super::ending::Judged;
@@ -86,7 +85,7 @@ impl Minder {
             let wait = self.look().await;
             tokio::select! {
                 biased;
-                exit = end_of(self.process.as_ref()) => self.ended(exit).await,
+                () = end_of(self.process.as_ref()) => self.ended().await,
                 Some(judged) = self.judged.recv() => self.judged(judged).await,
                 () = self.desk.wished() => self.wished().await,
                 changed = state.changed() => if changed.is_err() { return },
@@ -199,7 +198,7 @@ impl Minder {
 }
 
 /// Waits for the end of a process, for ever if there is none.
-pub(super) async fn end_of(process: Option<&Process>) -> Exit {
+pub(super) async fn end_of(process: Option<&Process>) {
     match process {
         Some(process) => process.ended().await,
         None => std::future::pending().await,

@@ -56,8 +56,13 @@ impl Process {
         self.facts.age + self.met.elapsed()
     }
 
-    pub(super) async fn ended(&self) -> Exit {
-        self.watch.ended().await
+    pub(super) async fn ended(&self) {
+        self.watch.ended().await;
+    }
+
+    /// How it ended, where the system tells.
+    pub(super) async fn how(&self) -> Exit {
+        self.watch.how().await
     }
 
     pub(super) fn end(&self, by_force: bool) -> std::io::Result<()> {

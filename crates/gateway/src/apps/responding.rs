@@ -7,7 +7,6 @@ use tokio::time::{Instant, timeout};
 
 use evermoor_core::app::policy::Response;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_platform::child::Exit;
 
 use super::bringing::Why;
 use super::ending::{self, Judged};
@@ -22,13 +21,14 @@ const TOLD: Duration = Duration::from_secs(1);
 
 impl Minder {
     /// Its process ended.
-    pub(super) async fn ended(&mut self, exit: Exit) {
+    pub(super) async fn ended(&mut self) {
         let Some(process) = self.process.take() else { return };
         let (at, title) = (self.around.chance.now(), &self.preset.title);
         let hung = self.hung;
         let what = format!("{title} ended.");
         let failure = Failure::new(Code::ConnectionLost, what, "Evermoor finds out why.");
         self.upstream.broke(failure, TOLD).await;
+        let exit = process.how().await;
         self.tell(format!("Its process {exit}."));
         self.desk.change(|seen| {
             (seen.pid, seen.usage, seen.served, seen.answered) = (None, None, false, None);

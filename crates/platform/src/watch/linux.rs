@@ -27,11 +27,13 @@ impl Process {
         Ok(Self { file })
     }
 
-    pub(super) async fn ended(&self) -> Exit {
+    pub(super) async fn ended(&self) {
         // It stays readable, so that everybody who waits is told.
-        if self.file.readable().await.is_err() {
-            return Exit::Untold;
-        }
+        let _ = self.file.readable().await;
+    }
+
+    pub(super) async fn how(&self) -> Exit {
+        self.ended().await;
         for _ in 0..LOOKS {
             match exit(self.file.get_ref()) {
                 Told::Exit(exit) => return exit,

@@ -43,10 +43,14 @@ impl Process {
         Ok(Self { pid, started, queue })
     }
 
-    /// How it ended is told to its parent only.
-    pub(super) async fn ended(&self) -> Exit {
+    pub(super) async fn ended(&self) {
         // The event is not taken out, so that everybody who waits is told.
         let _ = self.queue.readable().await;
+    }
+
+    /// How it ended is told to its parent only.
+    pub(super) async fn how(&self) -> Exit {
+        self.ended().await;
         Exit::Untold
     }
 

@@ -62,9 +62,13 @@ impl Process {
         if registered == 0 { Err(error) } else { Ok(Self { _wait: wait, handle, ended }) }
     }
 
-    pub(super) async fn ended(&self) -> Exit {
+    pub(super) async fn ended(&self) {
         let mut ended = self.ended.clone();
         let _ = ended.wait_for(|ended| *ended).await;
+    }
+
+    pub(super) async fn how(&self) -> Exit {
+        self.ended().await;
         let mut code = 0;
         #[expect(unsafe_code, reason = "the system is asked through C")]
         // SAFETY: the handle is open, and the pointer leads to a number.

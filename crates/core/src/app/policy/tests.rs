@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
+const IDLE: Duration = Duration::from_secs(120);
 
 fn start() -> Instant {
     #[expect(clippy::disallowed_methods, reason = "any moment will do to count from")]
@@ -66,7 +67,8 @@ fn crashes_far_apart_are_no_loop_and_a_long_life_is_forgiven() {
 }
 
 fn pressure(idle: Option<Duration>, relief: bool) -> Pressure {
-    Pressure { used: 2_600_000_000, alarm: 2_500_000_000, relief, idle }
+    let relief = relief.then_some(MINUTE);
+    Pressure { used: 2_600_000_000, alarm: 2_500_000_000, relief, idle, idle_after: IDLE }
 }
 
 const WHEN_IDLE: Policy =
@@ -152,7 +154,9 @@ proptest! {
         for (gap, high, idle) in looks {
             now += Duration::from_secs(gap);
             let idle = idle.map(Duration::from_secs);
-            let pressure = Pressure { used: if high { 3 } else { 1 }, alarm: 2, relief, idle };
+            let used = if high { 3 } else { 1 };
+            let shows = relief.then_some(MINUTE);
+            let pressure = Pressure { used, alarm: 2, relief: shows, idle, idle_after: IDLE };
             match guard.memory(WHEN_IDLE, pressure, now) {
                 Care::Recycle => {
                     prop_assert!(high && idle.is_some_and(|idle| idle >= IDLE));

@@ -21,7 +21,7 @@ pub(super) struct File {
     pub(super) version: Option<VersionTable>,
     pub(super) restart: Option<RequestTable>,
     pub(super) quit: Option<RequestTable>,
-    pub(super) relief: Option<AskTable>,
+    pub(super) relief: Option<RequestTable>,
     pub(super) memory: Option<MemoryTable>,
     pub(super) tells: Option<Vec<TellTable>>,
     pub(super) off: Option<WordsTable>,
@@ -112,6 +112,7 @@ pub(super) struct RequestTable {
 pub(super) struct MemoryTable {
     pub(super) normal: Text,
     pub(super) alarm: Text,
+    pub(super) idle: Option<Spanned<Span>>,
 }
 
 #[derive(Deserialize)]

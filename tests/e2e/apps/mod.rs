@@ -1,0 +1,68 @@
+//! Applications: that they are found, watched and brought back, with a PiecesOS that does what the
+//! real one was seen to do.
+
+mod ending;
+mod finding;
+mod restarting;
+
+use evermoor_core::incident::Incident;
+use evermoor_core::view::{App, Restart};
+use evermoor_tests::Scene;
+use evermoor_tests::editor::Editor;
+use evermoor_tests::gateway::Gateway;
+use evermoor_tests::pieces::Pieces;
+use http::Method;
+use serde_json::json;
+
+/// A gateway that looks after this PiecesOS, with `more` in its entry.
+async fn gateway(scene: &Scene, pieces: &Pieces, more: &str) -> Gateway {
+    pieces.describe(&scene.home(), "");
+    scene.gateway_of("", &format!("[upstreams.pieces]\npreset = \"pieces-os\"\n{more}")).await
+}
+
+/// A running PiecesOS and a gateway that is connected to it.
+async fn connected(scene: &Scene, more: &str) -> (Pieces, Gateway) {
+    let pieces = Pieces::start(scene).await;
+    let gateway = gateway(scene, &pieces, more).await;
+    gateway.until_connected("pieces").await;
+    (pieces, gateway)
+}
+
+async fn editor(gateway: &Gateway) -> Editor {
+    gateway.editor("/mcp/pieces").await
+}
+
+/// Has PiecesOS remember something, and says what it answered.
+async fn remember(editor: &mut Editor, words: &str) -> String {
+    let said = editor.call("create_pieces_memory", &json!({ "summary": words })).await;
+    said["content"][0]["text"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Waits until the application is seen so.
+async fn until_app(gateway: &Gateway, wanted: impl Fn(&App) -> bool) -> App {
+    let seen = gateway.until("pieces", |upstream| upstream.app.as_ref().is_some_and(&wanted)).await;
+    seen.app.expect("it was just seen")
+}
+
+/// Wishes for a restart and follows it to its end.
+async fn restart(gateway: &Gateway) -> Restart {
+    let begun = gateway.control(Method::POST, "/api/upstreams/pieces/restart").await;
+    ended(gateway, begun["number"].as_u64().expect("it is known by a number")).await
+}
+
+/// The restart of this number, once it is over.
+async fn ended(gateway: &Gateway, number: u64) -> Restart {
+    let over = |restart: &Restart| restart.number >= number && restart.end.is_some();
+    let app = until_app(gateway, |app| app.restart.as_ref().is_some_and(over)).await;
+    app.restart.expect("it was just seen")
+}
+
+fn steps(restart: &Restart) -> Vec<&str> {
+    restart.steps.iter().map(|step| step.what.as_str()).collect()
+}
+
+/// The outages of PiecesOS, the newest first.
+async fn incidents(gateway: &Gateway) -> Vec<Incident> {
+    let told = gateway.control(Method::GET, "/api/incidents?upstream=pieces").await;
+    serde_json::from_value(told["incidents"].clone()).expect("they are outages")
+}
