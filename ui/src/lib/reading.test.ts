@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 
 import { type Board, emptyBoard, next } from './board'
 import { ageOf, editorsOf, headlineOf, helpOf, rowsOf } from './reading'
-import { NOON, connected, down, editor, failure, status, upstream } from './samples'
-import type { Code, Upstream } from './types'
+import { NOON, app, connected, down, editor, failure, status, upstream } from './samples'
+import type { App, Code, Upstream } from './types'
 
 const serving = (...upstreams: Upstream[]) =>
   next(emptyBoard(NOON), { kind: 'told', presence: { kind: 'serving', status: status(...upstreams) } }, NOON)
@@ -84,6 +84,23 @@ test('an old state does not pretend to run on, and offers nothing', () => {
 test('a command is restarted, an address reconnected', () => {
   const command = { ...upstream('Files'), target: 'npx -y server-files' }
   expect(rowsOf(serving(command, upstream('A'))).map(({ action }) => action)).toEqual(['Restart', 'Reconnect'])
+})
+
+test('an application says what can be done about it, and how much memory it has', () => {
+  const detail = (more: Partial<App> = {}) =>
+    rowsOf(serving({ ...upstream('PiecesOS'), app: app(more) }))[0]?.detail
+  expect(detail()).toBe('Memory: 812 MB, steady.')
+  expect(detail({ next: 'open', what: 'PiecesOS is signed out.', remedy: 'Sign in.' })).toBe(
+    'PiecesOS is signed out. Sign in. Memory: 812 MB, steady.',
+  )
+})
+
+test('a restart that is under way shows its last step and is not asked for twice', () => {
+  const step = { at: NOON, what: 'Asking PiecesOS to quit.' }
+  const restart = { number: 1, began: NOON, steps: [step], end: null }
+  const row = (more: Partial<App>) => rowsOf(serving({ ...upstream('PiecesOS', down()), app: app(more) }))[0]
+  expect(row({ restart })).toMatchObject({ word: 'Restarting', detail: step.what, shape: 'busy', ready: false })
+  expect(row({ restart: { ...restart, end: { at: NOON, failure: null } } })).toMatchObject({ shape: 'down', ready: true })
 })
 
 test('a refusal is told in the row', () => {

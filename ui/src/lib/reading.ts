@@ -2,7 +2,7 @@
 
 import type { Board } from './board'
 import * as texts from './texts'
-import type { Code, Overall, Upstream } from './types'
+import type { App, Code, Overall, Upstream } from './types'
 
 /** A gateway that is away this long is not merely restarting. */
 const RESTART = 10_000
@@ -106,6 +106,12 @@ export function helpOf(board: Board): Row | undefined {
   return urgent.length === 1 && board.presence.kind === 'serving' ? urgent[0] : undefined
 }
 
+/** The last step of the restart that is under way, if one is. */
+function underWayIn(app: App | null): string | undefined {
+  const restart = app?.restart
+  return restart && !restart.end ? restart.steps.at(-1)?.what : undefined
+}
+
 function rowOf(upstream: Upstream, board: Board): Row {
   const live = board.presence.kind === 'serving'
   const asked = upstream.name in board.asked
@@ -136,10 +142,13 @@ function rowOf(upstream: Upstream, board: Board): Row {
     if (asked) return { ...row, shape: 'busy', word: texts.connecting, timing: '' }
   }
   if (asked) return { ...row, word: isAddress ? texts.isReconnecting : texts.isRestarting }
+  const step = underWayIn(upstream.app)
+  if (step) return { ...row, word: texts.isRestarting, detail: step, ready: false }
   if (link.state === 'connected') {
     row.shape = 'healthy'
     row.word = texts.connected
     row.timing = live ? texts.forLength(board.now - link.since) : ''
+    row.detail = upstream.app ? texts.seenOf(upstream.app) : ''
   }
   if (link.state === 'down') {
     row.shape = 'down'

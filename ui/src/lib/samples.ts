@@ -1,7 +1,7 @@
 // Pieces that the tests put together.
 
 import type { Gateway, Presence } from './gateway'
-import type { Code, Editor, Failure, Link, Status, Upstream } from './types'
+import type { App, Code, Editor, Failure, Link, Status, Upstream } from './types'
 
 export const NOON = Date.UTC(2026, 5, 1, 12)
 
@@ -29,6 +29,24 @@ export const upstream = (title: string, link: Link = connected()): Upstream => (
   link,
   tools: 12,
   hidden: 0,
+  app: null,
+})
+
+export const app = (more: Partial<App> = {}): App => ({
+  word: 'Connected',
+  what: 'PiecesOS is ready.',
+  remedy: 'Nothing needs to be done.',
+  next: 'nothing',
+  notes: [],
+  version: '12.3.10',
+  port: 39300,
+  pid: 4711,
+  memory: 812_000_000,
+  load: 20,
+  trend: '812 MB, steady.',
+  offer: null,
+  restart: null,
+  ...more,
 })
 
 export const editor = (name: string, more: Partial<Editor> = {}): Editor => ({

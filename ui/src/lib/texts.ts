@@ -2,7 +2,7 @@
 // are made in `crates/core/src/view.rs`; a word for a state is the same there and here.
 
 import { count, countdown, duration } from './format'
-import type { Code, Failure, Shown, Upstream } from './types'
+import type { App, Code, Failure, Shown, Upstream } from './types'
 
 export const name = 'Evermoor'
 
@@ -88,6 +88,13 @@ export const nextTry = (wait: number) => {
 export const tools = ({ tools, hidden }: Upstream) =>
   hidden ? `${tools - hidden} of ${tools} tools shown` : count(tools, 'tool')
 export const failure = ({ what, remedy }: Failure) => `${what} ${remedy}`
+
+/** What is worth knowing of an application that serves: what a person can do, then its memory. */
+export const seenOf = ({ what, remedy, next, notes, offer, trend }: App) => {
+  const stands = next === 'nothing' ? [] : [`${what} ${remedy}`]
+  const memory = trend ? [`Memory: ${trend}`] : []
+  return [...(offer ? [offer] : []), ...stands, ...notes, ...memory].join(' ')
+}
 
 /** The state in a word or two, as `Code::word` has it. */
 export const words: Record<Code, string> = {
