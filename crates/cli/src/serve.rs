@@ -53,7 +53,7 @@ pub(crate) fn run(place: &Place, way: Way, background: bool) -> Exit {
         }
     };
     let runtime =
-        match match std::env::var("EW").ok().as_deref() { Some("0") => tokio::runtime::Builder::new_current_thread().enable_all().build(), Some(n) => tokio::runtime::Builder::new_multi_thread().worker_threads(n.parse().unwrap()).enable_all().build(), None => tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() } {
+        match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
             Ok(runtime) => runtime,
             Err(error) => return Exit::failure(&error),
         };

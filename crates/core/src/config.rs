@@ -184,6 +184,11 @@ impl Transport {
         }
     }
 
+    /// Whether it is an application that is looked after.
+    pub fn is_app(&self) -> bool {
+        matches!(self, Self::App { .. })
+    }
+
     /// Whether it is a program that the gateway starts.
     pub fn is_process(&self) -> bool {
         match self {

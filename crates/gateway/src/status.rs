@@ -34,7 +34,10 @@ pub fn overview(
     let sights = Sights::of(&upstreams, &config.editors, before);
     let running = upstreams.iter().map(|handle| {
         let hidden = sights.hidden(handle.name());
-        let app = lineup.apps.desk(handle.name()).view();
+        let app = match handle.config.transport.is_app() {
+            true => lineup.apps.desk(handle.name()).view(),
+            false => None,
+        };
         view::Upstream { hidden, app, ..view(handle, &handle.state(), origin) }
     });
     let mut views: Vec<view::Upstream> = running.collect();

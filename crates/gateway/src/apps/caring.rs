@@ -32,7 +32,8 @@ impl Minder {
             idle_after: self.preset.memory.map_or(IDLE, |memory| memory.idle),
         };
         match self.guard.memory(self.policy(), pressure, Instant::now().into_std()) {
-            Care::Nothing | Care::Wait => {}
+            Care::Nothing => self.show(|seen| seen.offer = None),
+            Care::Wait => {}
             Care::Relieve => {
                 let Some((asker, port)) = self.around.apps.asker().zip(self.desk.seen().port)
                 else {
@@ -40,7 +41,9 @@ impl Minder {
                 };
                 tracing::info!(upstream = %self.upstream.name(), used, "asked to use less memory");
                 if let Some(relief) = relief {
-                    let _ = asker.ask(port, &relief.ask, RELIEF).await;
+                    let asker = asker.clone();
+                    let asking = async move { asker.ask(port, &relief.ask, RELIEF).await };
+                    self.around.tasks.spawn(asking);
                 }
             }
             Care::Recycle => self.bring_back(Why::Memory).await,

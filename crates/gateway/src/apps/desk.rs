@@ -59,6 +59,13 @@ pub(super) struct Usage {
 /// Somebody who looks, until this is dropped.
 pub(crate) struct Looker(watch::Sender<usize>);
 
+impl Seen {
+    /// Nothing of it is known any more but what was done.
+    pub(super) fn forget(&mut self) {
+        *self = Self { restart: self.restart.take(), ..Self::default() };
+    }
+}
+
 impl Desk {
     pub(super) fn new() -> Self {
         let lookers = watch::Sender::new(0);

@@ -21,7 +21,7 @@ use evermoor_platform::{reports, run};
 use super::OS;
 
 /// An end, as it was seen.
-pub(super) struct Seen {
+pub(super) struct End {
     pub(super) run: Run,
     pub(super) exit: Exit,
     pub(super) at: SystemTime,
@@ -52,12 +52,12 @@ const MOST_REPORTS: usize = 8;
 const BEFORE: Duration = Duration::from_secs(120);
 
 /// Finds out, and tells each verdict that says more than the one before.
-pub(super) async fn find_out(preset: Arc<Preset>, seen: Seen, judged: mpsc::Sender<Judged>) {
+pub(super) async fn find_out(preset: Arc<Preset>, end: End, judged: mpsc::Sender<Judged>) {
     let mut told: Option<Verdict> = None;
     for (look, wait) in LOOKS.into_iter().enumerate() {
         sleep(wait).await;
         let is_last = look + 1 == LOOKS.len();
-        let verdict = judge(&preset, &seen, is_last).await;
+        let verdict = judge(&preset, &end, is_last).await;
         // Who will know more in a moment does not say that nothing is known.
         let is_sure = is_last || verdict.cause != Cause::Unknown;
         if !is_sure || told.as_ref() == Some(&verdict) {
@@ -65,31 +65,31 @@ pub(super) async fn find_out(preset: Arc<Preset>, seen: Seen, judged: mpsc::Send
         }
         let (first, done) = (told.is_none(), !verdict.top.is_empty());
         told = Some(verdict.clone());
-        let (run, at, lived) = (seen.run, seen.at, seen.lived);
+        let (run, at, lived) = (end.run, end.at, end.lived);
         if judged.send(Judged { run, at, lived, verdict, first }).await.is_err() || done {
             return;
         }
     }
 }
 
-async fn judge(preset: &Preset, seen: &Seen, is_last: bool) -> Verdict {
+async fn judge(preset: &Preset, end: &End, is_last: bool) -> Verdict {
     let names = preset.on(OS).map_or(&[][..], |on| on.crash_names());
-    let reports = written(names, seen.at).await;
-    let exit = match seen.exit {
+    let reports = written(names, end.at).await;
+    let exit = match end.exit {
         Exit::Code(code) => Some(evidence::Exit::Code(code)),
         Exit::Signal(signal) => Some(evidence::Exit::Signal(signal)),
         Exit::Untold => None,
     };
     evidence::judge(&Ending {
         os: OS,
-        pid: seen.run.pid,
+        pid: end.run.pid,
         names,
-        at: seen.at,
+        at: end.at,
         exit,
         reports: &reports,
         would_be_reported: is_last && reports::are_written(),
-        asked: seen.asked,
-        hung: seen.hung,
+        asked: end.asked,
+        hung: end.hung,
     })
 }
 
@@ -118,6 +118,12 @@ async fn written(names: &[String], at: SystemTime) -> Vec<Report> {
 
 async fn said(line: &command::CommandLine) -> Option<String> {
     run::said(&line.program, &line.args, ASKING).await.filter(|said| said.good).map(|it| it.output)
+}
+
+/// It runs, and answers nothing.
+pub(super) fn hung() -> Verdict {
+    let said = "It runs, and has answered nothing for some time.".to_owned();
+    Verdict { cause: Cause::Hung, evidence: vec![said], top: Vec::new() }
 }
 
 /// A verdict as the record keeps it.

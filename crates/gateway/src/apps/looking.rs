@@ -1,8 +1,10 @@
 //! A look at an application: the facts of this moment, and how it stands by them.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 
 use evermoor_core::app::place::{self, Place};
@@ -10,9 +12,12 @@ use evermoor_core::app::state::{Facts, Standing};
 use evermoor_core::preset::{Ask, Preset};
 use evermoor_platform::facts;
 
-use super::OS;
 use super::asking::{Asker, Said};
 use super::desk::Desk;
+use super::minder::Minder;
+use super::process::Process;
+use super::{OS, finder};
+use crate::upstream::{Handle, Link, Ready};
 
 /// How long it may take to tell something of itself.
 const TELLING: Duration = Duration::from_secs(3);
@@ -38,37 +43,100 @@ pub(crate) fn half_up(preset: &Preset, port: u16) -> Standing {
     Standing::of(preset, &Facts { port: Some(port), ..Facts::default() })
 }
 
-/// How it stands, now that its MCP server answers at this port, and its version.
-pub(super) async fn at(
-    preset: &Preset,
-    asker: &Asker,
-    port: u16,
-    silent: Duration,
-    desk: &Desk,
-) -> (Standing, Option<String>) {
-    let version = async {
-        let check = preset.version.as_ref()?;
-        let (status, body) = answer(asker, port, &check.ask).await?;
-        check.read(status, &body)
-    };
-    let tells = preset.tells.iter().map(async |tell| {
-        let (status, body) = answer(asker, port, &tell.ask).await?;
-        tell.ask.expect.says(status, &body)
-    });
-    let (version, told) = tokio::join!(version, join_all(tells));
-    if version.is_some() || told.iter().any(Option::is_some) {
-        desk.found(port);
+/// What it takes to look.
+pub(super) struct Eyes {
+    upstream: Handle,
+    preset: Arc<Preset>,
+    desk: Arc<Desk>,
+    asker: Asker,
+}
+
+/// What a look came to.
+pub(super) enum Look {
+    /// It serves over this connection. The process behind a connection that is another than before
+    /// comes along, if it can be seen.
+    Serves {
+        standing: Standing,
+        version: Option<String>,
+        ready: Arc<Ready>,
+        met: Option<Option<Process>>,
+    },
+    /// It does not serve; it may answer at a port.
+    Away {
+        found: Option<u16>,
+        standing: Standing,
+    },
+    Nothing,
+}
+
+impl Eyes {
+    /// `None` if this machine cannot ask anything.
+    pub(super) fn of(minder: &Minder) -> Option<Self> {
+        let (preset, desk) = (Arc::clone(&minder.preset), Arc::clone(&minder.desk));
+        let asker = minder.around.apps.asker()?.clone();
+        Some(Self { upstream: minder.upstream.clone(), preset, desk, asker })
     }
-    let facts = Facts {
-        port: Some(port),
-        serves: true,
+
+    /// Looks at it, whose process was met over the connection of this number. It may be dropped at
+    /// any moment.
+    pub(super) async fn look(&self, met: Option<u64>) -> Look {
+        match self.upstream.state().link {
+            Link::Ready(ready) => {
+                let Some(port) = self.desk.seen().port else { return Look::Nothing };
+                let met = match met == Some(ready.generation()) {
+                    true => None,
+                    false => Some(Process::behind(port).await),
+                };
+                let (standing, version) = self.at(port, ready.silent_for()).await;
+                Look::Serves { standing, version, ready, met }
+            }
+            Link::Connecting | Link::Down { .. } => {
+                let found = finder::find(&self.preset, &self.asker).next().await;
+                let standing = match found {
+                    Some(port) => {
+                        self.desk.found(port);
+                        half_up(&self.preset, port)
+                    }
+                    None => at_none(&self.preset, &self.desk),
+                };
+                Look::Away { found, standing }
+            }
+            Link::Paused { .. } => Look::Nothing,
+        }
+    }
+
+    /// How it stands, now that its MCP server answers at this port, and its version.
+    async fn at(&self, port: u16, silent: Duration) -> (Standing, Option<String>) {
+        let (preset, asker) = (&self.preset, &self.asker);
+        let health = async { answer(asker, port, preset.health.as_ref()?).await };
+        let version = async {
+            let check = preset.version.as_ref()?;
+            let (status, body) = answer(asker, port, &check.ask).await?;
+            Some(check.read(status, &body))
+        };
+        let tells = preset.tells.iter().map(async |tell| {
+            let (status, body) = answer(asker, port, &tell.ask).await?;
+            Some(tell.ask.expect.says(status, &body))
+        });
+        let (health, version, told) = tokio::join!(health, version, join_all(tells));
+        let answered = health.is_some() || version.is_some() || told.iter().any(Option::is_some);
+        if answered {
+            self.desk.found(port);
+        }
+        let is_asked = preset.health.is_some() || preset.version.is_some() || !told.is_empty();
         // A sign of life over MCP is one, too.
-        silent: desk.silent().map(|long| long.min(silent)),
-        version: version.clone(),
-        told,
-        ..Facts::default()
-    };
-    (Standing::of(preset, &facts), version)
+        let silent = self.desk.silent().map(|long| long.min(silent)).filter(|_| is_asked);
+        let version = version.flatten();
+        let facts = Facts {
+            port: Some(port),
+            serves: true,
+            silent,
+            version: version.clone(),
+            told: told.into_iter().map(Option::flatten).collect(),
+            ..Facts::default()
+        };
+        (Standing::of(preset, &facts), version)
+    }
 }
 
 async fn answer(asker: &Asker, port: u16, ask: &Ask) -> Option<(u16, bytes::Bytes)> {

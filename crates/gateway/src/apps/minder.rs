@@ -10,19 +10,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep_until};
 
 use evermoor_core::app::policy::{Guard, Policy};
-use evermoor_core::app::state::{HUNG, State};
+use evermoor_core::app::state::{HUNG, Standing, State};
 use evermoor_core::preset::Preset;
 use evermoor_core::samples;
 
+use super::Around;
 use super::desk::{Desk, Seen};
 use super::ending::Judged;
+use super::looking::{Eyes, Look};
 use super::process::Process;
-use super::{Around, finder, looking};
 use crate::upstream::{Handle, Link, Ready};
 
 pub(super) struct Minder {
@@ -31,6 +31,8 @@ pub(super) struct Minder {
     pub(super) desk: Arc<Desk>,
     pub(super) around: Around,
     pub(super) process: Option<Process>,
+    /// The connection whose process is known.
+    pub(super) met: Option<u64>,
     pub(super) guard: Guard,
     /// It was said that this run hangs.
     pub(super) hung: bool,
@@ -38,6 +40,26 @@ pub(super) struct Minder {
     pub(super) written: Option<Instant>,
     pub(super) verdicts: mpsc::Sender<Judged>,
     judged: mpsc::Receiver<Judged>,
+}
+
+/// What there is to react to.
+enum Happened {
+    Ended,
+    Judged(Judged),
+    Wished,
+    /// Its link changed.
+    Stirred,
+    /// The machine woke up, or somebody began to look or stopped.
+    Woke,
+    Looked(Look),
+}
+
+/// What of a link makes a difference here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Serves { generation: u64 },
+    Away,
+    Paused,
 }
 
 /// How often it is looked at while it is away. It is followed within a second, wherever it comes
@@ -60,6 +82,7 @@ impl Minder {
             desk,
             around,
             process,
+            met: None,
             guard,
             hung: false,
             written,
@@ -71,58 +94,90 @@ impl Minder {
     pub(super) async fn run(mut self) {
         let mut state = self.upstream.watch();
         let (mut wakes, mut lookers) = (self.around.wakes.clone(), self.desk.lookers());
+        let Some(eyes) = Eyes::of(&self) else { return };
+        let mut next = Instant::now();
+        let mut shown = kind(&state.borrow_and_update().link);
         loop {
-            state.mark_unchanged();
-            if self.upstream.is_paused() {
-                self.process = None;
-                self.desk.change(|seen| *seen = Seen::default());
-                self.around.changed.notify_one();
-                if state.changed().await.is_err() {
+            if shown == Kind::Paused {
+                self.rest();
+                if state.wait_for(|state| kind(&state.link) != Kind::Paused).await.is_err() {
                     return;
                 }
-                continue;
+                // What was found out meanwhile is nobody's concern any more.
+                while self.judged.try_recv().is_ok() {}
             }
-            let wait = self.look().await;
-            tokio::select! {
+            let look = async {
+                sleep_until(next).await;
+                eyes.look(self.met).await
+            };
+            let looked = tokio::select! {
                 biased;
-                () = end_of(self.process.as_ref()) => self.ended().await,
-                Some(judged) = self.judged.recv() => self.judged(judged).await,
-                () = self.desk.wished() => self.wished().await,
-                changed = state.changed() => if changed.is_err() { return },
-                Ok(()) = wakes.changed() => self.guard.woke(Instant::now().into_std()),
-                Ok(()) = lookers.changed() => {}
-                () = sleep(wait) => {}
+                () = end_of(self.process.as_ref()) => Happened::Ended,
+                Some(judged) = self.judged.recv() => Happened::Judged(judged),
+                () = self.desk.wished() => Happened::Wished,
+                changed = state.changed() => match changed {
+                    Ok(()) => Happened::Stirred,
+                    Err(_) => return,
+                },
+                Ok(()) = wakes.changed() => Happened::Woke,
+                Ok(()) = lookers.changed() => Happened::Woke,
+                look = look => Happened::Looked(look),
+            };
+            let before = std::mem::replace(&mut shown, kind(&state.borrow_and_update().link));
+            match looked {
+                Happened::Looked(look) => next = Instant::now() + self.looked(look).await,
+                // Another attempt of the supervisor is no news.
+                Happened::Stirred if shown == before => {}
+                Happened::Stirred | Happened::Woke => next = Instant::now(),
+                Happened::Ended => self.ended().await,
+                Happened::Judged(judged) => self.judged(judged).await,
+                Happened::Wished => self.wished().await,
             }
         }
     }
 
-    /// Looks at it, and says when to look again.
-    async fn look(&mut self) -> Duration {
-        let link = self.upstream.state().link;
-        match link {
-            Link::Ready(ready) => {
-                self.look_at_it(&ready).await;
+    /// A person paused it: nothing of it is known from now on.
+    fn rest(&mut self) {
+        (self.process, self.met, self.hung) = (None, None, false);
+        self.show(Seen::forget);
+    }
+
+    /// Takes in what a look came to, and says how long it is until the next.
+    async fn looked(&mut self, look: Look) -> Duration {
+        match look {
+            Look::Serves { standing, version, ready, met } => {
+                if let Some(met) = met {
+                    self.meet(met, &ready);
+                }
+                self.serves(standing, version, &ready).await;
                 match *self.desk.lookers().borrow() {
                     0 => SERVES,
                     _ => LOOKED_AT,
                 }
             }
-            Link::Connecting | Link::Down { .. } => self.look_for_it().await,
-            Link::Paused { .. } => AWAY,
+            Look::Away { found, standing } => self.is_away(found, standing).await,
+            Look::Nothing => AWAY,
         }
     }
 
-    /// It serves.
-    async fn look_at_it(&mut self, ready: &Ready) {
-        let Some(port) = self.desk.seen().port else { return };
-        self.meet(port).await;
-        let Some(asker) = self.around.apps.asker() else { return };
-        let looked = looking::at(&self.preset, asker, port, ready.silent_for(), &self.desk).await;
+    /// Knows the process of a new connection, which may be the one that was known before.
+    fn meet(&mut self, met: Option<Process>, ready: &Ready) {
+        self.met = Some(ready.generation());
+        let run = |process: &Option<Process>| process.as_ref().map(Process::run);
+        if self.process.is_none() || run(&self.process) != run(&met) {
+            self.process = met;
+            self.hung = false;
+            self.guard.begins();
+            self.show(|seen| seen.offer = None);
+        }
+    }
+
+    async fn serves(&mut self, standing: Standing, version: Option<String>, ready: &Ready) {
         let alarm = self.alarm();
         let usage = self.process.as_mut().and_then(|process| process.sample(alarm));
         let pid = self.process.as_ref().map(|process| process.run().pid);
         self.show(|seen| {
-            (seen.standing, seen.version) = (Some(looked.0), looked.1);
+            (seen.standing, seen.version) = (Some(standing), version);
             (seen.usage, seen.pid) = (usage.clone(), pid);
             (seen.ended, seen.launching) = (None, false);
         });
@@ -132,31 +187,11 @@ impl Minder {
         }
     }
 
-    /// Knows the process behind the port, and notices one that is another than before.
-    async fn meet(&mut self, port: u16) {
-        if self.process.is_some() {
-            return;
+    async fn is_away(&mut self, found: Option<u16>, standing: Standing) -> Duration {
+        if found.is_some() {
+            self.upstream.is_there().await;
         }
-        self.process = Process::behind(port).await;
-        self.hung = false;
-        self.guard.begins();
-        self.desk.change(|seen| seen.offer = None);
-    }
-
-    /// It is away, or does not serve yet.
-    async fn look_for_it(&mut self) -> Duration {
-        let Some(asker) = self.around.apps.asker() else { return NOT_HERE };
-        let found = finder::find(&self.preset, asker).next().await;
-        let standing = match found {
-            Some(port) => {
-                self.desk.found(port);
-                self.upstream.is_there().await;
-                looking::half_up(&self.preset, port)
-            }
-            None => looking::at_none(&self.preset, &self.desk),
-        };
-        let state = standing.state.clone();
-        let served = self.desk.has_served();
+        let (state, served) = (standing.state.clone(), self.desk.has_served());
         self.show(|seen| {
             seen.usage = None;
             // One that served and does no more is not starting; its link says what is wrong.
@@ -194,6 +229,14 @@ impl Minder {
         if self.desk.view() != before {
             self.around.changed.notify_one();
         }
+    }
+}
+
+fn kind(link: &Link) -> Kind {
+    match link {
+        Link::Ready(ready) => Kind::Serves { generation: ready.generation() },
+        Link::Connecting | Link::Down { .. } => Kind::Away,
+        Link::Paused { .. } => Kind::Paused,
     }
 }
 

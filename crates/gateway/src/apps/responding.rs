@@ -34,8 +34,8 @@ impl Minder {
             (seen.pid, seen.usage, seen.served, seen.answered) = (None, None, false, None);
         });
         let (run, lived) = (process.run(), process.age());
-        let seen = ending::Seen { run, exit, at, asked: false, hung, lived };
-        let finding = ending::find_out(Arc::clone(&self.preset), seen, self.verdicts.clone());
+        let end = ending::End { run, exit, at, asked: false, hung, lived };
+        let finding = ending::find_out(Arc::clone(&self.preset), end, self.verdicts.clone());
         self.around.tasks.spawn(finding);
     }
 
@@ -44,7 +44,7 @@ impl Minder {
         let (title, cause) = (self.preset.title.clone(), judged.verdict.cause.clone());
         let record = ending::for_the_record(&title, &judged.verdict);
         self.around.history.explain(self.upstream.name().as_str(), judged.at, record);
-        if self.is_back() {
+        if self.is_back() || self.upstream.is_paused() {
             return;
         }
         self.show(|seen| seen.ended = Some(cause.clone()));
@@ -65,6 +65,9 @@ impl Minder {
         if std::mem::replace(&mut self.hung, true) {
             return;
         }
+        let (at, verdict) = (self.around.chance.now(), ending::hung());
+        let record = ending::for_the_record(&self.preset.title, &verdict);
+        self.around.history.explain(self.upstream.name().as_str(), at, record);
         let lived = self.process.as_ref().map(Process::age).unwrap_or_default();
         let response = self.guard.hung(self.policy(), lived, Instant::now().into_std());
         self.respond(response, Why::Hung).await;

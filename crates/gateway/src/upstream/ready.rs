@@ -68,6 +68,10 @@ impl Ready {
         self.calls.count()
     }
 
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+
     pub(crate) fn calls(&self) -> &Arc<UnderWay> {
         &self.calls
     }
