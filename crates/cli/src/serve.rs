@@ -52,11 +52,11 @@ pub(crate) fn run(place: &Place, way: Way, background: bool) -> Exit {
             return Exit::BadConfiguration;
         }
     };
-    let runtime =
-        match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
-            Ok(runtime) => runtime,
-            Err(error) => return Exit::failure(&error),
-        };
+    // One thread: calls are passed on, not worked on, and handing them between threads costs more.
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return Exit::failure(&error),
+    };
     runtime.block_on(serve(config, place, way, background))
 }
 

@@ -54,12 +54,16 @@ pub fn usage(pid: u32) -> Option<Usage> {
     system::usage(pid)
 }
 
-/// The processes of the given names, in the order of their numbers.
-pub fn named(wanted: impl Fn(&str) -> bool) -> Vec<Facts> {
-    let mut pids = system::all();
-    pids.sort_unstable();
-    let of_that_name = |pid: &u32| system::name(*pid).is_some_and(|name| wanted(&name));
-    pids.into_iter().filter(of_that_name).filter_map(of).collect()
+/// The processes of the given names, in the order of their numbers. All processes of the machine are
+/// looked at, which keeps nobody waiting.
+pub async fn named(wanted: impl Fn(&str) -> bool + Send + 'static) -> Vec<Facts> {
+    let looking = tokio::task::spawn_blocking(move || {
+        let mut pids = system::all();
+        pids.sort_unstable();
+        let of_that_name = |pid: &u32| system::name(*pid).is_some_and(|name| wanted(&name));
+        pids.into_iter().filter(of_that_name).filter_map(of).collect()
+    });
+    looking.await.unwrap_or_default()
 }
 
 /// The process that listens on a port of the loopback, if it can be found.
@@ -95,11 +99,13 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_process_is_found_by_its_name_and_one_that_is_not_there_is_not() {
+    #[tokio::test]
+    async fn a_process_is_found_by_its_name_and_one_that_is_not_there_is_not() {
         let us = of(std::process::id()).unwrap();
-        assert!(named(|name| name == us.name).iter().any(|found| found.pid == us.pid));
-        assert_eq!(named(|name| name == "no such program"), []);
+        let (name, pid) = (us.name.clone(), us.pid);
+        let found = named(move |seen| seen == name).await;
+        assert!(found.iter().any(|found| found.pid == pid));
+        assert_eq!(named(|name| name == "no such program").await, []);
         assert_eq!((of(u32::MAX - 7), usage(u32::MAX - 7)), (None, None));
     }
 

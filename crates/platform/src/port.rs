@@ -16,7 +16,8 @@ pub struct Owner {
 /// The process that listens on this TCP port of the loopback or of every address, if it can be found.
 pub async fn owner(port: u16) -> Option<Owner> {
     match System::HERE {
-        System::Linux => linux::owner(port),
+        // Every open file of every process is looked at, which must keep nobody waiting.
+        System::Linux => tokio::task::spawn_blocking(move || linux::owner(port)).await.ok()?,
         System::MacOs => {
             let filter = format!("-iTCP:{port}");
             let said = run("lsof", &["-nP", &filter, "-sTCP:LISTEN", "-Fpc"]).await?;

@@ -138,7 +138,7 @@ impl Means {
             return Some(Event::Gone);
         }
         let other = |process: &facts::Facts| leaving != Some(process::run(process));
-        let seen = looking::processes(&self.preset).into_iter().find(other);
+        let seen = looking::processes(&self.preset).await.into_iter().find(other);
         seen.map(|process| Event::Seen(process::run(&process)))
     }
 }

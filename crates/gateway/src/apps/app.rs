@@ -48,12 +48,16 @@ impl App {
     }
 
     /// Why there is no connection to it. `failed` is where it was found, and why that led to none.
-    pub(crate) fn why_not(&self, preset: &Preset, failed: Option<(u16, Failure)>) -> Failure {
+    pub(crate) async fn why_not(
+        &self,
+        preset: &Arc<Preset>,
+        failed: Option<(u16, Failure)>,
+    ) -> Failure {
         let standing = match failed {
             // It has served before: what it says now is worth more than that it is starting.
             Some((_, failure)) if self.desk.has_served() => return failure,
             Some((port, _)) => looking::half_up(preset, port),
-            None => looking::at_none(preset, &self.desk),
+            None => looking::at_none(preset, &self.desk).await,
         };
         standing.failure().unwrap_or_else(|| {
             let what = format!("{} cannot be connected to.", preset.title);

@@ -74,7 +74,7 @@ impl Minder {
         if self.process.is_none() {
             self.process = match found {
                 Some(port) => Process::behind(port).await,
-                None => looking::processes(&self.preset).into_iter().find_map(Process::watch),
+                None => looking::processes(&self.preset).await.into_iter().find_map(Process::watch),
             };
         }
         let ways = looking::ways(&self.preset, self.process.as_ref().and_then(Process::executable));

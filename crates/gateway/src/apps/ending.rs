@@ -110,10 +110,14 @@ async fn written(names: &[String], at: SystemTime) -> Vec<Report> {
             None => Vec::new(),
         };
     }
-    let folders = reports::folders(System::HERE, |name| std::env::var_os(name));
-    let wanted = |file: &str| evidence::is_report(OS, names, file);
-    let found = reports::newest(&folders, wanted, since, MOST_REPORTS);
-    found.iter().flat_map(|report| evidence::read(OS, &report.bytes)).collect()
+    let names = names.to_vec();
+    let reading = tokio::task::spawn_blocking(move || {
+        let folders = reports::folders(System::HERE, |name| std::env::var_os(name));
+        let wanted = |file: &str| evidence::is_report(OS, &names, file);
+        let found = reports::newest(&folders, wanted, since, MOST_REPORTS);
+        found.iter().flat_map(|report| evidence::read(OS, &report.bytes)).collect()
+    });
+    reading.await.unwrap_or_default()
 }
 
 async fn said(line: &command::CommandLine) -> Option<String> {

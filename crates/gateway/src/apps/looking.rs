@@ -23,8 +23,8 @@ use crate::upstream::{Handle, Link, Ready};
 const TELLING: Duration = Duration::from_secs(3);
 
 /// How it stands, now that it was not found at any port.
-pub(crate) fn at_none(preset: &Preset, desk: &Desk) -> Standing {
-    let running = processes(preset).first().map(|process| process.age);
+pub(crate) async fn at_none(preset: &Arc<Preset>, desk: &Desk) -> Standing {
+    let running = processes(preset).await.first().map(|process| process.age);
     let seen = desk.seen();
     let facts = Facts {
         installed: is_installed(preset),
@@ -97,7 +97,7 @@ impl Eyes {
                         self.desk.found(port);
                         half_up(&self.preset, port)
                     }
-                    None => at_none(&self.preset, &self.desk),
+                    None => at_none(&self.preset, &self.desk).await,
                 };
                 Look::Away { found, standing }
             }
@@ -147,8 +147,9 @@ async fn answer(asker: &Asker, port: u16, ask: &Ask) -> Option<(u16, bytes::Byte
 }
 
 /// Its processes, the oldest first.
-pub(super) fn processes(preset: &Preset) -> Vec<facts::Facts> {
-    let mut found = facts::named(|name| preset.is_process(OS, name));
+pub(super) async fn processes(preset: &Arc<Preset>) -> Vec<facts::Facts> {
+    let preset = Arc::clone(preset);
+    let mut found = facts::named(move |name| preset.is_process(OS, name)).await;
     found.sort_by_key(|process| std::cmp::Reverse(process.age));
     found
 }

@@ -106,7 +106,7 @@ impl Connector {
                 }
             }
         }
-        Err(app.why_not(&preset, failed))
+        Err(app.why_not(&preset, failed).await)
     }
 }
 
