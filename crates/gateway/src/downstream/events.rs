@@ -23,7 +23,7 @@ use evermoor_core::sse;
 
 use super::endpoint::{Endpoint, check_json, json_with, refuse};
 use super::exchange::Exchange;
-use super::legacy::converse;
+use super::legacy::{Outlet, converse};
 use super::listen::SessionEar;
 use super::listener::Listener;
 use super::mcp::introduced;
@@ -45,12 +45,17 @@ pub struct Channel {
     cut: CancellationToken,
 }
 
-impl Channel {
+impl Outlet for Channel {
     fn write(&self, message: &Message) {
         let event = sse::write(Some("message"), None, &message.to_bytes());
         if self.messages.try_send(event).is_err() {
             self.cut.cancel();
         }
+    }
+
+    async fn room(&self) {
+        // Calls share the stream: there may be no room again when it is written to.
+        let _ = self.cut.run_until_cancelled(self.messages.reserve()).await;
     }
 }
 
@@ -158,7 +163,7 @@ async fn answer(
     let under_way = live.begin(request.id.clone());
     let exchange = Exchange::start(&endpoint, view, request, live.asker());
     let left = channel.cut.cancelled();
-    converse(exchange, None, &live, under_way, left, |said| channel.write(said)).await;
+    converse(exchange, None, &live, under_way, left, &channel).await;
 }
 
 struct Written {

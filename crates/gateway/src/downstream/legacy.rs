@@ -66,12 +66,12 @@ impl Endpoint {
         let primed = live.session().revision >= Revision::V2025_11_25;
         let beginning = primed.then(|| transcript.beginning());
         let reader = transcript.reader(0);
-        let (live, outlet) = (Arc::clone(live), Arc::clone(&transcript));
+        let live = Arc::clone(live);
         self.tasks.spawn(async move {
             // The transcript stays for an editor that hangs up and comes back.
             let left = std::future::pending();
-            converse(exchange, first, &live, under_way, left, |said| outlet.write(said)).await;
-            outlet.finish();
+            converse(exchange, first, &live, under_way, left, &*transcript).await;
+            transcript.finish();
         });
         stream::transcript(beginning, reader)
     }
@@ -139,15 +139,24 @@ impl Drop for Going<'_> {
     }
 }
 
+/// Where an editor reads what is said about its call.
+pub(super) trait Outlet {
+    fn write(&self, message: &Message);
+
+    /// Waits until there is room for more.
+    fn room(&self) -> impl Future<Output = ()> + Send;
+}
+
 /// Brings an exchange to its end: messages and questions go to the editor as they come. An editor
 /// that has `left` has not cancelled a call that was sent; one that was not is not made any more.
+/// What the upstream says is taken when there is room for it.
 pub(super) async fn converse(
     mut exchange: Exchange,
     first: Option<Part>,
     live: &Live,
     under_way: UnderWay,
     left: impl Future<Output = ()>,
-    write: impl Fn(&Message),
+    outlet: &impl Outlet,
 ) {
     let mut withdrawn = FuturesUnordered::new();
     let mut left = std::pin::pin!(left.fuse());
@@ -157,7 +166,7 @@ pub(super) async fn converse(
             Some(Part::Message(Message::Notification(told)))
                 if told.method == method::LOG && !live.hears(&told) => {}
             Some(Part::Message(message)) => {
-                write(&message);
+                outlet.write(&message);
                 if matches!(message, Message::Response(_)) {
                     return;
                 }
@@ -165,7 +174,7 @@ pub(super) async fn converse(
             Some(Part::Question(question)) => {
                 let taken_back = question.withdrawn.clone();
                 let (id, request) = live.ask(question);
-                write(&request);
+                outlet.write(&request);
                 withdrawn.push(async move {
                     taken_back.cancelled_owned().await;
                     id
@@ -183,10 +192,10 @@ pub(super) async fn converse(
             }
             Some(id) = withdrawn.next() => {
                 if let Some(message) = live.withdraw(&id) {
-                    write(&message);
+                    outlet.write(&message);
                 }
             }
-            part = exchange.next() => match part {
+            part = async { outlet.room().await; exchange.next().await } => match part {
                 Some(part) => next = Some(part),
                 None => return,
             },
