@@ -40,7 +40,8 @@ use crate::presets::{self, Presets};
 use crate::roster::{Roster, Surroundings};
 use crate::store::Store;
 use crate::upstream::Handle;
-use crate::{apps, config_watch, dashboard, router, status, wake};
+use crate::wake::{self, Bell};
+use crate::{apps, config_watch, dashboard, router, status};
 
 /// The parts.
 pub(crate) struct Inside {
@@ -91,13 +92,13 @@ impl Inside {
         let pauses = Pauses::read(paths.paused_file(), tasks.clone());
         let (presets, keeper) =
             Presets::read(presets::folder_of(&paths.config), tasks.clone()).await;
-        let (wakes, woken) = watch::channel(0);
+        let (bell, woken) = Bell::new(Arc::clone(&changed));
         let apps = Apps::new(presets.shelf.clone());
         let (news, interests) = (Newsroom::default(), Interests::default());
         let around = Surroundings {
             store: store.clone(),
             changed: changed.clone(),
-            wakes: woken,
+            wakes: woken.times,
             chance: Chance::real(),
             tasks: tasks.clone(),
             stop: stop.clone(),
@@ -125,14 +126,16 @@ impl Inside {
             Chance::real(),
             tasks.clone(),
         ));
-        let (show, overview) = watch::channel(status::overview(&lineup, &editors, &origin, None));
+        let first = status::overview(&lineup, &editors, &origin, None, None);
+        let (show, overview) = watch::channel(first);
         let (readings, read) = mpsc::channel(1);
         let (known, told) = (Arc::clone(&editors), news.clone());
-        let keep = status::keep(lineup.clone(), known, origin.clone(), changed, told, show);
+        let (place, woke) = (origin.clone(), woken.last);
+        let keep = status::keep(lineup.clone(), known, place, woke, changed, told, show);
         let remember = store.keep(lineup.upstreams.clone(), overview.clone());
         let follow =
             config_watch::follow(paths.config.clone(), Ok(config), readings, tasks.clone());
-        let wake = wake::watch(wakes, Chance::real());
+        let wake = wake::watch(bell, Chance::real());
         let (ours, upstreams) = (pen.clone(), lineup.upstreams.clone());
         let minding = async move {
             // Two gateways must not both restart an application.
