@@ -85,8 +85,9 @@ impl Inside {
         let (tasks, calls, moved) = (TaskTracker::new(), TaskTracker::new(), stop.child_token());
         let changed = Arc::new(Notify::new());
         let store = Store::new(paths.catalog_folder(), pen.clone(), tasks.clone());
+        let (file, ended) = (paths.history_file(), stop.clone());
         let (history, kept) =
-            History::start(paths.history_file(), Chance::real(), tasks.clone(), stop.clone());
+            History::start(file, pen.clone(), Chance::real(), tasks.clone(), ended);
         // It ends by itself, when it has written what it was told.
         tasks.spawn(kept);
         let pauses = Pauses::read(paths.paused_file(), tasks.clone());

@@ -12,12 +12,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 /// Somebody who asks for a place and dies in the middle.
-struct Taker {
+pub(super) struct Taker {
     line: Line,
 }
 
 impl Taker {
-    async fn come(home: &Path) -> Self {
+    pub(super) async fn come(home: &Path) -> Self {
         let pid = runtime(home).pid;
         let line = Line::to(&home.join("run/handover.sock"), pid).await.unwrap();
         let mut taker = Self { line };
@@ -25,15 +25,15 @@ impl Taker {
         taker
     }
 
-    async fn say(&mut self, word: &Coming) {
+    pub(super) async fn say(&mut self, word: &Coming) {
         self.line.speaking.say(&serde_json::to_vec(word).unwrap()).await.unwrap();
     }
 
-    async fn ask(&mut self, conversation: u32) {
+    pub(super) async fn ask(&mut self, conversation: u32) {
         self.say(&Coming::Ask { conversation, version: "9.9.9".into(), pid: 1 }).await;
     }
 
-    async fn hear(&mut self) -> Option<Going> {
+    pub(super) async fn hear(&mut self) -> Option<Going> {
         let packet = self.line.hearing.next().await.unwrap()?;
         Some(serde_json::from_slice(&packet.words).unwrap())
     }
