@@ -91,7 +91,7 @@ impl Sleeps {
     pub fn woke(&mut self, now: Instant, wall: SystemTime) -> bool {
         // What the clocks could tell of this sleep has been told.
         self.clocks = SleepWatch::new(now, wall);
-        let news = !self.woke.is_some_and(|(then, _)| now.duration_since(then) < SAME_SLEEP);
+        let news = self.woke.is_none_or(|(then, _)| now.duration_since(then) >= SAME_SLEEP);
         if news {
             self.woke = Some((now, Teller::System));
         }
