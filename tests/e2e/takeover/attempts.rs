@@ -155,6 +155,7 @@ async fn whoever_hands_over_in_another_way_is_refused() {
 async fn a_gateway_that_does_not_answer_is_left_alone_and_a_person_is_told_what_to_do() {
     let scene = Scene::new();
     let mut gateway = scene.gateway(&[]).await;
+    gateway.until_connected("demo").await;
     let mut editor = gateway.editor("/mcp").await;
     let pid = Pid::from_raw(i32::try_from(gateway.process.pid()).unwrap()).unwrap();
     kill_process(pid, Signal::STOP).unwrap();
