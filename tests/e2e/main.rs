@@ -32,3 +32,5 @@ mod takeover;
 mod tidy;
 #[cfg(target_os = "linux")]
 mod tray;
+#[cfg(target_os = "linux")]
+mod wake;

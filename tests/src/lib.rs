@@ -17,6 +17,8 @@ pub mod fake;
 pub mod fake_server;
 pub mod gateway;
 pub mod ledger;
+#[cfg(target_os = "linux")]
+pub mod logind;
 pub mod looking;
 pub mod measure;
 pub mod oracle;

@@ -246,7 +246,7 @@ mod tests {
         let readme = include_str!("../../../README.md").replace("\r\n", "\n");
         let example = readme.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
         let config = Config::parse(example).unwrap();
-        assert_eq!((config.upstreams.len(), config.off.len(), config.editors.len()), (4, 1, 1));
+        assert_eq!((config.upstreams.len(), config.off.len(), config.editors.len()), (5, 1, 1));
         assert_eq!(config.doubts, []);
     }
 

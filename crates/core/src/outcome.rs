@@ -5,9 +5,10 @@
 //! safe. *Unknown* means it was sent and no reply came: it may or may not have run. The text says
 //! so to the model, `_meta` says so to a program, and neither is ever empty.
 
-use std::time::{Duration, SystemTime};
+mod details;
+mod words;
 
-use serde::Serialize;
+use std::time::{Duration, SystemTime};
 
 use crate::envelope::{Id, Outcome, Response};
 use crate::json::Raw;
@@ -15,9 +16,6 @@ use crate::protocol::method;
 
 /// The key under which a program finds the details.
 pub const META_KEY: &str = "dev.evermoor/outcome";
-
-/// What JSON-RPC calls an error of the server.
-const INTERNAL_ERROR: i32 = -32603;
 
 /// A call that ended without a reply from its upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,80 +99,6 @@ pub enum Unknown {
     GatewayRestarted,
 }
 
-impl NotSent {
-    fn code(self) -> i32 {
-        match self {
-            Self::SessionRefused | Self::CrashLooping | Self::Paused => -33001,
-            Self::HoldExpired | Self::Slept => -33003,
-            Self::QueueFull | Self::Busy => -33002,
-            Self::AuthRequired => -33004,
-            Self::Hidden => -33005,
-            Self::ShuttingDown => -33007,
-        }
-    }
-
-    fn cause(self) -> &'static str {
-        match self {
-            Self::SessionRefused => "session_refused",
-            Self::HoldExpired => "hold_expired",
-            Self::Slept => "slept",
-            Self::CrashLooping => "crash_looping",
-            Self::QueueFull => "queue_full",
-            Self::Busy => "busy",
-            Self::AuthRequired => "auth_required",
-            Self::Paused => "paused",
-            Self::ShuttingDown => "shutting_down",
-            Self::Hidden => "hidden",
-        }
-    }
-}
-
-impl Unknown {
-    fn code(self) -> i32 {
-        match self {
-            Self::ConnectionReset | Self::EofBeforeReply | Self::BadGateway => -33010,
-            Self::Timeout | Self::Stalled => -33011,
-            Self::ReplyTooLarge => -33021,
-            Self::GatewayRestarted | Self::UpstreamCrashed => -33012,
-            Self::MalformedReply => -33020,
-        }
-    }
-
-    fn cause(self) -> &'static str {
-        match self {
-            Self::ConnectionReset => "connection_reset",
-            Self::EofBeforeReply => "eof_before_reply",
-            Self::BadGateway => "bad_gateway",
-            Self::Timeout => "timeout",
-            Self::MalformedReply => "malformed_reply",
-            Self::ReplyTooLarge => "reply_too_large",
-            Self::Stalled => "stalled",
-            Self::UpstreamCrashed => "upstream_crashed",
-            Self::GatewayRestarted => "gateway_restarted",
-        }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Details<'a> {
-    origin: &'a str,
-    outcome: &'a str,
-    code: i32,
-    cause: &'a str,
-    last_error: &'a str,
-    upstream: &'a str,
-    sent: bool,
-    executed: &'a str,
-    safe_to_retry: bool,
-    attempts: u32,
-    held_ms: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retry_after_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sent_at: Option<String>,
-}
-
 impl Undelivered<'_> {
     /// The one answer that the editor gets.
     pub fn answer(&self, id: Id) -> Response {
@@ -190,104 +114,6 @@ impl Undelivered<'_> {
         let error = serde_json::json!({ "code": details.code, "message": text, "data": details });
         Response { id: Some(id), outcome: Outcome::Error(Raw::of(&error)) }
     }
-
-    fn text(&self) -> String {
-        let Self { subject, title, detail, .. } = self;
-        match self.fate {
-            Fate::NotSent(NotSent::QueueFull) => format!(
-                "Not delivered: \"{subject}\" was not sent to {title}, because too many calls wait for it \
-                 already. Nothing was executed, so it is safe to call it again in a few seconds."
-            ),
-            Fate::NotSent(NotSent::SessionRefused) => format!(
-                "Not delivered: {title} turned \"{subject}\" away again and again ({detail}). Nothing was \
-                 executed. Restart {title}, then call it again."
-            ),
-            Fate::NotSent(NotSent::Busy) => format!(
-                "Not delivered: {title} turned \"{subject}\" away, because it is busy. Nothing was \
-                 executed, so it is safe to call it again in a minute."
-            ),
-            Fate::NotSent(NotSent::ShuttingDown) => format!(
-                "Not delivered: \"{subject}\" was not sent to {title}, because Evermoor is being stopped or \
-                 its configuration was changed. Nothing was executed, so it is safe to call it again."
-            ),
-            Fate::NotSent(NotSent::Hidden) => format!(
-                "Not delivered: \"{subject}\" was not sent to {title}, because a list in config.toml hides \
-                 it ({detail}). Nothing was executed. To use it, change that list; it holds at once."
-            ),
-            Fate::NotSent(NotSent::Paused) => format!(
-                "Not delivered: \"{subject}\" was not sent to {title}, because a person paused it in \
-                 Evermoor. Nothing was executed. To use it again: `evermoor resume {}`, or the tray menu.",
-                self.upstream
-            ),
-            Fate::NotSent(NotSent::AuthRequired) => format!(
-                "Not delivered: {title} refused \"{subject}\" because it wants credentials ({detail}). \
-                 Nothing was executed. Give Evermoor valid credentials for {title}, then call it again."
-            ),
-            Fate::NotSent(NotSent::Slept) => format!(
-                "Not delivered: \"{subject}\" was not sent to {title}, because this machine slept while \
-                 the call waited. Nothing was executed, so it is safe to call it again."
-            ),
-            Fate::NotSent(NotSent::HoldExpired | NotSent::CrashLooping) => format!(
-                "Not delivered: \"{subject}\" was not sent to {title}, which has been unavailable for {} s \
-                 ({detail}). Nothing was executed, so it is safe to call it again. Evermoor keeps reconnecting.",
-                self.held.as_secs()
-            ),
-            Fate::Unknown(Unknown::ReplyTooLarge, _) => format!(
-                "Reply lost: \"{subject}\" was executed by {title}, but {detail}, so it was discarded. \
-                 Do not repeat the call; ask for less."
-            ),
-            Fate::Unavailable(_) => format!(
-                "Refused: {title} answered \"{subject}\" with {detail}. Most likely it was not executed, but \
-                 check whether it took effect before you call it again."
-            ),
-            Fate::Unknown(_, at) => format!(
-                "Outcome unknown: \"{subject}\" was sent to {title} at {} but no reply arrived ({detail}). \
-                 It may or may not have been executed. Do not repeat the call before checking whether it \
-                 took effect.",
-                moment(at)
-            ),
-        }
-    }
-
-    fn details(&self) -> Details<'_> {
-        let (outcome, code, cause, sent_at) = match self.fate {
-            Fate::NotSent(why) => ("not_sent", why.code(), why.cause(), None),
-            Fate::Unknown(why @ Unknown::ReplyTooLarge, at) => {
-                ("executed", why.code(), why.cause(), Some(at))
-            }
-            Fate::Unknown(why, at) => ("unknown", why.code(), why.cause(), Some(at)),
-            Fate::Unavailable(at) => ("answered", INTERNAL_ERROR, "service_unavailable", Some(at)),
-        };
-        Details {
-            origin: if outcome == "answered" { "upstream" } else { "gateway" },
-            outcome,
-            code,
-            cause,
-            last_error: self.detail,
-            upstream: self.upstream,
-            sent: sent_at.is_some(),
-            executed: match self.fate {
-                Fate::NotSent(_) => "no",
-                Fate::Unknown(Unknown::ReplyTooLarge, _) => "yes",
-                Fate::Unknown(_, _) => "unknown",
-                Fate::Unavailable(_) => "unlikely",
-            },
-            safe_to_retry: sent_at.is_none() && self.fate != Fate::NotSent(NotSent::Hidden),
-            attempts: self.attempts,
-            held_ms: millis(self.held),
-            retry_after_ms: self.retry_after.map(millis),
-            sent_at: sent_at.map(|at| humantime::format_rfc3339_millis(at).to_string()),
-        }
-    }
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn moment(at: SystemTime) -> String {
-    let full = humantime::format_rfc3339_seconds(at).to_string();
-    full.split_once('T').map_or(full.clone(), |(_, time)| time.to_owned())
 }
 
 /// What `params` of a request call by name: a tool's name, or the method itself.

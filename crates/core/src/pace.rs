@@ -59,6 +59,61 @@ impl SleepWatch {
     }
 }
 
+/// Counts each sleep once, whoever tells of it first: the clocks, or the system itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Sleeps {
+    clocks: SleepWatch,
+    /// The last wake that was counted, unless the machine is known to have gone to sleep since.
+    woke: Option<(Instant, Teller)>,
+}
+
+/// Who told of a wake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Teller {
+    Clocks,
+    System,
+}
+
+/// What the system and the clocks tell within this time is about the same sleep.
+const SAME_SLEEP: Duration = Duration::from_secs(10);
+
+impl Sleeps {
+    pub fn new(now: Instant, wall: SystemTime) -> Self {
+        Self { clocks: SleepWatch::new(now, wall), woke: None }
+    }
+
+    /// The system says that it is about to sleep: whatever is told next is about this sleep.
+    pub fn begins(&mut self) {
+        self.woke = None;
+    }
+
+    /// The system says that it woke. Says whether that is news.
+    pub fn woke(&mut self, now: Instant, wall: SystemTime) -> bool {
+        // What the clocks could tell of this sleep has been told.
+        self.clocks = SleepWatch::new(now, wall);
+        let news = self.woke.is_none_or(|(then, _)| now.duration_since(then) >= SAME_SLEEP);
+        if news {
+            self.woke = Some((now, Teller::System));
+        }
+        news
+    }
+
+    /// Looks at both clocks, as [`SleepWatch::look`]. Says how long the machine slept if that is
+    /// news.
+    pub fn look(&mut self, now: Instant, wall: SystemTime, expected: Duration) -> Option<Duration> {
+        let slept = self.clocks.look(now, wall, expected)?;
+        let told = self.woke.is_some_and(|(then, teller)| {
+            // Two jumps of the clocks are two sleeps; a wall clock may be put right a moment late.
+            teller == Teller::System && now.duration_since(then) < SAME_SLEEP
+        });
+        if told {
+            return None;
+        }
+        self.woke = Some((now, Teller::Clocks));
+        Some(slept)
+    }
+}
+
 /// A moment after which something is too late, on whichever clock gets there first.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
@@ -142,6 +197,46 @@ mod tests {
         assert_eq!(watch.look(now + SECOND, wall - SECOND * 3600, SECOND), None);
         let deadline = Deadline::after(now, wall, SECOND * 25);
         assert!(!deadline.passed(now + SECOND, wall - SECOND * 3600));
+    }
+
+    const NIGHT: Duration = Duration::from_secs(28_800);
+
+    #[test]
+    fn a_sleep_counts_once_whoever_tells_of_it_first() {
+        let (now, wall) = start();
+        let mut sleeps = Sleeps::new(now, wall);
+        sleeps.begins();
+        assert!(sleeps.woke(now + SECOND, wall + NIGHT));
+        assert!(!sleeps.woke(now + SECOND * 2, wall + NIGHT), "some systems say it twice");
+        let looked = sleeps.look(now + SECOND * 4, wall + NIGHT + SECOND * 3, SECOND * 2);
+        assert_eq!(looked, None);
+
+        let mut sleeps = Sleeps::new(now, wall);
+        sleeps.begins();
+        assert!(sleeps.look(now + SECOND, wall + NIGHT, SECOND).is_some());
+        assert!(!sleeps.woke(now + SECOND * 2, wall + NIGHT + SECOND));
+    }
+
+    #[test]
+    fn a_wall_clock_that_is_put_right_after_the_notice_is_the_same_sleep() {
+        let (now, wall) = start();
+        let mut sleeps = Sleeps::new(now, wall);
+        assert!(sleeps.woke(now + SECOND, wall + SECOND));
+        assert_eq!(sleeps.look(now + SECOND * 3, wall + NIGHT, SECOND * 2), None);
+        assert!(sleeps.look(now + SECOND * 5, wall + NIGHT * 2, SECOND * 2).is_none());
+        assert!(sleeps.look(now + SECOND * 20, wall + NIGHT * 3, SECOND * 15).is_some());
+    }
+
+    #[test]
+    fn the_next_sleep_counts_however_soon_it_comes() {
+        let (now, wall) = start();
+        let mut sleeps = Sleeps::new(now, wall);
+        assert!(sleeps.woke(now + SECOND, wall + NIGHT));
+        sleeps.begins();
+        assert!(sleeps.woke(now + SECOND * 2, wall + NIGHT * 2));
+        sleeps.begins();
+        assert!(sleeps.look(now + SECOND * 3, wall + NIGHT * 3, SECOND).is_some());
+        assert!(sleeps.look(now + SECOND * 4, wall + NIGHT * 4, SECOND).is_some());
     }
 
     #[test]

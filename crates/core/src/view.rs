@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use ts_rs::TS;
 
+use crate::app::policy::MUTED;
 use crate::failure::{Code, Failure};
 pub use app::{App, Restart, RestartEnd};
 pub use editor::{Editor, Shown};
@@ -38,6 +39,11 @@ pub struct Status {
     /// Every editor that has a token.
     #[serde(default)]
     pub editors: Vec<Editor>,
+    /// The machine woke: until this moment (milliseconds of the Unix epoch), which may have passed,
+    /// nobody is to be disturbed with what is down.
+    #[serde(default)]
+    #[cfg_attr(test, ts(type = "number | null"))]
+    pub muted_until: Option<u64>,
 }
 
 /// The state of the whole, from which the tray takes its shape.
@@ -143,13 +149,29 @@ impl Status {
     ) -> Self {
         let overall = overall(&upstreams);
         let sentence = sentence(&upstreams);
-        let editors = Vec::new();
-        Self { version, pid, endpoint, overall, sentence, upstreams, warnings, editors }
+        let (editors, muted_until) = (Vec::new(), None);
+        Self {
+            version,
+            pid,
+            endpoint,
+            overall,
+            sentence,
+            upstreams,
+            warnings,
+            editors,
+            muted_until,
+        }
     }
 
     /// With the editors that have a token.
     pub fn with_editors(self, editors: Vec<Editor>) -> Self {
         Self { editors, ..self }
+    }
+
+    /// In a machine that woke at this moment (milliseconds of the Unix epoch), if it ever slept.
+    pub fn since_wake(self, woke: Option<u64>) -> Self {
+        let muted = u64::try_from(MUTED.as_millis()).unwrap_or(u64::MAX);
+        Self { muted_until: woke.map(|woke| woke.saturating_add(muted)), ..self }
     }
 }
 
@@ -350,6 +372,19 @@ mod tests {
         );
         let down = said(vec![paused(), down(Code::Timeout)]);
         assert_eq!(down, wanted(Overall::Degraded, "B is not responding"));
+    }
+
+    #[test]
+    fn nobody_is_disturbed_right_after_a_wake() {
+        assert_eq!(status(vec![]).muted_until, None);
+        assert_eq!(status(vec![]).since_wake(Some(1_000)).muted_until, Some(46_000));
+        let older = serde_json::to_value(status(vec![]).since_wake(None)).unwrap();
+        let mut older = older.as_object().unwrap().clone();
+        assert_eq!(older.remove("mutedUntil"), Some(serde_json::Value::Null));
+        assert!(
+            serde_json::from_value::<Status>(older.into()).is_ok(),
+            "an older gateway says less"
+        );
     }
 
     /// The dashboard's types are written from the types above. `npm run types` writes the file;

@@ -40,7 +40,8 @@ use crate::presets::{self, Presets};
 use crate::roster::{Roster, Surroundings};
 use crate::store::Store;
 use crate::upstream::Handle;
-use crate::{apps, config_watch, dashboard, router, status, wake};
+use crate::wake::{self, Bell};
+use crate::{apps, config_watch, dashboard, router, status};
 
 /// The parts.
 pub(crate) struct Inside {
@@ -84,20 +85,21 @@ impl Inside {
         let (tasks, calls, moved) = (TaskTracker::new(), TaskTracker::new(), stop.child_token());
         let changed = Arc::new(Notify::new());
         let store = Store::new(paths.catalog_folder(), pen.clone(), tasks.clone());
+        let (file, ended) = (paths.history_file(), stop.clone());
         let (history, kept) =
-            History::start(paths.history_file(), Chance::real(), tasks.clone(), stop.clone());
+            History::start(file, pen.clone(), Chance::real(), tasks.clone(), ended);
         // It ends by itself, when it has written what it was told.
         tasks.spawn(kept);
         let pauses = Pauses::read(paths.paused_file(), tasks.clone());
         let (presets, keeper) =
             Presets::read(presets::folder_of(&paths.config), tasks.clone()).await;
-        let (wakes, woken) = watch::channel(0);
+        let (bell, woken) = Bell::new(Arc::clone(&changed));
         let apps = Apps::new(presets.shelf.clone());
         let (news, interests) = (Newsroom::default(), Interests::default());
         let around = Surroundings {
             store: store.clone(),
             changed: changed.clone(),
-            wakes: woken,
+            wakes: woken.times,
             chance: Chance::real(),
             tasks: tasks.clone(),
             stop: stop.clone(),
@@ -125,14 +127,16 @@ impl Inside {
             Chance::real(),
             tasks.clone(),
         ));
-        let (show, overview) = watch::channel(status::overview(&lineup, &editors, &origin, None));
+        let first = status::overview(&lineup, &editors, &origin, None, None);
+        let (show, overview) = watch::channel(first);
         let (readings, read) = mpsc::channel(1);
         let (known, told) = (Arc::clone(&editors), news.clone());
-        let keep = status::keep(lineup.clone(), known, origin.clone(), changed, told, show);
+        let (place, woke) = (origin.clone(), woken.last);
+        let keep = status::keep(lineup.clone(), known, place, woke, changed, told, show);
         let remember = store.keep(lineup.upstreams.clone(), overview.clone());
         let follow =
             config_watch::follow(paths.config.clone(), Ok(config), readings, tasks.clone());
-        let wake = wake::watch(wakes, Chance::real());
+        let wake = wake::watch(bell, Chance::real());
         let (ours, upstreams) = (pen.clone(), lineup.upstreams.clone());
         let minding = async move {
             // Two gateways must not both restart an application.

@@ -13,6 +13,7 @@
 //! - `file_watch`: tells when a file changes, or a folder of files
 //! - [`presets`]: the presets of the person
 //! - [`editors`]: the editors that may speak, each with a token of its own
+//! - `exits`: how a process ended, in words
 //! - [`history`]: the outages of upstreams, on the disk
 //! - [`store`]: what upstreams last said of themselves, on the disk
 //! - [`warnings`]: what is worth knowing although nothing is broken
@@ -42,6 +43,7 @@ pub mod dashboard;
 pub mod demo;
 pub mod downstream;
 pub mod editors;
+mod exits;
 mod file_watch;
 pub mod gateway;
 mod handover;

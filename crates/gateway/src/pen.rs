@@ -1,6 +1,6 @@
 //! The right to write down what is remembered, which one gateway has at a time.
 //!
-//! Catalogs and subscriptions lie in files. When another gateway takes over, the files become its
+//! Catalogs, subscriptions and the history lie in files. When another gateway takes over, the files become its
 //! own: what this one is writing comes to its end, and it writes no more.
 
 use std::sync::Arc;
@@ -24,6 +24,11 @@ impl Pen {
     /// A pen, which may be another gateway's for now.
     pub fn new(ours: bool) -> Self {
         Self(Arc::new(Inner { ours: watch::Sender::new(ours), writing: Arc::default() }))
+    }
+
+    /// Whether it is ours at this moment.
+    pub fn is_ours(&self) -> bool {
+        *self.0.ours.borrow()
     }
 
     /// Takes it to write, if it is ours.

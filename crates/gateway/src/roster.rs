@@ -128,12 +128,14 @@ impl Roster {
     pub async fn run(mut self, mut readings: mpsc::Receiver<Reading>) {
         loop {
             tokio::select! {
+                // A warning about a preset goes when the preset is used.
+                biased;
+                Ok(()) = self.around.shelf.changed() => self.adopt().await,
+                Ok(()) = self.around.troubles.changed() => {}
                 reading = readings.recv() => match reading {
                     Some(reading) => self.read(reading).await,
                     None => return,
                 },
-                Ok(()) = self.around.shelf.changed() => self.adopt().await,
-                Ok(()) = self.around.troubles.changed() => {}
             }
             self.warn();
             self.around.changed.notify_one();

@@ -27,6 +27,7 @@ pub fn overview(
     lineup: &Lineup,
     editors: &Editors,
     origin: &str,
+    woke: Option<SystemTime>,
     before: Option<&Arc<Sights>>,
 ) -> Overview {
     let upstreams = Arc::clone(&lineup.upstreams.borrow());
@@ -50,7 +51,8 @@ pub fn overview(
     seen = seen.into_iter().map(|editor| with_shown(editor, &sights)).collect();
     let (version, process) = (crate::VERSION.into(), std::process::id());
     let status = Status::of(version, process, format!("{origin}/mcp"), views, warnings);
-    Overview { status: status.with_editors(seen), sights }
+    let status = status.with_editors(seen).since_wake(woke.map(millis));
+    Overview { status, sights }
 }
 
 /// An editor with how much it is shown.
@@ -59,12 +61,13 @@ pub fn with_shown(editor: view::Editor, sights: &Sights) -> view::Editor {
     editor.with_shown(shown)
 }
 
-/// Makes the overview anew whenever an upstream, an editor or the configuration changes, and tells
-/// editors of the lists that differ from then on.
+/// Makes the overview anew whenever an upstream, an editor or the configuration changes or the machine
+/// woke, and tells editors of the lists that differ from then on.
 pub async fn keep(
     lineup: Lineup,
     editors: Arc<Editors>,
     origin: String,
+    woke: watch::Receiver<Option<SystemTime>>,
     changed: Arc<Notify>,
     news: Newsroom,
     show: watch::Sender<Overview>,
@@ -72,7 +75,8 @@ pub async fn keep(
     loop {
         changed.notified().await;
         let before = Arc::clone(&show.borrow().sights);
-        let after = overview(&lineup, &editors, &origin, Some(&before));
+        let woke = *woke.borrow();
+        let after = overview(&lineup, &editors, &origin, woke, Some(&before));
         let told = match Arc::ptr_eq(&before, &after.sights) {
             true => Vec::new(),
             false => after.sights.changes_since(&before),

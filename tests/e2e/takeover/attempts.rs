@@ -12,12 +12,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 /// Somebody who asks for a place and dies in the middle.
-struct Taker {
+pub(super) struct Taker {
     line: Line,
 }
 
 impl Taker {
-    async fn come(home: &Path) -> Self {
+    pub(super) async fn come(home: &Path) -> Self {
         let pid = runtime(home).pid;
         let line = Line::to(&home.join("run/handover.sock"), pid).await.unwrap();
         let mut taker = Self { line };
@@ -25,15 +25,15 @@ impl Taker {
         taker
     }
 
-    async fn say(&mut self, word: &Coming) {
+    pub(super) async fn say(&mut self, word: &Coming) {
         self.line.speaking.say(&serde_json::to_vec(word).unwrap()).await.unwrap();
     }
 
-    async fn ask(&mut self, conversation: u32) {
+    pub(super) async fn ask(&mut self, conversation: u32) {
         self.say(&Coming::Ask { conversation, version: "9.9.9".into(), pid: 1 }).await;
     }
 
-    async fn hear(&mut self) -> Option<Going> {
+    pub(super) async fn hear(&mut self) -> Option<Going> {
         let packet = self.line.hearing.next().await.unwrap()?;
         Some(serde_json::from_slice(&packet.words).unwrap())
     }
@@ -155,6 +155,7 @@ async fn whoever_hands_over_in_another_way_is_refused() {
 async fn a_gateway_that_does_not_answer_is_left_alone_and_a_person_is_told_what_to_do() {
     let scene = Scene::new();
     let mut gateway = scene.gateway(&[]).await;
+    gateway.until_connected("demo").await;
     let mut editor = gateway.editor("/mcp").await;
     let pid = Pid::from_raw(i32::try_from(gateway.process.pid()).unwrap()).unwrap();
     kill_process(pid, Signal::STOP).unwrap();

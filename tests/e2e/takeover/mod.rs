@@ -3,5 +3,6 @@
 mod attempts;
 mod calls;
 mod hammer;
+mod history;
 mod newer;
 mod sessions;

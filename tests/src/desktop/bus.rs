@@ -1,4 +1,4 @@
-//! A session bus that starts nothing by itself: no keyring, no settings service, no portal.
+//! A bus that starts nothing by itself: no keyring, no settings service, no portal.
 
 use std::fs;
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::process::Stdio;
 
 use super::program::Program;
 
-pub(super) struct Bus {
+pub(crate) struct Bus {
     address: String,
     _daemon: Program,
 }
 
 impl Bus {
-    pub(super) async fn start(home: &Path) -> Self {
+    pub(crate) async fn start(home: &Path) -> Self {
         let settings = home.join("bus.xml");
         fs::write(&settings, configuration(&home.join("run"))).expect("the bus can be configured");
         let mut daemon = Program::start(Path::new("dbus-daemon"), |command| {
@@ -23,7 +23,7 @@ impl Bus {
         Self { address, _daemon: daemon }
     }
 
-    pub(super) fn address(&self) -> &str {
+    pub(crate) fn address(&self) -> &str {
         &self.address
     }
 }

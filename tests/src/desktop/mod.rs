@@ -11,7 +11,7 @@
 //! assert!(app.ended().await.success());
 //! ```
 
-mod bus;
+pub(crate) mod bus;
 mod display;
 mod menu;
 mod program;

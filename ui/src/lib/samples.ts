@@ -68,6 +68,7 @@ export const status = (...upstreams: Upstream[]): Status => ({
   upstreams,
   warnings: [],
   editors: [],
+  mutedUntil: null,
 })
 
 /** A gateway that says what it is told to say and remembers what it was asked. */

@@ -32,7 +32,12 @@ warnings: Array<Failure>,
 /**
  * Every editor that has a token.
  */
-editors: Array<Editor>, };
+editors: Array<Editor>, 
+/**
+ * The machine woke: until this moment (milliseconds of the Unix epoch), which may have passed,
+ * nobody is to be disturbed with what is down.
+ */
+mutedUntil: number | null, };
 
 export type Overall = "healthy" | "busy" | "degraded" | "down" | "paused";
 

@@ -18,6 +18,7 @@ use super::asking::{Asker, Said};
 use super::desk::Desk;
 use super::process::{self, Process};
 use super::{OS, finder, looking};
+use crate::exits;
 use crate::upstream::Handle;
 use crate::upstream::under_way::UnderWay;
 
@@ -172,11 +173,9 @@ async fn start(line: Option<CommandLine>) -> Option<Event> {
         Err(error) => return Some(Event::Refused(format!("`{}`: {error}", line.program))),
     };
     match timeout(COMPLAINING, child.wait()).await {
-        Ok(Ok(status)) if !status.success() => Some(Event::Refused(format!(
-            "`{}` {}",
-            line.program,
-            evermoor_platform::child::Exit::from(status)
-        ))),
+        Ok(Ok(status)) if !status.success() => {
+            Some(Event::Refused(format!("`{}` {}", line.program, exits::sentence(status.into()))))
+        }
         Ok(_) | Err(_) => None,
     }
 }

@@ -19,6 +19,7 @@ use evermoor_platform::system::System;
 use evermoor_platform::{reports, run};
 
 use super::OS;
+use crate::exits;
 
 /// An end, as it was seen.
 pub(super) struct End {
@@ -75,17 +76,12 @@ pub(super) async fn find_out(preset: Arc<Preset>, end: End, judged: mpsc::Sender
 async fn judge(preset: &Preset, end: &End, is_last: bool) -> Verdict {
     let names = preset.on(OS).map_or(&[][..], |on| on.crash_names());
     let reports = written(names, end.at).await;
-    let exit = match end.exit {
-        Exit::Code(code) => Some(evidence::Exit::Code(code)),
-        Exit::Signal(signal) => Some(evidence::Exit::Signal(signal)),
-        Exit::Untold => None,
-    };
     evidence::judge(&Ending {
         os: OS,
         pid: end.run.pid,
         names,
         at: end.at,
-        exit,
+        exit: exits::said(end.exit),
         reports: &reports,
         would_be_reported: is_last && reports::are_written(),
         asked: end.asked,

@@ -12,6 +12,7 @@ use super::bringing::Why;
 use super::ending::{self, Judged};
 use super::minder::Minder;
 use super::process::Process;
+use crate::exits;
 use crate::upstream::Link;
 
 /// Who ended in order may be about to begin again, as after an update of its own.
@@ -29,7 +30,7 @@ impl Minder {
         let failure = Failure::new(Code::ConnectionLost, what, "Evermoor finds out why.");
         self.upstream.broke(failure, TOLD).await;
         let exit = process.how().await;
-        self.tell(format!("Its process {exit}."));
+        self.tell(format!("Its process {}.", exits::sentence(exit)));
         self.desk.change(|seen| {
             (seen.pid, seen.usage, seen.served, seen.answered) = (None, None, false, None);
         });

@@ -8,11 +8,12 @@
 //! warning says so once: history is worth less than the next call. A damaged file is put aside and
 //! begun anew. While an outage lasts, its counts and the moment it was last seen are written
 //! regularly, so that a gateway that is killed leaves an honest record, which the next one goes on
-//! with.
+//! with. So does a gateway that takes over, from the moment that it has the pen ([`keeping`]).
 
 pub(crate) mod chronicle;
 mod database;
 mod entry;
+mod keeping;
 mod note;
 mod read;
 mod tally;
@@ -25,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -34,6 +35,7 @@ use evermoor_core::incident::{Cause, Incident};
 use evermoor_core::samples::Sample;
 
 use crate::chance::Chance;
+use crate::pen::Pen;
 use chronicle::Chronicle;
 pub use note::Asked;
 use note::Note;
@@ -51,22 +53,26 @@ pub struct History {
 
 /// How much may wait to be written.
 const QUEUE: usize = 1024;
-/// How often the counts of an outage are looked at.
-const LOOK: Duration = Duration::from_secs(1);
 /// How long a question may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl History {
-    /// A history in this file, and the task that keeps it until `stop`.
+    /// A history in this file, and the task that keeps it until `stop`. It is written while `pen`
+    /// is ours.
     pub fn start(
         path: PathBuf,
+        pen: Pen,
         chance: Chance,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> (Self, impl Future<Output = ()>) {
         let (notes, told) = mpsc::channel(QUEUE);
         let history = Self { notes, complained: Arc::default() };
-        (history, keep(Writer::new(path), told, chance, tasks, stop))
+        let writer = match pen.is_ours() {
+            true => Writer::new(path),
+            false => Writer::going_on(path),
+        };
+        (history, keeping::keep(writer, told, pen, chance, tasks, stop))
     }
 
     /// A history that nobody writes down.
@@ -142,56 +148,6 @@ impl History {
                 if !self.complained.swap(true, Ordering::Relaxed) {
                     tracing::warn!("the history cannot keep up, and some of it is lost");
                 }
-            }
-        }
-    }
-}
-
-/// Takes what is told and has it written, until told to stop.
-async fn keep(
-    mut writer: Writer,
-    mut told: mpsc::Receiver<Note>,
-    chance: Chance,
-    tasks: TaskTracker,
-    stop: CancellationToken,
-) {
-    // What an earlier gateway left open is looked at before anything is told.
-    let mut batch = Vec::new();
-    loop {
-        let last = stop.is_cancelled();
-        while let Ok(note) = told.try_recv() {
-            batch.push(note);
-        }
-        let (notes, now) = (std::mem::take(&mut batch), millis(chance.now()));
-        let writing = tasks.spawn_blocking(move || {
-            writer.write(notes, now);
-            writer
-        });
-        writer = match writing.await {
-            Ok(writer) => writer,
-            Err(panicked) => {
-                tracing::error!(%panicked, "the history is not kept any more");
-                return;
-            }
-        };
-        if last {
-            return;
-        }
-        loop {
-            let look = match writer.has_open() {
-                true => LOOK,
-                false => Duration::MAX,
-            };
-            tokio::select! {
-                note = told.recv() => match note {
-                    Some(note) => batch.push(note),
-                    None => return,
-                },
-                () = sleep(look) => {}
-                () = stop.cancelled() => {}
-            }
-            if !batch.is_empty() || stop.is_cancelled() || writer.is_due(millis(chance.now())) {
-                break;
             }
         }
     }

@@ -4,8 +4,12 @@ use super::*;
 use evermoor_core::incident::How;
 
 fn start(path: PathBuf) -> (History, CancellationToken, TaskTracker) {
+    start_with(path, Pen::new(true))
+}
+
+fn start_with(path: PathBuf, pen: Pen) -> (History, CancellationToken, TaskTracker) {
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-    let (history, keep) = History::start(path, Chance::real(), tasks.clone(), stop.clone());
+    let (history, keep) = History::start(path, pen, Chance::real(), tasks.clone(), stop.clone());
     tasks.spawn(keep);
     (history, stop, tasks)
 }
@@ -55,6 +59,51 @@ async fn a_history_that_stops_writes_what_it_was_told() {
     let found = history.incidents(Asked::default()).await.unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].end, None, "nobody saw its end");
+}
+
+#[tokio::test]
+async fn what_is_told_while_the_pen_is_away_is_written_when_it_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let pen = Pen::new(true);
+    let (history, ..) = start_with(folder.path().join("history.sqlite"), pen.clone());
+    let mut chronicle = history.of("a");
+    chronicle.is_over(How::Reconnected, SystemTime::now());
+    assert_eq!(history.incidents(Asked::default()).await.unwrap(), []);
+    pen.give_away().await;
+    chronicle.went_down("A", &failure(), SystemTime::now());
+    let found = history.incidents(Asked::default()).await.unwrap();
+    assert_eq!(found, [], "it may be read, and not written");
+    pen.receive();
+    let mut found = Vec::new();
+    while found.is_empty() {
+        found = history.incidents(Asked::default()).await.unwrap();
+    }
+    assert_eq!((found.len(), found[0].end), (1, None));
+}
+
+#[tokio::test]
+async fn whoever_takes_over_goes_on_with_an_outage_and_the_one_before_writes_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.sqlite");
+    let (pen, next_pen) = (Pen::new(true), Pen::new(false));
+    let (old, stop, tasks) = start_with(path.clone(), pen.clone());
+    let mut before = old.of("a");
+    before.is_over(How::Reconnected, SystemTime::now());
+    before.went_down("A", &failure(), SystemTime::now());
+    let began = old.incidents(Asked::default()).await.unwrap().remove(0);
+    let (new, ..) = start_with(path, next_pen.clone());
+    let mut after = new.of("a");
+    pen.give_away().await;
+    next_pen.receive();
+    before.is_over(How::Reconnected, SystemTime::now());
+    stop.cancel();
+    tasks.close();
+    tasks.wait().await;
+    let lasts = new.incidents(Asked::default()).await.unwrap().remove(0);
+    assert_eq!(lasts, began, "it was watched all the time, and nobody saw its end");
+    after.is_over(How::Reconnected, SystemTime::now());
+    let over = new.incidents(Asked::default()).await.unwrap();
+    assert_eq!((over.len(), over[0].end.unwrap().how), (1, How::Reconnected));
 }
 
 #[tokio::test]

@@ -54,6 +54,11 @@ impl Writer {
         }
     }
 
+    /// A writer that goes on where another gateway stops: nothing is left alone in between.
+    pub(super) fn going_on(path: PathBuf) -> Self {
+        Self { looked_back: true, ..Self::new(path) }
+    }
+
     /// Whether something may have to be written although nothing is told.
     pub(super) fn has_open(&self) -> bool {
         !self.counting.is_empty()
@@ -71,6 +76,11 @@ impl Writer {
             Ok(()) => self.complained = false,
             Err(unusable) => self.complain(&unusable),
         }
+        self.answer(notes);
+    }
+
+    /// Answers what was asked, from what is written.
+    pub(super) fn answer(&self, notes: Vec<Note>) {
         for note in notes {
             match note {
                 Note::Asked(asked, answer) => {

@@ -21,7 +21,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use evermoor_core::envelope::Message;
+use evermoor_core::envelope::{Id, Message};
 use evermoor_core::outcome::Unknown;
 
 use super::connection::{LARGEST_REPLY, excerpt};
@@ -177,16 +177,15 @@ fn take_all(lines: &mut Lines, inbox: &Inbox, garbage: &mut u64) {
                     if garbage.is_power_of_two() {
                         tracing::debug!(lines = *garbage, "what is no message is passed over");
                     }
-                    let number = rejected.id.and_then(|id| id.raw().read::<u64>().ok());
-                    if let Some(number) = number {
+                    if let Some(number) = rejected.id.and_then(number) {
                         let detail = format!("the reply is not JSON-RPC: {}", excerpt(&line));
                         inbox.spoilt(number, Unknown::MalformedReply, detail);
                     }
                 }
             },
-            Cut::TooLong(line) => {
+            Cut::TooLong(id) => {
                 tracing::warn!("a line of more than {} MiB was dropped", LARGEST_REPLY >> 20);
-                if let Some(number) = line.number() {
+                if let Some(number) = id.and_then(number) {
                     let detail = format!("the reply is larger than {} MiB", LARGEST_REPLY >> 20);
                     inbox.spoilt(number, Unknown::ReplyTooLarge, detail);
                 }
@@ -195,12 +194,17 @@ fn take_all(lines: &mut Lines, inbox: &Inbox, garbage: &mut u64) {
     }
 }
 
+/// The number of a call of ours: we write no other ids.
+fn number(id: Id) -> Option<u64> {
+    id.raw().read().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::upstream::connection::{CallError, Reply};
     use crate::upstream::duplex::{Duplex, channel};
-    use evermoor_core::envelope::{Id, Outcome, Request};
+    use evermoor_core::envelope::{Outcome, Request};
     use evermoor_core::json::Raw;
     use tokio::io::{AsyncBufReadExt as _, BufReader, DuplexStream};
     use tokio::task::JoinHandle;

@@ -223,7 +223,7 @@ impl Life {
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            exit = self.tree.end() => tracing::debug!(program = self.said.program, "it {exit}"),
+            exit = self.tree.end() => tracing::debug!(program = self.said.program, ?exit, "it ended"),
             () = listening => {}
         }
         keeping.abort();

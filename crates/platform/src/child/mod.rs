@@ -19,7 +19,7 @@
 //! - [`path`]: where programs are looked for, although a Dock or a menu gives us a poor `PATH`
 //! - [`program`]: finding a program there
 //! - [`tree`]: waiting for a tree, and ending it
-//! - [`exit`]: how a program ended, in words
+//! - [`exit`]: how a program ended
 //! - [`orphans`]: ending what a killed gateway left behind
 
 pub mod environment;

@@ -20,6 +20,19 @@ impl Exit {
         Verdict { cause, evidence: vec![said], top: vec![] }
     }
 
+    /// What follows the name of the program in a sentence.
+    pub fn sentence(self, os: Os) -> String {
+        match self {
+            // Windows reports a crash as a code with the highest bits set, known by its hex form.
+            Self::Code(code) if code < 0 => format!("exited with code 0x{code:08X}"),
+            Self::Code(code) => format!("exited with code {code}"),
+            Self::Signal(signal) => match signal_name(os, signal) {
+                Some(name) => format!("was ended by signal {signal} ({name})"),
+                None => format!("was ended by signal {signal}"),
+            },
+        }
+    }
+
     /// In words that follow "with".
     fn told(self, os: Os) -> String {
         match self {
@@ -63,7 +76,7 @@ enum End {
 const CONTROL_C: i32 = 0xC000_013A_u32.cast_signed();
 const SESSION_ENDS: i32 = 0x4001_0004;
 
-/// The signals that end programs.
+/// The signals that end programs. Most have the same number everywhere; SIGBUS and SIGSYS do not.
 pub fn signal_name(os: Os, signal: i32) -> Option<&'static str> {
     let apple = os == Os::MacOs;
     Some(match signal {
@@ -80,10 +93,28 @@ pub fn signal_name(os: Os, signal: i32) -> Option<&'static str> {
         11 => "SIGSEGV",
         12 if apple => "SIGSYS",
         13 => "SIGPIPE",
+        14 => "SIGALRM",
         15 => "SIGTERM",
         24 => "SIGXCPU",
         25 => "SIGXFSZ",
         31 if !apple => "SIGSYS",
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_told_in_words() {
+        let told = |exit: Exit| exit.sentence(Os::Linux);
+        assert_eq!(told(Exit::Code(1)), "exited with code 1");
+        assert_eq!(told(Exit::Signal(6)), "was ended by signal 6 (SIGABRT)");
+        assert_eq!(told(Exit::Signal(7)), "was ended by signal 7 (SIGBUS)");
+        assert_eq!(Exit::Signal(7).sentence(Os::MacOs), "was ended by signal 7");
+        assert_eq!(told(Exit::Signal(60)), "was ended by signal 60");
+        let access_violation = Exit::Code(0xC000_0005_u32.cast_signed());
+        assert_eq!(access_violation.sentence(Os::Windows), "exited with code 0xC0000005");
+    }
 }

@@ -2,8 +2,9 @@
 
 use bytes::{Bytes, BytesMut};
 
-/// What is kept of each end of a line that is too long, to find its id in.
-const EDGE: usize = 256;
+use evermoor_core::envelope::Id;
+use evermoor_core::oversize::IdFinder;
+
 pub(super) const CHUNK: usize = 8 << 10;
 
 /// Cuts what arrives into lines.
@@ -13,18 +14,13 @@ pub(super) struct Lines {
     scanned: usize,
     limit: usize,
     /// The line that is being dropped.
-    dropping: Option<Oversized>,
-}
-
-/// A line that is too long: its two ends.
-pub(super) struct Oversized {
-    head: BytesMut,
-    tail: BytesMut,
+    dropping: Option<IdFinder>,
 }
 
 pub(super) enum Cut {
     Line(Bytes),
-    TooLong(Oversized),
+    /// Its id is known if it had one.
+    TooLong(Option<Id>),
 }
 
 impl Lines {
@@ -37,12 +33,12 @@ impl Lines {
         let newline = self.buffer[self.scanned..].iter().position(|byte| *byte == b'\n');
         let Some(end) = newline.map(|found| self.scanned + found) else {
             self.scanned = self.buffer.len();
-            if let Some(line) = &mut self.dropping {
-                line.push(&self.buffer);
+            if let Some(finder) = &mut self.dropping {
+                finder.look_at(&self.buffer);
                 self.buffer.clear();
                 self.scanned = 0;
             } else if self.buffer.len() > self.limit {
-                self.dropping = Some(Oversized::starting_with(&self.buffer));
+                self.dropping.insert(IdFinder::default()).look_at(&self.buffer);
                 self.buffer = BytesMut::with_capacity(CHUNK);
                 self.scanned = 0;
             }
@@ -50,51 +46,13 @@ impl Lines {
         };
         let line = self.buffer.split_to(end + 1).freeze().slice(..end);
         self.scanned = 0;
-        Some(match self.dropping.take() {
-            Some(mut dropped) => {
-                dropped.push(&line);
-                Cut::TooLong(dropped)
-            }
-            None if line.len() > self.limit => Cut::TooLong(Oversized::starting_with(&line)),
-            None => Cut::Line(line),
-        })
-    }
-}
-
-impl Oversized {
-    fn starting_with(line: &[u8]) -> Self {
-        let mut oversized =
-            Self { head: BytesMut::from(&line[..line.len().min(EDGE)]), tail: BytesMut::new() };
-        oversized.push(line);
-        oversized
-    }
-
-    fn push(&mut self, more: &[u8]) {
-        let more = &more[more.len().saturating_sub(EDGE)..];
-        let spare = (self.tail.len() + more.len()).saturating_sub(EDGE);
-        let _ = self.tail.split_to(spare.min(self.tail.len()));
-        self.tail.extend_from_slice(more);
-    }
-
-    /// The call that this would have answered. Servers write the id first or last; between a comma
-    /// or a brace and the end of the message it can be nothing else.
-    pub(super) fn number(&self) -> Option<u64> {
-        let head = std::str::from_utf8(self.head.trim_ascii_start()).unwrap_or_else(|error| {
-            std::str::from_utf8(&self.head[..error.valid_up_to()]).unwrap_or_default()
-        });
-        let first = ["{\"jsonrpc\":\"2.0\",\"id\":", "{\"id\":"]
-            .iter()
-            .find_map(|start| head.strip_prefix(start))
-            .map(|rest| rest.bytes().take_while(u8::is_ascii_digit).count())
-            .and_then(|digits| head.split("\"id\":").nth(1)?.get(..digits)?.parse().ok());
-        let last = || {
-            let tail = self.tail.trim_ascii_end().strip_suffix(b"}")?;
-            let start = tail.len() - tail.iter().rev().take_while(|b| b.is_ascii_digit()).count();
-            let before = &tail[..start];
-            let member = before.ends_with(b",\"id\":") || before.ends_with(b"{\"id\":");
-            member.then(|| std::str::from_utf8(&tail[start..]).ok()?.parse().ok())?
+        let finder = match self.dropping.take() {
+            None if line.len() <= self.limit => return Some(Cut::Line(line)),
+            finder => finder,
         };
-        first.or_else(last)
+        let mut finder = finder.unwrap_or_default();
+        finder.look_at(&line);
+        Some(Cut::TooLong(finder.id()))
     }
 }
 
@@ -107,7 +65,9 @@ mod tests {
         let cuts = std::iter::from_fn(|| lines.next());
         cuts.map(|cut| match cut {
             Cut::Line(line) => String::from_utf8(line.to_vec()).unwrap(),
-            Cut::TooLong(line) => format!("too long: {:?}", line.number()),
+            Cut::TooLong(id) => {
+                format!("too long: {}", id.map_or("?".into(), |id| id.raw().as_str().to_owned()))
+            }
         })
         .collect()
     }
@@ -128,23 +88,23 @@ mod tests {
             assert!(cut(&mut lines, &"x".repeat(1000)).is_empty());
             assert!(lines.buffer.len() <= 1100);
         }
-        assert_eq!(cut(&mut lines, "\"}\n{}\n"), ["too long: Some(42)", "{}"]);
+        assert_eq!(cut(&mut lines, "\"}\n{}\n"), ["too long: 42", "{}"]);
         let whole = format!("{{\"result\":\"{}\",\"id\":7}}\n[]\n", "x".repeat(1000));
-        assert_eq!(cut(&mut lines, &whole), ["too long: Some(7)", "[]"]);
+        assert_eq!(cut(&mut lines, &whole), ["too long: 7", "[]"]);
     }
 
     #[test]
-    fn the_call_of_a_lost_answer_is_known_only_if_it_is_certain() {
+    fn the_id_of_a_lost_answer_is_known_wherever_it_stands_and_only_if_it_is_its_own() {
         let filler = "x".repeat(600);
-        let number = |line: String| Oversized::starting_with(line.as_bytes()).number();
-        assert_eq!(number(format!(r#"{{"id":3,"result":"{filler}"}}"#)), Some(3));
-        assert_eq!(
-            number(format!(r#"{{"result":"{filler}","jsonrpc":"2.0","id":12}} "#)),
-            Some(12)
-        );
-        assert_eq!(number(format!(r#"{{"result":{{"a":"{filler}","id":12}}}}"#)), None);
-        assert_eq!(number(format!(r#"{{"result":"{filler}\",\"id\":12}}"#)), None);
-        assert_eq!(number(format!(r#"{{"id":"a","result":"{filler}"}}"#)), None);
-        assert_eq!(number(filler), None);
+        for (line, id) in [
+            (format!(r#"{{"id":3,"result":"{filler}"}}"#), "3"),
+            (format!(r#"{{"result":"{filler}","id":12,"jsonrpc":"2.0"}} "#), "12"),
+            (format!(r#"{{"id":"a","result":"{filler}"}}"#), "\"a\""),
+            (format!(r#"{{"result":{{"a":"{filler}","id":12}}}}"#), "?"),
+            (format!(r#"{{"result":"{filler}\",\"id\":12}}"#), "?"),
+            (filler, "?"),
+        ] {
+            assert_eq!(cut(&mut Lines::new(100), &(line + "\n")), [format!("too long: {id}")]);
+        }
     }
 }

@@ -4,6 +4,7 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::child::{Exit, StartError};
 
 use super::super::stderr::{Mark, Stderr};
+use crate::exits;
 
 /// What is needed to say why a program ended.
 pub(super) struct Said {
@@ -29,7 +30,10 @@ impl Said {
         let because = because.trim_end_matches('.');
         let program = &self.program;
         let (code, what) = match (sign, exit) {
-            (_, Some(exit)) => (Code::ConnectionRefused, format!("`{program}` {exit}{because}.")),
+            (_, Some(exit)) => {
+                let ended = exits::sentence(exit);
+                (Code::ConnectionRefused, format!("`{program}` {ended}{because}."))
+            }
             (Sign::ClosedInput, None) => {
                 (Code::ConnectionLost, format!("`{program}` closed its standard input{because}."))
             }

@@ -1,0 +1,71 @@
+//! What a model is told of a call that its upstream did not answer: whether it can have run, and what
+//! to do now.
+
+use std::time::SystemTime;
+
+use super::{Fate, NotSent, Undelivered, Unknown};
+
+impl Undelivered<'_> {
+    pub(super) fn text(&self) -> String {
+        let Self { subject, title, detail, .. } = self;
+        match self.fate {
+            Fate::NotSent(NotSent::QueueFull) => format!(
+                "Not delivered: \"{subject}\" was not sent to {title}, because too many calls wait for it \
+                 already. Nothing was executed, so it is safe to call it again in a few seconds."
+            ),
+            Fate::NotSent(NotSent::SessionRefused) => format!(
+                "Not delivered: {title} turned \"{subject}\" away again and again ({detail}). Nothing was \
+                 executed. Restart {title}, then call it again."
+            ),
+            Fate::NotSent(NotSent::Busy) => format!(
+                "Not delivered: {title} turned \"{subject}\" away, because it is busy. Nothing was \
+                 executed, so it is safe to call it again in a minute."
+            ),
+            Fate::NotSent(NotSent::ShuttingDown) => format!(
+                "Not delivered: \"{subject}\" was not sent to {title}, because Evermoor is being stopped or \
+                 its configuration was changed. Nothing was executed, so it is safe to call it again."
+            ),
+            Fate::NotSent(NotSent::Hidden) => format!(
+                "Not delivered: \"{subject}\" was not sent to {title}, because a list in config.toml hides \
+                 it ({detail}). Nothing was executed. To use it, change that list; it holds at once."
+            ),
+            Fate::NotSent(NotSent::Paused) => format!(
+                "Not delivered: \"{subject}\" was not sent to {title}, because a person paused it in \
+                 Evermoor. Nothing was executed. To use it again: `evermoor resume {}`, or the tray menu.",
+                self.upstream
+            ),
+            Fate::NotSent(NotSent::AuthRequired) => format!(
+                "Not delivered: {title} refused \"{subject}\" because it wants credentials ({detail}). \
+                 Nothing was executed. Give Evermoor valid credentials for {title}, then call it again."
+            ),
+            Fate::NotSent(NotSent::Slept) => format!(
+                "Not delivered: \"{subject}\" was not sent to {title}, because this machine slept while \
+                 the call waited. Nothing was executed, so it is safe to call it again."
+            ),
+            Fate::NotSent(NotSent::HoldExpired | NotSent::CrashLooping) => format!(
+                "Not delivered: \"{subject}\" was not sent to {title}, which has been unavailable for {} s \
+                 ({detail}). Nothing was executed, so it is safe to call it again. Evermoor keeps reconnecting.",
+                self.held.as_secs()
+            ),
+            Fate::Unknown(Unknown::ReplyTooLarge, _) => format!(
+                "Reply lost: \"{subject}\" was executed by {title}, but {detail}, so it was discarded. \
+                 Do not repeat the call; ask for less."
+            ),
+            Fate::Unavailable(_) => format!(
+                "Refused: {title} answered \"{subject}\" with {detail}. Most likely it was not executed, but \
+                 check whether it took effect before you call it again."
+            ),
+            Fate::Unknown(_, at) => format!(
+                "Outcome unknown: \"{subject}\" was sent to {title} at {} but no reply arrived ({detail}). \
+                 It may or may not have been executed. Do not repeat the call before checking whether it \
+                 took effect.",
+                moment(at)
+            ),
+        }
+    }
+}
+
+fn moment(at: SystemTime) -> String {
+    let full = humantime::format_rfc3339_seconds(at).to_string();
+    full.split_once('T').map_or(full.clone(), |(_, time)| time.to_owned())
+}

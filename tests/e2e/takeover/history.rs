@@ -1,0 +1,98 @@
+//! Outages around a takeover: one gateway at a time writes them down.
+
+use evermoor_core::handover::{CONVERSATION, Coming};
+use evermoor_core::incident::{How, Incident, Incidents};
+use evermoor_core::view::Link;
+use evermoor_tests::answer::Verdict;
+use evermoor_tests::gateway::Gateway;
+use evermoor_tests::{PATIENCE, Scene};
+use http::Method;
+use tokio::time::{Duration, sleep, timeout};
+
+use super::attempts::Taker;
+
+async fn incidents(gateway: &Gateway) -> Vec<Incident> {
+    let found = gateway.control(Method::GET, "/api/incidents").await;
+    serde_json::from_value::<Incidents>(found).unwrap().incidents
+}
+
+/// Waits until the newest outage is as wanted.
+async fn until(gateway: &Gateway, wanted: impl Fn(&Incident) -> bool) -> Incident {
+    let looking = async {
+        loop {
+            let newest = incidents(gateway).await.into_iter().next();
+            if let Some(incident) = newest.filter(&wanted) {
+                return incident;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, looking).await.expect("the outage is written in time")
+}
+
+#[tokio::test]
+async fn an_outage_that_lasts_goes_on_as_if_nothing_had_been() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    let mut old = scene.gateway_with("hold = 0", &[&upstream]).await;
+    old.until_connected("notes").await;
+    upstream.kill().await;
+    old.until_down("notes").await;
+    old.editor("/mcp/notes").await.attempt("record", "never").await;
+    let before = until(&old, |one| one.calls.not_sent == 1).await;
+    let new = Gateway::take_over(&scene.home()).await;
+    assert!(old.process.ended().await.success());
+    new.editor("/mcp/notes").await.attempt("record", "never").await;
+    let lasts = until(&new, |one| one.calls.not_sent == 2).await;
+    assert_eq!((lasts.id, lasts.end, lasts.unwatched), (before.id, None, 0));
+    assert!(!lasts.events.iter().any(|event| event.what.contains("No gateway")), "{lasts:?}");
+    upstream.start_again().await;
+    let over = until(&new, |one| one.end.is_some()).await;
+    assert_eq!((over.id, over.end.unwrap().how), (before.id, How::Reconnected));
+    assert_eq!(incidents(&new).await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_outage_that_both_gateways_see_is_written_once() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    let mut old = scene.gateway(&[&upstream]).await;
+    old.until_connected("notes").await;
+    let mut editor = old.editor("/mcp/notes").await;
+    let takeover = async {
+        upstream.until_executed("lost").await;
+        let new = Gateway::take_over(&scene.home()).await;
+        new.until_connected("notes").await;
+        upstream.kill().await;
+        new.until_down("notes").await;
+        new
+    };
+    let (lost, new) = tokio::join!(editor.attempt("hang", "lost"), takeover);
+    assert!(matches!(lost.verdict, Verdict::Unknown { .. }), "{lost:?}");
+    assert!(old.process.ended().await.success(), "what it had to say, it has said");
+    let lasts = until(&new, |_| true).await;
+    assert_eq!((lasts.end, incidents(&new).await.len()), (None, 1));
+}
+
+#[tokio::test]
+async fn an_outage_during_an_attempt_that_failed_is_written_afterwards() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    let gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    assert_eq!(incidents(&gateway).await, []);
+    let mut states = gateway.states().await;
+    let mut taker = Taker::come(&scene.home()).await;
+    taker.ask(CONVERSATION).await;
+    taker.hear().await;
+    taker.say(&Coming::Ready).await;
+    taker.hear().await;
+    let file = || std::fs::read(scene.home().join("data/history.sqlite-wal")).unwrap();
+    let before = file();
+    upstream.kill().await;
+    while !matches!(states.next().await.upstreams[0].link, Link::Down { .. }) {}
+    assert_eq!(file(), before, "the file may be another's");
+    drop(taker);
+    let lasts = until(&gateway, |_| true).await;
+    assert_eq!((lasts.upstream.as_str(), lasts.end), ("notes", None));
+}

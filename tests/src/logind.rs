@@ -1,0 +1,55 @@
+//! A logind on a bus of its own, which says that the machine sleeps and wakes. The machine does not.
+
+use std::path::Path;
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use zbus::{Connection, connection};
+
+use crate::PATIENCE;
+use crate::desktop::bus::Bus;
+
+pub struct Logind {
+    bus: Bus,
+    connection: Connection,
+}
+
+impl Logind {
+    /// Starts a bus in `folder`, and logind on it.
+    pub async fn start(folder: &Path) -> Self {
+        std::fs::create_dir_all(folder.join("run")).expect("a folder can be made");
+        let bus = Bus::start(folder).await;
+        let builder = connection::Builder::address(bus.address()).expect("a bus has an address");
+        let connection = builder.build().await.expect("the bus answers");
+        connection.request_name("org.freedesktop.login1").await.expect("the name is free");
+        Self { bus, connection }
+    }
+
+    /// What leads a program to this bus instead of the system's.
+    pub fn variable(&self) -> (&str, &str) {
+        ("DBUS_SYSTEM_BUS_ADDRESS", self.bus.address())
+    }
+
+    /// Says that the machine woke, until it was `heard`: a bus does not tell who listens already.
+    pub async fn wakes<T>(&self, heard: impl Future<Output = T>) -> T {
+        let mut heard = pin!(heard);
+        let telling = async {
+            loop {
+                self.says(false).await;
+                let pause = Duration::from_millis(50);
+                if let Ok(heard) = timeout(pause, heard.as_mut()).await {
+                    return heard;
+                }
+            }
+        };
+        timeout(PATIENCE, telling).await.expect("it is heard in time")
+    }
+
+    async fn says(&self, sleeps: bool) {
+        let (path, manager) = ("/org/freedesktop/login1", "org.freedesktop.login1.Manager");
+        let to: Option<&str> = None;
+        let said = self.connection.emit_signal(to, path, manager, "PrepareForSleep", &sleeps);
+        said.await.expect("the bus takes it");
+    }
+}
