@@ -85,7 +85,8 @@ async fn a_stranger_is_sent_nothing(preset: &str) {
     let mut sent = stranger(&mut tasks, range.first).await;
     let _gateway = gateway(&scene, preset, range.first, "nobody").await;
     let looks = timeout(PATIENCE, sent.wait_for(|sent| sent.len() >= 3)).await.unwrap();
-    assert_eq!(*looks.unwrap(), ["", "", ""]);
+    let looks = looks.unwrap();
+    assert!(looks.iter().all(String::is_empty), "{looks:?}");
 }
 
 #[tokio::test]

@@ -176,7 +176,11 @@ impl Minder {
         let alarm = self.alarm();
         let usage = self.process.as_mut().and_then(|process| process.sample(alarm));
         let pid = self.process.as_ref().map(|process| process.run().pid);
+        let answers_again = std::mem::take(&mut self.hung);
         self.show(|seen| {
+            if answers_again {
+                seen.offer = None;
+            }
             (seen.standing, seen.version) = (Some(standing), version);
             (seen.usage, seen.pid) = (usage.clone(), pid);
             (seen.ended, seen.launching) = (None, false);

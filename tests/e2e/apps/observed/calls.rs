@@ -50,13 +50,20 @@ async fn a_call_that_ran_and_lost_its_reply_is_told_as_unknown_and_not_run_again
 }
 
 #[tokio::test]
-async fn a_call_that_is_refused_twice_with_503_is_good_the_third_time() {
+async fn calls_that_are_refused_with_503_are_told_so_and_the_next_is_good() {
     let scene = Scene::new();
     let (pieces, gateway) = connected(&scene, "").await;
     let mut editor = editor(&gateway).await;
     pieces.tell(Fault::Refuse { area: Area::Mcp, status: 503, times: Some(2) }).await;
-    assert_eq!(remember(&mut editor, "a").await, "a");
-    assert_eq!(pieces.ledger.executions("a"), 1);
+    // What listens for news may be refused in place of a call.
+    for words in ["one", "two", "three"] {
+        let said = whole_answer(&mut editor, words).await;
+        let text = said["content"][0]["text"].as_str().unwrap();
+        let refused = said["isError"] == true && text.contains("503");
+        assert!(refused || text == words, "{said}");
+        assert_eq!(pieces.ledger.executions(words), usize::from(!refused));
+    }
+    assert_eq!(remember(&mut editor, "next").await, "next");
 }
 
 #[tokio::test]
@@ -67,7 +74,10 @@ async fn a_slow_call_keeps_no_other_waiting() {
     let ended = RefCell::new(Vec::new());
     pieces.tell(Fault::Slow { area: Area::Calls, millis: 4000 }).await;
     let mut crowd = editor.crowd(8);
-    let slow = async { ended.borrow_mut().push(remember(&mut editor, "slow").await) };
+    let slow = async {
+        let said = remember(&mut editor, "slow").await;
+        ended.borrow_mut().push(said);
+    };
     let others = async {
         pieces.ledger.until_executed("slow").await;
         pieces.tell(Fault::Behave).await;
