@@ -147,7 +147,7 @@ impl Minder {
         match look {
             Look::Serves { standing, version, ready, met } => {
                 if let Some(met) = met {
-                    self.meet(met, &ready);
+                    self.meet(met.map(|process| *process), &ready);
                 }
                 self.serves(standing, version, &ready).await;
                 match *self.desk.lookers().borrow() {
@@ -203,12 +203,12 @@ impl Minder {
                 seen.standing = Some(standing);
             }
         });
-        match state {
-            State::Hung { silent } if silent >= HUNG => self.hangs().await,
-            State::NotInstalled => return NOT_HERE,
-            _ => {}
+        if let State::Hung { silent } = state
+            && silent >= HUNG
+        {
+            self.hangs().await;
         }
-        AWAY
+        if state == State::NotInstalled { NOT_HERE } else { AWAY }
     }
 
     pub(super) fn policy(&self) -> Policy {
