@@ -2,7 +2,16 @@
 //! real one was seen to do.
 
 mod ending;
+#[cfg(target_os = "linux")]
+mod evidence;
 mod finding;
+#[cfg(unix)]
+mod hanging;
+mod memory;
+mod observed;
+mod others;
+mod pausing;
+mod record;
 mod restarting;
 
 use evermoor_core::incident::Incident;
@@ -16,8 +25,24 @@ use serde_json::json;
 
 /// A gateway that looks after this PiecesOS, with `more` in its entry.
 async fn gateway(scene: &Scene, pieces: &Pieces, more: &str) -> Gateway {
+    gateway_among(scene, pieces, more, &[]).await
+}
+
+/// The same, with these variables in its environment.
+async fn gateway_among(
+    scene: &Scene,
+    pieces: &Pieces,
+    more: &str,
+    variables: &[(&str, &str)],
+) -> Gateway {
     pieces.describe(&scene.home(), "");
-    scene.gateway_of("", &format!("[upstreams.pieces]\npreset = \"pieces-os\"\n{more}")).await
+    scene.write("", &entry(more));
+    Gateway::start_among(&scene.home(), variables).await
+}
+
+/// The entry of PiecesOS in the configuration.
+fn entry(more: &str) -> String {
+    format!("[upstreams.pieces]\npreset = \"pieces-os\"\n{more}")
 }
 
 /// A running PiecesOS and a gateway that is connected to it.

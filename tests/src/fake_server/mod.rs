@@ -46,6 +46,7 @@ pub async fn serve(address: &str, ledger: Ledger, extra: Vec<String>) {
     say(&format!("http://{address}/mcp"));
     let app = Router::new()
         .route("/mcp", post(answer).get(resume))
+        .route("/stream", post(answer).get(resume))
         .route("/moved", any(|| async { Redirect::temporary("/mcp") }))
         .route("/away/{port}", any(away))
         .route("/orders", post(take_order))

@@ -116,7 +116,13 @@ impl Minder {
                 match action {
                     Action::Say(what) => self.say(what),
                     Action::Finish(outcome) => return outcome,
-                    other => begun.push(means.begin(&other, self.process.as_ref())),
+                    doing @ (Action::Drain
+                    | Action::AskToRestart
+                    | Action::AskToQuit
+                    | Action::End(_)
+                    | Action::Launch { .. }) => {
+                        begun.push(means.begin(&doing, self.process.as_ref()));
+                    }
                 }
             }
             let deadline = machine.deadline().map_or_else(Instant::now, Instant::from_std);

@@ -59,7 +59,7 @@ pub(super) enum Look {
         standing: Standing,
         version: Option<String>,
         ready: Arc<Ready>,
-        met: Option<Option<Process>>,
+        met: Option<Option<Box<Process>>>,
     },
     /// It does not serve; it may answer at a port.
     Away {
@@ -85,7 +85,7 @@ impl Eyes {
                 let Some(port) = self.desk.seen().port else { return Look::Nothing };
                 let met = match met == Some(ready.generation()) {
                     true => None,
-                    false => Some(Process::behind(port).await),
+                    false => Some(Process::behind(port).await.map(Box::new)),
                 };
                 let (standing, version) = self.at(port, ready.silent_for()).await;
                 Look::Serves { standing, version, ready, met }

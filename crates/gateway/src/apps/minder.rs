@@ -147,7 +147,7 @@ impl Minder {
         match look {
             Look::Serves { standing, version, ready, met } => {
                 if let Some(met) = met {
-                    self.meet(met, &ready);
+                    self.meet(met.map(|process| *process), &ready);
                 }
                 self.serves(standing, version, &ready).await;
                 match *self.desk.lookers().borrow() {
@@ -176,7 +176,11 @@ impl Minder {
         let alarm = self.alarm();
         let usage = self.process.as_mut().and_then(|process| process.sample(alarm));
         let pid = self.process.as_ref().map(|process| process.run().pid);
+        let answers_again = std::mem::take(&mut self.hung);
         self.show(|seen| {
+            if answers_again {
+                seen.offer = None;
+            }
             (seen.standing, seen.version) = (Some(standing), version);
             (seen.usage, seen.pid) = (usage.clone(), pid);
             (seen.ended, seen.launching) = (None, false);
@@ -199,12 +203,12 @@ impl Minder {
                 seen.standing = Some(standing);
             }
         });
-        match state {
-            State::Hung { silent } if silent >= HUNG => self.hangs().await,
-            State::NotInstalled => return NOT_HERE,
-            _ => {}
+        if let State::Hung { silent } = state
+            && silent >= HUNG
+        {
+            self.hangs().await;
         }
-        AWAY
+        if state == State::NotInstalled { NOT_HERE } else { AWAY }
     }
 
     pub(super) fn policy(&self) -> Policy {

@@ -22,7 +22,7 @@ pub(super) async fn restart(
 ) -> Response {
     let upstream = match usable(&control, &name) {
         Ok(upstream) => upstream,
-        Err(refusal) => return refusal,
+        Err(refusal) => return *refusal,
     };
     let number = match &upstream.config.transport {
         Transport::App { .. } => Some(control.apps.desk(upstream.name()).wish_restart()),
@@ -43,19 +43,19 @@ pub(super) async fn reconnect(
             upstream.restart().await;
             (StatusCode::ACCEPTED, Json(json!({}))).into_response()
         }
-        Err(refusal) => refusal,
+        Err(refusal) => *refusal,
     }
 }
 
 /// The upstream of this name, if it may be touched.
-fn usable(control: &Control, name: &str) -> Result<Handle, Response> {
+fn usable(control: &Control, name: &str) -> Result<Handle, Box<Response>> {
     match control.router.upstream(name) {
         Some(upstream) if upstream.is_paused() => {
             let what = format!("{} is paused.", upstream.config.title);
             let remedy = format!("Resume it with `evermoor resume {name}`.");
-            Err(refuse(StatusCode::CONFLICT, Failure::new(Code::Paused, what, remedy)))
+            Err(refuse(StatusCode::CONFLICT, Failure::new(Code::Paused, what, remedy)).into())
         }
         Some(upstream) => Ok(upstream),
-        None => Err(unknown(control, name)),
+        None => Err(unknown(control, name).into()),
     }
 }

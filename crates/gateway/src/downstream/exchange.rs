@@ -220,7 +220,7 @@ impl Exchange {
     fn call(&mut self, request: Request) {
         let Some((upstream, _)) = &self.upstream else { return };
         let (upstream, caller) = (upstream.clone(), self.caller.clone());
-        let calling = async move { upstream.call(&request, Some(&caller)).await };
+        let calling = async move { upstream.answer(&request, Some(&caller)).await };
         self.stage = Stage::Asking(calling.boxed());
     }
 

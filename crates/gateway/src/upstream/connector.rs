@@ -85,7 +85,7 @@ impl Connector {
 
 impl Connector {
     /// Connects to the application, wherever it is at the moment.
-    async fn to_app(&mut self, preset: &str) -> Result<Connected, Failure> {
+    async fn connect_app(&mut self, preset: &str) -> Result<Connected, Failure> {
         let app = self.app.clone();
         let preset = app.preset(preset)?;
         let mut found = app.find(&preset);
@@ -149,7 +149,7 @@ impl Connect for Connector {
             }
             Way::App(preset) => {
                 let preset = preset.clone();
-                self.to_app(&preset).await
+                self.connect_app(&preset).await
             }
             Way::Demo(server) => {
                 let started = demo::Server::start("127.0.0.1:0", &self.tasks).await;

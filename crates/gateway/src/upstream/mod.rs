@@ -19,6 +19,7 @@ mod http;
 mod keepalive;
 mod lane;
 mod listing;
+mod lists;
 mod minding;
 mod pipe;
 mod private;

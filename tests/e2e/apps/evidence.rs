@@ -1,0 +1,119 @@
+//! Why an application ended, where the system's own records say more than its exit.
+//!
+//! The journal of these tests is a program of that name which prints recorded lines.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use evermoor_core::app::state::Next;
+use evermoor_core::incident::Incident;
+use evermoor_tests::Scene;
+use evermoor_tests::gateway::Gateway;
+use evermoor_tests::pieces::{Fault, Pieces};
+
+use super::{ended, gateway_among, incidents, until_app};
+
+const OUT_OF_MEMORY: &str = r#"{"_TRANSPORT":"kernel","__REALTIME_TIMESTAMP":"<now>","MESSAGE":"Out of memory: Killed process <pid> (os_server) total-vm:4100000kB, anon-rss:3000000kB"}"#;
+const ABORTED: &str = r##"{"MESSAGE_ID":"fc2e22bc6ee647b6b90729ab34a250b1","COREDUMP_PID":"<pid>","COREDUMP_SIGNAL":"6","COREDUMP_SIGNAL_NAME":"SIGABRT","COREDUMP_COMM":"os_server","COREDUMP_TIMESTAMP":"<now>","MESSAGE":"Process <pid> (os_server) of user 1000 dumped core.\n\nStack trace of thread <pid>:\n#0  0x00007f21 abort (/home/jo/libc.so.6 + 0x2587)"}"##;
+const LISTED: &str = r#"[{"time":<now>,"pid":<pid>,"uid":1000,"gid":1000,"sig":11,"corefile":"present","exe":"/snap/pieces-os/x1/os_server","size":1000}]"#;
+
+/// What the programs of a system say that write down crashes.
+struct Records<'s>(&'s Scene);
+
+impl Records<'_> {
+    /// From now on this program prints this, about this process and of this moment.
+    fn say(&self, program: &str, said: &str, pid: u32) {
+        let said = said.replace("<pid>", &pid.to_string());
+        let script = format!("#!/bin/sh\nsed \"s/<now>/$(date +%s%6N)/\" <<'END'\n{said}\nEND\n");
+        self.put(program, &script);
+    }
+
+    /// From now on this program cannot say anything.
+    fn fail(&self, program: &str) {
+        self.put(program, "#!/bin/sh\nexit 1\n");
+    }
+
+    fn put(&self, program: &str, script: &str) {
+        let folder = self.0.path("bin");
+        std::fs::create_dir_all(&folder).unwrap();
+        // A program that is being run cannot be written to, but replaced.
+        let (new, place) = (folder.join("new"), folder.join(program));
+        std::fs::write(&new, script).unwrap();
+        std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::rename(new, place).unwrap();
+    }
+}
+
+/// A running PiecesOS, and a gateway that asks these records about it.
+async fn recorded(scene: &Scene) -> (Pieces, Gateway, Records<'_>) {
+    let records = Records(scene);
+    for program in ["journalctl", "coredumpctl"] {
+        records.fail(program);
+    }
+    let pieces = Pieces::start(scene).await;
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{path}", scene.path("bin").display());
+    let gateway = gateway_among(scene, &pieces, "", &[("PATH", &path)]).await;
+    until_app(&gateway, |app| app.pid.is_some()).await;
+    (pieces, gateway, records)
+}
+
+async fn newest(gateway: &Gateway) -> Incident {
+    incidents(gateway).await.remove(0)
+}
+
+#[tokio::test]
+async fn one_that_somebody_killed_is_offered_because_nothing_says_why() {
+    let scene = Scene::new();
+    let (pieces, gateway, _records) = recorded(&scene).await;
+    pieces.kill().await;
+    let app = until_app(&gateway, |app| app.offer.is_some() && app.word == "Ended").await;
+    assert_eq!((app.next, app.restart, pieces.lives()), (Next::Start, None, 1));
+    let why = "PiecesOS ended, and the evidence does not say why.";
+    assert_eq!(newest(&gateway).await.why(), why);
+}
+
+#[tokio::test]
+async fn one_that_the_kernel_ended_for_memory_is_restarted_by_itself() {
+    let scene = Scene::new();
+    let (pieces, gateway, records) = recorded(&scene).await;
+    records.say("journalctl", OUT_OF_MEMORY, pieces.pid());
+    pieces.kill().await;
+    assert_eq!(ended(&gateway, 1).await.end.unwrap().failure, None);
+    assert_eq!(pieces.lives(), 2);
+    let why = "The system ended PiecesOS because memory ran out.";
+    assert_eq!(newest(&gateway).await.why(), why);
+}
+
+#[tokio::test]
+async fn a_line_about_another_process_says_nothing_of_this_one() {
+    let scene = Scene::new();
+    let (pieces, gateway, records) = recorded(&scene).await;
+    records.say("journalctl", OUT_OF_MEMORY, 1);
+    pieces.kill().await;
+    until_app(&gateway, |app| app.offer.is_some()).await;
+    assert_eq!(pieces.lives(), 1);
+}
+
+#[tokio::test]
+async fn a_core_dump_in_the_journal_adds_its_stack_to_the_record() {
+    let scene = Scene::new();
+    let (pieces, gateway, records) = recorded(&scene).await;
+    records.say("journalctl", ABORTED, pieces.pid());
+    pieces.newest().tell_last(Fault::Abort).await;
+    ended(&gateway, 1).await;
+    let outage = newest(&gateway).await;
+    assert_eq!(outage.why(), "PiecesOS crashed (SIGABRT).");
+    let evidence = outage.cause.unwrap().evidence.unwrap();
+    assert_eq!(evidence.source, "The system wrote a crash report: SIGABRT.");
+    assert_eq!(evidence.excerpt, "Signal: SIGABRT\n#0 0x00007f21 abort (libc.so.6 + 0x2587)");
+}
+
+#[tokio::test]
+async fn where_the_journal_cannot_be_read_the_list_of_core_dumps_is() {
+    let scene = Scene::new();
+    let (pieces, gateway, records) = recorded(&scene).await;
+    records.say("coredumpctl", LISTED, pieces.pid());
+    pieces.kill().await;
+    ended(&gateway, 1).await;
+    assert_eq!(newest(&gateway).await.why(), "PiecesOS crashed (SIGSEGV).");
+}

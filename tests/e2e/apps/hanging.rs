@@ -1,0 +1,41 @@
+//! An application that runs and answers nothing: it may be busy, so a person decides.
+
+use evermoor_core::app::state::Next;
+use evermoor_tests::Scene;
+
+use super::{connected, editor, ended, incidents, remember, steps, until_app};
+
+const OFTEN: &str = "keepalive_interval = \"1s\"\n";
+
+#[tokio::test]
+async fn one_that_hangs_is_offered_and_goes_on_when_it_answers_again() {
+    let scene = Scene::new();
+    let (pieces, gateway) = connected(&scene, OFTEN).await;
+    until_app(&gateway, |app| app.pid.is_some()).await;
+    pieces.freeze();
+    let app = until_app(&gateway, |app| app.offer.is_some()).await;
+    assert_eq!((app.word.as_str(), app.next), ("Not responding", Next::Restart));
+    assert_eq!((app.restart, pieces.lives()), (None, 1));
+    pieces.thaw();
+    let app = until_app(&gateway, |app| app.word == "Connected").await;
+    assert_eq!(app.pid, Some(pieces.pid()));
+    assert_eq!(app.offer, None, "it needs no restart any more");
+    let mut editor = editor(&gateway).await;
+    assert_eq!(remember(&mut editor, "a").await, "a");
+}
+
+#[tokio::test]
+async fn with_always_one_that_hangs_is_ended_and_started_again() {
+    let scene = Scene::new();
+    let (pieces, gateway) = connected(&scene, &format!("{OFTEN}restart = \"always\"\n")).await;
+    until_app(&gateway, |app| app.pid.is_some()).await;
+    let old = pieces.newest();
+    pieces.freeze();
+    let restart = ended(&gateway, 1).await;
+    assert_eq!(restart.end.as_ref().unwrap().failure, None, "{:?}", steps(&restart));
+    let why = "PiecesOS is restarted, because it stopped answering.";
+    assert_eq!(steps(&restart)[0], why);
+    assert!(old.has_ended() && pieces.lives() == 2);
+    let told = &incidents(&gateway).await[0].events;
+    assert!(told.iter().any(|event| event.what == why), "{told:?}");
+}

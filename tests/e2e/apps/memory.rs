@@ -1,0 +1,78 @@
+//! An application that takes too much memory: what is tried, what is offered, what is done.
+
+use evermoor_tests::Scene;
+use evermoor_tests::gateway::Gateway;
+use evermoor_tests::pieces::{Fault, Pieces};
+
+use super::{connected, editor, ended, entry, remember, steps, until_app};
+
+const MB: usize = 1_000_000;
+/// Far more than the fake takes of itself.
+const MUCH: u64 = 80 * MB as u64;
+const RELIEF: &str = "POST /os/memory/optimize";
+const SOON: &str = "[relief]\nask = \"POST /os/memory/optimize\"\nwithin = \"1s\"\n\
+                    [memory]\nnormal = \"10 MB\"\nalarm = \"80 MB\"\nidle = \"1s\"\n";
+
+/// A running PiecesOS with such limits, and a gateway with `more` in its entry.
+async fn limited(scene: &Scene, more: &str) -> (Pieces, Gateway) {
+    let pieces = Pieces::start(scene).await;
+    pieces.describe(&scene.home(), SOON);
+    let gateway = scene.gateway_of("", &entry(more)).await;
+    until_app(&gateway, |app| app.memory.is_some()).await;
+    (pieces, gateway)
+}
+
+#[tokio::test]
+async fn relief_is_asked_for_first_and_where_it_helps_nothing_else_is_done() {
+    let scene = Scene::new();
+    let (pieces, gateway) = limited(&scene, "recycle = \"when-idle\"\n").await;
+    let _looking = gateway.look("pieces").await;
+    pieces.tell(Fault::Grow { bytes: 100 * MB, for_good: false }).await;
+    pieces.ledger.until_executed(RELIEF).await;
+    let app = until_app(&gateway, |app| app.memory.is_some_and(|memory| memory < MUCH)).await;
+    assert_eq!((app.offer, app.restart), (None, None));
+    assert_eq!((pieces.ledger.executions(RELIEF), pieces.lives()), (1, 1));
+}
+
+#[tokio::test]
+async fn where_relief_does_not_help_a_restart_is_offered_and_not_done() {
+    let scene = Scene::new();
+    let (pieces, gateway) = limited(&scene, "").await;
+    let _looking = gateway.look("pieces").await;
+    pieces.tell(Fault::Grow { bytes: 100 * MB, for_good: true }).await;
+    let app = until_app(&gateway, |app| app.offer.is_some()).await;
+    let offer = app.offer.unwrap();
+    assert!(offer.starts_with("PiecesOS uses 1"), "{offer}");
+    assert!(offer.ends_with("Restart it before it fails; nothing gets lost."), "{offer}");
+    assert_eq!(app.restart, None);
+    assert_eq!((pieces.ledger.executions(RELIEF), pieces.lives()), (1, 1));
+}
+
+#[tokio::test]
+async fn where_a_person_allows_it_one_that_is_idle_is_restarted_and_no_call_is_lost() {
+    let scene = Scene::new();
+    let (pieces, gateway) = limited(&scene, "recycle = \"when-idle\"\n").await;
+    let (_looking, mut editor) = (gateway.look("pieces").await, editor(&gateway).await);
+    assert_eq!(remember(&mut editor, "before").await, "before");
+    pieces.tell(Fault::Grow { bytes: 100 * MB, for_good: true }).await;
+    let restart = ended(&gateway, 1).await;
+    assert_eq!(restart.end.as_ref().unwrap().failure, None, "{:?}", steps(&restart));
+    let why = "PiecesOS is restarted while nobody uses it, to free memory.";
+    assert_eq!(steps(&restart)[0], why);
+    assert_eq!(remember(&mut editor, "after").await, "after");
+    let app = until_app(&gateway, |app| app.memory.is_some_and(|memory| memory < MUCH)).await;
+    assert_eq!((app.pid, pieces.lives()), (Some(pieces.pid()), 2));
+    for words in ["before", "after", RELIEF] {
+        assert_eq!(pieces.ledger.executions(words), 1);
+    }
+}
+
+#[tokio::test]
+async fn the_alarm_of_a_person_counts_and_not_that_of_the_preset() {
+    let scene = Scene::new();
+    let (pieces, gateway) = connected(&scene, "memory_alarm = \"80 MB\"\n").await;
+    let _looking = gateway.look("pieces").await;
+    pieces.tell(Fault::Grow { bytes: 100 * MB, for_good: false }).await;
+    pieces.ledger.until_executed(RELIEF).await;
+    assert_eq!(pieces.lives(), 1);
+}

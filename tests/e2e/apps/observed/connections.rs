@@ -1,0 +1,65 @@
+//! Connections that end, sessions that are forgotten, and words that are none.
+
+use super::*;
+
+#[tokio::test]
+async fn an_idle_stream_that_is_dropped_is_opened_again_by_itself() {
+    let scene = Scene::new();
+    let (pieces, gateway) = connected(&scene, "").await;
+    let (mut news, mut editor) = (news(&gateway).await, editor(&gateway).await);
+    pieces.tell(Fault::Drop).await;
+    pieces.alter(|settings| settings.tools = vec!["new".into()]);
+    announce_until_told(&pieces, &mut news).await;
+    pieces.tell(Fault::Drop).await;
+    assert_eq!(remember(&mut editor, "next").await, "next");
+}
+
+#[tokio::test]
+async fn twenty_drops_cost_no_call() {
+    let scene = Scene::new();
+    let (pieces, gateway) = connected(&scene, "").await;
+    let mut editor = editor(&gateway).await;
+    for number in 0..20 {
+        pieces.tell(Fault::Drop).await;
+        let words = format!("after drop {number}");
+        assert_eq!(remember(&mut editor, &words).await, words);
+        assert_eq!(pieces.ledger.executions(&words), 1);
+    }
+}
+
+#[tokio::test]
+async fn sessions_that_are_forgotten_are_made_anew_and_the_call_runs_once() {
+    let scene = Scene::new();
+    let (pieces, gateway) = connected(&scene, "").await;
+    let mut editor = editor(&gateway).await;
+    for words in ["one", "two", "three"] {
+        pieces.tell(Fault::Forget).await;
+        assert_eq!(remember(&mut editor, words).await, words);
+        assert_eq!(pieces.ledger.executions(words), 1);
+    }
+}
+
+#[tokio::test]
+async fn garbage_on_the_stream_wedges_nothing() {
+    let scene = Scene::new();
+    let (pieces, gateway) = connected(&scene, "").await;
+    let (mut news, mut editor) = (news(&gateway).await, editor(&gateway).await);
+    for (number, tool) in ["new", "newer"].into_iter().enumerate() {
+        pieces.tell(Fault::Babble).await;
+        assert_eq!(remember(&mut editor, tool).await, tool);
+        pieces.alter(|settings| settings.tools.push(tool.into()));
+        announce_until_told(&pieces, &mut news).await;
+        assert_eq!(tools(&mut editor).await.len(), ITS_OWN.len() + number + 1);
+    }
+}
+
+#[tokio::test]
+async fn one_that_wants_a_handshake_gets_one() {
+    let scene = Scene::new();
+    let pieces = Pieces::start(&scene).await;
+    pieces.alter(|settings| settings.strict = true);
+    let gateway = gateway(&scene, &pieces, "").await;
+    let mut editor = editor(&gateway).await;
+    assert_eq!(remember(&mut editor, "a").await, "a");
+    assert_eq!(tools(&mut editor).await, ITS_OWN);
+}

@@ -1,0 +1,112 @@
+//! What a person reads of an application: samples, reports, and the words of the command line.
+
+use std::process::{Output, Stdio};
+
+use evermoor_core::samples::Sample;
+use evermoor_tests::gateway::Gateway;
+use evermoor_tests::pieces::{Fault, Pieces};
+use evermoor_tests::programs::built;
+use evermoor_tests::{PATIENCE, Scene};
+use http::Method;
+use tokio::time::{sleep, timeout};
+
+use super::{connected, ended, gateway, gateway_among, until_app};
+
+/// A command of the person whose home is the scene.
+async fn evermoor(scene: &Scene, arguments: &[&str]) -> Output {
+    let mut command = evermoor_platform::process::command(built("evermoor"));
+    command.args(arguments).env("EVERMOOR_HOME", scene.home()).env("HOME", scene.path(""));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    command.output().await.unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+async fn samples(gateway: &Gateway) -> Vec<Sample> {
+    let told = gateway.control(Method::GET, "/api/upstreams/pieces/samples").await;
+    serde_json::from_value(told["samples"].clone()).unwrap()
+}
+
+#[tokio::test]
+async fn what_it_uses_is_sampled() {
+    let scene = Scene::new();
+    let (_pieces, gateway) = connected(&scene, "").await;
+    // They are written a moment after they are seen.
+    let looking = async {
+        loop {
+            match samples(&gateway).await.first() {
+                Some(sample) => return *sample,
+                None => sleep(std::time::Duration::from_millis(20)).await,
+            }
+        }
+    };
+    let sample = timeout(PATIENCE, looking).await.unwrap();
+    assert!(sample.memory > 1_000_000, "{sample:?}");
+}
+
+#[tokio::test]
+async fn a_report_tells_why_it_crashed_and_how_it_came_back_and_nothing_of_the_person() {
+    let scene = Scene::new();
+    let pieces = Pieces::start(&scene).await;
+    let home = scene.path("");
+    let home = home.to_str().unwrap().trim_end_matches('/');
+    let gateway = gateway_among(&scene, &pieces, "", &[("HOME", home)]).await;
+    until_app(&gateway, |app| app.memory.is_some()).await;
+    pieces.newest().tell_last(Fault::Abort).await;
+    ended(&gateway, 1).await;
+    gateway.until_connected("pieces").await;
+    let report = evermoor(&scene, &["incidents", "pieces", "--markdown"]).await;
+    let report = text(&report.stdout);
+    for wanted in [
+        "# Outages of PiecesOS",
+        "PiecesOS crashed (SIGABRT).",
+        "Its process was ended by signal 6",
+        "PiecesOS is started again, because it ended.",
+        "Starting PiecesOS",
+        "PiecesOS is back, after ",
+    ] {
+        assert!(report.contains(wanted), "{wanted}\n{report}");
+    }
+    assert!(!report.contains(home), "{report}");
+}
+
+#[tokio::test]
+async fn a_restart_is_told_step_by_step_and_ends_well() {
+    let scene = Scene::new();
+    let (pieces, gateway) = connected(&scene, "").await;
+    until_app(&gateway, |app| app.pid.is_some()).await;
+    let told = evermoor(&scene, &["restart", "pieces"]).await;
+    assert_eq!(told.status.code(), Some(0), "{}", text(&told.stderr));
+    let told = text(&told.stdout);
+    let lines: Vec<&str> = told.lines().collect();
+    assert!(lines[0].ends_with(" s  A person asked for PiecesOS to be restarted."), "{told}");
+    assert!(lines[1].ends_with(" s  Asking PiecesOS to restart itself."), "{told}");
+    assert!(lines.last().unwrap().contains(" s  PiecesOS is back, after "), "{told}");
+    assert_eq!(pieces.lives(), 2);
+}
+
+#[tokio::test]
+async fn a_restart_that_fails_ends_with_1_and_says_what_to_do() {
+    let scene = Scene::new();
+    let pieces = Pieces::install(&scene).await;
+    pieces.uninstall();
+    let gateway = gateway(&scene, &pieces, "").await;
+    gateway.until_down("pieces").await;
+    let told = evermoor(&scene, &["restart", "pieces"]).await;
+    assert_eq!(told.status.code(), Some(1), "{}", text(&told.stdout));
+    let said = text(&told.stderr);
+    assert!(said.contains("Start PiecesOS yourself"), "{said}");
+}
+
+#[tokio::test]
+async fn the_status_says_what_it_uses() {
+    let scene = Scene::new();
+    let (_pieces, gateway) = connected(&scene, "").await;
+    until_app(&gateway, |app| app.trend.is_some()).await;
+    let status = evermoor(&scene, &["status"]).await;
+    let said = text(&status.stdout);
+    assert_eq!(status.status.code(), Some(0), "{said}");
+    assert!(said.lines().any(|line| line.trim().starts_with("Memory: ")), "{said}");
+}
