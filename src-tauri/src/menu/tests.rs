@@ -20,7 +20,7 @@ fn upstream(title: &str, tools: u32, link: Link) -> Upstream {
     let name = title.to_lowercase();
     let endpoint = format!("http://127.0.0.1:7420/mcp/{name}");
     let (title, target) = (title.into(), "http://x/mcp".into());
-    Upstream { name, title, target, endpoint, link, tools, hidden: 0 }
+    Upstream { name, title, target, endpoint, link, tools, hidden: 0, app: None }
 }
 
 fn serving(upstreams: Vec<Upstream>) -> Presence {
