@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use evermoor_core::catalog::{List, list_result};
 use evermoor_core::envelope::{Request, Response};
+use evermoor_core::json::Raw;
 
 use super::connection::Reply;
 use super::{Caller, Handle};
@@ -21,7 +22,11 @@ impl Handle {
     /// The upstream's answer to a request, or what it last said if it is slow to give a list.
     pub async fn answer(&self, request: &Request, caller: Option<&Caller>) -> Reply {
         let mut calling = pin!(self.call(request, caller));
-        let Some(list) = List::asked_by(&request.method) else { return calling.await };
+        // What is known is the whole list: it stands for a first page, and for no other.
+        let goes_on = |params: &Raw| params.member("cursor").is_some();
+        let list = List::asked_by(&request.method)
+            .filter(|_| !request.params.as_ref().is_some_and(goes_on));
+        let Some(list) = list else { return calling.await };
         if let Ok(reply) = timeout(PATIENCE, &mut calling).await {
             return reply;
         }
