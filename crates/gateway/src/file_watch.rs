@@ -61,7 +61,13 @@ async fn look_from<T: Send + 'static>(
     let path = path.to_owned();
     let looked = tasks.spawn_blocking(move || {
         let (nudge, nudges) = mpsc::channel(1);
-        (Watch { watcher: watch(&places(&path), nudge), nudges }, read(&path))
+        let watched = places(&path);
+        let watcher = watch(&watched, nudge.clone());
+        // A folder that came before the watch did is watched by nobody: another look is due.
+        if places(&path) != watched {
+            let _ = nudge.try_send(());
+        }
+        (Watch { watcher, nudges }, read(&path))
     });
     looked.await.ok()
 }
