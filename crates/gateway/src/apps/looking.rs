@@ -61,10 +61,10 @@ pub(super) enum Look {
         ready: Arc<Ready>,
         met: Option<Option<Box<Process>>>,
     },
-    /// It does not serve; it may answer at a port.
+    /// It does not serve; it may answer at a port. How it stands is not found out at every look.
     Away {
         found: Option<u16>,
-        standing: Standing,
+        standing: Option<Standing>,
     },
     Nothing,
 }
@@ -78,8 +78,8 @@ impl Eyes {
     }
 
     /// Looks at it, whose process was met over the connection of this number. It may be dropped at
-    /// any moment.
-    pub(super) async fn look(&self, met: Option<u64>) -> Look {
+    /// any moment. Its ports cost little; `thorough` is a look through all processes, too.
+    pub(super) async fn look(&self, met: Option<u64>, thorough: bool) -> Look {
         match self.upstream.state().link {
             Link::Ready(ready) => {
                 let Some(port) = self.desk.seen().port else { return Look::Nothing };
@@ -95,9 +95,10 @@ impl Eyes {
                 let standing = match found {
                     Some(port) => {
                         self.desk.found(port);
-                        half_up(&self.preset, port)
+                        Some(half_up(&self.preset, port))
                     }
-                    None => at_none(&self.preset, &self.desk).await,
+                    None if thorough => Some(at_none(&self.preset, &self.desk).await),
+                    None => None,
                 };
                 Look::Away { found, standing }
             }

@@ -65,7 +65,9 @@ enum Kind {
 /// How often it is looked at while it is away. It is followed within a second, wherever it comes
 /// back.
 const AWAY: Duration = Duration::from_millis(800);
-/// And while it is not even installed.
+/// How often all processes are looked through meanwhile, to say how it stands.
+const THOROUGH: Duration = Duration::from_secs(4);
+/// How often it is looked at while it is not even installed.
 const NOT_HERE: Duration = Duration::from_secs(5);
 /// How often it is looked at while it serves, and while somebody looks at what is seen.
 pub(super) const SERVES: Duration = Duration::from_millis(samples::EVERY);
@@ -95,7 +97,7 @@ impl Minder {
         let mut state = self.upstream.watch();
         let (mut wakes, mut lookers) = (self.around.wakes.clone(), self.desk.lookers());
         let Some(eyes) = Eyes::of(&self) else { return };
-        let mut next = Instant::now();
+        let (mut next, mut looked) = (Instant::now(), None::<Instant>);
         let mut shown = kind(&state.borrow_and_update().link);
         loop {
             if shown == Kind::Paused {
@@ -108,9 +110,10 @@ impl Minder {
             }
             let look = async {
                 sleep_until(next).await;
-                eyes.look(self.met).await
+                let thorough = looked.is_none_or(|last| last.elapsed() >= THOROUGH);
+                (eyes.look(self.met, thorough).await, thorough)
             };
-            let looked = tokio::select! {
+            let happened = tokio::select! {
                 biased;
                 () = end_of(self.process.as_ref()) => Happened::Ended,
                 Some(judged) = self.judged.recv() => Happened::Judged(judged),
@@ -121,16 +124,24 @@ impl Minder {
                 },
                 Ok(()) = wakes.changed() => Happened::Woke,
                 Ok(()) = lookers.changed() => Happened::Woke,
-                look = look => Happened::Looked(look),
+                (look, thorough) = look => {
+                    if thorough {
+                        looked = Some(Instant::now());
+                    }
+                    Happened::Looked(look)
+                }
             };
             let before = std::mem::replace(&mut shown, kind(&state.borrow_and_update().link));
-            match looked {
+            match happened {
                 Happened::Looked(look) => next = Instant::now() + self.looked(look).await,
                 // Another attempt of the supervisor is no news.
                 Happened::Stirred if shown == before => {}
-                Happened::Stirred | Happened::Woke => next = Instant::now(),
+                Happened::Stirred | Happened::Woke => (next, looked) = (Instant::now(), None),
                 Happened::Ended => self.ended().await,
-                Happened::Judged(judged) => self.judged(judged).await,
+                Happened::Judged(judged) => {
+                    self.judged(judged).await;
+                    looked = None;
+                }
                 Happened::Wished => self.wished().await,
             }
         }
@@ -191,10 +202,11 @@ impl Minder {
         }
     }
 
-    async fn is_away(&mut self, found: Option<u16>, standing: Standing) -> Duration {
+    async fn is_away(&mut self, found: Option<u16>, standing: Option<Standing>) -> Duration {
         if found.is_some() {
             self.upstream.is_there().await;
         }
+        let Some(standing) = standing else { return AWAY };
         let (state, served) = (standing.state.clone(), self.desk.has_served());
         self.show(|seen| {
             seen.usage = None;

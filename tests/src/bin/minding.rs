@@ -1,0 +1,181 @@
+//! `minding [ROUNDS] [IDLE SECONDS]`: how fast an application is followed and brought back, and what
+//! looking after it costs.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use evermoor_core::incident::Incident;
+use evermoor_core::view::{App, Link};
+use evermoor_tests::editor::Editor;
+use evermoor_tests::gateway::Gateway;
+use evermoor_tests::pieces::{Fault, Pieces};
+use evermoor_tests::{Scene, measure};
+use http::Method;
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+#[tokio::main]
+async fn main() {
+    let mut numbers = std::env::args().skip(1).map(|number| number.parse().expect("a number"));
+    let (rounds, idle) = (numbers.next().unwrap_or(20), numbers.next().unwrap_or(600));
+    moved(rounds).await;
+    crashed(rounds).await;
+    half_up(rounds).await;
+    restarted(rounds).await;
+    watched(Duration::from_secs(idle)).await;
+}
+
+/// A gateway that looks after an application, and an editor of it.
+async fn stage(scene: &Scene, pieces: &Pieces) -> (Gateway, Editor) {
+    pieces.describe(&scene.home(), "");
+    let gateway = scene.gateway_of("", "[upstreams.pieces]\npreset = \"pieces-os\"\n").await;
+    let editor = gateway.editor("/mcp/pieces").await;
+    (gateway, editor)
+}
+
+/// It comes back on another port, once with a call that waits and once without.
+async fn moved(rounds: u64) {
+    let scene = Scene::new();
+    let pieces = Pieces::start(&scene).await;
+    let (gateway, mut editor) = stage(&scene, &pieces).await;
+    let (mut called, mut followed) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let next = pieces.lives() + 1;
+        known(&gateway, pieces.pid()).await;
+        pieces.newest().tell_last(Fault::Move).await;
+        let (listens, answered) = tokio::join!(born(&pieces, next), answered(&mut editor));
+        called.push(answered.saturating_duration_since(listens));
+        let next = next + 1;
+        known(&gateway, pieces.pid()).await;
+        pieces.newest().tell_last(Fault::Move).await;
+        let listens = born(&pieces, next).await;
+        known(&gateway, pieces.pid()).await;
+        followed.push(listens.elapsed());
+    }
+    say("on another port, to a waiting call's answer", called);
+    say("on another port, to known again without a call", followed);
+}
+
+/// It crashes and is restarted by itself.
+async fn crashed(rounds: u64) {
+    let (mut called, mut noticed) = (Vec::new(), Vec::new());
+    for _ in 0..rounds.div_ceil(3) {
+        let scene = Scene::new();
+        let pieces = Pieces::start(&scene).await;
+        let (gateway, mut editor) = stage(&scene, &pieces).await;
+        // More than three in ten minutes are not restarted.
+        for _ in 0..3 {
+            known(&gateway, pieces.pid()).await;
+            pieces.newest().tell_last(Fault::Abort).await;
+            let (at, ended) = (now(), Instant::now());
+            called.push(answered(&mut editor).await.saturating_duration_since(ended));
+            let told = gateway.control(Method::GET, "/api/incidents?upstream=pieces").await;
+            let outages: Vec<Incident> =
+                serde_json::from_value(told["incidents"].clone()).expect("they are outages");
+            let began = outages.first().map_or(at, |outage| outage.began);
+            noticed.push(Duration::from_millis(began.saturating_sub(at)));
+        }
+    }
+    say("crash seen by the test, to the first sign written down", noticed);
+    say("crash, to a waiting call's answer after the restart", called);
+}
+
+/// Its health is good before its tools are there.
+async fn half_up(rounds: u64) {
+    let mut called = Vec::new();
+    let scene = Scene::new();
+    let mut pieces = Pieces::install(&scene).await;
+    let (gateway, mut editor) = stage(&scene, &pieces).await;
+    for _ in 0..rounds {
+        pieces.alter(|settings| settings.half_up = true);
+        pieces.launch().await;
+        gateway.until("pieces", |one| app(one.app.as_ref(), |app| app.word == "Half up")).await;
+        pieces.alter(|settings| settings.half_up = false);
+        let ready = Instant::now();
+        called.push(answered(&mut editor).await.saturating_duration_since(ready));
+        known(&gateway, pieces.pid()).await;
+        pieces.newest().tell_last(Fault::Quit).await;
+        gateway.until("pieces", |one| matches!(one.link, Link::Down { .. })).await;
+    }
+    say("half up, to the first good call once its tools are there", called);
+}
+
+/// A person asks for it.
+async fn restarted(rounds: u64) {
+    let scene = Scene::new();
+    let pieces = Pieces::start(&scene).await;
+    let (gateway, _editor) = stage(&scene, &pieces).await;
+    let mut took = Vec::new();
+    for _ in 0..rounds {
+        known(&gateway, pieces.pid()).await;
+        let began = Instant::now();
+        let begun = gateway.control(Method::POST, "/api/upstreams/pieces/restart").await;
+        let number = begun["number"].as_u64().expect("it has a number");
+        let over = |app: &App| {
+            app.restart.as_ref().is_some_and(|one| one.number == number && one.end.is_some())
+        };
+        gateway.until("pieces", |one| app(one.app.as_ref(), over)).await;
+        took.push(began.elapsed());
+    }
+    say("restart by its own way", took);
+}
+
+/// What it costs while nothing happens: with the application there, and without.
+async fn watched(length: Duration) {
+    let scene = Scene::new();
+    let pieces = Pieces::start(&scene).await;
+    let (gateway, _editor) = stage(&scene, &pieces).await;
+    known(&gateway, pieces.pid()).await;
+    cost("while it serves", &gateway, length).await;
+    pieces.newest().tell_last(Fault::Quit).await;
+    gateway.until("pieces", |one| app(one.app.as_ref(), |app| app.offer.is_some())).await;
+    cost("while it is away", &gateway, length).await;
+}
+
+#[expect(clippy::print_stdout, reason = "a measurement prints its figures")]
+async fn cost(when: &str, gateway: &Gateway, length: Duration) {
+    let pid = gateway.process.pid();
+    let before = measure::busy(pid).unwrap_or_default();
+    sleep(length).await;
+    let spent = measure::busy(pid).unwrap_or_default().saturating_sub(before);
+    let share = 100.0 * spent.as_secs_f64() / length.as_secs_f64();
+    let memory = measure::memory(pid).unwrap_or_default();
+    println!("{when:<56} {share:.3} % of a processor over {} s, {memory} KiB", length.as_secs());
+}
+
+/// Waits until this process is known and served by.
+async fn known(gateway: &Gateway, pid: u32) {
+    let connected = |link: &Link| matches!(link, Link::Connected { .. });
+    let known = |one: Option<&App>| app(one, |app| app.pid == Some(pid));
+    gateway.until("pieces", |one| connected(&one.link) && known(one.app.as_ref())).await;
+}
+
+fn app(one: Option<&App>, wanted: impl Fn(&App) -> bool) -> bool {
+    one.is_some_and(wanted)
+}
+
+async fn born(pieces: &Pieces, life: usize) -> Instant {
+    pieces.life(life).await;
+    Instant::now()
+}
+
+async fn answered(editor: &mut Editor) -> Instant {
+    let said = editor.call("create_pieces_memory", &json!({ "summary": "a" })).await;
+    assert_eq!(said["content"][0]["text"], "a");
+    Instant::now()
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[expect(clippy::print_stdout, reason = "a measurement prints its figures")]
+fn say(what: &str, mut times: Vec<Duration>) {
+    times.sort_unstable();
+    let at = |share: usize| times[(times.len() - 1) * share / 100].as_millis();
+    let (p50, p95, longest) = (at(50), at(95), at(100));
+    println!(
+        "{what:<56} p50 {p50:>5} ms  p95 {p95:>5} ms  longest {longest:>5} ms  ({})",
+        times.len()
+    );
+}
