@@ -218,12 +218,12 @@ impl Response {
     /// What a person is told; `None` if nothing is to be said.
     pub fn sentence(self, title: &str) -> Option<String> {
         match self {
-            Self::Restart => Some(format!("{title} is being restarted.")),
             Self::Offer => Some(format!("{title} can be started again with one click.")),
             Self::Stop => Some(format!(
                 "{title} keeps crashing. Evermoor stopped restarting it after {MOST} tries in ten minutes."
             )),
-            Self::Nothing => None,
+            // A restart tells its own steps.
+            Self::Restart | Self::Nothing => None,
         }
     }
 }

@@ -140,8 +140,14 @@ fn section(incident: &Incident, now: u64) -> String {
     if let Some(cause) = &incident.cause {
         let _ = writeln!(text, "\nCause: {}", line(&cause.what));
         if let Some(evidence) = &cause.evidence {
-            let _ =
-                writeln!(text, "\n{}:\n\n{}", line(&evidence.source), fenced(&evidence.excerpt));
+            let source = line(&evidence.source);
+            let _ = match evidence.excerpt.trim().is_empty() {
+                true => writeln!(text, "\n{source}"),
+                false => {
+                    let source = source.trim_end_matches('.');
+                    writeln!(text, "\n{source}:\n\n{}", fenced(&evidence.excerpt))
+                }
+            };
         }
     }
     text

@@ -42,9 +42,9 @@ impl App {
     }
 
     /// Its MCP server answered at this port.
-    pub(crate) fn serves(&self, port: u16) {
+    pub(crate) fn serves(&self, preset: &Preset, port: u16) {
         self.desk.found(port);
-        self.desk.serves();
+        self.desk.serves(looking::ready(preset, port));
     }
 
     /// Why there is no connection to it. `failed` is where it was found, and why that led to none.

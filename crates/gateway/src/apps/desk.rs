@@ -87,10 +87,14 @@ impl Desk {
         });
     }
 
-    /// Its MCP server answered.
-    pub(crate) fn serves(&self) {
+    /// Its MCP server answered, so that it stands like this until it is looked at.
+    pub(crate) fn serves(&self, standing: Standing) {
         self.change(|seen| {
             (seen.served, seen.answered) = (true, Some(Instant::now()));
+            if !seen.standing.as_ref().is_some_and(|before| before.state.is_usable()) {
+                // Nothing that was offered while it was away helps any more.
+                (seen.standing, seen.offer) = (Some(standing), None);
+            }
         });
     }
 

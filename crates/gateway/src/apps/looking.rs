@@ -38,6 +38,11 @@ pub(crate) async fn at_none(preset: &Arc<Preset>, desk: &Desk) -> Standing {
     Standing::of(preset, &facts)
 }
 
+/// How it stands, now that its MCP server answers at this port and it has told nothing of itself.
+pub(crate) fn ready(preset: &Preset, port: u16) -> Standing {
+    Standing::of(preset, &Facts { port: Some(port), serves: true, ..Facts::default() })
+}
+
 /// How it stands, now that it answers at this port and its MCP server does not.
 pub(crate) fn half_up(preset: &Preset, port: u16) -> Standing {
     Standing::of(preset, &Facts { port: Some(port), ..Facts::default() })

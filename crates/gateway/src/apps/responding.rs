@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 use evermoor_core::app::policy::Response;
+use evermoor_core::app::state::{Facts, Standing};
 use evermoor_core::failure::{Code, Failure};
 
 use super::bringing::Why;
@@ -31,8 +32,10 @@ impl Minder {
         self.upstream.broke(failure, TOLD).await;
         let exit = process.how().await;
         self.tell(format!("Its process {}.", exits::sentence(exit)));
-        self.desk.change(|seen| {
+        let away = Standing::of(&self.preset, &Facts::default());
+        self.show(|seen| {
             (seen.pid, seen.usage, seen.served, seen.answered) = (None, None, false, None);
+            seen.standing = Some(away);
         });
         let (run, lived) = (process.run(), process.age());
         let end = ending::End { run, exit, at, asked: false, hung, lived };
@@ -75,14 +78,12 @@ impl Minder {
     }
 
     async fn respond(&mut self, response: Response, why: Why) {
+        if response == Response::Restart {
+            return self.bring_back(why).await;
+        }
         if let Some(sentence) = response.sentence(&self.preset.title) {
             self.tell(sentence.clone());
-            if matches!(response, Response::Offer | Response::Stop) {
-                self.show(|seen| seen.offer = Some(sentence));
-            }
-        }
-        if response == Response::Restart {
-            self.bring_back(why).await;
+            self.show(|seen| seen.offer = Some(sentence));
         }
     }
 

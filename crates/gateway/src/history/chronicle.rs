@@ -38,6 +38,11 @@ impl Chronicle {
         Tallies(self.tally.subscribe())
     }
 
+    /// Whether an outage lasts.
+    pub(crate) fn is_down(&self) -> bool {
+        self.down.is_some()
+    }
+
     /// Something is wrong: the first sign of an outage, or another one. What was never up is not
     /// down.
     pub(crate) fn went_down(&mut self, title: &str, failure: &Failure, at: SystemTime) {

@@ -99,7 +99,7 @@ impl Connector {
                 let Ok(url) = Url::parse(&address) else { continue };
                 match self.over_http(url, true, &Reach::default()).await {
                     Ok(connected) => {
-                        app.serves(port);
+                        app.serves(&preset, port);
                         return Ok(connected);
                     }
                     Err(failure) => failed = failed.or(Some((port, failure))),

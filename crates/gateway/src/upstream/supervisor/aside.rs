@@ -20,7 +20,10 @@ impl<C: Connect> Supervisor<C> {
     /// written down as one.
     pub(super) async fn stand_aside(&mut self) {
         let (since, failure) = (self.chance.now(), being_restarted(&self.config.title));
-        self.went_down(&failure);
+        // What is done during an outage is told step by step by whoever does it.
+        if !self.board.chronicle.is_down() {
+            self.went_down(&failure);
+        }
         self.show(Link::Down { since, retry_at: since, attempts: 0, failure });
         loop {
             tokio::select! {
