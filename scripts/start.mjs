@@ -16,9 +16,10 @@ await main(async (args) => {
   const display = hasDisplay(process.platform, env);
   await setUp({ needs: display ? [...toCompile, ...forTheTray] : toCompile });
 
-  const packages = display ? ["evermoor", "evermoor-tray"] : ["evermoor"];
-  const build = cargo("build", "--release", "--locked", ...packages.flatMap((name) => ["-p", name]));
-  const status = await runSteps([buildDashboard(), { name: "program", command: build }]);
+  // One after the other: built together, the gateway would carry what only the tray needs of their libraries.
+  const build = (name, of) => ({ name, command: cargo("build", "--release", "--locked", "-p", of) });
+  const tray = display ? [build("tray", "evermoor-tray")] : [];
+  const status = await runSteps([buildDashboard(), build("program", "evermoor"), ...tray]);
   if (status !== 0) return status;
 
   const program = display
