@@ -25,6 +25,7 @@ export const forTheTests = [
   { what: "its access control", program: "xauth", apt: "xauth", pacman: "xorg-xauth" },
   { what: "a session bus", program: "dbus-run-session", apt: "dbus", pacman: "dbus" },
   { what: "a driver for the window", program: "WebKitWebDriver", apt: "webkit2gtk-driver", pacman: "webkit2gtk-4.1" },
+  { what: "a browser", program: "chromium", apt: "chromium", pacman: "chromium" },
   { what: "screenshots", program: "import", apt: "imagemagick", pacman: "imagemagick" },
   { what: "a keychain", program: "gnome-keyring-daemon", apt: "gnome-keyring", pacman: "gnome-keyring" },
   { what: "a view into the keychain", program: "secret-tool", apt: "libsecret-tools", pacman: "libsecret" },

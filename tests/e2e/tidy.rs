@@ -51,10 +51,17 @@ fn dependencies_point_down_only() {
         ("crates/core", vec![]),
         ("crates/platform", vec![]),
         ("crates/client", vec!["evermoor-core", "evermoor-platform"]),
-        ("crates/gateway", vec!["evermoor-core", "evermoor-platform"]),
+        ("crates/setup", vec!["evermoor-core", "evermoor-platform"]),
+        ("crates/gateway", vec!["evermoor-core", "evermoor-platform", "evermoor-setup"]),
         (
             "crates/cli",
-            vec!["evermoor-client", "evermoor-core", "evermoor-gateway", "evermoor-platform"],
+            vec![
+                "evermoor-client",
+                "evermoor-core",
+                "evermoor-gateway",
+                "evermoor-platform",
+                "evermoor-setup",
+            ],
         ),
         ("src-tauri", vec!["evermoor-client", "evermoor-core", "evermoor-platform"]),
     ]);
