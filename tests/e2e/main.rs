@@ -23,6 +23,8 @@ mod presets;
 mod reload;
 mod remote;
 #[cfg(target_os = "linux")]
+mod secrets;
+#[cfg(target_os = "linux")]
 mod sharing;
 mod shim;
 #[cfg(target_os = "linux")]

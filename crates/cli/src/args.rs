@@ -94,6 +94,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         action: Option<TokenAction>,
     },
+    /// Keep secrets of upstreams in the keychain of the system.
+    Secret {
+        #[command(subcommand)]
+        action: SecretAction,
+    },
     /// Show in half a minute what Evermoor does when a server dies.
     Demo {
         /// Be the server that dies.
@@ -104,6 +109,22 @@ pub(crate) enum Command {
 
 fn length(text: &str) -> Result<u64, String> {
     parse_length(text).ok_or_else(|| "write a length of time, such as 36h or 30d".to_owned())
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SecretAction {
+    /// Keep a secret. Its value is asked for, or read from standard input.
+    Set {
+        /// What to call it; `${keyring:NAME}` in an upstream's `headers`, `url` or `env` is its value.
+        name: String,
+    },
+    /// List the names of secrets and who uses them, without their values.
+    List,
+    /// Forget a secret.
+    Remove {
+        /// Its name, as `evermoor secret list` shows it.
+        name: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -9,6 +9,7 @@ mod incidents;
 mod open;
 mod pause;
 mod restart;
+mod secret;
 mod serve;
 mod status;
 mod terminal;
@@ -48,6 +49,7 @@ fn main() -> std::process::ExitCode {
         Command::Tools { upstream } => call::tools(&place, upstream.as_deref(), args.json),
         Command::Call { tool, arguments } => call::call(&place, &tool, &arguments, args.json),
         Command::Tokens { action } => tokens::run(&place.paths, action, args.json),
+        Command::Secret { action } => secret::run(&place.paths, action, args.json),
         Command::Demo { serve_on: None } => demo::run(),
         Command::Demo { serve_on: Some(address) } => demo::serve(&address),
     };

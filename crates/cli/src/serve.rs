@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use evermoor_core::config::{Config, Transport};
 use evermoor_core::failure::Failure;
 use evermoor_core::version;
-use evermoor_gateway::{Gateway, StartError, Terms, VERSION, config_file};
+use evermoor_gateway::{Gateway, StartError, Terms, VERSION, config_file, redaction};
 use evermoor_platform::paths::Paths;
 use evermoor_platform::{descriptors, files, signals};
 
@@ -148,7 +148,7 @@ pub(crate) fn log_to_stderr() {
     let filter = EnvFilter::try_from_env("EVERMOOR_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(|| redaction::Clean(std::io::stderr()))
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .with_target(false)
         .try_init();

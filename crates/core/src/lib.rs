@@ -14,6 +14,7 @@
 //! - [`config`]: `config.toml`, parsed and validated as a whole
 //! - [`preset`]: what is known of applications that host an MCP server
 //! - [`app`]: what is decided about such an application
+//! - [`adopt`]: the MCP servers that editors have already, as upstreams
 //! - [`size`]: amounts of memory, as people write and read them
 //! - [`dialect`]: how a server wants to be spoken to
 //! - [`incident`]: one outage, as it is kept and shown
@@ -22,6 +23,7 @@
 //! - [`failure`]: failures with a code for programs and a remedy for people
 //! - [`outcome`]: the answer to a call that its upstream did not answer
 //! - [`backoff`]: how long to wait before the next attempt
+//! - [`reference`]: `${keyring:NAME}` and the like; [`redact`]: taking secrets out of texts
 //! - [`runtime`]: how a running gateway is reached
 //! - [`paused`]: which upstreams a person paused
 //! - [`progress`]: progress tokens, minted anew on each hop
@@ -40,6 +42,7 @@
 //! - [`view`]: what the control API says
 
 pub mod abilities;
+pub mod adopt;
 pub mod app;
 pub mod audience;
 pub mod backoff;
@@ -68,6 +71,8 @@ pub mod paused;
 pub mod preset;
 pub mod progress;
 pub mod protocol;
+pub mod redact;
+pub mod reference;
 pub mod runtime;
 pub mod samples;
 pub mod session;

@@ -38,10 +38,11 @@ use crate::pen::Pen;
 use crate::predecessor::Predecessor;
 use crate::presets::{self, Presets};
 use crate::roster::{Roster, Surroundings};
+use crate::secrets::Secrets;
 use crate::store::Store;
 use crate::upstream::Handle;
 use crate::wake::{self, Bell};
-use crate::{apps, config_watch, dashboard, router, status};
+use crate::{apps, config_watch, dashboard, redaction, router, status};
 
 /// The parts.
 pub(crate) struct Inside {
@@ -110,6 +111,7 @@ impl Inside {
             shelf: presets.shelf,
             troubles: presets.troubles,
             apps: apps.clone(),
+            secrets: Secrets::of_the_system(),
         };
         let minding = Minding {
             apps: apps.clone(),
@@ -244,6 +246,7 @@ fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Control>) -> Rout
         .layer(middleware::from_fn_with_state(Arc::clone(door), guard::editors))
         .with_state(endpoint);
     let tools = control::routes()
+        .layer(middleware::from_fn(redaction::answers))
         .layer(middleware::from_fn_with_state(Arc::clone(door), guard::control))
         .with_state(Arc::clone(&control));
     let pages = control::login()

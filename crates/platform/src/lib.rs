@@ -22,6 +22,7 @@
 //! - [`watch`]: noticing at once that a process ends
 //! - [`reports`]: what the system wrote about crashes
 //! - [`sleep`]: when the machine sleeps and wakes
+//! - [`secrets`]: secrets in the keychain of the system
 //! - [`signals`]: when the system asks us to stop
 
 pub mod child;
@@ -38,6 +39,7 @@ pub mod port;
 pub mod process;
 pub mod reports;
 pub mod run;
+pub mod secrets;
 pub mod signals;
 pub mod sleep;
 pub mod system;

@@ -10,6 +10,7 @@ pub mod links;
 mod pausing;
 mod restarting;
 mod samples;
+mod secrets;
 
 use std::sync::Arc;
 
@@ -60,6 +61,7 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/editors", get(editors::list))
         .route("/api/editors/{name}", post(editors::add).delete(editors::revoke))
         .route("/api/editors/{name}/rotate", post(editors::rotate))
+        .route("/api/secrets/{name}/changed", post(secrets::changed))
         .route("/api/links", post(links::make))
 }
 

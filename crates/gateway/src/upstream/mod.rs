@@ -58,6 +58,7 @@ use crate::chance::Chance;
 use crate::history::{History, Tallies};
 use crate::interests::Interests;
 use crate::news::Newsroom;
+use crate::secrets::Secrets;
 use budget::Budget;
 pub use connection::{Reply, ReplyStream};
 pub use lane::{Lane, Owner};
@@ -104,6 +105,8 @@ pub struct Surroundings {
     pub paused: watch::Receiver<Paused>,
     /// What is known of applications.
     pub apps: Apps,
+    /// Where the secrets of upstreams are looked for.
+    pub secrets: Secrets,
 }
 
 /// What is known of an upstream at one moment.
