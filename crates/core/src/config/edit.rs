@@ -5,6 +5,7 @@
 //! refused and there is nothing to write. Whoever edits reads the file, edits, and writes what
 //! [`Edit::done`] gives; the gateway follows the file by itself.
 
+mod change;
 mod comments;
 mod entry;
 mod list;

@@ -4,6 +4,8 @@
 //! "10m", "2.5 GB". Nothing here says how an upstream is reached: what is connected to or started
 //! is decided in the file itself and on the command line.
 
+mod reading;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -186,6 +188,80 @@ fn said<'de, T: Deserialize<'de>, D: Deserializer<'de>>(value: D) -> Result<Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
+    use crate::config::edit::Edit;
+
+    /// Settings that are not the usual ones, as a change says them.
+    const CHANGE: &str = r#"{
+        "port": 7421, "hold": "40s", "requireToken": false,
+        "tray": {"notifications": "all", "quitStopsGateway": true},
+        "upstreams": {"a": {
+            "title": "Notes", "enabled": false, "keepalive": "3m", "callTimeout": "20s",
+            "restart": "ask", "recycle": "when-idle", "memoryAlarm": "2.5 GB",
+            "trustAnnotations": true, "sharing": "per-client",
+            "tools": {"allow": ["x*"], "deny": ["xy"]}, "prompts": {"deny": ["*"]},
+            "resources": {"allow": ["file:///*"]}}},
+        "editors": {"zed": {"upstreams": {"deny": ["a"]}, "tools": {"allow": ["a__*"]}}}
+    }"#;
+
+    fn changed(text: &str, change: &str) -> String {
+        let mut edit = Edit::of(text).unwrap();
+        edit.apply(&serde_json::from_str(change).unwrap()).unwrap();
+        edit.done().unwrap().0
+    }
+
+    #[test]
+    fn what_is_set_is_what_is_shown() {
+        let text = "# mine\n[upstreams.a] # the one\npreset = \"pieces-os\"\n";
+        let after = changed(text, CHANGE);
+        assert!(after.starts_with("# mine\n[upstreams.a] # the one\npreset"), "{after}");
+        let shown = Settings::of("config.toml".into(), &Config::parse(&after).unwrap());
+        let shown = serde_json::to_value(shown).unwrap();
+        let said: serde_json::Value = serde_json::from_str(CHANGE).unwrap();
+        assert_eq!((&shown["port"], &shown["hold"]), (&said["port"], &said["hold"]));
+        assert_eq!(
+            (&shown["tray"], &shown["requireToken"]),
+            (&said["tray"], &said["requireToken"])
+        );
+        for (key, value) in said["upstreams"]["a"].as_object().unwrap() {
+            match value.as_object() {
+                Some(lists) => lists.iter().for_each(|(list, names)| {
+                    assert_eq!(&shown["upstreams"][0][key][list], names, "{key}.{list}");
+                }),
+                None => assert_eq!(&shown["upstreams"][0][key], value, "{key}"),
+            }
+        }
+        assert_eq!(shown["editors"][0]["tools"]["allow"], said["editors"]["zed"]["tools"]["allow"]);
+    }
+
+    #[test]
+    fn what_is_taken_back_is_as_usual_again() {
+        let text = "[upstreams.a]\npreset = \"pieces-os\"\n";
+        let mut back: serde_json::Value = serde_json::from_str(CHANGE).unwrap();
+        empty(&mut back);
+        let after = changed(&changed(text, CHANGE), &back.to_string());
+        let of = |text: &str| Settings::of(String::new(), &Config::parse(text).unwrap());
+        let (after, before) = (of(&after), of(text));
+        assert_eq!(Settings { editors: vec![], ..after }, before);
+    }
+
+    /// Every setting becomes `null`.
+    fn empty(value: &mut serde_json::Value) {
+        match value.as_object_mut() {
+            Some(object) => object.values_mut().for_each(empty),
+            None => *value = serde_json::Value::Null,
+        }
+    }
+
+    #[test]
+    fn a_change_of_what_is_not_there_or_makes_no_sense_is_refused() {
+        let mut edit = Edit::of("").unwrap();
+        let change = serde_json::from_str(r#"{"upstreams": {"a": {"title": "A"}}}"#).unwrap();
+        assert!(edit.apply(&change).unwrap_err().what.contains("no upstream `a`"));
+        let mut edit = Edit::of("").unwrap();
+        edit.apply(&serde_json::from_str(r#"{"hold": "soon"}"#).unwrap()).unwrap();
+        assert_eq!(edit.done().unwrap_err().line, Some(2));
+    }
 
     #[test]
     fn what_is_left_out_stays_and_null_is_as_usual() {
