@@ -6,6 +6,7 @@
 
 mod app;
 mod editor;
+mod setup;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,7 @@ use crate::app::policy::MUTED;
 use crate::failure::{Code, Failure};
 pub use app::{App, Restart, RestartEnd};
 pub use editor::{Editor, Shown};
+pub use setup::{Connection, Found, FoundEntry, Setup, SetupDone, SetupPreview};
 
 /// The whole state at one moment: what `/api/status` answers and `/api/events` streams.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -415,6 +417,12 @@ mod tests {
             End::decl(&config),
             How::decl(&config),
             Sample::decl(&config),
+            Setup::decl(&config),
+            Found::decl(&config),
+            Connection::decl(&config),
+            FoundEntry::decl(&config),
+            SetupPreview::decl(&config),
+            SetupDone::decl(&config),
         ];
         let header = "// Generated from crates/core/src/view.rs by `npm run types`. Do not edit.\n";
         let wanted = types
