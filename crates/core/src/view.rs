@@ -9,6 +9,7 @@ mod app;
 mod attached;
 mod editor;
 mod settings;
+mod setup;
 mod upstream_page;
 
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,7 @@ pub use settings::{
     EditorChange, EditorSettings, Lists, ListsChange, Settings, SettingsChange, TrayChange,
     UpstreamChange, UpstreamSettings,
 };
+pub use setup::{Connection, Found, FoundEntry, Setup, SetupDone, SetupPreview};
 pub use upstream_page::{Catalog, Item, SelfTest, Span, SpanState, Timeline, Tool, Trial};
 
 /// The whole state at one moment: what `/api/status` answers and `/api/events` streams.
@@ -470,6 +472,12 @@ mod tests {
             UpstreamChange::decl(&config),
             EditorChange::decl(&config),
             ListsChange::decl(&config),
+            Setup::decl(&config),
+            Found::decl(&config),
+            Connection::decl(&config),
+            FoundEntry::decl(&config),
+            SetupPreview::decl(&config),
+            SetupDone::decl(&config),
         ];
         let header = "// Generated from crates/core/src/view.rs by `npm run types`. Do not edit.\n";
         let wanted = types
