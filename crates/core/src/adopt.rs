@@ -69,11 +69,8 @@ pub fn plan(existing: &[Existing], config: &Config, kept: &BTreeSet<String>) -> 
         if is_ours(&entry.way, config) {
             continue;
         }
-        let skip = |why: String| Skipped {
-            editor: entry.editor.clone(),
-            name: entry.name.clone(),
-            why,
-        };
+        let skip =
+            |why: String| Skipped { editor: entry.editor.clone(), name: entry.name.clone(), why };
         let way = match foreign::translate(&bridge::unwrapped(&entry.way)) {
             Ok(way) => way,
             Err(why) => {
@@ -92,7 +89,8 @@ pub fn plan(existing: &[Existing], config: &Config, kept: &BTreeSet<String>) -> 
                 Adopted { name: name.to_owned(), way: None, secrets: Vec::new(), from: vec![from] }
             }
             None => {
-                let wanted = if way == Way::Preset("pieces-os".into()) { "pieces" } else { &entry.name };
+                let wanted =
+                    if way == Way::Preset("pieces-os".into()) { "pieces" } else { &entry.name };
                 let name = free(&slug(wanted), &names);
                 let mut vault = Vault::new(&name, &secret_names);
                 let cleaned = match vault.clean(&way) {
@@ -124,7 +122,9 @@ fn is_ours(way: &Way, config: &Config) -> bool {
         Way::Http { url, .. } => Url::parse(url).is_ok_and(|url| {
             let port = config.gateway.listen.port();
             let path = url.path();
-            let served = ["/mcp", "/sse"].iter().any(|it| path == *it || path.starts_with(&format!("{it}/")));
+            let served = ["/mcp", "/sse"]
+                .iter()
+                .any(|it| path == *it || path.starts_with(&format!("{it}/")));
             is_loopback(&url) && url.port_or_known_default() == Some(port) && served
         }),
         Way::Program { command, args, .. } => {

@@ -12,7 +12,8 @@ pub(super) fn unwrapped(way: &Way) -> Way {
 }
 
 fn behind(args: &[String], env: &BTreeMap<String, String>) -> Option<Way> {
-    let at = args.iter().position(|word| word == "mcp-remote" || word.starts_with("mcp-remote@"))?;
+    let at =
+        args.iter().position(|word| word == "mcp-remote" || word.starts_with("mcp-remote@"))?;
     let mut words = args[at + 1..].iter();
     let url = words.next().filter(|url| url.starts_with("http"))?.clone();
     let mut headers = BTreeMap::new();

@@ -19,18 +19,44 @@ pub(super) struct Vault {
 
 /// A secret where no reference can stand.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("Its arguments hold a secret, which every program on this machine can read there; pass it in `env` first.")]
+#[error(
+    "Its arguments hold a secret, which every program on this machine can read there; pass it in `env` first."
+)]
 pub(super) struct InArguments;
 
 /// How tokens of well-known makers begin.
 const BEGINNINGS: [&str; 16] = [
-    "sk-", "sk_", "pk_live", "rk_live", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA",
-    "AIza", "eyJ", "hf_", "npm_",
+    "sk-",
+    "sk_",
+    "pk_live",
+    "rk_live",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "AKIA",
+    "AIza",
+    "eyJ",
+    "hf_",
+    "npm_",
 ];
 /// What is in the name of a variable or a parameter that holds a secret.
 const SIGNS: [&str; 12] = [
-    "token", "secret", "passw", "passphrase", "apikey", "api_key", "api-key", "_key", "-key", "auth",
-    "credential", "_pat",
+    "token",
+    "secret",
+    "passw",
+    "passphrase",
+    "apikey",
+    "api_key",
+    "api-key",
+    "_key",
+    "-key",
+    "auth",
+    "credential",
+    "_pat",
 ];
 /// What holds a secret if it is the whole name.
 const NAMES: [&str; 6] = ["key", "pat", "pwd", "sig", "code", "jwt"];
@@ -168,7 +194,10 @@ fn has_secret(args: &[String]) -> bool {
     let mut follows = false;
     args.iter().any(|word| {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
-        let found = (follows && !word.starts_with('-') && word.len() >= 6 && !word.starts_with(['/', '~', '.']))
+        let found = (follows
+            && !word.starts_with('-')
+            && word.len() >= 6
+            && !word.starts_with(['/', '~', '.']))
             || (word.starts_with('-') && is_secret(name, value))
             || looks_made(word)
             || has_password(word);

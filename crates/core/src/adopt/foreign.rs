@@ -18,9 +18,10 @@ pub enum Untranslatable {
 }
 
 pub(super) fn translate(way: &Way) -> Result<Way, Untranslatable> {
-    let pairs = |pairs: &BTreeMap<String, String>| -> Result<BTreeMap<String, String>, Untranslatable> {
-        pairs.iter().map(|(name, text)| Ok((name.clone(), value(text)?))).collect()
-    };
+    let pairs =
+        |pairs: &BTreeMap<String, String>| -> Result<BTreeMap<String, String>, Untranslatable> {
+            pairs.iter().map(|(name, text)| Ok((name.clone(), value(text)?))).collect()
+        };
     Ok(match way {
         Way::Preset(preset) => Way::Preset(preset.clone()),
         Way::Http { url, headers } => Way::Http { url: value(url)?, headers: pairs(headers)? },

@@ -88,10 +88,7 @@ fn a_secret_in_an_address_is_found_too() {
     let adopted = only(server("cursor", "x", url, &[]));
     let Some(Way::Http { url, .. }) = &adopted.way else { panic!("{adopted:?}") };
     assert_eq!(url, "https://x.example/s/${keyring:x}/mcp?api_key=${keyring:x-api-key}&page=2");
-    assert_eq!(
-        secrets(&adopted),
-        [("x", "0a1b2c3d4e5f60718293a4b5c6"), ("x-api-key", "abc+def=")]
-    );
+    assert_eq!(secrets(&adopted), [("x", "0a1b2c3d4e5f60718293a4b5c6"), ("x-api-key", "abc+def=")]);
 }
 
 #[test]
@@ -105,7 +102,12 @@ fn a_secret_in_an_argument_stays_where_it_is_with_the_reason() {
         assert!(plan.adopted.is_empty() && plan.skipped[0].why.contains("`env`"), "{plan:?}");
         assert!(!plan.skipped[0].why.contains("abcdefgh"));
     }
-    only(tool("cursor", "x", &["x", "--key-file", "/home/me/key", "-y", "@scope/server-auth"], &[]));
+    only(tool(
+        "cursor",
+        "x",
+        &["x", "--key-file", "/home/me/key", "-y", "@scope/server-auth"],
+        &[],
+    ));
 }
 
 #[test]
@@ -129,8 +131,18 @@ fn the_variables_of_editors_become_ours_and_what_only_an_editor_knows_is_left() 
 fn entries_of_pieces_become_the_preset_wherever_they_lead() {
     let plan = planned(&[
         tool("cursor", "Pieces", &["/opt/bin/pieces", "mcp", "start"], &[]),
-        server("zed", "pieces", "http://localhost:39300/model_context_protocol/2024-11-05/sse", &[]),
-        tool("x", "p", &["npx", "mcp-remote", "http://127.0.0.1:39301/model_context_protocol/2025-03-26/mcp"], &[]),
+        server(
+            "zed",
+            "pieces",
+            "http://localhost:39300/model_context_protocol/2024-11-05/sse",
+            &[],
+        ),
+        tool(
+            "x",
+            "p",
+            &["npx", "mcp-remote", "http://127.0.0.1:39301/model_context_protocol/2025-03-26/mcp"],
+            &[],
+        ),
     ]);
     assert_eq!(plan.adopted.len(), 1, "{plan:?}");
     assert_eq!(plan.adopted[0].way, Some(Way::Preset("pieces-os".into())));
@@ -139,10 +151,20 @@ fn entries_of_pieces_become_the_preset_wherever_they_lead() {
 
 #[test]
 fn a_bridge_is_left_out_where_we_can_do_what_it_does() {
-    let line = ["npx", "-y", "mcp-remote@latest", "https://a.example/sse", "--header", "Authorization: Bearer ${T}"];
+    let line = [
+        "npx",
+        "-y",
+        "mcp-remote@latest",
+        "https://a.example/sse",
+        "--header",
+        "Authorization: Bearer ${T}",
+    ];
     let adopted = only(tool("cursor", "a", &line, &[("T", "t0ken-value")]));
     let Some(Way::Http { url, headers }) = &adopted.way else { panic!("{adopted:?}") };
-    assert_eq!((url.as_str(), headers["Authorization"].as_str()), ("https://a.example/sse", "Bearer ${keyring:a}"));
+    assert_eq!(
+        (url.as_str(), headers["Authorization"].as_str()),
+        ("https://a.example/sse", "Bearer ${keyring:a}")
+    );
     assert_eq!(secrets(&adopted), [("a", "t0ken-value")]);
     let line = ["npx", "mcp-remote", "https://a.example/sse", "--static-oauth-client-info", "x"];
     let adopted = only(tool("cursor", "a", &line, &[]));

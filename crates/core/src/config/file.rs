@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::lists::{self, EditorTable, ListTable, Retry, ToolTable, ToolsTable};
+use super::tray::{self, TrayTable};
 use super::{
     Address, Config, DEFAULT_LISTEN, Gateway, Keepalive, Mistake, Sharing, Transport, Upstream, app,
 };
@@ -28,6 +29,8 @@ struct File {
     _version: Option<toml::Value>,
     #[serde(default)]
     gateway: GatewayTable,
+    #[serde(default)]
+    tray: TrayTable,
     #[serde(default)]
     upstreams: BTreeMap<Spanned<String>, Spanned<UpstreamTable>>,
     #[serde(default)]
@@ -115,7 +118,8 @@ pub(super) fn read(text: &str) -> Result<Config, Mistake> {
         doubts.extend(lists::doubts(text, name.get_ref(), table, &names));
         editors.insert(name.get_ref().clone(), editor);
     }
-    let config = Config { gateway: gateway(text, &file.gateway)?, upstreams, off, editors, doubts };
+    let (gateway, tray) = (gateway(text, &file.gateway)?, tray::read(text, &file.tray)?);
+    let config = Config { gateway, tray, upstreams, off, editors, doubts };
     Ok(config.entitled(&Shelf::of_our_own()))
 }
 
