@@ -5,7 +5,9 @@
 //! is made here, so that tray, dashboard and terminal never tell different stories.
 
 mod app;
+mod doctor;
 mod editor;
+mod log;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +17,9 @@ use ts_rs::TS;
 use crate::app::policy::MUTED;
 use crate::failure::{Code, Failure};
 pub use app::{App, Restart, RestartEnd};
+pub use doctor::{Check, CheckState, Checks, Fixed};
 pub use editor::{Editor, Shown};
+pub use log::{LogLevel, LogLine, LogLines};
 
 /// The whole state at one moment: what `/api/status` answers and `/api/events` streams.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -415,6 +419,13 @@ mod tests {
             End::decl(&config),
             How::decl(&config),
             Sample::decl(&config),
+            LogLines::decl(&config),
+            LogLine::decl(&config),
+            LogLevel::decl(&config),
+            Checks::decl(&config),
+            Check::decl(&config),
+            CheckState::decl(&config),
+            Fixed::decl(&config),
         ];
         let header = "// Generated from crates/core/src/view.rs by `npm run types`. Do not edit.\n";
         let wanted = types
