@@ -10,7 +10,7 @@ use evermoor_core::incident::{Incident, Incidents};
 use evermoor_core::name::UpstreamName;
 use evermoor_core::runtime::Runtime;
 use evermoor_core::tokens;
-use evermoor_core::view::{Editor, NewToken, Refusal, Status};
+use evermoor_core::view::{Check, Checks, Editor, Fixed, NewToken, Refusal, Status};
 use evermoor_platform::files;
 use evermoor_platform::lock::InstanceLock;
 use evermoor_platform::paths::Paths;
@@ -132,6 +132,24 @@ impl Control {
     /// Takes an editor's token away.
     pub async fn revoke_editor(&self, name: &str) -> Result<(), ControlError> {
         self.request(Method::DELETE, &editor(name, "")?).await.map(drop)
+    }
+
+    /// Ends the gateway, which lets calls under way end first.
+    pub async fn stop(&self) -> Result<(), ControlError> {
+        self.request(Method::POST, "/api/stop").await.map(drop)
+    }
+
+    /// What the gateway's doctor finds.
+    pub async fn doctor(&self) -> Result<Vec<Check>, ControlError> {
+        let found: Checks = read(&self.request(Method::GET, "/api/doctor").await?)?;
+        Ok(found.checks)
+    }
+
+    /// Has it put one thing right, and says what was done.
+    pub async fn fix(&self, check: &str) -> Result<String, ControlError> {
+        let path = format!("/api/doctor/{check}/fix");
+        let fixed: Fixed = read(&self.request(Method::POST, &path).await?)?;
+        Ok(fixed.what)
     }
 
     /// A link that opens the dashboard in a browser, once.

@@ -7,8 +7,10 @@ mod app;
 mod change;
 mod file;
 mod lists;
+pub mod private;
 mod program;
 mod reach;
+pub mod schema;
 pub mod version;
 
 use std::collections::BTreeMap;
