@@ -1,0 +1,63 @@
+// The editors page's texts.
+
+import { count } from './format'
+import type { Found } from './provisional'
+
+export const about = 'Evermoor adds one entry to an editor’s own file, keeps a copy of the file, and can take the entry out again.'
+export const sentence = (found: Found[]) => {
+  const there = found.filter(({ state }) => state !== 'notInstalled')
+  const connected = there.filter(({ state }) => state === 'connected').length
+  const changed = there.filter(({ state }) => state === 'changed')
+  const [first] = changed
+  if (first && changed.length === 1) return `The entry in ${first.title} was changed`
+  if (changed.length) return `The entries in ${changed.length} editors were changed`
+  if (there.length === 0) return 'No editor was found on this machine'
+  if (connected === there.length) return connected === 1 ? `${there[0]?.title} is connected` : `All ${connected} editors are connected`
+  return connected ? `${connected} of ${there.length} editors are connected` : `${count(there.length, 'editor')} found, none connected yet`
+}
+export const looking = 'Looking for editors…'
+
+export const onThisMachine = 'On this machine'
+export const others = 'Not found on this machine'
+export const tokens = 'Tokens'
+export const tokensNote = 'Each editor has its own, so that one can be turned away alone.'
+export const anotherEditor = 'Any other editor'
+
+export const states: Record<Found['state'], string> = {
+  connected: 'Connected',
+  notConnected: 'Not connected',
+  changed: 'Changed outside Evermoor',
+  unreadable: 'Its file cannot be read',
+  notInstalled: 'Not found',
+}
+export const inUse = 'in use now'
+export const has = (entries: Found['entries']) => `Has ${count(entries.length, 'entry')}`.replace('entrys', 'entries') + ` of its own: ${entries.map(({ name }) => name).join(', ')}`
+
+export const connect = 'Connect'
+export const repair = 'Repair'
+export const undo = 'Undo'
+export const connecting = 'Connecting…'
+export const undoing = 'Undoing…'
+export const askingChange = 'Working out the change…'
+export const connectTitle = (title: string) => `Connect ${title}`
+export const repairTitle = (title: string) => `Repair the entry in ${title}`
+export const changeAbout = 'This is the whole change. A copy of the file as it is now is kept beside it.'
+export const noChange = 'The file already says this. Nothing would change.'
+export const changeOf = (path: string) => `Change to ${path}`
+export const added = 'Added: '
+export const removed = 'Removed: '
+export const undoTitle = (title: string) => `Take Evermoor out of ${title}?`
+export const undoAbout = (path: string) => `The entry goes out of ${path}. Everything else in the file stays as it is.`
+export const done = (title: string, hint: string | null) => [`${title} is connected.`, hint].filter(Boolean).join(' ')
+export const undone = (title: string) => `Evermoor’s entry is out of ${title}.`
+export const kept = (backup: string) => `The file as it was is at ${backup}.`
+
+export const newToken = 'New token…'
+export const newTokenTitle = 'A token for another editor'
+export const newTokenAbout = 'For an editor that speaks HTTP and is not in the list. The token is shown once.'
+export const nameLabel = 'Name of the editor'
+export const make = 'Make the token'
+export const making = 'Making…'
+export const toldOnce = 'Copy it now: it is not shown again.'
+export const theToken = 'the token'
+export const finished = 'Done'
