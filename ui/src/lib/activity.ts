@@ -1,11 +1,11 @@
 // The list of calls as it grows. Pure.
 
-import type { Call, Outcome } from './provisional'
+import type { Call, CallOutcome } from './provisional'
 
 export interface Filter {
   upstream: string
   editor: string
-  outcome: Outcome | ''
+  outcome: CallOutcome | ''
 }
 
 export const everything: Filter = { upstream: '', editor: '', outcome: '' }
@@ -18,20 +18,12 @@ export const matches = (call: Call, { upstream, editor, outcome }: Filter) =>
 
 /** Newest first, none twice: a call can be both in the list that was asked for and in the stream. */
 export function joined(some: Call[], more: Call[]): Call[] {
-  const seen = new Set<string>()
-  return [...some, ...more]
-    .sort((a, b) => b.at - a.at)
-    .filter((call) => {
-      const key = keyOf(call)
-      const isNew = !seen.has(key)
-      seen.add(key)
-      return isNew
-    })
-    .slice(0, LONGEST)
+  const calls = new Map([...some, ...more].map((call) => [keyOf(call), call]))
+  return [...calls.values()].sort((a, b) => b.at - a.at || b.number - a.number).slice(0, LONGEST)
 }
 
-export const keyOf = ({ at, editor, upstream, tool, ms, outcome }: Call) =>
-  [at, editor, upstream, tool, ms, outcome].join('\n')
+/** A gateway counts its calls from one; the moment tells those of two gateways apart. */
+export const keyOf = ({ number, at }: Call) => `${number} ${at}`
 
 /** What can be chosen in a filter: what there is, and what was chosen. */
 export function choicesOf(names: string[], chosen: string): string[] {

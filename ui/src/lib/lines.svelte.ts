@@ -2,7 +2,7 @@
 
 import { asking } from './asked.svelte'
 import { pathOf } from './gateway'
-import type { LogLine } from './provisional'
+import type { LogLine, LogLines } from './provisional'
 import type { Store } from './store.svelte'
 
 /** Not to be kept longer in a page that stays open for days. */
@@ -11,7 +11,7 @@ export const LONGEST = 500
 /** To be called while a component is made. */
 export function tailOf(store: Store, upstream: string) {
   const follow = store.gateway.follow?.bind(store.gateway)
-  const asked = asking<{ lines: LogLine[] }>(
+  const asked = asking<LogLines>(
     store,
     () => pathOf(['logs'], { upstream, lines: LONGEST }),
     follow ? {} : { every: 1_500 },

@@ -2,7 +2,7 @@
 
 import { asking } from './asked.svelte'
 import { pathOf } from './gateway'
-import type { Span } from './provisional'
+import type { Timeline } from './provisional'
 import type { Store } from './store.svelte'
 import { DAY, type Piece, piecesOf } from './timeline'
 import type { Incident } from './types'
@@ -17,7 +17,7 @@ export const turns = (store: Store) =>
 export function pastOf(store: Store, name: string, incidents: () => Incident[]): () => Piece[] {
   // By the hour, so that the question stays the same and its last answer can be shown at once.
   const hour = $derived(Math.floor((store.board.now - DAY) / HOUR) * HOUR)
-  const spans = asking<{ spans: Span[] }>(store, () => pathOf(['upstreams', name, 'timeline'], { since: hour }), {
+  const spans = asking<Timeline>(store, () => pathOf(['upstreams', name, 'timeline'], { since: hour }), {
     when: () => store.board.status?.upstreams.find((one) => one.name === name)?.link.state,
     every: 5 * 60_000,
   })

@@ -5,125 +5,142 @@ import type { Failure, Status } from './types'
 /** What a state says besides. */
 export interface More {
   attached: Attached[]
-  tray: { notifications: 'all' | 'problems' | 'none'; quitStopsGateway: boolean }
+  tray: TraySettings
   firstRun: boolean
   supervised: boolean
 }
 
 export const more = (status: Status) => status as Status & Partial<More>
 
-export type Outcome = 'ok' | 'toolError' | 'notSent' | 'unknown' | 'cancelled' | 'refused'
+export type Notifications = 'all' | 'problems' | 'none'
+export type TraySettings = { notifications: Notifications; quitStopsGateway: boolean }
 
-export interface Call {
+export type CallOutcome = 'ok' | 'toolError' | 'notSent' | 'unknown' | 'cancelled' | 'refused'
+export type Call = {
+  number: number
   at: number
   editor: string
   client: string | null
-  upstream: string
+  upstream: string | null
   tool: string
-  outcome: Outcome
+  outcome: CallOutcome
   ms: number
   heldMs: number
 }
+export type Activity = { calls: Call[] }
+export type LatencyPoint = { at: number; p50Ms: number; p95Ms: number; calls: number }
+export type Latency = { points: LatencyPoint[] }
 
-export interface Attached {
+export type Wire = 'http' | 'sse' | 'stdio'
+export type Attached = {
   editor: string
   client: string | null
   clientVersion: string | null
-  revision: string | null
-  transport: string
-  view: string
+  revision: string
+  transport: Wire
+  view: string | null
   since: number
 }
 
-export interface Tool {
+export type Tool = {
   name: string
   title: string | null
   description: string | null
   inputSchema: unknown
+  annotations: unknown
   shown: boolean
-  annotations: { readOnlyHint?: boolean; destructiveHint?: boolean } | null
+  fixed: string | null
 }
+export type Item = { name: string; title: string | null; description: string | null; shown: boolean }
+export type Catalog = { tools: Tool[]; prompts: Item[]; resources: Item[] }
+export type Trial = { ms: number; result?: unknown; error?: unknown }
 
-export interface Catalog {
-  tools: Tool[]
-  prompts: { name: string; title: string | null; description: string | null }[]
-  resources: { uri: string; name: string; title: string | null; description: string | null }[]
-}
+export type SpanState = 'connected' | 'connecting' | 'down' | 'paused' | 'off' | 'unwatched'
+export type Span = { from: number; to: number | null; state: SpanState }
+export type Timeline = { spans: Span[] }
+export type SelfTest = { ok: boolean; ms: number; tools: number; failure: Failure | null }
 
-export interface Tried {
-  ms: number
-  result?: { content?: { type: string; text?: string }[]; isError?: boolean; structuredContent?: unknown }
-  error?: { code?: number; message: string }
-}
+export type LogLevel = 'error' | 'warn' | 'info' | 'debug'
+export type LogLine = { at: number; level: LogLevel; upstream: string | null; text: string }
+export type LogLines = { lines: LogLine[] }
 
-export interface Span {
-  from: number
-  to: number | null
-  state: string
-}
-
-export interface LatencyPoint {
-  at: number
-  p50Ms: number
-  p95Ms: number
-  calls: number
-}
-
-export interface LogLine {
-  at: number
-  level: string
-  upstream: string | null
-  text: string
-}
-
-export interface Check {
+export type CheckState = 'good' | 'bad' | 'skipped'
+export type Check = {
   id: string
   title: string
-  state: 'good' | 'bad' | 'skipped'
+  state: CheckState
   detail: string
   remedy: string | null
   fixable: boolean
 }
+export type Checks = { checks: Check[] }
+export type Fixed = { what: string }
 
-export interface Found {
+export type Connection = 'connected' | 'notConnected' | 'changed' | 'unreadable' | 'notInstalled'
+export type FoundEntry = { name: string; kind: string; ours: boolean }
+export type Found = {
   id: string
   title: string
-  path: string
-  state: 'connected' | 'notConnected' | 'changed' | 'unreadable' | 'notInstalled'
-  entries: { name: string; kind: string }[]
+  path: string | null
+  state: Connection
+  entries: FoundEntry[]
   attached: boolean
-  hint: string | null
+  hint: string
+  link: string | null
 }
+export type Setup = { editors: Found[] }
+export type SetupPreview = { path: string | null; diff: string; snippet: string; hint: string }
+export type SetupDone = { path: string | null; changed: boolean; backup: string | null; hint: string }
 
-export interface FoundApplication {
-  id: string
-  title: string
-  running: boolean
-  detail?: string | null
+export type Lists = { allow: string[] | null; deny: string[] }
+export type UpstreamSettings = {
+  name: string
+  title: string | null
+  enabled: boolean
+  isApp: boolean
+  target: string
+  keepalive: string | null
+  callTimeout: string
+  restart: string
+  recycle: string
+  memoryAlarm: string | null
+  trustAnnotations: boolean
+  sharing: string
+  tools: Lists
+  prompts: Lists
+  resources: Lists
 }
-
-export interface Setup {
-  editors: Found[]
-  applications: FoundApplication[]
-}
-
-export interface Preview {
+export type EditorSettings = { name: string; upstreams: Lists; tools: Lists; prompts: Lists; resources: Lists }
+export type Settings = {
   path: string
-  diff: string
-  snippet: string | null
-  hint: string | null
+  port: number
+  hold: string
+  requireToken: boolean
+  tray: TraySettings
+  upstreams: UpstreamSettings[]
+  editors: EditorSettings[]
 }
-
-export interface Connected {
-  path: string
-  changed: boolean
-  backup: string | null
-  hint: string | null
+export type ListsChange = { allow?: string[] | null; deny?: string[] | null }
+export type UpstreamChange = {
+  title?: string | null
+  enabled?: boolean | null
+  keepalive?: string | null
+  callTimeout?: string | null
+  restart?: string | null
+  recycle?: string | null
+  memoryAlarm?: string | null
+  trustAnnotations?: boolean | null
+  sharing?: string | null
+  tools?: ListsChange
+  prompts?: ListsChange
+  resources?: ListsChange
 }
-
-export interface SelfTest {
-  ok: boolean
-  ms: number
-  tools: number
-  failure: Failure | null
+export type EditorChange = { upstreams?: ListsChange; tools?: ListsChange; prompts?: ListsChange; resources?: ListsChange }
+export type SettingsChange = {
+  port?: number | null
+  hold?: string | null
+  requireToken?: boolean | null
+  tray?: { notifications?: Notifications | null; quitStopsGateway?: boolean | null }
+  upstreams?: Record<string, UpstreamChange>
+  editors?: Record<string, EditorChange>
 }

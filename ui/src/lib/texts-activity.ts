@@ -1,7 +1,7 @@
 // The activity page's texts.
 
 import { count, milliseconds } from './format'
-import type { Outcome } from './provisional'
+import type { CallOutcome } from './provisional'
 
 export const about = 'Which tool was called, by whom, and how it went. What was said is never kept.'
 export const sentence = (calls: number, wrong: number) => {
@@ -23,7 +23,7 @@ export const tool = 'Tool'
 export const took = 'Took'
 export const calls = 'Calls'
 
-export const outcomes: Record<Outcome, string> = {
+export const outcomes: Record<CallOutcome, string> = {
   ok: 'Answered',
   toolError: 'Tool failed',
   notSent: 'Not sent',

@@ -1,7 +1,7 @@
 // The editors page's texts.
 
 import { count } from './format'
-import type { Found } from './provisional'
+import type { Connection, Found, FoundEntry } from './provisional'
 
 export const about = 'Evermoor adds one entry to an editor’s own file, keeps a copy of the file, and can take the entry out again.'
 export const sentence = (found: Found[]) => {
@@ -23,7 +23,7 @@ export const tokens = 'Tokens'
 export const tokensNote = 'Each editor has its own, so that one can be turned away alone.'
 export const anotherEditor = 'Any other editor'
 
-export const states: Record<Found['state'], string> = {
+export const states: Record<Connection, string> = {
   connected: 'Connected',
   notConnected: 'Not connected',
   changed: 'Changed outside Evermoor',
@@ -31,7 +31,11 @@ export const states: Record<Found['state'], string> = {
   notInstalled: 'Not found',
 }
 export const inUse = 'in use now'
-export const has = (entries: Found['entries']) => `Has ${count(entries.length, 'entry')}`.replace('entrys', 'entries') + ` of its own: ${entries.map(({ name }) => name).join(', ')}`
+/** The servers that an editor has besides Evermoor; nothing if it has none. */
+export const has = (entries: FoundEntry[]) => {
+  const names = entries.filter(({ ours }) => !ours).map(({ name }) => name)
+  return names.length ? `Has MCP servers of its own: ${names.join(', ')}` : ''
+}
 
 export const connect = 'Connect'
 export const repair = 'Repair'
@@ -43,12 +47,16 @@ export const connectTitle = (title: string) => `Connect ${title}`
 export const repairTitle = (title: string) => `Repair the entry in ${title}`
 export const changeAbout = 'This is the whole change. A copy of the file as it is now is kept beside it.'
 export const noChange = 'The file already says this. Nothing would change.'
+export const byHand = 'Evermoor does not write here. Paste this:'
+export const theSnippet = 'the configuration'
+export const addByLink = 'Add with a link'
 export const changeOf = (path: string) => `Change to ${path}`
 export const added = 'Added: '
 export const removed = 'Removed: '
 export const undoTitle = (title: string) => `Take Evermoor out of ${title}?`
-export const undoAbout = (path: string) => `The entry goes out of ${path}. Everything else in the file stays as it is.`
-export const done = (title: string, hint: string | null) => [`${title} is connected.`, hint].filter(Boolean).join(' ')
+export const undoAbout = (path: string | null) =>
+  `The entry goes out of ${path ?? 'its settings'}. Everything else there stays as it is.`
+export const done = (title: string, hint: string) => [`${title} is connected.`, hint].filter(Boolean).join(' ')
 export const undone = (title: string) => `Evermoor’s entry is out of ${title}.`
 export const kept = (backup: string) => `The file as it was is at ${backup}.`
 

@@ -1,7 +1,7 @@
 // The overview's texts.
 
 import { count, duration, moment } from './format'
-import type { Attached } from './provisional'
+import type { Attached, SpanState } from './provisional'
 import type { Incident } from './types'
 
 export const connectedNow = 'Connected now'
@@ -15,8 +15,8 @@ export const noIncidents = 'Nothing has gone wrong yet.'
 export const client = ({ client, clientVersion, editor }: Attached) =>
   client ? [client, clientVersion].filter(Boolean).join(' ') : editor
 export const transport = ({ transport, view }: Attached) => {
-  const way = transport === 'stdio' || transport === 'shim' ? 'stdio' : transport === 'sse' ? 'SSE' : 'HTTP'
-  return view && view !== 'all' ? `${way}, ${view} only` : way
+  const way = { stdio: 'stdio', sse: 'HTTP with SSE', http: 'HTTP' }[transport]
+  return view ? `${way}, ${view} only` : way
 }
 export const sinceThen = (at: number, now: number) =>
   now - at < 60_000 ? 'just now' : `for ${duration(now - at)}`
@@ -32,14 +32,12 @@ export const uptime = (title: string, part: string | undefined, outages: number)
   part === undefined
     ? `Nothing is known of ${title} in the last 24 hours`
     : `${title} was connected ${part} of the last 24 hours, with ${count(outages, 'interruption')}`
-export const states: Record<string, string> = {
+export const states: Record<SpanState, string> = {
   connected: 'Connected',
   connecting: 'Connecting',
-  held: 'Calls were held',
-  restarting: 'Restarting',
-  restarted: 'Restarted',
   down: 'Not connected',
   off: 'Off',
   paused: 'Paused',
+  unwatched: 'No gateway ran',
 }
-export const stateOf = (state: string) => states[state] ?? 'Not known'
+export const part = (uptime: string) => `connected ${uptime} of the time`

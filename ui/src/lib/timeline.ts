@@ -1,6 +1,6 @@
 // A state over time as pieces of a line. Pure.
 
-import type { Span } from './provisional'
+import type { Span, SpanState } from './provisional'
 import type { Incident } from './types'
 
 export const DAY = 24 * 60 * 60_000
@@ -14,20 +14,18 @@ export interface Piece {
   tone: Tone
   from: number
   to: number
-  state: string
+  state: SpanState
   /** What happened then, if that is known. */
   cause: string
 }
 
-const tones: Record<string, Tone> = {
+const tones: Record<SpanState, Tone> = {
   connected: 'good',
   connecting: 'busy',
-  held: 'busy',
-  restarting: 'busy',
-  restarted: 'busy',
   down: 'bad',
   off: 'paused',
   paused: 'paused',
+  unwatched: 'unknown',
 }
 
 /** What is too short to be seen is drawn as wide as this. */
@@ -42,11 +40,11 @@ export function piecesOf(spans: Span[], incidents: Incident[], begin: number, en
     .map(({ from, to, state }) => {
       const width = Math.max(THINNEST, (to - from) / length)
       const left = Math.min((from - begin) / length, 1 - width)
-      return { left, width, from, to, state, tone: tones[state] ?? 'unknown', cause: causeOf(state, from, to, incidents) }
+      return { left, width, from, to, state, tone: tones[state], cause: causeOf(state, from, to, incidents) }
     })
 }
 
-function causeOf(state: string, from: number, to: number, incidents: Incident[]): string {
+function causeOf(state: SpanState, from: number, to: number, incidents: Incident[]): string {
   if (tones[state] === 'good') return ''
   const then = incidents.find(({ began, end }) => began <= to && (end?.at ?? to) >= from)
   return then ? (then.cause?.what ?? then.sign.what) : ''

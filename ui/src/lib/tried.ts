@@ -1,6 +1,6 @@
 // What came of trying a tool, as a person reads it. Pure.
 
-import type { Tried } from './provisional'
+import type { Trial } from './provisional'
 import * as texts from './texts-upstream'
 
 export interface Outcome {
@@ -9,16 +9,29 @@ export interface Outcome {
   text: string
 }
 
-export function outcomeOf({ ms, result, error }: Tried): Outcome {
-  if (error) return { good: false, sentence: texts.notDone(ms), text: error.message }
-  const good = result?.isError !== true
+/** As much of an answer as is read here; anything may be missing. */
+interface Result {
+  content?: { type: string; text?: string }[]
+  isError?: boolean
+  structuredContent?: unknown
+}
+
+export function outcomeOf({ ms, result: answer, error }: Trial): Outcome {
+  if (error !== undefined) return { good: false, sentence: texts.notDone(ms), text: messageOf(error) }
+  const result = (answer ?? {}) as Result
+  const good = result.isError !== true
   return { good, sentence: good ? texts.answered(ms) : texts.failedAfter(ms), text: textOf(result) }
 }
 
 /** The words of an answer; whatever else is in it as JSON. */
-function textOf(result: Tried['result']): string {
-  const content = Array.isArray(result?.content) ? result.content : []
+function textOf(result: Result): string {
+  const content = Array.isArray(result.content) ? result.content : []
   const parts = content.map((part) => (part.type === 'text' ? (part.text ?? '') : JSON.stringify(part, null, 2)))
   if (parts.length) return parts.join('\n\n')
-  return JSON.stringify(result?.structuredContent ?? result ?? {}, null, 2)
+  return JSON.stringify(result.structuredContent ?? result, null, 2)
+}
+
+function messageOf(error: unknown): string {
+  const { message } = (error ?? {}) as { message?: unknown }
+  return typeof message === 'string' ? message : JSON.stringify(error)
 }
