@@ -69,6 +69,10 @@ export const status = (...upstreams: Upstream[]): Status => ({
   warnings: [],
   editors: [],
   mutedUntil: null,
+  attached: [],
+  tray: { notifications: 'problems', quitStopsGateway: false },
+  firstRun: false,
+  supervised: false,
 })
 
 /** What a gateway answers that has nothing to tell, by path. */
