@@ -1,6 +1,6 @@
 // The list of calls as it grows. Pure.
 
-import type { Call, CallOutcome } from './provisional'
+import type { Call, CallOutcome } from './types'
 
 export interface Filter {
   upstream: string

@@ -2,10 +2,9 @@
 
 import { asking } from './asked.svelte'
 import { pathOf } from './gateway'
-import type { Timeline } from './provisional'
 import type { Store } from './store.svelte'
 import { DAY, type Piece, piecesOf } from './timeline'
-import type { Incident } from './types'
+import type { Incident, Timeline } from './types'
 
 const HOUR = 60 * 60_000
 

@@ -1,7 +1,7 @@
 // The activity page's texts.
 
 import { count, milliseconds } from './format'
-import type { CallOutcome } from './provisional'
+import type { CallOutcome } from './types'
 
 export const about = 'Which tool was called, by whom, and how it went. What was said is never kept.'
 export const sentence = (calls: number, wrong: number) => {

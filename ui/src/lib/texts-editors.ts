@@ -1,7 +1,7 @@
 // The editors page's texts.
 
 import { count } from './format'
-import type { Connection, Found, FoundEntry } from './provisional'
+import type { Connection, Found, FoundEntry } from './types'
 
 export const about = 'Evermoor adds one entry to an editor’s own file, keeps a copy of the file, and can take the entry out again.'
 export const sentence = (found: Found[]) => {

@@ -1,8 +1,7 @@
 // The overview's texts.
 
 import { count, duration, moment } from './format'
-import type { Attached, SpanState } from './provisional'
-import type { Incident } from './types'
+import type { Attached, Incident, SpanState } from './types'
 
 export const connectedNow = 'Connected now'
 export const nobodyConnected = 'No editor is connected at the moment.'

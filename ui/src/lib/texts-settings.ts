@@ -1,7 +1,7 @@
 // The settings page's texts.
 
 import type { UpdateState } from './gateway'
-import type { Notifications } from './provisional'
+import type { Notifications } from './types'
 
 export const sentence = 'Settings'
 export const about = 'Every change is written to config.toml at once. Comments and order in the file stay as they are.'

@@ -1,8 +1,7 @@
 // The first run's texts.
 
 import { count, milliseconds } from './format'
-import type { Found, SelfTest } from './provisional'
-import type { Upstream } from './types'
+import type { Found, SelfTest, Upstream } from './types'
 
 export const step = (number: number) => `Step ${number} of 3`
 export const skip = 'Skip'

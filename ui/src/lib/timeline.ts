@@ -1,7 +1,6 @@
 // A state over time as pieces of a line. Pure.
 
-import type { Span, SpanState } from './provisional'
-import type { Incident } from './types'
+import type { Incident, Span, SpanState } from './types'
 
 export const DAY = 24 * 60 * 60_000
 

@@ -1,7 +1,7 @@
 // What came of trying a tool, as a person reads it. Pure.
 
-import type { Trial } from './provisional'
 import * as texts from './texts-upstream'
+import type { Trial } from './types'
 
 export interface Outcome {
   good: boolean

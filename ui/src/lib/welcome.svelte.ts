@@ -2,10 +2,9 @@
 
 import { asking } from './asked.svelte'
 import { pathOf } from './gateway'
-import type { SelfTest, Setup, SetupDone, SetupPreview } from './provisional'
 import type { Store } from './store.svelte'
 import { gatewayGone } from './texts'
-import type { Failure } from './types'
+import type { Failure, SelfTest, Setup, SetupDone, SetupPreview } from './types'
 
 export class Welcome {
   step = $state<1 | 2 | 3>(1)
