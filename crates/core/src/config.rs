@@ -5,12 +5,14 @@
 
 mod app;
 mod change;
+pub mod edit;
 mod file;
 mod lists;
 pub mod private;
 mod program;
 mod reach;
 pub mod schema;
+mod tray;
 pub mod version;
 
 use std::collections::BTreeMap;
@@ -33,6 +35,7 @@ pub use change::Change;
 pub(crate) use file::{Span, line, span};
 pub use program::Program;
 pub use reach::{Proxy, Reach};
+pub use tray::{Notifications, TraySettings};
 use version::Ladder;
 
 /// The address editors are given when the configuration names none.
@@ -42,6 +45,7 @@ pub const DEFAULT_LISTEN: &str = "127.0.0.1:7420";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     pub gateway: Gateway,
+    pub tray: TraySettings,
     /// In the order of their names, which is the order in which they are shown.
     pub upstreams: Vec<Upstream>,
     /// Those that a person turned off.
