@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 
 use evermoor_core::incident::words::parse_length;
 
-pub(crate) use actions::{ConfigAction, ServiceAction, TokenAction};
+pub(crate) use actions::{Add, ConfigAction, ServiceAction, TokenAction};
 
 /// One local endpoint for every MCP server, that never goes away.
 #[derive(Debug, Parser)]
@@ -102,6 +102,15 @@ pub(crate) enum Command {
         /// Only this one.
         upstream: Option<String>,
     },
+    /// Add an upstream to config.toml: a server at an address, a program, or an application.
+    #[command(group = clap::ArgGroup::new("way").required(true).args(["url", "preset", "program"]))]
+    Add(Add),
+    /// Take an upstream out of config.toml.
+    Remove { upstream: String },
+    /// Turn an upstream on.
+    Enable { upstream: String },
+    /// Turn an upstream off: it is not started, and no editor is shown it.
+    Disable { upstream: String },
     /// List the tools that editors see.
     Tools {
         /// Only this upstream's, under their own names.
@@ -203,6 +212,27 @@ mod tests {
     fn global_flags_work_before_and_after_the_command() {
         for line in [["evermoor", "--json", "status"], ["evermoor", "status", "--json"]] {
             assert!(Args::try_parse_from(line).unwrap().json);
+        }
+    }
+
+    #[test]
+    fn an_upstream_is_added_by_exactly_one_way() {
+        let parsed = |line: &str| Args::try_parse_from(line.split(' '));
+        for good in [
+            "evermoor add notes --url http://127.0.0.1:1/mcp --header X-A:b",
+            "evermoor add notes -- npx -y server --flag",
+            "evermoor add pieces --preset pieces-os",
+        ] {
+            assert!(parsed(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "evermoor add notes",
+            "evermoor add notes --url http://x -- npx",
+            "evermoor add notes --header A:b -- npx",
+            "evermoor restart",
+            "evermoor restart notes --all",
+        ] {
+            assert!(parsed(bad).is_err(), "{bad}");
         }
     }
 }

@@ -7,6 +7,7 @@ mod connect;
 mod demo;
 mod diagnostics;
 mod doctor;
+mod entries;
 mod exit;
 mod incidents;
 mod logging;
@@ -61,6 +62,10 @@ fn main() -> std::process::ExitCode {
         Command::Restart { upstream: None, .. } => restart::all(&place.paths),
         Command::Pause { upstream } => pause::run(&place.paths, upstream.as_deref(), true),
         Command::Resume { upstream } => pause::run(&place.paths, upstream.as_deref(), false),
+        Command::Add(new) => entries::add(&place.paths, new),
+        Command::Remove { upstream } => entries::remove(&place.paths, &upstream),
+        Command::Enable { upstream } => entries::enable(&place.paths, &upstream, true),
+        Command::Disable { upstream } => entries::enable(&place.paths, &upstream, false),
         Command::Tools { upstream } => call::tools(&place, upstream.as_deref()),
         Command::Call { tool, arguments } => call::call(&place, &tool, &arguments),
         Command::Tokens { action } => tokens::run(&place.paths, action),

@@ -6,11 +6,10 @@
 
 mod activity;
 mod app;
+mod attached;
 mod doctor;
 mod editor;
 mod log;
-mod attached;
-mod editor;
 mod settings;
 mod setup;
 mod upstream_page;
@@ -25,11 +24,10 @@ pub use crate::config::{Notifications, TraySettings};
 use crate::failure::{Code, Failure};
 pub use activity::{Activity, Call, CallOutcome, Latency, LatencyPoint};
 pub use app::{App, Restart, RestartEnd};
+pub use attached::{Attached, Wire};
 pub use doctor::{Check, CheckState, Checks, Fixed};
 pub use editor::{Editor, Shown};
 pub use log::{LogLevel, LogLine, LogLines};
-pub use attached::{Attached, Wire};
-pub use editor::{Editor, Shown};
 pub use settings::{
     EditorChange, EditorSettings, Lists, ListsChange, Settings, SettingsChange, TrayChange,
     UpstreamChange, UpstreamSettings,

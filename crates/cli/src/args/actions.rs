@@ -1,6 +1,32 @@
 //! What follows the commands that can do several things.
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
+
+/// An upstream to be added.
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    /// What to call it: letters, digits and dashes.
+    pub(crate) name: String,
+    /// The address of a server.
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// A header to send there, as NAME:VALUE. A secret belongs into the keychain:
+    /// write ${keyring:NAME} for it.
+    #[arg(long = "header", value_name = "NAME:VALUE", requires = "url", value_parser = header)]
+    pub(crate) headers: Vec<(String, String)>,
+    /// An application that Evermoor knows, such as `pieces-os`.
+    #[arg(long, value_name = "PRESET")]
+    pub(crate) preset: Option<String>,
+    /// A variable for the program, as NAME=VALUE.
+    #[arg(long = "env", value_name = "NAME=VALUE", requires = "program", value_parser = variable)]
+    pub(crate) env: Vec<(String, String)>,
+    /// What people call it.
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+    /// A program to start, with its arguments.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) program: Vec<String>,
+}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenAction {
@@ -50,4 +76,16 @@ pub(crate) enum ConfigAction {
     },
     /// Print its form as a JSON Schema, for editors that complete it.
     Schema,
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once(':').filter(|(name, _)| !name.trim().is_empty());
+    let (name, value) = parts.ok_or("write NAME:VALUE, such as X-Team:blue")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    let (name, value) = parts.ok_or("write NAME=VALUE, such as LEVEL=2")?;
+    Ok((name.to_owned(), value.to_owned()))
 }
