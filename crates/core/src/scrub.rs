@@ -37,28 +37,29 @@ pub fn scrub(text: &str) -> Cow<'_, str> {
     let mut rest = text;
     // Whether what comes next is a secret by what stands before it.
     let mut expected = Expected::Nothing;
-    while !rest.is_empty() {
+    while let Some(letter) = rest.chars().next() {
         let end = rest.find(|letter: char| !in_word(letter)).unwrap_or(rest.len());
-        if end == 0 {
-            let letter = rest.chars().next().unwrap_or_default();
+        let (word, tail) = rest.split_at(end);
+        if expected == Expected::Secret && is_scheme(word) {
+            made.push_str(word);
+            rest = tail;
+        } else if expected == Expected::Secret && begins_secret(letter) {
+            // A secret may hold signs that no word has: all up to the next space or quote is it.
+            let end = rest.find(ends_secret).unwrap_or(rest.len());
+            rest = rest.strip_prefix(REMOVED).unwrap_or(&rest[end..]);
+            made.push_str(REMOVED);
+            expected = Expected::Nothing;
+        } else if end == 0 {
             expected = expected.after(letter);
             made.push(letter);
             rest = &rest[letter.len_utf8()..];
-            continue;
+        } else {
+            let in_address = tail.starts_with('@') && made.ends_with([':', '/']);
+            let hidden = is_made_up(word) || in_address;
+            made.push_str(if hidden { REMOVED } else { word });
+            expected = Expected::following(word);
+            rest = tail;
         }
-        let (word, tail) = rest.split_at(end);
-        let in_address = tail.starts_with('@') && made.ends_with([':', '/']);
-        if expected == Expected::Secret && !is_scheme(word) || is_made_up(word) || in_address {
-            made.push_str(REMOVED);
-            // A secret may hold signs that no word has: all up to the next space or quote is it.
-            let more = tail.find(|letter: char| ends_secret(letter)).unwrap_or(tail.len());
-            rest = if in_address || expected != Expected::Secret { tail } else { &tail[more..] };
-            expected = Expected::Nothing;
-            continue;
-        }
-        expected = Expected::following(word);
-        made.push_str(word);
-        rest = tail;
     }
     Cow::Owned(made)
 }
@@ -73,7 +74,7 @@ enum Expected {
 
 impl Expected {
     fn following(word: &str) -> Self {
-        if is_scheme(word) {
+        if word.eq_ignore_ascii_case("bearer") {
             return Self::Secret;
         }
         let plain: String =
@@ -106,6 +107,11 @@ fn is_made_up(word: &str) -> bool {
     word.len() >= LONG
         && word.bytes().any(|byte| byte.is_ascii_digit())
         && word.bytes().any(|byte| byte.is_ascii_alphabetic())
+}
+
+/// Whether a secret that is expected begins with this, and not only what stands around it.
+fn begins_secret(letter: char) -> bool {
+    !ends_secret(letter) && !":=\\".contains(letter)
 }
 
 fn ends_secret(letter: char) -> bool {

@@ -378,6 +378,7 @@ export type Fixed = {
  * What was done, in a sentence.
  */
 what: string, };
+
 export type Attached = { 
 /**
  * Whose token it uses.
@@ -601,6 +602,7 @@ export type UpstreamChange = { title?: string | null, enabled?: boolean | null, 
 export type EditorChange = { upstreams?: ListsChange, tools?: ListsChange, prompts?: ListsChange, resources?: ListsChange, };
 
 export type ListsChange = { allow?: Array<string> | null, deny?: Array<string> | null, };
+
 export type Setup = { editors: Array<Found>, };
 
 export type Found = { 

@@ -43,7 +43,9 @@ fn hide(entry: &mut dyn TableLike) {
         let text = word.as_str().unwrap_or_default().to_owned();
         let hidden = if secret_follows { REMOVED.to_owned() } else { scrub(&text).into_owned() };
         // `--token` alone says that the next word is one.
-        secret_follows = text.starts_with('-') && scrub(&format!("{text}=x")).contains(REMOVED);
+        secret_follows = text.starts_with('-')
+            && !text.contains('=')
+            && scrub(&format!("{text}=x")).contains(REMOVED);
         *word = Value::from(hidden);
     }
 }
