@@ -3,6 +3,7 @@
 //! A gateway that runs looks itself; what only somebody outside can see is added here. Where none
 //! runs, the same looks are taken from here.
 
+mod editors;
 mod outside;
 mod show;
 
@@ -71,10 +72,11 @@ pub(crate) async fn look(place: &Place) -> Vec<Check> {
         checks.extend([outside::program(), tray]);
         return checks;
     };
-    let (inside, endpoint, tray) = tokio::join!(
+    let (inside, endpoint, tray, editors) = tokio::join!(
         timeout(PATIENCE, control.doctor()),
         outside::endpoint(&control, &place.paths),
         outside::tray(),
+        timeout(PATIENCE, control.setup()),
     );
     let mut checks = match inside {
         Ok(Ok(checks)) => checks,
@@ -91,6 +93,8 @@ pub(crate) async fn look(place: &Place) -> Vec<Check> {
     let at = checks.iter().position(|check| check.id.starts_with("upstream."));
     let at = at.unwrap_or(checks.len());
     checks.splice(at..at, [outside::program(), tray]);
+    let editors = editors.ok().and_then(Result::ok).unwrap_or_default();
+    checks.extend(editors.iter().filter_map(editors::check));
     checks
 }
 

@@ -1,5 +1,6 @@
 //! `evermoor uninstall`: undoes everything that Evermoor changed on this machine, and says what it did.
 
+mod editors;
 mod steps;
 
 use evermoor_core::failure::Failure;

@@ -9,7 +9,7 @@ use evermoor_client::Control;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::service::{self, State};
 
-use super::Done;
+use super::{Done, editors};
 use crate::serve::Place;
 use crate::status::run_async;
 use crate::terminal::Progress;
@@ -18,8 +18,12 @@ const END_LIMIT: Duration = Duration::from_secs(20);
 
 pub(super) fn all(place: &Place, keep_data: bool) -> Vec<(&'static str, Done)> {
     let progress = Progress::show("Undoing");
-    let mut done = vec![("service", service(place)), ("gateway", gateway(place))];
-    if !keep_data {
+    let mut done: Vec<(&'static str, Done)> =
+        editors::undo(place).into_iter().map(|done| ("editors", done)).collect();
+    done.extend([("service", service(place)), ("gateway", gateway(place))]);
+    // What could not be undone needs the record of it.
+    let undone = !done.iter().any(|(_, done)| matches!(done, Done::Failed(_)));
+    if !keep_data && undone {
         done.push(("data", data(place)));
     }
     drop(progress);
