@@ -10,6 +10,7 @@ mod attached;
 mod editor;
 mod settings;
 mod upstream_page;
+mod setup;
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,7 @@ pub use settings::{
     UpstreamChange, UpstreamSettings,
 };
 pub use upstream_page::{Catalog, Item, SelfTest, Span, SpanState, Timeline, Tool, Trial};
+pub use setup::{Connection, Found, FoundEntry, Setup, SetupDone, SetupPreview};
 
 /// The whole state at one moment: what `/api/status` answers and `/api/events` streams.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -470,6 +472,12 @@ mod tests {
             UpstreamChange::decl(&config),
             EditorChange::decl(&config),
             ListsChange::decl(&config),
+            Setup::decl(&config),
+            Found::decl(&config),
+            Connection::decl(&config),
+            FoundEntry::decl(&config),
+            SetupPreview::decl(&config),
+            SetupDone::decl(&config),
         ];
         let header = "// Generated from crates/core/src/view.rs by `npm run types`. Do not edit.\n";
         let wanted = types

@@ -556,3 +556,62 @@ export type UpstreamChange = { title?: string | null, enabled?: boolean | null, 
 export type EditorChange = { upstreams?: ListsChange, tools?: ListsChange, prompts?: ListsChange, resources?: ListsChange, };
 
 export type ListsChange = { allow?: Array<string> | null, deny?: Array<string> | null, };
+export type Setup = { editors: Array<Found>, };
+
+export type Found = { 
+/**
+ * What to call it in a command, such as `claude-code`.
+ */
+id: string, 
+/**
+ * What its makers call it.
+ */
+title: string, 
+/**
+ * The file that says which servers it uses; none for those that keep them elsewhere.
+ */
+path: string | null, state: Connection, 
+/**
+ * The MCP servers that its file has already, ours included.
+ */
+entries: Array<FoundEntry>, 
+/**
+ * A session of this product is with the gateway now.
+ */
+attached: boolean, 
+/**
+ * What is to be done next, or what it takes for the product to notice.
+ */
+hint: string, 
+/**
+ * A link that the product opens to add Evermoor by itself, if it has such links. It holds no token.
+ */
+link: string | null, };
+
+export type Connection = "connected" | "notConnected" | "changed" | "unreadable" | "notInstalled";
+
+export type FoundEntry = { name: string, 
+/**
+ * `stdio`, `http` or `sse`.
+ */
+kind: string, 
+/**
+ * It leads to Evermoor.
+ */
+ours: boolean, };
+
+export type SetupPreview = { path: string | null, 
+/**
+ * A unified diff with the token left out; empty if nothing would change.
+ */
+diff: string, 
+/**
+ * What to paste where Evermoor does not write, with the token left out.
+ */
+snippet: string, hint: string, };
+
+export type SetupDone = { path: string | null, changed: boolean, 
+/**
+ * Where the file is kept as it was before.
+ */
+backup: string | null, hint: string, };
