@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 
 use evermoor_core::incident::words::parse_length;
 
+use crate::setup::SetupArgs;
 pub(crate) use actions::{Add, ConfigAction, ServiceAction, TokenAction};
 
 /// One local endpoint for every MCP server, that never goes away.
@@ -60,6 +61,9 @@ pub(crate) enum Command {
     Connect {
         /// Show one upstream under its own tool names; without it, all upstreams in one.
         upstream: Option<String>,
+        /// Speak with this editor's token, if it has one.
+        #[arg(long, value_name = "NAME")]
+        editor: Option<String>,
     },
     /// Open the dashboard in a browser.
     Open {
@@ -67,6 +71,8 @@ pub(crate) enum Command {
         #[arg(long)]
         print: bool,
     },
+    /// Connect the editors on this machine, or say what that would change.
+    Setup(SetupArgs),
     /// Say how things are.
     Status {
         /// All that is known of this upstream.

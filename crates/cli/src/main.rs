@@ -19,6 +19,7 @@ mod restart;
 mod running;
 mod serve;
 mod service;
+mod setup;
 mod status;
 mod suggest;
 mod terminal;
@@ -53,7 +54,15 @@ fn main() -> std::process::ExitCode {
         Command::Connect { upstream } => connect::run(place, upstream.as_deref()),
         Command::Open { print } => open::run(&place, print),
         Command::Status { upstream, watch } => {
-            status::run(&place.paths, upstream.as_deref(), watch)
+            status::run(&place, upstream.as_deref(), watch)
+        Command::Connect { upstream, editor } => {
+            connect::run(place, upstream.as_deref(), editor.as_deref())
+        }
+        Command::Setup(wanted) => setup::run(&place, &wanted, args.json),
+        Command::Status => status::run(&place, args.json),
+        Command::Restart { upstream } => restart::run(&place.paths, &upstream, args.json),
+        Command::Pause { upstream } => {
+            pause::run(&place.paths, upstream.as_deref(), true, args.json)
         }
         Command::Start => running::start(&place),
         Command::Stop => running::stop(&place),

@@ -8,22 +8,23 @@ use evermoor_client::Control;
 use evermoor_core::app::state::Next;
 use evermoor_core::failure::Failure;
 use evermoor_core::view::{App, Editor, Link, Overall, Status, Upstream};
-use evermoor_platform::paths::Paths;
 use evermoor_platform::signals;
 
 use crate::exit::Exit;
+use crate::serve::Place;
+use crate::setup;
 use crate::terminal::{self, Palette};
 use crate::upstreams;
 
-pub(crate) fn run(paths: &Paths, upstream: Option<&str>, watch: bool) -> Exit {
-    let Some(control) = Control::find(paths) else {
+pub(crate) fn run(place: &Place, upstream: Option<&str>, watch: bool) -> Exit {
+    let Some(control) = Control::find(&place.paths) else {
         return Exit::not_running();
     };
     if watch {
-        return follow(paths, control, upstream);
+        return follow(place, control, upstream);
     }
     match run_async(control.status()) {
-        Ok(Ok(status)) => match show(&status, upstream) {
+        Ok(Ok(status)) => match show(place, &status, upstream) {
             Ok(exit) => exit,
             Err(failure) => Exit::failed(&failure),
         },
@@ -39,20 +40,20 @@ pub(crate) fn run_async<T>(work: impl Future<Output = T>) -> std::io::Result<T> 
 }
 
 /// Shows every state until somebody stops it. A gateway that goes away is waited for.
-fn follow(paths: &Paths, control: Control, upstream: Option<&str>) -> Exit {
+fn follow(place: &Place, control: Control, upstream: Option<&str>) -> Exit {
     const LOOK_AGAIN: Duration = Duration::from_millis(500);
     let shown = async {
         let mut control = Some(control);
         loop {
             let Some(found) = control.take() else {
                 tokio::time::sleep(LOOK_AGAIN).await;
-                control = Control::find(paths);
+                control = Control::find(&place.paths);
                 continue;
             };
             if let Ok(mut states) = found.follow().await {
                 while let Some(status) = states.next().await {
                     clear();
-                    if let Err(failure) = show(&status, upstream) {
+                    if let Err(failure) = show(place, &status, upstream) {
                         return Exit::failed(&failure);
                     }
                 }
@@ -78,13 +79,14 @@ fn clear() {
 }
 
 /// Shows the whole, or one upstream.
-fn show(status: &Status, upstream: Option<&str>) -> Result<Exit, Failure> {
+fn show(place: &Place, status: &Status, upstream: Option<&str>) -> Result<Exit, Failure> {
     let json = terminal::manner().json;
     let Some(name) = upstream else {
         if json {
             terminal::print_json(serde_json::json!(status));
         } else {
             show_all(status);
+            show_connected(&setup::short(place, status));
         }
         return Ok(match status.overall {
             Overall::Healthy | Overall::Busy => Exit::Ok,
@@ -177,6 +179,15 @@ fn show_editors(editors: &[Editor], colours: Palette) {
         if let Some(hint) = &editor.hint {
             show_quietly(hint, 10, colours);
         }
+    }
+}
+
+/// Which editors on this machine are connected.
+fn show_connected(sentences: &[String]) {
+    let labels = std::iter::once("Machine").chain(std::iter::repeat(""));
+    for (sentence, label) in sentences.iter().zip(labels) {
+        let sentence = terminal::indented(sentence, 10, terminal::width());
+        terminal::print(&format_args!("{label:<8}  {}", sentence.trim_start()));
     }
 }
 

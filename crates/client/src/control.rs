@@ -10,7 +10,9 @@ use evermoor_core::incident::{Incident, Incidents};
 use evermoor_core::name::UpstreamName;
 use evermoor_core::runtime::Runtime;
 use evermoor_core::tokens;
-use evermoor_core::view::{Check, Checks, Editor, Fixed, Found, NewToken, Refusal, Setup, Status};
+use evermoor_core::view::{
+    CallsUnderWay, Check, Checks, Editor, Fixed, Found, NewToken, Refusal, Setup, Status,
+};
 use evermoor_platform::files;
 use evermoor_platform::lock::InstanceLock;
 use evermoor_platform::paths::Paths;
@@ -55,6 +57,10 @@ impl Control {
 
     pub fn runtime(&self) -> &Runtime {
         &self.runtime
+    }
+
+    pub(crate) fn http(&self) -> &Http {
+        &self.http
     }
 
     /// Whether somebody answers at its address. No token is shown for this.
@@ -156,6 +162,12 @@ impl Control {
         let path = format!("/api/doctor/{check}/fix");
         let fixed: Fixed = read(&self.request(Method::POST, &path).await?)?;
         Ok(fixed.what)
+    }
+
+    /// How many calls wait for an answer at this moment.
+    pub async fn calls_under_way(&self) -> Result<u64, ControlError> {
+        let calls: CallsUnderWay = read(&self.request(Method::GET, "/api/calls").await?)?;
+        Ok(calls.under_way)
     }
 
     /// A link that opens the dashboard in a browser, once.

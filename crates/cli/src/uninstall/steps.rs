@@ -7,7 +7,9 @@ use tokio::time::{Instant, sleep};
 
 use evermoor_client::Control;
 use evermoor_core::failure::{Code, Failure};
+use evermoor_platform::login;
 use evermoor_platform::service::{self, State};
+use evermoor_platform::system::System;
 
 use super::{Done, editors};
 use crate::serve::Place;
@@ -20,7 +22,7 @@ pub(super) fn all(place: &Place, keep_data: bool) -> Vec<(&'static str, Done)> {
     let progress = Progress::show("Undoing");
     let mut done: Vec<(&'static str, Done)> =
         editors::undo(place).into_iter().map(|done| ("editors", done)).collect();
-    done.extend([("service", service(place)), ("gateway", gateway(place))]);
+    done.extend([("login", login()), ("service", service(place)), ("gateway", gateway(place))]);
     // What could not be undone needs the record of it.
     let undone = !done.iter().any(|(_, done)| matches!(done, Done::Failed(_)));
     if !keep_data && undone {
@@ -32,6 +34,16 @@ pub(super) fn all(place: &Place, keep_data: bool) -> Vec<(&'static str, Done)> {
 
 fn failed(what: String) -> Done {
     Done::Failed(Failure::new(Code::Internal, what, "Undo it by hand, or try again."))
+}
+
+/// The tray is started at login no longer.
+fn login() -> Done {
+    let place = login::place(System::HERE, |name| std::env::var_os(name));
+    let Some(file) = place.filter(|file| file.exists()) else { return Done::Nothing };
+    match std::fs::remove_file(&file) {
+        Ok(()) => Done::Undone(format!("The tray starts at login no longer ({}).", file.display())),
+        Err(error) => failed(format!("{} stays: {error}.", file.display())),
+    }
 }
 
 fn service(place: &Place) -> Done {

@@ -3,6 +3,7 @@
 //! Its token is another one than the editors', lies in the runtime file, and is new at each start.
 //! No request ever carries a command line or an address to connect to.
 
+mod calls;
 mod doctor;
 mod editors;
 mod events;
@@ -12,6 +13,7 @@ mod logs;
 mod pausing;
 mod restarting;
 mod samples;
+pub mod setup;
 
 use std::sync::Arc;
 
@@ -43,6 +45,7 @@ pub struct Control {
     pub apps: Apps,
     pub links: Links,
     pub control_token: String,
+    pub here: setup::Whereabouts,
     /// Cancelled when another gateway serves, or none.
     pub moved: CancellationToken,
     /// Ends the gateway.
@@ -58,6 +61,7 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/doctor", get(doctor::list))
         .route("/api/doctor/{id}/fix", post(doctor::fix))
         .route("/api/events", get(events::follow))
+        .route("/api/calls", get(calls::count))
         .route("/api/pause", post(pausing::pause_all))
         .route("/api/resume", post(pausing::resume_all))
         .route("/api/upstreams/{name}/pause", post(pausing::pause))
@@ -72,6 +76,10 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/editors/{name}", post(editors::add).delete(editors::revoke))
         .route("/api/editors/{name}/rotate", post(editors::rotate))
         .route("/api/links", post(links::make))
+        .route("/api/setup", get(setup::list))
+        .route("/api/setup/{id}/preview", post(setup::preview))
+        .route("/api/setup/{id}/connect", post(setup::connect))
+        .route("/api/setup/{id}/undo", post(setup::undo))
 }
 
 /// The route by which a browser gets the control token.
