@@ -51,14 +51,13 @@ fn main() -> std::process::ExitCode {
         Command::Serve { takeover, if_older, background } => {
             serve::run(&place, serve::Way::of(takeover, if_older), background)
         }
-        Command::Connect { upstream } => connect::run(place, upstream.as_deref()),
-        Command::Open { print } => open::run(&place, print),
-        Command::Status { upstream, watch } => {
-            status::run(&place, upstream.as_deref(), watch)
         Command::Connect { upstream, editor } => {
             connect::run(place, upstream.as_deref(), editor.as_deref())
         }
         Command::Setup(wanted) => setup::run(&place, &wanted, args.json),
+        Command::Open { print } => open::run(&place, print),
+        Command::Status { upstream, watch } => {
+            status::run(&place, upstream.as_deref(), watch)
         Command::Status => status::run(&place, args.json),
         Command::Restart { upstream } => restart::run(&place.paths, &upstream, args.json),
         Command::Pause { upstream } => {
