@@ -56,13 +56,7 @@ fn main() -> std::process::ExitCode {
         }
         Command::Setup(wanted) => setup::run(&place, &wanted, args.json),
         Command::Open { print } => open::run(&place, print),
-        Command::Status { upstream, watch } => {
-            status::run(&place, upstream.as_deref(), watch)
-        Command::Status => status::run(&place, args.json),
-        Command::Restart { upstream } => restart::run(&place.paths, &upstream, args.json),
-        Command::Pause { upstream } => {
-            pause::run(&place.paths, upstream.as_deref(), true, args.json)
-        }
+        Command::Status { upstream, watch } => status::run(&place, upstream.as_deref(), watch),
         Command::Start => running::start(&place),
         Command::Stop => running::stop(&place),
         Command::Restart { gateway: true, .. } => running::restart(&place),
