@@ -22,7 +22,8 @@ use crate::terminal::{self, Palette};
 /// A value is not longer than this.
 const LONGEST: u64 = 64 << 10;
 
-pub(crate) fn run(paths: &Paths, action: SecretAction, json: bool) -> Exit {
+pub(crate) fn run(paths: &Paths, action: SecretAction) -> Exit {
+    let json = terminal::manner().json;
     let keychain = Keychain::of_the_system(Manner::Asking);
     let done = match action {
         SecretAction::Set { name } => set(paths, &keychain, &name, json),
@@ -31,7 +32,7 @@ pub(crate) fn run(paths: &Paths, action: SecretAction, json: bool) -> Exit {
     };
     match done {
         Ok(()) => Exit::Ok,
-        Err(failure) => Exit::failure(&failure),
+        Err(failure) => Exit::failed(&failure),
     }
 }
 
@@ -41,8 +42,7 @@ fn set(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<(),
     ask(keychain.set(name, value.reveal()))?;
     let users = tell(paths, name);
     if json {
-        let data = serde_json::json!({ "schema": 1, "name": name, "reconnected": users });
-        terminal::print(&data);
+        terminal::print_json(serde_json::json!({ "name": name, "reconnected": users }));
         return Ok(());
     }
     let good = Palette::for_output().good;
@@ -69,7 +69,7 @@ fn list(paths: &Paths, keychain: &Keychain, json: bool) -> Result<(), Failure> {
     if json {
         let secret = |(name, set, users): &(String, bool, Vec<String>)| serde_json::json!({ "name": name, "set": set, "upstreams": users });
         let secrets: Vec<_> = rows.iter().map(secret).collect();
-        terminal::print(&serde_json::json!({ "schema": 1, "secrets": secrets }));
+        terminal::print_json(serde_json::json!({ "secrets": secrets }));
         return Ok(());
     }
     if rows.is_empty() {
@@ -83,7 +83,7 @@ fn list(paths: &Paths, keychain: &Keychain, json: bool) -> Result<(), Failure> {
         };
         vec![name.clone(), state.to_owned(), used]
     };
-    for line in terminal::columns(&rows.iter().map(cells).collect::<Vec<_>>()) {
+    for line in terminal::columns(&rows.iter().map(cells).collect::<Vec<_>>(), terminal::width()) {
         terminal::print(&line);
     }
     Ok(())
@@ -97,8 +97,7 @@ fn remove(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<
     }
     let users = users(&config(paths), name);
     if json {
-        let data = serde_json::json!({ "schema": 1, "name": name, "upstreams": users });
-        terminal::print(&data);
+        terminal::print_json(serde_json::json!({ "name": name, "upstreams": users }));
         return Ok(());
     }
     let good = Palette::for_output().good;

@@ -102,6 +102,11 @@ impl Paths {
         }
     }
 
+    /// The folder that holds everything, if one was given.
+    pub fn given_home(&self) -> Option<&Path> {
+        self.config.parent().filter(|home| *self == Self::under(home))
+    }
+
     /// Where a running gateway says how to reach its control API.
     pub fn runtime_file(&self) -> PathBuf {
         self.runtime.join("gateway.json")
@@ -152,9 +157,19 @@ impl Paths {
         self.data.join("history.sqlite")
     }
 
+    /// Here a person was told that the desktop has no tray.
+    pub fn no_tray_file(&self) -> PathBuf {
+        self.data.join("no-tray-told")
+    }
+
     /// The gateway's log.
     pub fn log_file(&self) -> PathBuf {
         self.logs.join("gateway.log")
+    }
+
+    /// What a gateway in the background prints besides: how it crashed.
+    pub fn output_file(&self) -> PathBuf {
+        self.logs.join("gateway.out")
     }
 }
 
