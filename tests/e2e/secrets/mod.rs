@@ -1,6 +1,7 @@
 //! Secrets: in the keychain of a real session, used by upstreams, and seen by nobody.
 
 mod canary;
+mod import;
 mod states;
 
 use std::path::Path;
@@ -19,6 +20,7 @@ async fn evermoor(home: &Path, keyring: &Keyring, arguments: &[&str], input: &st
     let mut command = evermoor_platform::process::command(built("evermoor"));
     command.args(arguments).env("EVERMOOR_HOME", home).kill_on_drop(true);
     command.env("DBUS_SESSION_BUS_ADDRESS", keyring.address());
+    command.env("HOME", home.with_file_name("person")).env_remove("XDG_CONFIG_HOME");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
