@@ -58,8 +58,8 @@ pub enum Manner {
     Asking,
 }
 
-/// How long a keychain may take when nobody is asked anything.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a keychain may take when nobody is asked anything: within five seconds a person knows.
+pub const PATIENCE: Duration = Duration::from_secs(4);
 /// How long a person may take to type a password.
 const PATIENCE_WITH_A_PERSON: Duration = Duration::from_secs(120);
 /// A store that was not used for this long is opened anew.
