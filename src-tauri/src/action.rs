@@ -1,11 +1,12 @@
 //! What a click in the menu asks for, and how it is done.
 
+use evermoor_core::alerts::Act;
 use tauri::{AppHandle, Manager};
 use tauri_plugin_clipboard_manager::ClipboardExt;
 use tracing::warn;
 
 use crate::gateway::Gateway;
-use crate::window;
+use crate::{alerts, window};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
@@ -58,8 +59,14 @@ impl Action {
             }
             Self::Open => window::open(app),
             Self::Quit => app.exit(0),
-            Self::Restart(upstream) => app.state::<Gateway>().restart(upstream),
-            Self::Pause(upstream) => app.state::<Gateway>().pause(upstream, true),
+            Self::Restart(upstream) => {
+                alerts::acted(app, Act::Restart(upstream.clone()));
+                app.state::<Gateway>().restart(upstream);
+            }
+            Self::Pause(upstream) => {
+                alerts::acted(app, Act::Touch(upstream.clone()));
+                app.state::<Gateway>().pause(upstream, true);
+            }
             Self::Resume(upstream) => app.state::<Gateway>().pause(upstream, false),
         }
     }

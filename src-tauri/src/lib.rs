@@ -2,6 +2,7 @@
 //! own. It holds no state and knows no MCP; all it shows is the gateway's presence.
 
 mod action;
+mod alerts;
 mod commands;
 mod gateway;
 mod icon;
@@ -59,6 +60,7 @@ fn build() -> Result<App, Failure> {
             app.manage(Gateway::start(launcher));
             let gateway = app.state::<Gateway>();
             gateway.spawn(window::follow(app.clone(), gateway.presence()));
+            alerts::start(app, std::env::args().any(|argument| argument == "--hidden"));
             let tray = Tray::put_up(app, &gateway.presence().borrow());
             if tray.is_none() || std::env::args().any(|argument| argument == "--window") {
                 window::open(app);

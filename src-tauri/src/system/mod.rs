@@ -4,6 +4,7 @@
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+pub(crate) mod notifications;
 #[cfg(windows)]
 mod windows;
 
