@@ -7,11 +7,13 @@ mod commands;
 mod gateway;
 mod icon;
 mod log;
+mod login;
 mod menu;
 mod reopen;
 mod row;
 mod system;
 mod tray;
+mod updates;
 mod window;
 
 use std::process::ExitCode;
@@ -47,20 +49,27 @@ fn build() -> Result<App, Failure> {
     tauri::Builder::default()
         .plugin(tauri_plugin_single_instance::init(|app, _, _| window::open(app)))
         .plugin(tauri_plugin_clipboard_manager::init())
+        .plugin(tauri_plugin_opener::Builder::new().open_js_links_on_click(false).build())
+        .plugin(login::plugin())
         .invoke_handler(tauri::generate_handler![
+            commands::control,
             commands::copy,
+            commands::login_item,
+            commands::open_folder,
+            commands::open_link,
             commands::presence,
-            commands::restart_upstream,
-            commands::resume_upstream,
-            commands::revoke_editor
+            commands::set_login_item,
+            updates::install_update,
+            updates::update_state
         ])
         .setup(move |app| {
             let app = app.handle();
             system::show_in_dock(app, false);
+            login::renew(app);
             app.manage(Gateway::start(launcher));
             let gateway = app.state::<Gateway>();
             gateway.spawn(window::follow(app.clone(), gateway.presence()));
-            alerts::start(app, std::env::args().any(|argument| argument == "--hidden"));
+            alerts::start(app, std::env::args().any(|argument| argument == login::HIDDEN));
             let tray = Tray::put_up(app, &gateway.presence().borrow());
             if tray.is_none() || std::env::args().any(|argument| argument == "--window") {
                 window::open(app);

@@ -57,6 +57,10 @@ impl Control {
         &self.runtime
     }
 
+    pub(crate) fn http(&self) -> &Http {
+        &self.http
+    }
+
     /// Whether somebody answers at its address. No token is shown for this.
     pub async fn answers(&self) -> bool {
         let stranger = Http::new(&self.runtime.origin, "");

@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 use evermoor_core::backoff::Backoff;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::view::Status;
+use evermoor_platform::paths::Paths;
 
 use crate::control::Control;
 use crate::launch::Launcher;
@@ -52,28 +53,29 @@ impl Keeper {
         self.presence.clone()
     }
 
+    /// Where everything is.
+    pub fn paths(&self) -> &Paths {
+        self.launcher.paths()
+    }
+
+    /// The gateway that runs, to ask something of it.
+    pub fn control(&self) -> Result<Control, Failure> {
+        Control::find(self.launcher.paths()).ok_or_else(not_running)
+    }
+
     /// Asks the gateway to bring one upstream back.
     pub async fn restart_upstream(&self, name: &str) -> Result<(), Failure> {
-        let control = Control::find(self.launcher.paths()).ok_or_else(not_running)?;
-        control.restart_upstream(name).await.map(drop).map_err(Failure::from)
+        self.control()?.restart_upstream(name).await.map(drop).map_err(Failure::from)
     }
 
     /// Asks the gateway to leave one upstream alone, or all of them.
     pub async fn pause(&self, upstream: Option<&str>) -> Result<(), Failure> {
-        let control = Control::find(self.launcher.paths()).ok_or_else(not_running)?;
-        control.pause(upstream).await.map_err(Failure::from)
+        self.control()?.pause(upstream).await.map_err(Failure::from)
     }
 
     /// Asks the gateway to look after one upstream again, or after all of them.
     pub async fn resume(&self, upstream: Option<&str>) -> Result<(), Failure> {
-        let control = Control::find(self.launcher.paths()).ok_or_else(not_running)?;
-        control.resume(upstream).await.map_err(Failure::from)
-    }
-
-    /// Asks the gateway to turn an editor away.
-    pub async fn revoke_editor(&self, name: &str) -> Result<(), Failure> {
-        let control = Control::find(self.launcher.paths()).ok_or_else(not_running)?;
-        control.revoke_editor(name).await.map_err(Failure::from)
+        self.control()?.resume(upstream).await.map_err(Failure::from)
     }
 }
 

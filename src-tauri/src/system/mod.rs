@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod linux;
+pub(crate) mod login;
 #[cfg(target_os = "macos")]
 mod macos;
 pub(crate) mod notifications;

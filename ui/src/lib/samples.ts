@@ -70,6 +70,10 @@ export const status = (...upstreams: Upstream[]): Status => ({
   warnings: [],
   editors: [],
   mutedUntil: null,
+  attached: [],
+  tray: { notifications: 'problems', quitStopsGateway: false },
+  firstRun: false,
+  supervised: false,
 })
 
 /** A gateway that says what it is told to say and remembers what it was asked. */
