@@ -1,5 +1,7 @@
 //! The real tray, on a desktop of its own, read and clicked over D-Bus.
 
+mod alerts;
+
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::Desktop;
 use evermoor_tests::gateway::{http, next_gateway, runtime};

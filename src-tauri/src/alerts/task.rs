@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::notifier::Notifier;
 use super::pressing;
+use crate::system::network::Network;
 
 pub(super) struct Task<N> {
     app: AppHandle,
@@ -40,6 +41,7 @@ impl<N: Notifier> Task<N> {
     }
 
     pub(super) async fn run(mut self, stop: CancellationToken) {
+        let mut network = Network::watch().await;
         loop {
             let next = self.rules.next_look(now(self.began));
             let orders = tokio::select! {
@@ -54,6 +56,7 @@ impl<N: Notifier> Task<N> {
                     let acts = acts.unwrap_or_default();
                     acts.iter().flat_map(|act| self.rules.act(act, now(self.began))).collect()
                 }
+                () = network.changed() => self.rules.network_changed(now(self.began)),
                 () = after(next) => self.rules.look(now(self.began)),
             };
             self.carry_out(orders).await;

@@ -5,6 +5,7 @@ mod linux;
 pub(crate) mod login;
 #[cfg(target_os = "macos")]
 mod macos;
+pub(crate) mod network;
 pub(crate) mod notifications;
 #[cfg(windows)]
 mod windows;

@@ -14,9 +14,11 @@
 pub(crate) mod bus;
 mod display;
 mod menu;
+mod notifications;
 mod program;
 mod tray;
 mod tray_host;
+mod window;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -29,6 +31,7 @@ use tempfile::TempDir;
 use self::bus::Bus;
 use self::display::Display;
 pub use self::menu::{Menu, Row};
+pub use self::notifications::{Notifications, Posted};
 pub use self::program::Program;
 pub use self::tray::{Icon, Tray};
 use self::tray_host::TrayHost;
@@ -79,6 +82,21 @@ impl Desktop {
     /// The icon that appears next in the tray, or has appeared already.
     pub async fn tray(&self) -> Tray {
         self.host.next().await
+    }
+
+    /// Has a notification daemon from now on, with buttons or without.
+    pub async fn notifications(&self, buttons: bool) -> Notifications {
+        Notifications::start(self.bus.address(), buttons).await
+    }
+
+    /// Whether a window with this title is on the display.
+    pub fn has_window(&self, title: &str) -> bool {
+        window::is_shown(self.display.name(), title).expect("the display answers")
+    }
+
+    /// Waits for a window with this title.
+    pub async fn until_window(&self, title: &str) {
+        crate::looking::until(title, || self.has_window(title)).await;
     }
 
     /// The home of every program on this desktop.

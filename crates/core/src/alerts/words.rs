@@ -23,9 +23,10 @@ pub(super) fn alone(about: &About, kind: Kind, failure: &Failure, times: &Times)
             (format!("{title} quit unexpectedly"), body, buttons)
         }
         Kind::Unreachable => {
+            let seconds = times.unreachable / 1000;
             let body = match (failure.code, restartable) {
-                (Code::Timeout, true) => format!("Running but {}", not_answering(times)),
-                (Code::Timeout, false) => format!("It has been {}", not_answering(times)),
+                (Code::Timeout, true) => format!("Running but not answering for {seconds} seconds."),
+                (Code::Timeout, false) => format!("No answer for {seconds} seconds."),
                 (_, _) => failure.what.clone(),
             };
             let buttons = restart.into_iter().chain([Button::IgnoreForToday]).collect();
@@ -146,10 +147,6 @@ pub(super) fn update_is_ready(version: &str) -> Notice {
         leads_to: Place::Settings,
         quiet: true,
     }
-}
-
-fn not_answering(times: &Times) -> String {
-    format!("not answering for {} seconds.", times.unreachable / 1000)
 }
 
 /// Names in a sentence.

@@ -47,8 +47,8 @@ fn a_restart_under_way_is_waited_for() {
     stage.down(PIECES, Code::Crashed);
     stage.restart(1, None);
     assert!(stage.wait(MINUTE).is_empty());
-    stage.restart(1, Some(None));
     assert!(stage.up(PIECES).is_empty());
+    assert!(stage.restart(1, Some(None)).is_empty());
     stage.down(PIECES, Code::Crashed);
     stage.restart(2, None);
     assert!(stage.wait(MINUTE).is_empty());

@@ -18,9 +18,10 @@ fn read(orders: &[Order]) -> String {
 /// The notice about this trouble of this upstream.
 fn about(name: &str, code: Code) -> String {
     let mut stage = Stage::new();
-    stage.down(name, code);
+    stage.upstream(name).link = down(code, 1);
+    let at_once = read(&stage.alerts.see(&stage.status, stage.now));
     stage.pass(MINUTE);
-    read(&stage.alerts.look(stage.now))
+    at_once + &read(&stage.alerts.look(stage.now))
 }
 
 #[test]
