@@ -9,6 +9,7 @@ mod app;
 mod attached;
 mod editor;
 mod settings;
+mod setup;
 mod upstream_page;
 mod setup;
 
@@ -28,6 +29,7 @@ pub use settings::{
     EditorChange, EditorSettings, Lists, ListsChange, Settings, SettingsChange, TrayChange,
     UpstreamChange, UpstreamSettings,
 };
+pub use setup::{Connection, Found, FoundEntry, Setup, SetupDone, SetupPreview};
 pub use upstream_page::{Catalog, Item, SelfTest, Span, SpanState, Timeline, Tool, Trial};
 pub use setup::{Connection, Found, FoundEntry, Setup, SetupDone, SetupPreview};
 
