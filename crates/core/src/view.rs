@@ -11,7 +11,6 @@ mod editor;
 mod settings;
 mod setup;
 mod upstream_page;
-mod setup;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +30,6 @@ pub use settings::{
 };
 pub use setup::{Connection, Found, FoundEntry, Setup, SetupDone, SetupPreview};
 pub use upstream_page::{Catalog, Item, SelfTest, Span, SpanState, Timeline, Tool, Trial};
-pub use setup::{Connection, Found, FoundEntry, Setup, SetupDone, SetupPreview};
 
 /// The whole state at one moment: what `/api/status` answers and `/api/events` streams.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
