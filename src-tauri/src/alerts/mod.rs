@@ -14,7 +14,7 @@ use evermoor_core::alerts::Act;
 use tauri::{AppHandle, Manager};
 use tokio::sync::mpsc;
 
-pub(crate) use notifier::{Notifier, Press, Pressed};
+pub(crate) use notifier::{Notifier, Press};
 
 use crate::gateway::Gateway;
 use crate::system::notifications::Notifications;

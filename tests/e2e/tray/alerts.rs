@@ -36,7 +36,10 @@ async fn an_application_that_was_killed_is_told_and_restarted_with_the_button_an
     let restarting = async {
         let told = notifications.until("PiecesOS quit unexpectedly").await;
         assert_eq!(told.body, "Your editors keep working without it. Restart it now?");
-        assert_eq!((told.buttons.as_slice(), told.quiet), (&["Restart", "Details"].map(String::from)[..], false));
+        assert_eq!(
+            (told.buttons.as_slice(), told.quiet),
+            (&["Restart", "Details"].map(String::from)[..], false)
+        );
         notifications.press(&told, "Restart").await;
         told
     };

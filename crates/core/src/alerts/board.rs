@@ -1,7 +1,7 @@
 //! What is on the screen, and how it must be changed to be true.
 
-use super::notice::{Id, Notice, Order};
 use super::kind::Kind;
+use super::notice::{Id, Notice, Order};
 use super::outage::{About, Outage};
 use super::times::Times;
 use super::words;

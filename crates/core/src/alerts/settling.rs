@@ -16,7 +16,8 @@ impl Alerts {
         let dues = self.all().filter_map(|(name, watched)| self.due(name, watched));
         let worse = self.all().filter_map(|(name, watched)| self.worse(name, watched));
         let unsaid = self.board.has_unsaid().then_some(self.muted_until);
-        let next = dues.chain(worse.map(|(at, ..)| at)).chain(unsaid).filter(|&at| at > now.awake).min();
+        let next =
+            dues.chain(worse.map(|(at, ..)| at)).chain(unsaid).filter(|&at| at > now.awake).min();
         next.map(|at| at - now.awake)
     }
 
@@ -60,10 +61,11 @@ impl Alerts {
     /// The names of what is to be told now, in the order in which it happened.
     fn due_now(&self, now: u64) -> Vec<String> {
         let since = |watched: &Watched| watched.outage.as_ref().map(|outage| outage.since);
-        let due = self.all().filter(|(name, watched)| {
-            self.due(name, watched).is_some_and(|due| due <= now)
-        });
-        let mut due: Vec<_> = due.map(|(name, watched)| (since(watched), name.to_owned())).collect();
+        let due = self
+            .all()
+            .filter(|(name, watched)| self.due(name, watched).is_some_and(|due| due <= now));
+        let mut due: Vec<_> =
+            due.map(|(name, watched)| (since(watched), name.to_owned())).collect();
         due.sort();
         due.into_iter().map(|(_, name)| name).collect()
     }

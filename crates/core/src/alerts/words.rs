@@ -1,8 +1,8 @@
 //! What a person reads in each notice.
 
 use super::board::Entry;
-use super::notice::{Button, Notice, Place};
 use super::kind::Kind;
+use super::notice::{Button, Notice, Place};
 use super::outage::About;
 use super::times::Times;
 use crate::app::policy::MOST;
@@ -25,7 +25,9 @@ pub(super) fn alone(about: &About, kind: Kind, failure: &Failure, times: &Times)
         Kind::Unreachable => {
             let seconds = times.unreachable / 1000;
             let body = match (failure.code, restartable) {
-                (Code::Timeout, true) => format!("Running but not answering for {seconds} seconds."),
+                (Code::Timeout, true) => {
+                    format!("Running but not answering for {seconds} seconds.")
+                }
                 (Code::Timeout, false) => format!("No answer for {seconds} seconds."),
                 (_, _) => failure.what.clone(),
             };
@@ -86,9 +88,7 @@ pub(super) fn several(entries: &[&Entry]) -> Notice {
 /// All that a notice spoke of is well again.
 pub(super) fn are_back(entries: &[Entry]) -> Notice {
     let (title, body) = match entries {
-        [one] => {
-            (format!("{} is back", one.about.title), one.back.clone().unwrap_or_default())
-        }
+        [one] => (format!("{} is back", one.about.title), one.back.clone().unwrap_or_default()),
         several => {
             let titles: Vec<&str> = several.iter().map(|it| it.about.title.as_str()).collect();
             (format!("{} apps are back", several.len()), format!("{}.", list(&titles)))

@@ -119,26 +119,28 @@ impl Notifications {
     /// What a signal of a daemon means, if it is about a notice of ours.
     fn hear(&mut self, signal: &Message) -> Option<Press> {
         let header = signal.header();
-        let (sender, body) = (header.sender()?, signal.body());
-        let mut ours = |number: u32| {
-            let ours = |shown: &Shown| shown.number == number && *sender == shown.daemon;
-            self.shown.iter_mut().find(|(_, shown)| ours(shown))
-        };
+        let (sender, body) = (header.sender()?.as_str(), signal.body());
         match header.member()?.as_str() {
             "ActionInvoked" => {
                 let (number, key): (u32, String) = body.deserialize().ok()?;
-                let (id, shown) = ours(number)?;
+                let (id, shown) = self.ours(sender, number)?;
                 shown.pressed = true;
-                Some(Press::of(*id, &key))
+                Some(Press::of(id, &key))
             }
             "NotificationClosed" => {
                 let (number, why): (u32, u32) = body.deserialize().ok()?;
-                let (_, shown) = ours(number)?;
+                let (_, shown) = self.ours(sender, number)?;
                 shown.dismissed = why == DISMISSED && !shown.pressed;
                 None
             }
             _ => None,
         }
+    }
+
+    /// The notice that this daemon knows by this number.
+    fn ours(&mut self, daemon: &str, number: u32) -> Option<(Id, &mut Shown)> {
+        let is_it = |shown: &Shown| shown.number == number && shown.daemon.as_str() == daemon;
+        self.shown.iter_mut().find(|(_, shown)| is_it(shown)).map(|(id, shown)| (*id, shown))
     }
 }
 

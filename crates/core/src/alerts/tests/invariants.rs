@@ -97,7 +97,8 @@ impl Witness {
             }
             Event::Act(act) => {
                 if let Act::Ignore { upstream, until } = &act {
-                    self.ignored.push((upstream.clone(), now.awake + until.saturating_sub(now.wall)));
+                    self.ignored
+                        .push((upstream.clone(), now.awake + until.saturating_sub(now.wall)));
                 }
                 let orders = self.stage.alerts.act(&act, now);
                 return self.check(orders);
@@ -190,16 +191,17 @@ impl Witness {
         let before = if is_summary(notice) { (sums.len(), 1) } else { (others.len(), 4) };
         assert!(before.0 < before.1, "{} in an hour", before.0 + 1);
         if let [_] = notice.about.as_slice() {
-            let same = others.iter().filter(|(at, other)| {
-                now - at < 10 * MINUTE && other.title == notice.title
-            });
+            let same = others
+                .iter()
+                .filter(|(at, other)| now - at < 10 * MINUTE && other.title == notice.title);
             assert_eq!(same.count(), 0, "{} twice in ten minutes", notice.title);
         }
     }
 
     fn is_not_ignored(&self, notice: &Notice) {
         let now = self.stage.now.awake;
-        let ignored = |name: &String| self.ignored.iter().any(|(own, until)| own == name && now < *until);
+        let ignored =
+            |name: &String| self.ignored.iter().any(|(own, until)| own == name && now < *until);
         assert!(!notice.about.iter().any(ignored), "{notice:?} is ignored");
     }
 

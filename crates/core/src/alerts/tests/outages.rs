@@ -24,7 +24,8 @@ fn one_that_does_not_answer_is_told_after_twenty_seconds() {
 
 #[test]
 fn one_that_comes_back_within_its_grace_is_not_told() {
-    for (code, away) in [(Code::Crashed, 4_999), (Code::Timeout, 19_999), (Code::Starting, 59_999)] {
+    for (code, away) in [(Code::Crashed, 4_999), (Code::Timeout, 19_999), (Code::Starting, 59_999)]
+    {
         let mut stage = Stage::new();
         stage.down(PIECES, code);
         assert!(stage.wait(away).is_empty());
@@ -172,8 +173,5 @@ fn a_gateway_that_does_not_come_back_is_told_and_its_upstreams_are_not() {
     let lost = failure(Code::ConnectionLost);
     assert!(stage.alerts.lose(&lost, stage.now).is_empty());
     assert_eq!(stage.wait(MINUTE), ["show 0: Evermoor stopped working"]);
-    assert_eq!(
-        stage.seen(),
-        ["replace 0: Evermoor is back", "show 1: PiecesOS quit unexpectedly"]
-    );
+    assert_eq!(stage.seen(), ["replace 0: Evermoor is back", "show 1: PiecesOS quit unexpectedly"]);
 }
