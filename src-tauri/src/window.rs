@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tracing::warn;
 
 use crate::gateway::Gateway;
+use crate::page::Page;
 use crate::system;
 
 const LABEL: &str = "main";
@@ -25,14 +26,17 @@ struct Show<'a> {
 
 /// Brings the window to the front, or makes it. May be called on any thread.
 pub(crate) fn open(app: &AppHandle) {
-    open_at(app, None);
+    make(app, None);
 }
 
-/// The same, at a place of the dashboard such as `#/editors`.
-///
+/// The same, at a place of the dashboard.
+pub(crate) fn open_at(app: &AppHandle, page: &Page) {
+    make(app, Some(page.hash()));
+}
+
 /// The window is made outside the handler that asks for it, as Windows waits forever for a web view
 /// that is made inside one.
-pub(crate) fn open_at(app: &AppHandle, page: Option<String>) {
+fn make(app: &AppHandle, page: Option<String>) {
     // A second launch may ask while the first has hardly begun.
     let Some(gateway) = app.try_state::<Gateway>() else {
         return;

@@ -51,17 +51,22 @@ impl Launcher {
         &self.paths
     }
 
-    /// The gateway that runs, or one that is started now. A gateway that holds its lock but does
-    /// not answer is about to end or about to serve, so it is given time for either.
+    /// The gateway that runs, or one that is started now. If it is older than we are, one that takes
+    /// over is started too.
     pub async fn attach(&self) -> Result<Control, Failure> {
+        let control = self.adopt().await?;
+        self.renew(&control);
+        Ok(control)
+    }
+
+    /// The gateway that runs, whatever its version, or one that is started now. A gateway that holds
+    /// its lock but does not answer is about to end or about to serve, so it is given time for either.
+    pub async fn adopt(&self) -> Result<Control, Failure> {
         let deadline = Instant::now() + START_LIMIT;
         loop {
             match Control::find(&self.paths) {
                 None => return self.start().await,
-                Some(control) if control.answers().await => {
-                    self.renew(&control);
-                    return Ok(control);
-                }
+                Some(control) if control.answers().await => return Ok(control),
                 Some(_) if Instant::now() >= deadline => return Err(stuck()),
                 Some(_) => sleep(LOOK_AGAIN).await,
             }

@@ -6,9 +6,11 @@
 use bytes::Bytes;
 use http::{HeaderValue, Method, header};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use evermoor_core::failure::{Code, Failure};
+use evermoor_core::view::Refusal;
 
 use crate::control::{Control, ControlError};
 
@@ -45,6 +47,31 @@ impl Control {
         let text = || Value::String(String::from_utf8_lossy(&bytes).into_owned());
         let body = serde_json::from_slice(&bytes).unwrap_or_else(|_| text());
         Ok(Passed { status, body })
+    }
+}
+
+impl Control {
+    /// Has something done by a route of the control API, or says why not.
+    pub async fn order(&self, path: &str, body: Option<&Value>) -> Result<Value, ControlError> {
+        let answer = self.pass_on("POST", path, body).await?;
+        answer.into_value()
+    }
+
+    /// Reads a route of the control API.
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ControlError> {
+        let answer = self.pass_on("GET", path, None).await?.into_value()?;
+        serde_json::from_value(answer).map_err(|_| ControlError::Unreadable)
+    }
+}
+
+impl Passed {
+    fn into_value(self) -> Result<Value, ControlError> {
+        if (200..300).contains(&self.status) {
+            return Ok(self.body);
+        }
+        let refusal: Option<Refusal> = serde_json::from_value(self.body).ok();
+        Err(refusal
+            .map_or(ControlError::Unreadable, |refusal| ControlError::Refused(refusal.error)))
     }
 }
 

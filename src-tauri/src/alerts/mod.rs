@@ -18,6 +18,7 @@ pub(crate) use notifier::{Notifier, Press};
 
 use crate::gateway::Gateway;
 use crate::system::notifications::Notifications;
+use crate::updates::Updates;
 
 /// What a person does in the tray goes through here, so that they are not told of it.
 pub(crate) struct Alerts {
@@ -30,9 +31,10 @@ pub(crate) fn start(app: &AppHandle, at_login: bool) {
     app.manage(Alerts { acts });
     let gateway = app.state::<Gateway>();
     let (app, presence) = (app.clone(), gateway.presence());
+    let updates = app.state::<Updates>().state();
     gateway.spawn_until(|stop| async move {
         let notifier = Notifications::new();
-        task::Task::new(app, notifier, presence, acted, at_login).run(stop).await;
+        task::Task::new(app, notifier, presence, updates, acted, at_login).run(stop).await;
     });
 }
 

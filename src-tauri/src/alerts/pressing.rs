@@ -1,32 +1,37 @@
 //! What a press on a notice does.
 
-use evermoor_core::alerts::{Act, Button, Notice};
+use evermoor_core::alerts::{Act, Button, Notice, Place};
 use jiff::Zoned;
-use tauri::{AppHandle, Manager};
+use tauri::AppHandle;
 
 use super::notifier::Pressed;
-use crate::gateway::Gateway;
-use crate::window;
+use crate::page::Page;
+use crate::{restart, window};
 
-/// Does it, and says what the person thereby did.
-pub(super) fn perform(app: &AppHandle, notice: &Notice, pressed: Pressed) -> Vec<Act> {
+pub(super) fn perform(app: &AppHandle, notice: &Notice, pressed: Pressed) {
+    let about = notice.about.iter().cloned();
     match pressed {
         Pressed::Button(Button::Restart | Button::RestartAll) => {
-            let restarted = notice.about.iter().cloned().map(|upstream| {
-                app.state::<Gateway>().restart(upstream.clone());
-                Act::Restart(upstream)
-            });
-            restarted.collect()
+            about.for_each(|upstream| restart::restart(app, upstream));
         }
         Pressed::Button(Button::IgnoreForToday) => {
             let until = tomorrow(&Zoned::now());
-            let ignored = notice.about.iter().cloned();
-            ignored.map(|upstream| Act::Ignore { upstream, until }).collect()
+            about.for_each(|upstream| super::acted(app, Act::Ignore { upstream, until }));
         }
         Pressed::Button(Button::Details | Button::OpenLog | Button::SignIn) | Pressed::Notice => {
-            window::open_at(app, Some(notice.leads_to.page()));
-            Vec::new()
+            window::open_at(app, &page(&notice.leads_to));
         }
+    }
+}
+
+fn page(place: &Place) -> Page {
+    match place {
+        Place::Overview => Page::Overview,
+        Place::Editors => Page::Editors,
+        Place::Settings => Page::Settings,
+        Place::Upstream(name) => Page::Upstream(name.clone()),
+        Place::Restart(name) => Page::Restart(name.clone()),
+        Place::Log(name) => Page::Log(name.clone()),
     }
 }
 

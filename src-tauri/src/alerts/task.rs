@@ -13,11 +13,13 @@ use tokio_util::sync::CancellationToken;
 use super::notifier::Notifier;
 use super::pressing;
 use crate::system::network::Network;
+use crate::updates::Update;
 
 pub(super) struct Task<N> {
     app: AppHandle,
     notifier: N,
     presence: watch::Receiver<Presence>,
+    updates: watch::Receiver<Update>,
     acts: mpsc::UnboundedReceiver<Act>,
     began: Instant,
     rules: Alerts,
@@ -30,6 +32,7 @@ impl<N: Notifier> Task<N> {
         app: AppHandle,
         notifier: N,
         mut presence: watch::Receiver<Presence>,
+        updates: watch::Receiver<Update>,
         acts: mpsc::UnboundedReceiver<Act>,
         at_login: bool,
     ) -> Self {
@@ -37,7 +40,7 @@ impl<N: Notifier> Task<N> {
         presence.mark_changed();
         let began = Instant::now();
         let rules = Alerts::new(Times::default(), at_login, now(began));
-        Self { app, notifier, presence, acts, began, rules, shown: BTreeMap::new() }
+        Self { app, notifier, presence, updates, acts, began, rules, shown: BTreeMap::new() }
     }
 
     pub(super) async fn run(mut self, stop: CancellationToken) {
@@ -49,12 +52,12 @@ impl<N: Notifier> Task<N> {
                 () = stop.cancelled() => break,
                 Some(act) = self.acts.recv() => self.rules.act(&act, now(self.began)),
                 Ok(()) = self.presence.changed() => self.look(),
+                Ok(()) = self.updates.changed() => self.look_for_updates(),
                 press = self.notifier.pressed() => {
-                    let acts = self.shown.get(&press.id).map(|notice| {
-                        pressing::perform(&self.app, notice, press.on)
-                    });
-                    let acts = acts.unwrap_or_default();
-                    acts.iter().flat_map(|act| self.rules.act(act, now(self.began))).collect()
+                    if let Some(notice) = self.shown.get(&press.id) {
+                        pressing::perform(&self.app, notice, press.on);
+                    }
+                    continue;
                 }
                 () = network.changed() => self.rules.network_changed(now(self.began)),
                 () = after(next) => self.rules.look(now(self.began)),
@@ -72,6 +75,13 @@ impl<N: Notifier> Task<N> {
             Presence::Serving { status } => self.rules.see(status, now),
             Presence::Lost { failure } => self.rules.lose(failure, now),
         }
+    }
+
+    fn look_for_updates(&mut self) -> Vec<Order> {
+        let Update::Available { version } = &*self.updates.borrow_and_update() else {
+            return Vec::new();
+        };
+        self.rules.update_is_ready(version, now(self.began))
     }
 
     async fn carry_out(&mut self, orders: Vec<Order>) {

@@ -1,6 +1,6 @@
 //! What the dashboard may ask of the shell.
 
-mod open;
+pub(crate) mod open;
 
 use evermoor_client::{Passed, Presence};
 use evermoor_core::failure::{Code, Failure};
@@ -11,8 +11,6 @@ use tauri_plugin_clipboard_manager::ClipboardExt;
 
 use crate::gateway::Gateway;
 use crate::login;
-
-pub(crate) use open::{open_folder, open_link};
 
 #[tauri::command]
 pub(crate) fn presence(gateway: State<'_, Gateway>) -> Presence {

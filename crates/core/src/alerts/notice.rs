@@ -47,6 +47,7 @@ pub enum Place {
     Upstream(String),
     /// With the button that restarts it focused.
     Restart(String),
+    Log(String),
 }
 
 impl Button {
@@ -84,19 +85,6 @@ impl Button {
             Self::IgnoreForToday => "Ignore for today",
             Self::OpenLog => "Open log",
             Self::SignIn => "Sign in",
-        }
-    }
-}
-
-impl Place {
-    /// As the dashboard names it.
-    pub fn page(&self) -> String {
-        match self {
-            Self::Overview => "#/".into(),
-            Self::Editors => "#/editors".into(),
-            Self::Settings => "#/settings".into(),
-            Self::Upstream(name) => format!("#/upstreams/{name}"),
-            Self::Restart(name) => format!("#/upstreams/{name}?restart"),
         }
     }
 }

@@ -61,7 +61,8 @@ pub(super) fn alone(about: &About, kind: Kind, failure: &Failure, times: &Times)
     };
     let leads_to = match kind {
         Kind::Gateway => Place::Overview,
-        Kind::SignIn | Kind::CrashLoop => Place::Upstream(name.clone()),
+        Kind::SignIn => Place::Upstream(name.clone()),
+        Kind::CrashLoop => Place::Log(name.clone()),
         Kind::Gone | Kind::Unreachable | Kind::NotReady | Kind::NotBack => {
             Place::Restart(name.clone())
         }

@@ -3,6 +3,7 @@
 //! Its token is another one than the editors', lies in the runtime file, and is new at each start.
 //! No request ever carries a command line or an address to connect to.
 
+mod calls;
 mod editors;
 mod events;
 mod incidents;
@@ -49,6 +50,7 @@ pub fn routes() -> Router<Arc<Control>> {
     Router::new()
         .route("/api/status", get(status))
         .route("/api/events", get(events::follow))
+        .route("/api/calls", get(calls::count))
         .route("/api/pause", post(pausing::pause_all))
         .route("/api/resume", post(pausing::resume_all))
         .route("/api/upstreams/{name}/pause", post(pausing::pause))

@@ -6,9 +6,9 @@ fn read(orders: &[Order]) -> String {
     let one = |order: &Order| match order {
         Order::Show(_, notice) | Order::Replace(_, notice) => {
             let buttons: Vec<&str> = notice.buttons.iter().map(|button| button.label()).collect();
-            let (title, body, to) = (&notice.title, &notice.body, notice.leads_to.page());
+            let (title, body, to) = (&notice.title, &notice.body, &notice.leads_to);
             let sound = if notice.quiet { " (quiet)" } else { "" };
-            format!("{title}{sound}\n  {body}\n  [{}] {to}\n", buttons.join("] ["))
+            format!("{title}{sound}\n  {body}\n  [{}] {to:?}\n", buttons.join("] ["))
         }
         Order::Withdraw(_) => "(withdrawn)\n".to_owned(),
     };
