@@ -3,7 +3,7 @@
 //! The gateway's state comes by itself. The editors on the machine and the entry for launch at login
 //! are looked at when something hints that they changed, and now and then.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use evermoor_client::{Control, Presence};
 use evermoor_core::failure::Failure;
@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 use tracing::debug;
 
 use crate::gateway::Gateway;
-use crate::known::Known;
+use crate::known::{Known, now};
 use crate::login;
 use crate::updates::Update;
 
@@ -126,11 +126,15 @@ impl Task {
     fn note(&mut self, word: Word) -> bool {
         match word {
             Word::Restarting(name) => {
-                self.show.send_modify(|known| drop(known.restarting.insert(name)));
+                self.show.send_modify(|known| {
+                    known.restarting.insert(name);
+                });
                 false
             }
             Word::Restarted(name) => {
-                self.show.send_modify(|known| drop(known.restarting.remove(&name)));
+                self.show.send_modify(|known| {
+                    known.restarting.remove(&name);
+                });
                 false
             }
             Word::LookAgain => true,
@@ -170,9 +174,4 @@ fn editors(presence: &Presence) -> Option<(Vec<&str>, usize)> {
         }
         Presence::Starting | Presence::Lost { .. } => None,
     }
-}
-
-fn now() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }

@@ -85,8 +85,9 @@ fn connect(app: &AppHandle, editor: String) {
 }
 
 fn change_login(app: &AppHandle) {
+    let gateway = app.state::<Gateway>();
     let app = app.clone();
-    app.state::<Gateway>().spawn(async move {
+    gateway.spawn(async move {
         if let Err(failure) = login::set(&app, !login::is_enabled(&app)) {
             warn!(%failure, "launch at login stays as it is");
         }

@@ -1,6 +1,6 @@
 //! Restarting what a person clicked, and noticing when it is over.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use evermoor_client::{Keeper, Presence};
 use evermoor_core::alerts::Act;
@@ -12,6 +12,7 @@ use tracing::warn;
 use crate::alerts;
 use crate::desk::Desk;
 use crate::gateway::Gateway;
+use crate::known::now;
 
 /// A person who clicked wants to be able to click again by then.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -22,7 +23,7 @@ pub(crate) fn restart(app: &AppHandle, upstream: String) {
     alerts::acted(&app, Act::Restart(upstream.clone()));
     app.state::<Desk>().restarting(&upstream);
     gateway.spawn(async move {
-        drop(timeout(LONGEST, bring_back(&keeper, &upstream)).await);
+        let _ = timeout(LONGEST, bring_back(&keeper, &upstream)).await;
         app.state::<Desk>().restarted(&upstream);
     });
 }
@@ -62,9 +63,4 @@ fn is_over(upstream: &Upstream, number: Option<u64>, clicked: u64) -> bool {
     let renewed = matches!(upstream.link, Link::Connected { since, .. } if since >= clicked);
     let left_alone = upstream.is_off() || upstream.is_paused();
     ended || left_alone || (number.is_none() && renewed)
-}
-
-fn now() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }

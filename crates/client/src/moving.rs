@@ -25,7 +25,7 @@ pub fn to_free_port(paths: &Paths) -> Result<u16, Failure> {
     let listen = edit.before().gateway.listen;
     let next = free_after(listen, is_free).ok_or_else(|| stays("no free port was found nearby"))?;
     edit.set(&["gateway", "listen"], next.to_string()).map_err(|mistake| stays(&mistake.what))?;
-    let text = edit.done().map_err(|mistake| stays(&mistake.what))?;
+    let (text, _) = edit.done().map_err(|mistake| stays(&mistake.what))?;
     files::write_private(&paths.config, text.as_bytes())
         .map_err(|error| stays(&error.to_string()))?;
     Ok(next.port())

@@ -96,7 +96,10 @@ fn tail(known: &Known) -> Vec<Item> {
 
 fn update(update: &Update) -> Option<Item> {
     match update {
-        Update::Off { .. } | Update::None | Update::Failed { .. } => None,
+        Update::Off { .. } | Update::None | Update::Failed { version: None, .. } => None,
+        Update::Failed { version: Some(version), .. } => {
+            Some(button(&format!("Try again to update to {version}"), Action::Update))
+        }
         Update::Available { version } => {
             Some(button(&format!("Restart to update to {version}"), Action::Update))
         }

@@ -32,9 +32,12 @@ impl Opening {
             }
         };
         let told = async {
-            match &mut self.open {
-                Some(open) if open.changed().await.is_ok() => {}
-                Some(_) | None => std::future::pending().await,
+            let heard = match &mut self.open {
+                Some(open) => open.changed().await.is_ok(),
+                None => false,
+            };
+            if !heard {
+                std::future::pending::<()>().await;
             }
         };
         tokio::select! {

@@ -37,6 +37,7 @@ pub(crate) enum Update {
     },
     /// The last attempt came to nothing.
     Failed {
+        version: Option<String>,
         reason: String,
     },
 }
@@ -71,7 +72,7 @@ impl Updates {
     /// Has the update installed that is there.
     pub(crate) fn install(&self) {
         // Without a task there is no update to install.
-        drop(self.wishes.send(()));
+        let _ = self.wishes.send(());
     }
 }
 

@@ -14,6 +14,8 @@ use crate::gateway::Gateway;
 
 /// Often enough for somebody who never quits.
 const LOOK_AGAIN: Duration = Duration::from_secs(12 * 3600);
+/// There may be no network at login.
+const TRY_AGAIN: Duration = Duration::from_secs(1800);
 /// A server that takes longer is asked again later.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often the gateway is asked whether calls are under way.
@@ -28,15 +30,26 @@ pub(super) struct Task {
 
 impl Task {
     pub(super) async fn run(mut self) {
+        let mut found = self.look().await;
         loop {
-            let found = self.look().await;
-            let wish = timeout(LOOK_AGAIN, self.heard.recv()).await;
-            match (wish, found) {
-                (Err(_), _) | (Ok(Some(())), None) => {}
-                (Ok(Some(())), Some(found)) => self.install(&found).await,
-                (Ok(None), _) => return,
+            let pause = if self.has_failed() { TRY_AGAIN } else { LOOK_AGAIN };
+            match timeout(pause, self.heard.recv()).await {
+                Err(_) => found = self.look().await,
+                Ok(None) => return,
+                Ok(Some(())) => {
+                    if found.is_none() {
+                        found = self.look().await;
+                    }
+                    if let Some(found) = &found {
+                        self.install(found).await;
+                    }
+                }
             }
         }
+    }
+
+    fn has_failed(&self) -> bool {
+        matches!(&*self.show.borrow(), Update::Failed { .. })
     }
 
     /// Asks for something newer, and shows what there is.
@@ -58,7 +71,10 @@ impl Task {
             Err(error) => {
                 warn!(%error, "updates could not be looked for");
                 (
-                    Update::Failed { reason: format!("Updates could not be looked for: {error}.") },
+                    Update::Failed {
+                        version: None,
+                        reason: format!("Updates could not be looked for: {error}."),
+                    },
                     None,
                 )
             }
@@ -91,7 +107,7 @@ impl Task {
     fn fail(&self, version: &str, error: &str) {
         warn!(version, error, "the update was not installed");
         let reason = format!("The update to {version} was not installed: {error}.");
-        self.show.send_replace(Update::Failed { reason });
+        self.show.send_replace(Update::Failed { version: Some(version.to_owned()), reason });
     }
 
     /// Waits until no call is under way. Without a gateway there is none.

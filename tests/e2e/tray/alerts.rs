@@ -7,7 +7,7 @@ use evermoor_tests::gateway::Gateway;
 use evermoor_tests::pieces::Pieces;
 use serde_json::json;
 
-use super::launch;
+use super::launch_with;
 
 /// Waits until the tray knows that everything is connected.
 async fn until_connected(tray: &Tray) {
@@ -27,7 +27,7 @@ async fn an_application_that_was_killed_is_told_and_restarted_with_the_button_an
     let mut editor = gateway.editor("/mcp/pieces").await;
     let desktop = Desktop::start().await;
     let notifications = desktop.notifications(true).await;
-    let _app = launch(&desktop, &scene);
+    let _app = launch_with(&desktop, &scene, &[], &[]);
     until_connected(&desktop.tray().await).await;
 
     pieces.kill().await;
@@ -59,7 +59,7 @@ async fn what_a_person_does_in_the_menu_is_not_told_to_them() {
     let gateway = scene.gateway(&[&notes, &other]).await;
     let desktop = Desktop::start().await;
     let notifications = desktop.notifications(true).await;
-    let mut app = launch(&desktop, &scene);
+    let mut app = launch_with(&desktop, &scene, &[], &[]);
     let tray = desktop.tray().await;
     until_connected(&tray).await;
 
@@ -82,13 +82,13 @@ async fn where_no_buttons_can_be_shown_a_click_opens_the_dashboard() {
     let _gateway = scene.gateway(&[&notes]).await;
     let desktop = Desktop::start().await;
     let notifications = desktop.notifications(false).await;
-    let _app = launch(&desktop, &scene);
+    let app = launch_with(&desktop, &scene, &[], &[]);
     until_connected(&desktop.tray().await).await;
-    assert!(!desktop.has_window("Evermoor"));
+    assert!(!app.has_window());
 
     notes.kill().await;
     let told = notifications.until("notes quit unexpectedly").await;
     assert!(told.buttons.is_empty());
     notifications.click(&told).await;
-    desktop.until_window("Evermoor").await;
+    app.until_window().await;
 }

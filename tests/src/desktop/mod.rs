@@ -18,7 +18,6 @@ mod notifications;
 mod program;
 mod tray;
 mod tray_host;
-mod window;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -40,7 +39,7 @@ use self::tray_host::TrayHost;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct Desktop {
-    host: TrayHost,
+    host: Option<TrayHost>,
     bus: Bus,
     display: Display,
     home: TempDir,
@@ -49,6 +48,13 @@ pub struct Desktop {
 impl Desktop {
     /// An empty desktop whose panel has a tray.
     pub async fn start() -> Self {
+        let desktop = Self::without_tray().await;
+        let host = Some(TrayHost::start(desktop.bus.address()).await);
+        Self { host, ..desktop }
+    }
+
+    /// An empty desktop without a tray.
+    pub async fn without_tray() -> Self {
         let home = tempfile::Builder::new()
             .prefix("evermoor-desktop")
             .tempdir()
@@ -56,8 +62,7 @@ impl Desktop {
         private_folder(&home.path().join("run"));
         let display = Display::start().await;
         let bus = Bus::start(home.path()).await;
-        let host = TrayHost::start(bus.address()).await;
-        Self { host, bus, display, home }
+        Self { host: None, bus, display, home }
     }
 
     /// Starts a program on this desktop. It is killed when the handle is dropped.
@@ -81,22 +86,12 @@ impl Desktop {
 
     /// The icon that appears next in the tray, or has appeared already.
     pub async fn tray(&self) -> Tray {
-        self.host.next().await
+        self.host.as_ref().expect("this desktop has a tray").next().await
     }
 
     /// Has a notification daemon from now on, with buttons or without.
     pub async fn notifications(&self, buttons: bool) -> Notifications {
         Notifications::start(self.bus.address(), buttons).await
-    }
-
-    /// Whether a window with this title is on the display.
-    pub fn has_window(&self, title: &str) -> bool {
-        window::is_shown(self.display.name(), title).expect("the display answers")
-    }
-
-    /// Waits for a window with this title.
-    pub async fn until_window(&self, title: &str) {
-        crate::looking::until(title, || self.has_window(title)).await;
     }
 
     /// The home of every program on this desktop.

@@ -11,6 +11,7 @@ pub mod links;
 mod pausing;
 mod restarting;
 mod samples;
+pub mod setup;
 
 use std::sync::Arc;
 
@@ -41,6 +42,7 @@ pub struct Control {
     pub apps: Apps,
     pub links: Links,
     pub control_token: String,
+    pub here: setup::Whereabouts,
     /// Cancelled when another gateway serves, or none.
     pub moved: CancellationToken,
 }
@@ -63,6 +65,10 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/editors/{name}", post(editors::add).delete(editors::revoke))
         .route("/api/editors/{name}/rotate", post(editors::rotate))
         .route("/api/links", post(links::make))
+        .route("/api/setup", get(setup::list))
+        .route("/api/setup/{id}/preview", post(setup::preview))
+        .route("/api/setup/{id}/connect", post(setup::connect))
+        .route("/api/setup/{id}/undo", post(setup::undo))
 }
 
 /// The route by which a browser gets the control token.

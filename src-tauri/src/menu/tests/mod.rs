@@ -130,7 +130,7 @@ fn the_end_tells_what_quitting_does_and_what_an_update_waits_for() {
     ");
     let waiting = end(Update::Waiting { version: "1.4.0".into() });
     assert!(waiting.contains("(Updates to 1.4.0 when no call is under way)"), "{waiting}");
-    let failed = end(Update::Failed { reason: "no network".into() });
+    let failed = end(Update::Failed { version: None, reason: "no network".into() });
     assert!(!failed.contains("pdate"), "what failed is told in the settings: {failed}");
 }
 

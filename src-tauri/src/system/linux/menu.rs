@@ -1,7 +1,6 @@
 //! Panels say on the session bus when they open and close a menu. The tray's library takes no note
 //! of it, so its connection is listened to.
 
-use gtk::gio::prelude::*;
 use gtk::gio::{BusType, Cancellable, DBusMessage, bus_get_sync};
 use gtk::glib::Variant;
 use tokio::sync::watch;
