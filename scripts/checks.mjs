@@ -7,6 +7,7 @@ import { cargo, command, npx } from "./command.mjs";
 import { findBrowser } from "./chromium.mjs";
 import { buildDashboard } from "./dashboard.mjs";
 import { root } from "./env.mjs";
+import { hasProgram } from "./machine.mjs";
 import { platformSteps } from "./platforms.mjs";
 import { colour } from "./terminal.mjs";
 
@@ -28,6 +29,7 @@ const steps = {
   browser: testBrowser,
   unit: () => ({ name: "unit", command: cargo("nextest", "run", ...all, "-E", "not package(evermoor-tests)") }),
   tests: () => ({ name: "tests", command: cargo("nextest", "run", ...all) }),
+  package: testPackage,
 };
 
 function testScripts() {
@@ -45,8 +47,13 @@ function testBrowser() {
   return {
     name: "browser",
     command: command(process.execPath, args, { shown: `node --test ${folder}/*.test.mjs` }),
-    skip: findBrowser() ? undefined : "there is no Chromium on this machine",
+    before: () => (findBrowser() ? undefined : "there is no Chromium on this machine"),
   };
+}
+
+function testPackage() {
+  const line = command(process.execPath, ["scripts/package.mjs"], { shown: "node scripts/package.mjs" });
+  return { name: "package", command: line, before: () => hasProgram("dpkg") ? undefined : "it is Debian's package that is tried" };
 }
 
 const pick = (...names) => names.map((name) => steps[name]());
@@ -59,7 +66,7 @@ export function quickSteps() {
 /** What a change must pass. `facts` are those of `platformSteps`. */
 export function fullSteps(facts) {
   return [
-    ...pick("scripts", "format", "dashboard", "types", "ui", "lint", "licences", "build", "browser", "tests"),
+    ...pick("scripts", "format", "dashboard", "types", "ui", "lint", "licences", "build", "browser", "tests", "package"),
     ...platformSteps(facts),
   ];
 }

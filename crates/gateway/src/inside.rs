@@ -22,7 +22,7 @@ use evermoor_platform::paths::Paths;
 
 use crate::apps::{Apps, Around as Minding};
 use crate::chance::Chance;
-use crate::control::{self, Control, links::Links};
+use crate::control::{self, Control, links::Links, setup::Whereabouts};
 use crate::downstream::endpoint::{Endpoint, LARGEST_REQUEST};
 use crate::downstream::guard::{self, Door};
 use crate::downstream::{Continuations, Notes, Sessions, events, listen, mcp};
@@ -167,6 +167,7 @@ impl Inside {
             history,
             pauses,
             apps,
+            here: Whereabouts { paths: paths.clone(), origin: origin.clone() },
             links: Links::new(origin),
             control_token: door.control_token.clone(),
             moved: moved.clone(),

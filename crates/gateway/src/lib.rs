@@ -27,6 +27,7 @@
 //! - [`status`]: the state of the whole, kept up to date
 //! - [`apps`]: applications that somebody else started
 //! - [`pauses`]: what a person paused
+//! - [`setup`]: connecting editors, as far as it takes a running program
 //! - [`news`]: what upstreams say to nobody in particular
 //! - [`interests`]: what editors want to hear of, added up per upstream
 //! - [`chance`]: chance and the time of day, which a simulation gives itself
@@ -61,6 +62,7 @@ pub mod predecessor;
 pub mod presets;
 pub mod roster;
 pub mod router;
+pub mod setup;
 pub mod sights;
 mod start_error;
 pub mod status;

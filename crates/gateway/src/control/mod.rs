@@ -3,6 +3,7 @@
 //! Its token is another one than the editors', lies in the runtime file, and is new at each start.
 //! No request ever carries a command line or an address to connect to.
 
+mod calls;
 mod editors;
 mod events;
 mod incidents;
@@ -10,6 +11,7 @@ pub mod links;
 mod pausing;
 mod restarting;
 mod samples;
+pub mod setup;
 
 use std::sync::Arc;
 
@@ -40,6 +42,7 @@ pub struct Control {
     pub apps: Apps,
     pub links: Links,
     pub control_token: String,
+    pub here: setup::Whereabouts,
     /// Cancelled when another gateway serves, or none.
     pub moved: CancellationToken,
 }
@@ -49,6 +52,7 @@ pub fn routes() -> Router<Arc<Control>> {
     Router::new()
         .route("/api/status", get(status))
         .route("/api/events", get(events::follow))
+        .route("/api/calls", get(calls::count))
         .route("/api/pause", post(pausing::pause_all))
         .route("/api/resume", post(pausing::resume_all))
         .route("/api/upstreams/{name}/pause", post(pausing::pause))
@@ -61,6 +65,10 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/editors/{name}", post(editors::add).delete(editors::revoke))
         .route("/api/editors/{name}/rotate", post(editors::rotate))
         .route("/api/links", post(links::make))
+        .route("/api/setup", get(setup::list))
+        .route("/api/setup/{id}/preview", post(setup::preview))
+        .route("/api/setup/{id}/connect", post(setup::connect))
+        .route("/api/setup/{id}/undo", post(setup::undo))
 }
 
 /// The route by which a browser gets the control token.
