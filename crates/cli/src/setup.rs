@@ -87,6 +87,9 @@ fn agreed(open: &[&Client], json: bool) -> bool {
     if open.is_empty() || json {
         return false;
     }
+    if terminal::manner().yes {
+        return true;
+    }
     let titles: Vec<&str> = open.iter().map(|client| client.title.as_str()).collect();
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         terminal::remark(

@@ -18,7 +18,8 @@ use crate::exit::Exit;
 use crate::status::run_async;
 use crate::terminal::{self, Palette};
 
-pub(crate) fn run(paths: &Paths, action: Option<TokenAction>, json: bool) -> Exit {
+pub(crate) fn run(paths: &Paths, action: Option<TokenAction>) -> Exit {
+    let json = terminal::manner().json;
     let done = match action.unwrap_or(TokenAction::List) {
         TokenAction::List => list(paths).map(|editors| show_list(&editors, json)),
         TokenAction::Add { name } => add(paths, &name).map(|made| show_new(&made, json)),
@@ -27,7 +28,7 @@ pub(crate) fn run(paths: &Paths, action: Option<TokenAction>, json: bool) -> Exi
     };
     match done {
         Ok(()) => Exit::Ok,
-        Err(failure) => Exit::failure(&failure),
+        Err(failure) => Exit::failed(&failure),
     }
 }
 
@@ -100,7 +101,7 @@ fn change<T>(
 
 fn show_list(editors: &[Editor], json: bool) {
     if json {
-        return terminal::print(&serde_json::json!({ "schema": 1, "editors": editors }));
+        return terminal::print_json(serde_json::json!({ "editors": editors }));
     }
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
@@ -114,7 +115,7 @@ fn show_list(editors: &[Editor], json: bool) {
     };
     let rows: Vec<Vec<String>> = editors.iter().map(row).collect();
     let quiet = Palette::for_output().quiet;
-    for (line, editor) in terminal::columns(&rows).iter().zip(editors) {
+    for (line, editor) in terminal::columns(&rows, terminal::width()).iter().zip(editors) {
         terminal::print(line);
         if let Some(hint) = &editor.hint {
             terminal::print(&format_args!("  {quiet}{hint}{quiet:#}"));
@@ -125,8 +126,7 @@ fn show_list(editors: &[Editor], json: bool) {
 fn show_new(made: &NewToken, json: bool) {
     if json {
         let (name, token) = (&made.name, &made.token);
-        let data = serde_json::json!({ "schema": 1, "name": name, "token": token });
-        return terminal::print(&data);
+        return terminal::print_json(serde_json::json!({ "name": name, "token": token }));
     }
     terminal::print(&made.token);
     if made.name == LOCAL {
@@ -141,10 +141,10 @@ fn show_new(made: &NewToken, json: bool) {
 
 fn show_revoked(name: &str, json: bool) {
     if json {
-        return terminal::print(&serde_json::json!({ "schema": 1, "name": name }));
+        return terminal::print_json(serde_json::json!({ "name": name }));
     }
     let good = Palette::for_output().good;
-    terminal::print(&format_args!("{good}`{name}` is turned away from now on.{good:#}"));
+    terminal::say(&format_args!("{good}`{name}` is turned away from now on.{good:#}"));
 }
 
 /// How long ago something was, in its largest unit.
