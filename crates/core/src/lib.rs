@@ -6,6 +6,7 @@
 //! - [`protocol`]: MCP revisions, methods and the few messages the gateway writes itself
 //! - [`introduction`]: how the gateway introduces itself to an editor
 //! - [`name`]: names of upstreams, and the names of their tools in the merged view
+//! - [`alerts`]: what a person is told unasked, and when
 //! - [`abilities`]: what an editor can do for an upstream that asks it back
 //! - [`call`]: what may be sent again
 //! - [`catalog`]: what an upstream offers, and the merged view of several
@@ -44,6 +45,7 @@
 
 pub mod abilities;
 pub mod adopt;
+pub mod alerts;
 pub mod app;
 pub mod audience;
 pub mod backoff;

@@ -144,7 +144,7 @@ export const words: Record<Code, string> = {
   internal: 'Broken',
 }
 export const off = 'Off'
-export const offDetail = 'Turned off in config.toml. Remove “enabled = false” from its entry to use it.'
+export const offDetail = 'Turned off in config.toml. Its page can turn it on again.'
 export const connecting = 'Connecting'
 export const connected = 'Connected'
 export const paused = 'Paused'

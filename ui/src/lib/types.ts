@@ -151,6 +151,10 @@ trend: string | null,
  */
 offer: string | null, 
 /**
+ * It ended too often: it is not started again until a person asks for it.
+ */
+gaveUp: boolean, 
+/**
  * The restart that is under way, or the last one.
  */
 restart: Restart | null, };
