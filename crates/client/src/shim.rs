@@ -30,9 +30,9 @@ use tokio_util::task::TaskTracker;
 
 use evermoor_core::call::Class;
 use evermoor_core::envelope::{INVALID_REQUEST, Id, Message, Notification, Request, Response};
+use evermoor_core::era::stateless;
 use evermoor_core::outcome::{self, Fate, NotSent, Undelivered, Unknown};
 use evermoor_core::protocol::{header, method};
-use evermoor_core::stateless;
 
 use crate::http::{Answer, HttpError};
 use crate::launch::Launcher;

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use crate::catalog::{Catalog, List};
-use crate::dialect::Dialect;
+use crate::era::dialect::Dialect;
 use crate::json::Raw;
 use crate::protocol::{Handshake, initialize_result};
 use crate::traits::Traits;

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::abilities::Abilities;
+use crate::era::abilities::Abilities;
 use crate::json::Raw;
 
 /// A revision of MCP that begins with a handshake.

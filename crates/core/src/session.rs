@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
 
-use crate::abilities::Abilities;
+use crate::era::abilities::Abilities;
 use crate::protocol::{Program, Revision};
 
 /// The key that signs session ids.

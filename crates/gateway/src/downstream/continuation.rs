@@ -15,8 +15,8 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use evermoor_core::abilities::ELICIT;
 use evermoor_core::envelope::{Outcome, Request};
+use evermoor_core::era::abilities::ELICIT;
 use evermoor_core::json::Raw;
 
 use super::exchange::Exchange;

@@ -17,14 +17,14 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use evermoor_core::abilities::Abilities;
 use evermoor_core::envelope::{Message, Outcome, Request, Response};
+use evermoor_core::era::abilities::Abilities;
+use evermoor_core::era::mirrored::mirrored;
+use evermoor_core::era::stateless::header_text;
 use evermoor_core::event_id::Call;
 use evermoor_core::json::Raw;
-use evermoor_core::mirrored::mirrored;
 use evermoor_core::outcome::{Fate, NotSent, Unknown};
 use evermoor_core::protocol::WhoAsks;
-use evermoor_core::stateless::header_text;
 
 use super::endpoint::Endpoint;
 use super::input::{self, Round};

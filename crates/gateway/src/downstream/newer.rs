@@ -16,10 +16,10 @@ use tokio::time::sleep;
 use evermoor_core::envelope::{
     INVALID_PARAMS, METHOD_NOT_FOUND, Message, Outcome, Request, Response,
 };
-use evermoor_core::mirrored::{agree, mirrored};
+use evermoor_core::era::mirrored::{agree, mirrored};
+use evermoor_core::era::stateless::{self, Asked, HEADERS_DISAGREE};
 use evermoor_core::protocol::method;
 use evermoor_core::sse;
-use evermoor_core::stateless::{self, Asked, HEADERS_DISAGREE};
 
 use super::continuation::Back;
 use super::endpoint::{Endpoint, json, json_with, refuse, value};

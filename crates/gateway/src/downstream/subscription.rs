@@ -6,10 +6,10 @@ use axum::body::Bytes;
 use axum::response::Response as HttpResponse;
 
 use evermoor_core::envelope::{INVALID_PARAMS, Id, Notification, Request, Response};
+use evermoor_core::era::stateless::ACKNOWLEDGED;
 use evermoor_core::json::Raw;
 use evermoor_core::protocol::{meta, method};
 use evermoor_core::sse;
-use evermoor_core::stateless::ACKNOWLEDGED;
 
 use super::endpoint::{Endpoint, json};
 use super::listener::{Ear, Listener, updated};

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use evermoor_core::dialect::Dialect;
 use evermoor_core::envelope::{Id, Notification, Request};
+use evermoor_core::era::dialect::Dialect;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::{self, Handshake, Revision, WhoAsks, method};
 

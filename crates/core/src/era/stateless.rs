@@ -7,10 +7,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use crate::abilities::Abilities;
 use crate::catalog::List;
 use crate::envelope::{INVALID_PARAMS, METHOD_NOT_FOUND, Outcome, Request, Response};
-use crate::introduction::supported;
+use crate::era::abilities::Abilities;
+use crate::era::introduction::supported;
 use crate::json::Raw;
 use crate::level::Level;
 use crate::protocol::{STATELESS, header, meta, method};
