@@ -11,6 +11,7 @@ mod conformance;
 mod control;
 mod door;
 mod endpoint;
+mod eras;
 mod faults;
 mod incidents;
 mod lists;

@@ -111,7 +111,7 @@ impl Router {
     pub async fn introduce(&self, view: &View) -> Introduction {
         match &view.scope {
             Scope::One(upstream) => match upstream.known(FIRST_WORD).await {
-                Some(known) => Introduction::of_upstream(&known.handshake),
+                Some(known) => Introduction::of_upstream(&known.handshake, known.spoken()),
                 None => Introduction::of_gateway(crate::VERSION, &[]),
             },
             Scope::All => {
