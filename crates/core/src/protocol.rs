@@ -154,6 +154,13 @@ impl Handshake {
         })
     }
 
+    /// Whether the upstream tells of changes of single resources.
+    pub fn tells_of_resources(&self) -> bool {
+        let subscribe =
+            self.capabilities.member("resources").and_then(|all| all.member("subscribe"));
+        subscribe.is_some_and(|subscribe| subscribe.as_str() == "true")
+    }
+
     /// Whether the upstream said that it offers this (`tools`, `prompts`, `resources`).
     pub fn offers(&self, capability: &str) -> bool {
         self.capabilities.member(capability).is_some()

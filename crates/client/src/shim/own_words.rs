@@ -18,6 +18,7 @@ pub(super) fn own_words(request: &Request) -> Vec<(HeaderName, HeaderValue)> {
         (header::REVISION, Some(revision)),
         ("mcp-method", Some(request.method.clone())),
         ("mcp-name", named),
+        (stateless::OVER_PIPES, Some("1".to_owned())),
     ]
     .into_iter()
     .filter_map(|(name, value)| {

@@ -42,11 +42,7 @@ impl Introduction {
     /// All upstreams in one, each with the title under which a person knows it.
     pub fn of_gateway(version: &str, upstreams: &[(&str, &Handshake)]) -> Self {
         let offered = |name: &str| upstreams.iter().any(|(_, handshake)| handshake.offers(name));
-        let subscribable = upstreams.iter().any(|(_, handshake)| {
-            let resources = handshake.capabilities.member("resources");
-            let subscribe = resources.and_then(|resources| resources.member("subscribe"));
-            subscribe.is_some_and(|subscribe| subscribe.as_str() == "true")
-        });
+        let subscribable = upstreams.iter().any(|(_, handshake)| handshake.tells_of_resources());
         let mut capabilities = serde_json::json!({
             "tools": { "listChanged": true },
             "prompts": { "listChanged": true },

@@ -36,6 +36,10 @@ pub struct Refused {
 /// The request id by which a stream of news is known.
 pub const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
+/// The header by which the shim says that its editor speaks over pipes, where nothing is repeated in
+/// headers.
+pub const OVER_PIPES: &str = "evermoor-over-pipes";
+
 /// A piece of news without the number of the stream that it came on, which is ours alone.
 pub fn unsubscribed(told: Notification) -> Notification {
     let said = told.params.as_ref().and_then(|params| params.member("_meta"));
