@@ -5,10 +5,12 @@
 
 mod app;
 mod change;
+pub mod edit;
 mod file;
 mod lists;
 mod program;
 mod reach;
+mod tray;
 pub mod version;
 
 use std::collections::BTreeMap;
@@ -31,6 +33,7 @@ pub use change::Change;
 pub(crate) use file::{Span, line, span};
 pub use program::Program;
 pub use reach::{Proxy, Reach};
+pub use tray::{Notifications, TraySettings};
 use version::Ladder;
 
 /// The address editors are given when the configuration names none.
@@ -40,6 +43,7 @@ pub const DEFAULT_LISTEN: &str = "127.0.0.1:7420";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     pub gateway: Gateway,
+    pub tray: TraySettings,
     /// In the order of their names, which is the order in which they are shown.
     pub upstreams: Vec<Upstream>,
     /// Those that a person turned off.

@@ -4,8 +4,13 @@
 //! dashboard are generated from them, and every sentence a person reads about the state of things
 //! is made here, so that tray, dashboard and terminal never tell different stories.
 
+mod activity;
 mod app;
+mod attached;
 mod editor;
+mod settings;
+mod setup;
+mod upstream_page;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +18,18 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::app::policy::MUTED;
+pub use crate::config::{Notifications, TraySettings};
 use crate::failure::{Code, Failure};
+pub use activity::{Activity, Call, CallOutcome, Latency, LatencyPoint};
 pub use app::{App, Restart, RestartEnd};
+pub use attached::{Attached, Wire};
 pub use editor::{Editor, Shown};
+pub use settings::{
+    EditorChange, EditorSettings, Lists, ListsChange, Settings, SettingsChange, TrayChange,
+    UpstreamChange, UpstreamSettings,
+};
+pub use setup::{Connection, Found, FoundEntry, Setup, SetupDone, SetupPreview};
+pub use upstream_page::{Catalog, Item, SelfTest, Span, SpanState, Timeline, Tool, Trial};
 
 /// The whole state at one moment: what `/api/status` answers and `/api/events` streams.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +58,18 @@ pub struct Status {
     #[serde(default)]
     #[cfg_attr(test, ts(type = "number | null"))]
     pub muted_until: Option<u64>,
+    /// Who is connected at this moment.
+    #[serde(default)]
+    pub attached: Vec<Attached>,
+    /// What a person wants of the tray.
+    #[serde(default)]
+    pub tray: TraySettings,
+    /// Nobody has set anything up yet: it is to be offered.
+    #[serde(default)]
+    pub first_run: bool,
+    /// The system's own supervisor runs this gateway; nobody else starts or ends it.
+    #[serde(default)]
+    pub supervised: bool,
 }
 
 /// The state of the whole, from which the tray takes its shape.
@@ -149,7 +175,8 @@ impl Status {
     ) -> Self {
         let overall = overall(&upstreams);
         let sentence = sentence(&upstreams);
-        let (editors, muted_until) = (Vec::new(), None);
+        let (editors, muted_until, attached) = (Vec::new(), None, Vec::new());
+        let (tray, first_run, supervised) = (TraySettings::default(), false, false);
         Self {
             version,
             pid,
@@ -160,6 +187,10 @@ impl Status {
             warnings,
             editors,
             muted_until,
+            attached,
+            tray,
+            first_run,
+            supervised,
         }
     }
 
@@ -415,6 +446,38 @@ mod tests {
             End::decl(&config),
             How::decl(&config),
             Sample::decl(&config),
+            Attached::decl(&config),
+            Wire::decl(&config),
+            Activity::decl(&config),
+            Call::decl(&config),
+            CallOutcome::decl(&config),
+            Latency::decl(&config),
+            LatencyPoint::decl(&config),
+            Catalog::decl(&config),
+            Tool::decl(&config),
+            Item::decl(&config),
+            Timeline::decl(&config),
+            Span::decl(&config),
+            SpanState::decl(&config),
+            Trial::decl(&config),
+            SelfTest::decl(&config),
+            Settings::decl(&config),
+            TraySettings::decl(&config),
+            Notifications::decl(&config),
+            UpstreamSettings::decl(&config),
+            EditorSettings::decl(&config),
+            Lists::decl(&config),
+            SettingsChange::decl(&config),
+            TrayChange::decl(&config),
+            UpstreamChange::decl(&config),
+            EditorChange::decl(&config),
+            ListsChange::decl(&config),
+            Setup::decl(&config),
+            Found::decl(&config),
+            Connection::decl(&config),
+            FoundEntry::decl(&config),
+            SetupPreview::decl(&config),
+            SetupDone::decl(&config),
         ];
         let header = "// Generated from crates/core/src/view.rs by `npm run types`. Do not edit.\n";
         let wanted = types

@@ -37,7 +37,23 @@ editors: Array<Editor>,
  * The machine woke: until this moment (milliseconds of the Unix epoch), which may have passed,
  * nobody is to be disturbed with what is down.
  */
-mutedUntil: number | null, };
+mutedUntil: number | null, 
+/**
+ * Who is connected at this moment.
+ */
+attached: Array<Attached>, 
+/**
+ * What a person wants of the tray.
+ */
+tray: TraySettings, 
+/**
+ * Nobody has set anything up yet: it is to be offered.
+ */
+firstRun: boolean, 
+/**
+ * The system's own supervisor runs this gateway; nobody else starts or ends it.
+ */
+supervised: boolean, };
 
 export type Overall = "healthy" | "busy" | "degraded" | "down" | "paused";
 
@@ -316,3 +332,286 @@ load: number,
  * How long the process had run, in milliseconds.
  */
 uptime: number, };
+
+export type Attached = { 
+/**
+ * Whose token it uses.
+ */
+editor: string, 
+/**
+ * What the program calls itself, if it said so.
+ */
+client: string | null, clientVersion: string | null, 
+/**
+ * The revision of MCP that is spoken.
+ */
+revision: string, transport: Wire, 
+/**
+ * The one upstream that it sees; nothing if it sees all of them in one.
+ */
+view: string | null, 
+/**
+ * When it was first heard, in this life of the gateway (milliseconds of the Unix epoch).
+ */
+since: number, };
+
+export type Wire = "http" | "sse" | "stdio";
+
+export type Activity = { calls: Array<Call>, };
+
+export type Call = { 
+/**
+ * Grows with every call that this gateway answers.
+ */
+number: number, 
+/**
+ * When it came (milliseconds of the Unix epoch).
+ */
+at: number, 
+/**
+ * Whose token it came with.
+ */
+editor: string, 
+/**
+ * What the editor calls itself, if it said so.
+ */
+client: string | null, 
+/**
+ * Who was to answer; nothing if nobody was found.
+ */
+upstream: string | null, 
+/**
+ * The tool, prompt or resource, as its upstream calls it.
+ */
+tool: string, outcome: CallOutcome, 
+/**
+ * From its arrival to its answer.
+ */
+ms: number, 
+/**
+ * How much of that it waited for an upstream that was away.
+ */
+heldMs: number, };
+
+export type CallOutcome = "ok" | "toolError" | "notSent" | "unknown" | "cancelled" | "refused";
+
+export type Latency = { points: Array<LatencyPoint>, };
+
+export type LatencyPoint = { 
+/**
+ * When the minute began (milliseconds of the Unix epoch).
+ */
+at: number, 
+/**
+ * Half of them took no longer.
+ */
+p50Ms: number, 
+/**
+ * Nineteen of twenty took no longer.
+ */
+p95Ms: number, calls: number, };
+
+export type Catalog = { tools: Array<Tool>, prompts: Array<Item>, resources: Array<Item>, };
+
+export type Tool = { 
+/**
+ * As the upstream calls it.
+ */
+name: string, title: string | null, description: string | null, 
+/**
+ * JSON Schema of its arguments.
+ */
+inputSchema: unknown, 
+/**
+ * What the upstream says of it, such as `readOnlyHint`.
+ */
+annotations: unknown, 
+/**
+ * Whether the upstream's lists in `config.toml` let editors see it.
+ */
+shown: boolean, 
+/**
+ * Why a switch cannot show or hide it, if it cannot: a pattern decides about several at once.
+ */
+fixed: string | null, };
+
+export type Item = { 
+/**
+ * The name of a prompt, the address of a resource.
+ */
+name: string, title: string | null, description: string | null, shown: boolean, };
+
+export type Timeline = { spans: Array<Span>, };
+
+export type Span = { 
+/**
+ * In milliseconds of the Unix epoch.
+ */
+from: number, 
+/**
+ * Nothing if it lasts.
+ */
+to: number | null, state: SpanState, };
+
+export type SpanState = "connected" | "connecting" | "down" | "paused" | "off" | "unwatched";
+
+export type Trial = { ms: number, 
+/**
+ * What the upstream answered, as MCP has it.
+ */
+result?: unknown, 
+/**
+ * Why there is no result, as JSON-RPC has it.
+ */
+error?: unknown, };
+
+export type SelfTest = { ok: boolean, ms: number, 
+/**
+ * How many tools were listed.
+ */
+tools: number, failure: Failure | null, };
+
+export type Settings = { 
+/**
+ * Where the file is.
+ */
+path: string, port: number, 
+/**
+ * How long a call waits for an upstream that is down.
+ */
+hold: string, requireToken: boolean, tray: TraySettings, 
+/**
+ * Also those that are turned off, in the order of their names.
+ */
+upstreams: Array<UpstreamSettings>, 
+/**
+ * The editors that something is said of.
+ */
+editors: Array<EditorSettings>, };
+
+export type TraySettings = { notifications: Notifications, 
+/**
+ * Whether the gateway ends with the tray.
+ */
+quitStopsGateway: boolean, };
+
+export type Notifications = "all" | "problems" | "none";
+
+export type UpstreamSettings = { name: string, 
+/**
+ * Nothing if it has the title of its preset, or its name.
+ */
+title: string | null, enabled: boolean, 
+/**
+ * Whether it is an application, which has `restart`, `recycle` and `memoryAlarm`.
+ */
+isApp: boolean, 
+/**
+ * Where it is, to read.
+ */
+target: string, 
+/**
+ * After how much silence it is asked for a sign of life; nothing if as usual, "0s" if never.
+ */
+keepalive: string | null, callTimeout: string, 
+/**
+ * When it is restarted: "on-crash", "ask", "always" or "never".
+ */
+restart: string, 
+/**
+ * When its memory is freed by a restart: "when-idle" or "never".
+ */
+recycle: string, 
+/**
+ * Nothing if it is as its preset says.
+ */
+memoryAlarm: string | null, trustAnnotations: boolean, 
+/**
+ * "shared" or "per-client".
+ */
+sharing: string, tools: Lists, prompts: Lists, resources: Lists, };
+
+export type EditorSettings = { name: string, upstreams: Lists, tools: Lists, prompts: Lists, resources: Lists, };
+
+export type Lists = { 
+/**
+ * Nothing if everything is allowed.
+ */
+allow: Array<string> | null, deny: Array<string>, };
+
+export type SettingsChange = { port?: number | null, hold?: string | null, requireToken?: boolean | null, tray?: TrayChange, 
+/**
+ * By name.
+ */
+upstreams?: { [key in string]: UpstreamChange }, 
+/**
+ * By name.
+ */
+editors?: { [key in string]: EditorChange }, };
+
+export type TrayChange = { notifications?: Notifications | null, quitStopsGateway?: boolean | null, };
+
+export type UpstreamChange = { title?: string | null, enabled?: boolean | null, keepalive?: string | null, callTimeout?: string | null, restart?: string | null, recycle?: string | null, memoryAlarm?: string | null, trustAnnotations?: boolean | null, sharing?: string | null, tools?: ListsChange, prompts?: ListsChange, resources?: ListsChange, };
+
+export type EditorChange = { upstreams?: ListsChange, tools?: ListsChange, prompts?: ListsChange, resources?: ListsChange, };
+
+export type ListsChange = { allow?: Array<string> | null, deny?: Array<string> | null, };
+export type Setup = { editors: Array<Found>, };
+
+export type Found = { 
+/**
+ * What to call it in a command, such as `claude-code`.
+ */
+id: string, 
+/**
+ * What its makers call it.
+ */
+title: string, 
+/**
+ * The file that says which servers it uses; none for those that keep them elsewhere.
+ */
+path: string | null, state: Connection, 
+/**
+ * The MCP servers that its file has already, ours included.
+ */
+entries: Array<FoundEntry>, 
+/**
+ * A session of this product is with the gateway now.
+ */
+attached: boolean, 
+/**
+ * What is to be done next, or what it takes for the product to notice.
+ */
+hint: string, 
+/**
+ * A link that the product opens to add Evermoor by itself, if it has such links. It holds no token.
+ */
+link: string | null, };
+
+export type Connection = "connected" | "notConnected" | "changed" | "unreadable" | "notInstalled";
+
+export type FoundEntry = { name: string, 
+/**
+ * `stdio`, `http` or `sse`.
+ */
+kind: string, 
+/**
+ * It leads to Evermoor.
+ */
+ours: boolean, };
+
+export type SetupPreview = { path: string | null, 
+/**
+ * A unified diff with the token left out; empty if nothing would change.
+ */
+diff: string, 
+/**
+ * What to paste where Evermoor does not write, with the token left out.
+ */
+snippet: string, hint: string, };
+
+export type SetupDone = { path: string | null, changed: boolean, 
+/**
+ * Where the file is kept as it was before.
+ */
+backup: string | null, hint: string, };

@@ -9,6 +9,7 @@ use toml::Spanned;
 use url::Url;
 
 use super::lists::{self, EditorTable, ListTable, Retry, ToolTable, ToolsTable};
+use super::tray::{self, TrayTable};
 use super::{
     Config, DEFAULT_LISTEN, Gateway, Keepalive, Mistake, Sharing, Transport, Upstream, app,
 };
@@ -29,6 +30,8 @@ struct File {
     _version: Option<toml::Value>,
     #[serde(default)]
     gateway: GatewayTable,
+    #[serde(default)]
+    tray: TrayTable,
     #[serde(default)]
     upstreams: BTreeMap<Spanned<String>, Spanned<UpstreamTable>>,
     #[serde(default)]
@@ -116,7 +119,8 @@ pub(super) fn read(text: &str) -> Result<Config, Mistake> {
         doubts.extend(lists::doubts(text, name.get_ref(), table, &names));
         editors.insert(name.get_ref().clone(), editor);
     }
-    let config = Config { gateway: gateway(text, &file.gateway)?, upstreams, off, editors, doubts };
+    let (gateway, tray) = (gateway(text, &file.gateway)?, tray::read(text, &file.tray)?);
+    let config = Config { gateway, tray, upstreams, off, editors, doubts };
     Ok(config.entitled(&Shelf::of_our_own()))
 }
 

@@ -1,0 +1,78 @@
+//! The entry of a new upstream.
+
+use std::collections::BTreeMap;
+
+use toml_edit::{Array, InlineTable, Item, Value};
+
+use super::{Setting, walk};
+use crate::config::Mistake;
+
+/// An upstream that is to be added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewUpstream {
+    pub name: String,
+    pub title: Option<String>,
+    pub way: Way,
+}
+
+/// How it is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    Preset(String),
+    Http {
+        url: String,
+        headers: BTreeMap<String, String>,
+    },
+    Program {
+        command: String,
+        args: Vec<String>,
+        env: BTreeMap<String, String>,
+        cwd: Option<String>,
+    },
+}
+
+/// Adds an entry at the end. Whether what it says is right is found out with the whole.
+pub(super) fn add(root: &mut Item, new: &NewUpstream) -> Result<(), Mistake> {
+    let upstreams = root.get("upstreams").and_then(Item::as_table_like);
+    if upstreams.is_some_and(|upstreams| upstreams.contains_key(&new.name)) {
+        return Err(Mistake {
+            line: None,
+            what: format!("There is an upstream `{}` already.", new.name),
+            remedy: format!("Take another name, or run `evermoor remove {}` first.", new.name),
+        });
+    }
+    let table = walk::reach(root, &["upstreams", &new.name])?;
+    let mut put = |key: &str, value: Value| drop(table.insert(key, Item::Value(value)));
+    if let Some(title) = &new.title {
+        put("title", title.into());
+    }
+    match &new.way {
+        Way::Preset(preset) => put("preset", preset.into()),
+        Way::Http { url, headers } => {
+            put("url", url.into());
+            if !headers.is_empty() {
+                put("headers", braces(headers));
+            }
+        }
+        Way::Program { command, args, env, cwd } => {
+            put("command", command.into());
+            if !args.is_empty() {
+                put("args", Value::Array(args.iter().collect::<Array>()));
+            }
+            if !env.is_empty() {
+                put("env", braces(env));
+            }
+            if let Some(cwd) = cwd {
+                put("cwd", cwd.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn braces(pairs: &BTreeMap<String, String>) -> Value {
+    let pairs = pairs.iter().map(|(name, value)| (name.clone(), Setting::from(value.as_str())));
+    Value::InlineTable(
+        pairs.map(|(name, value)| (name, Value::from(value))).collect::<InlineTable>(),
+    )
+}

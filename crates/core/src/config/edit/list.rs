@@ -1,0 +1,121 @@
+//! Single names in allow and deny lists: how a switch shows or hides one tool.
+//!
+//! A tool is hidden by its name in the deny list, and shown by taking it out of there and, if only
+//! what is allowed is seen, by its name in the allow list. What a pattern hides together with
+//! others no switch can show: the person must say what the pattern is to become.
+
+use toml_edit::{Array, Item, Value};
+
+use super::{Edit, walk};
+use crate::config::Mistake;
+use crate::filter::Filter;
+
+/// The pattern with a `*` that hides this name, which no switch can take back.
+pub fn hiding_pattern<'a>(filter: &'a Filter, name: &str) -> Option<&'a str> {
+    let mut deny = filter.deny.iter().map(|pattern| (pattern, pattern.as_str()));
+    deny.find(|(pattern, text)| *text != name && pattern.matches(name)).map(|(_, text)| text)
+}
+
+pub(super) fn set_shown(
+    edit: &mut Edit,
+    upstream: &str,
+    tool: &str,
+    shown: bool,
+    filter: &Filter,
+) -> Result<(), Mistake> {
+    if filter.passes(tool) == shown {
+        return Ok(());
+    }
+    let refused = |what: String, remedy: &str| {
+        let remedy = remedy.to_owned();
+        Err(Mistake { line: None, what, remedy })
+    };
+    if tool.is_empty() || tool.contains('*') {
+        let what =
+            format!("`{tool}` cannot stand alone in a list, since * is any characters there.");
+        return refused(what, "Write a pattern for it in the settings.");
+    }
+    let place = |list| ["upstreams", upstream, "tools", list];
+    if !shown {
+        return change(edit, &place("deny"), |deny| push(deny, tool));
+    }
+    if let Some(pattern) = hiding_pattern(filter, tool) {
+        let what = format!("`{pattern}` among the tools that are denied hides `{tool}`.");
+        return refused(what, "Change that pattern in the settings.");
+    }
+    if filter.deny.iter().any(|pattern| pattern.as_str() == tool) {
+        change(edit, &place("deny"), |deny| remove(deny, tool))?;
+    }
+    let allowed =
+        |allow: &Vec<_>| Filter { allow: Some(allow.clone()), deny: Vec::new() }.passes(tool);
+    match filter.allow.as_ref().is_none_or(allowed) {
+        true => Ok(()),
+        false => change(edit, &place("allow"), |allow| push(allow, tool)),
+    }
+}
+
+/// Changes a list, which is made if it is missing and goes when it is empty and nothing stands
+/// beside it.
+fn change(edit: &mut Edit, place: &[&str; 4], how: impl FnOnce(&mut Array)) -> Result<(), Mistake> {
+    let [tables @ .., key] = place;
+    let table = walk::reach(edit.document.as_item_mut(), tables)?;
+    if !table.contains_key(key) {
+        table.insert(key, Item::Value(Value::Array(Array::new())));
+    }
+    let Some(list) = table.get_mut(key).and_then(Item::as_array_mut) else {
+        return Err(Mistake {
+            line: None,
+            what: format!("`{}` in config.toml is the name of a tool there.", place.join(".")),
+            remedy: "Write the list in the file itself, in another form.".into(),
+        });
+    };
+    how(list);
+    let bare = list.is_empty() && !list.to_string().contains('#') && *key == "deny";
+    if bare {
+        edit.unset(place);
+    }
+    Ok(())
+}
+
+/// Adds a name, laid out as the one before it.
+fn push(list: &mut Array, name: &str) {
+    let mut value = Value::from(name);
+    if let Some(last) = list.iter().last() {
+        let prefix = last.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
+        // One per line, or all in one.
+        let indent = prefix.rfind('\n').map_or(" ", |at| &prefix[at..]);
+        value.decor_mut().set_prefix(indent);
+    }
+    list.push_formatted(value);
+}
+
+/// Takes a name out. Comments that stand before it are about its neighbours.
+fn remove(list: &mut Array, name: &str) {
+    let found = list.iter().position(|value| value.as_str() == Some(name));
+    let Some(at) = found else { return };
+    let gone = list.remove(at);
+    let part = |text: Option<&toml_edit::RawString>| {
+        text.and_then(|text| text.as_str()).unwrap_or_default().to_owned()
+    };
+    let above = part(gone.decor().prefix());
+    let gap = [' ', '\t', '\n', '\r'];
+    match list.get_mut(at) {
+        Some(next) => {
+            let own = part(next.decor().prefix());
+            let prefix = match (above.contains('#'), own.contains('#')) {
+                (true, _) => format!("{}{own}", above.trim_end_matches(gap)),
+                // The first one may be written without the space of the others.
+                (false, false) => above,
+                (false, true) => own,
+            };
+            next.decor_mut().set_prefix(prefix);
+        }
+        None if above.contains('#') => {
+            let trailing = part(Some(list.trailing()));
+            let kept = above.trim_end_matches(gap);
+            let end = if trailing.contains('\n') { trailing } else { format!("{trailing}\n") };
+            list.set_trailing(format!("{kept}{end}"));
+        }
+        None => {}
+    }
+}

@@ -1,0 +1,94 @@
+//! `[tray]`: what a person wants of the tray.
+
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+#[cfg(test)]
+use ts_rs::TS;
+
+use super::Mistake;
+use super::file::line;
+
+/// What a person wants of the tray.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct TraySettings {
+    pub notifications: Notifications,
+    /// Whether the gateway ends with the tray.
+    pub quit_stops_gateway: bool,
+}
+
+/// What a person wants to be told of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(test, derive(TS))]
+pub enum Notifications {
+    All,
+    #[default]
+    Problems,
+    None,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TrayTable {
+    notifications: Option<Spanned<String>>,
+    #[serde(default)]
+    quit_stops_gateway: bool,
+}
+
+impl Notifications {
+    /// The word for it in the file.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Problems => "problems",
+            Self::None => "none",
+        }
+    }
+}
+
+pub(super) fn read(text: &str, table: &TrayTable) -> Result<TraySettings, Mistake> {
+    let all = [Notifications::All, Notifications::Problems, Notifications::None];
+    let notifications = match &table.notifications {
+        None => Notifications::default(),
+        Some(written) => {
+            let found = all.into_iter().find(|one| one.word() == written.get_ref());
+            found.ok_or_else(|| Mistake {
+                line: Some(line(text, written.span().start)),
+                what: format!("`{}` does not say what to be told of.", written.get_ref()),
+                remedy: "Write \"all\", \"problems\" or \"none\".".into(),
+            })?
+        }
+    };
+    Ok(TraySettings { notifications, quit_stops_gateway: table.quit_stops_gateway })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Config;
+    use super::*;
+
+    #[test]
+    fn nothing_said_means_problems_only_and_a_gateway_that_stays() {
+        let usual =
+            TraySettings { notifications: Notifications::Problems, quit_stops_gateway: false };
+        assert_eq!(Config::default().tray, usual);
+    }
+
+    #[test]
+    fn a_person_says_what_to_be_told_of() {
+        for one in [Notifications::All, Notifications::Problems, Notifications::None] {
+            let text =
+                format!("[tray]\nnotifications = \"{}\"\nquit_stops_gateway = true\n", one.word());
+            let wanted = TraySettings { notifications: one, quit_stops_gateway: true };
+            assert_eq!(Config::parse(&text).unwrap().tray, wanted);
+            assert_eq!(serde_json::to_value(one).unwrap(), one.word());
+        }
+        let mistake = Config::parse("[tray]\n\nnotifications = \"some\"\n").unwrap_err();
+        assert_eq!(mistake.line, Some(3));
+        assert!(mistake.remedy.contains("problems"), "{mistake}");
+        assert_eq!(Config::parse("[tray]\nicon = 1\n").unwrap_err().line, Some(2));
+    }
+}

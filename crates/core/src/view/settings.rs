@@ -1,0 +1,290 @@
+//! What a person sets in `config.toml`, as the dashboard shows and changes it.
+//!
+//! Lengths of time and amounts of memory are words, as people write them in the file: "25s",
+//! "10m", "2.5 GB". Nothing here says how an upstream is reached: what is connected to or started
+//! is decided in the file itself and on the command line.
+
+mod reading;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+#[cfg(test)]
+use ts_rs::TS;
+
+use crate::config::{Notifications, TraySettings};
+
+/// What `/api/settings` answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct Settings {
+    /// Where the file is.
+    pub path: String,
+    pub port: u16,
+    /// How long a call waits for an upstream that is down.
+    pub hold: String,
+    pub require_token: bool,
+    pub tray: TraySettings,
+    /// Also those that are turned off, in the order of their names.
+    pub upstreams: Vec<UpstreamSettings>,
+    /// The editors that something is said of.
+    pub editors: Vec<EditorSettings>,
+}
+
+/// What is set for one upstream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct UpstreamSettings {
+    pub name: String,
+    /// Nothing if it has the title of its preset, or its name.
+    pub title: Option<String>,
+    pub enabled: bool,
+    /// Whether it is an application, which has `restart`, `recycle` and `memoryAlarm`.
+    pub is_app: bool,
+    /// Where it is, to read.
+    pub target: String,
+    /// After how much silence it is asked for a sign of life; nothing if as usual, "0s" if never.
+    pub keepalive: Option<String>,
+    pub call_timeout: String,
+    /// When it is restarted: "on-crash", "ask", "always" or "never".
+    pub restart: String,
+    /// When its memory is freed by a restart: "when-idle" or "never".
+    pub recycle: String,
+    /// Nothing if it is as its preset says.
+    pub memory_alarm: Option<String>,
+    pub trust_annotations: bool,
+    /// "shared" or "per-client".
+    pub sharing: String,
+    pub tools: Lists,
+    pub prompts: Lists,
+    pub resources: Lists,
+}
+
+/// What is set for one editor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct EditorSettings {
+    pub name: String,
+    pub upstreams: Lists,
+    pub tools: Lists,
+    pub prompts: Lists,
+    pub resources: Lists,
+}
+
+/// Patterns of names, in which `*` stands for any characters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct Lists {
+    /// Nothing if everything is allowed.
+    pub allow: Option<Vec<String>>,
+    pub deny: Vec<String>,
+}
+
+/// What is to be different. What is left out stays as it is, and `null` takes a setting out of the
+/// file, so that it is as usual again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(test, derive(TS))]
+#[cfg_attr(test, ts(optional_fields))]
+pub struct SettingsChange {
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub port: Option<Option<u16>>,
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub hold: Option<Option<String>>,
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub require_token: Option<Option<bool>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tray: Option<TrayChange>,
+    /// By name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstreams: Option<BTreeMap<String, UpstreamChange>>,
+    /// By name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub editors: Option<BTreeMap<String, EditorChange>>,
+}
+
+/// What is to be different about the tray.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(test, derive(TS))]
+#[cfg_attr(test, ts(optional_fields))]
+pub struct TrayChange {
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub notifications: Option<Option<Notifications>>,
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub quit_stops_gateway: Option<Option<bool>>,
+}
+
+/// What is to be different about an upstream.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(test, derive(TS))]
+#[cfg_attr(test, ts(optional_fields))]
+pub struct UpstreamChange {
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub title: Option<Option<String>>,
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<Option<bool>>,
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub keepalive: Option<Option<String>>,
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub call_timeout: Option<Option<String>>,
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub restart: Option<Option<String>>,
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub recycle: Option<Option<String>>,
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub memory_alarm: Option<Option<String>>,
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub trust_annotations: Option<Option<bool>>,
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<Option<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<ListsChange>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<ListsChange>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ListsChange>,
+}
+
+/// What is to be different about what an editor is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(test, derive(TS))]
+#[cfg_attr(test, ts(optional_fields))]
+pub struct EditorChange {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstreams: Option<ListsChange>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<ListsChange>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<ListsChange>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ListsChange>,
+}
+
+/// What is to be different about two lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(test, derive(TS))]
+#[cfg_attr(test, ts(optional_fields))]
+pub struct ListsChange {
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub allow: Option<Option<Vec<String>>>,
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub deny: Option<Option<Vec<String>>>,
+}
+
+/// Tells `null` from what is left out.
+fn said<'de, T: Deserialize<'de>, D: Deserializer<'de>>(value: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(value).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::config::edit::Edit;
+
+    /// Settings that are not the usual ones, as a change says them.
+    const CHANGE: &str = r#"{
+        "port": 7421, "hold": "40s", "requireToken": false,
+        "tray": {"notifications": "all", "quitStopsGateway": true},
+        "upstreams": {"a": {
+            "title": "Notes", "enabled": false, "keepalive": "3m", "callTimeout": "20s",
+            "restart": "ask", "recycle": "when-idle", "memoryAlarm": "2.5 GB",
+            "trustAnnotations": true, "sharing": "per-client",
+            "tools": {"allow": ["x*"], "deny": ["xy"]}, "prompts": {"deny": ["*"]},
+            "resources": {"allow": ["file:///*"]}}},
+        "editors": {"zed": {"upstreams": {"deny": ["a"]}, "tools": {"allow": ["a__*"]}}}
+    }"#;
+
+    fn changed(text: &str, change: &str) -> String {
+        let mut edit = Edit::of(text).unwrap();
+        edit.apply(&serde_json::from_str(change).unwrap()).unwrap();
+        edit.done().unwrap().0
+    }
+
+    #[test]
+    fn what_is_set_is_what_is_shown() {
+        let text = "# mine\n[upstreams.a] # the one\npreset = \"pieces-os\"\n";
+        let after = changed(text, CHANGE);
+        assert!(after.starts_with("# mine\n[upstreams.a] # the one\npreset"), "{after}");
+        let shown = Settings::of("config.toml".into(), &Config::parse(&after).unwrap());
+        let shown = serde_json::to_value(shown).unwrap();
+        let said: serde_json::Value = serde_json::from_str(CHANGE).unwrap();
+        assert_eq!((&shown["port"], &shown["hold"]), (&said["port"], &said["hold"]));
+        assert_eq!(
+            (&shown["tray"], &shown["requireToken"]),
+            (&said["tray"], &said["requireToken"])
+        );
+        for (key, value) in said["upstreams"]["a"].as_object().unwrap() {
+            match value.as_object() {
+                Some(lists) => lists.iter().for_each(|(list, names)| {
+                    assert_eq!(&shown["upstreams"][0][key][list], names, "{key}.{list}");
+                }),
+                None => assert_eq!(&shown["upstreams"][0][key], value, "{key}"),
+            }
+        }
+        assert_eq!(shown["editors"][0]["tools"]["allow"], said["editors"]["zed"]["tools"]["allow"]);
+    }
+
+    #[test]
+    fn what_is_taken_back_is_as_usual_again() {
+        let text = "[upstreams.a]\npreset = \"pieces-os\"\n";
+        let mut back: serde_json::Value = serde_json::from_str(CHANGE).unwrap();
+        empty(&mut back);
+        let after = changed(&changed(text, CHANGE), &back.to_string());
+        let of = |text: &str| Settings::of(String::new(), &Config::parse(text).unwrap());
+        let (after, before) = (of(&after), of(text));
+        assert_eq!(Settings { editors: vec![], ..after }, before);
+    }
+
+    /// Every setting becomes `null`.
+    fn empty(value: &mut serde_json::Value) {
+        match value.as_object_mut() {
+            Some(object) => object.values_mut().for_each(empty),
+            None => *value = serde_json::Value::Null,
+        }
+    }
+
+    #[test]
+    fn a_change_of_what_is_not_there_or_makes_no_sense_is_refused() {
+        let mut edit = Edit::of("").unwrap();
+        let change = serde_json::from_str(r#"{"upstreams": {"a": {"title": "A"}}}"#).unwrap();
+        assert!(edit.apply(&change).unwrap_err().what.contains("no upstream `a`"));
+        let mut edit = Edit::of("").unwrap();
+        edit.apply(&serde_json::from_str(r#"{"hold": "soon"}"#).unwrap()).unwrap();
+        assert_eq!(edit.done().unwrap_err().line, Some(2));
+    }
+
+    #[test]
+    fn what_is_left_out_stays_and_null_is_as_usual() {
+        let change: SettingsChange = serde_json::from_str(
+            r#"{"hold": null, "port": 7421, "upstreams": {"a": {"title": null, "tools": {"deny": ["x"]}}}}"#,
+        )
+        .unwrap();
+        assert_eq!(
+            (change.hold, change.port, change.require_token),
+            (Some(None), Some(Some(7421)), None)
+        );
+        let upstream = &change.upstreams.unwrap()["a"];
+        assert_eq!((&upstream.title, &upstream.enabled), (&Some(None), &None));
+        let tools = upstream.tools.clone().unwrap();
+        assert_eq!((tools.allow, tools.deny), (None, Some(Some(vec!["x".to_owned()]))));
+    }
+
+    #[test]
+    fn no_request_carries_a_command_line_or_an_address() {
+        for unknown in [r#"{"url": "http://x"}"#, r#"{"command": "x"}"#, r#"{"headers": {}}"#] {
+            let change = format!(r#"{{"upstreams": {{"a": {unknown}}}}}"#);
+            assert!(serde_json::from_str::<SettingsChange>(&change).is_err(), "{change}");
+        }
+        assert!(serde_json::from_str::<SettingsChange>(r#"{"listen": "0.0.0.0:1"}"#).is_err());
+    }
+}
