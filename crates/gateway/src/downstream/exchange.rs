@@ -47,7 +47,7 @@ pub struct Exchange {
     given_up: CancellationToken,
     asked: mpsc::Receiver<Question>,
     /// Log messages that an editor without sessions hears on its call alone.
-    logged: mpsc::Receiver<Notification>,
+    logged: Option<mpsc::Receiver<Notification>>,
     caller: Caller,
     /// What the editor is still to be asked.
     questions: VecDeque<Question>,
@@ -118,12 +118,12 @@ impl Exchange {
 
     fn at(endpoint: &Endpoint, view: &View, request: &Request, asker: Asker) -> Self {
         let (questions, asked) = mpsc::channel(MOST_QUESTIONS);
-        let (log, logged) = mpsc::channel(MOST_LOGGED);
+        let (log, logged) = asker.logs.then(|| mpsc::channel(MOST_LOGGED)).unzip();
         let caller = Caller {
             session: asker.session,
             who_asks: asker.who_asks,
             questions,
-            logs: asker.logs.then_some(log),
+            logs: log,
             headers: Vec::new(),
             sent: Arc::default(),
         };
@@ -187,7 +187,7 @@ impl Exchange {
                     return Some(Part::Message(Message::Response(self.given_up())));
                 }
                 Some(question) = self.asked.recv() => self.questions.push_back(question),
-                Some(told) = self.logged.recv() => {
+                Some(told) = heard(&mut self.logged) => {
                     return Some(Part::Message(Message::Notification(told)));
                 }
                 step = advance(&mut self.stage) => match step {
@@ -276,5 +276,13 @@ impl Exchange {
                 None
             }
         }
+    }
+}
+
+/// The next log message, if any can come.
+async fn heard(logged: &mut Option<mpsc::Receiver<Notification>>) -> Option<Notification> {
+    match logged {
+        Some(logged) => logged.recv().await,
+        None => None,
     }
 }
