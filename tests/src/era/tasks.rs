@@ -96,7 +96,9 @@ impl Desk {
     }
 
     fn change(&self, id: &str, change: impl FnOnce(&mut Task)) {
-        self.tasks.0.lock().get_mut(id).into_iter().for_each(change);
+        if let Some(task) = self.tasks.0.lock().get_mut(id) {
+            change(task);
+        }
     }
 
     fn status(&self, id: &str) -> String {

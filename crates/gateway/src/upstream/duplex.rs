@@ -67,7 +67,7 @@ struct Call {
 /// An upstream that is at work is asked again after this long.
 const BUSY_WAIT: Duration = Duration::from_secs(1);
 /// A server that takes longer to say that it will tell the news does not.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(2);
 /// How many messages about a call, or from the upstream, wait for their reader.
 const BUFFER: usize = 64;
 

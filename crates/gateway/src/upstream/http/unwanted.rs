@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::envelope::{Id, Notification};
@@ -13,6 +15,9 @@ use evermoor_core::json::Raw;
 use evermoor_core::protocol::method;
 
 use super::line::{Era, Line};
+
+/// A server that does not take it by then does not read at all.
+const LIMIT: Duration = Duration::from_secs(5);
 
 /// Tells the server when it is dropped, unless the answer came before.
 pub(super) struct Unwanted {
@@ -50,7 +55,7 @@ impl Drop for Unwanted {
         let cancelled = Notification::new(method::CANCELLED, Some(params));
         let line = Arc::clone(&self.line);
         self.tasks.spawn(async move {
-            let _ = line.post(&cancelled.into()).await;
+            let _ = timeout(LIMIT, line.post(&cancelled.into())).await;
         });
     }
 }
