@@ -10,6 +10,8 @@ mod command_line;
 mod conformance;
 mod control;
 mod door;
+#[cfg(unix)]
+mod editors;
 mod endpoint;
 mod eras;
 mod faults;
@@ -23,6 +25,8 @@ mod pieces;
 mod presets;
 mod reload;
 mod remote;
+#[cfg(target_os = "linux")]
+mod secrets;
 #[cfg(target_os = "linux")]
 mod sharing;
 mod shim;

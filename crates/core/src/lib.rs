@@ -6,6 +6,8 @@
 //! - [`protocol`]: MCP revisions, methods and the few messages the gateway writes itself
 //! - [`era`]: what differs between the revisions of MCP, and how one is put into the words of another
 //! - [`name`]: names of upstreams, and the names of their tools in the merged view
+//! - [`alerts`]: what a person is told unasked, and when
+//! - [`abilities`]: what an editor can do for an upstream that asks it back
 //! - [`call`]: what may be sent again
 //! - [`catalog`]: what an upstream offers, and the merged view of several
 //! - [`filter`]: allow and deny lists
@@ -13,6 +15,7 @@
 //! - [`config`]: `config.toml`, parsed and validated as a whole
 //! - [`preset`]: what is known of applications that host an MCP server
 //! - [`app`]: what is decided about such an application
+//! - [`adopt`]: the MCP servers that editors have already, as upstreams
 //! - [`size`]: amounts of memory, as people write and read them
 //! - [`incident`]: one outage, as it is kept and shown
 //! - [`level`]: how loud a log message is, and who hears it
@@ -20,11 +23,13 @@
 //! - [`failure`]: failures with a code for programs and a remedy for people
 //! - [`outcome`]: the answer to a call that its upstream did not answer
 //! - [`backoff`]: how long to wait before the next attempt
+//! - [`reference`]: `${keyring:NAME}` and the like; [`redact`]: taking secrets out of texts
 //! - [`runtime`]: how a running gateway is reached
 //! - [`paused`]: which upstreams a person paused
 //! - [`progress`]: progress tokens, minted anew on each hop
 //! - [`pace`]: which connections to suspect, and when to slow down
 //! - [`samples`]: what an application took of the machine, and how much of that is kept
+//! - [`scrub`]: a text without what looks like a secret
 //! - [`session`]: session ids that survive a restart
 //! - [`event_id`]: by which an editor says where its stream broke
 //! - [`sse`]: server-sent events, parsed from chunks
@@ -35,6 +40,9 @@
 //! - [`handover`]: what two gateways say while one takes the other's place
 //! - [`view`]: what the control API says
 
+pub mod abilities;
+pub mod adopt;
+pub mod alerts;
 pub mod app;
 pub mod audience;
 pub mod backoff;
@@ -61,8 +69,11 @@ pub mod paused;
 pub mod preset;
 pub mod progress;
 pub mod protocol;
+pub mod redact;
+pub mod reference;
 pub mod runtime;
 pub mod samples;
+pub mod scrub;
 pub mod session;
 pub mod sight;
 pub mod size;

@@ -7,7 +7,9 @@
 mod activity;
 mod app;
 mod attached;
+mod doctor;
 mod editor;
+mod log;
 mod settings;
 mod setup;
 mod upstream_page;
@@ -23,7 +25,9 @@ use crate::failure::{Code, Failure};
 pub use activity::{Activity, Call, CallOutcome, Latency, LatencyPoint};
 pub use app::{App, Restart, RestartEnd};
 pub use attached::{Attached, Wire};
+pub use doctor::{Check, CheckState, Checks, Fixed};
 pub use editor::{Editor, Shown};
+pub use log::{LogLevel, LogLine, LogLines};
 pub use settings::{
     EditorChange, EditorSettings, Lists, ListsChange, Settings, SettingsChange, TrayChange,
     UpstreamChange, UpstreamSettings,
@@ -154,6 +158,13 @@ pub enum Link {
 pub struct NewToken {
     pub name: String,
     pub token: String,
+}
+
+/// The calls that wait for an answer: what `/api/calls` answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallsUnderWay {
+    pub under_way: u64,
 }
 
 /// What a refused control request answers.
@@ -446,6 +457,13 @@ mod tests {
             End::decl(&config),
             How::decl(&config),
             Sample::decl(&config),
+            LogLines::decl(&config),
+            LogLine::decl(&config),
+            LogLevel::decl(&config),
+            Checks::decl(&config),
+            Check::decl(&config),
+            CheckState::decl(&config),
+            Fixed::decl(&config),
             Attached::decl(&config),
             Wire::decl(&config),
             Activity::decl(&config),

@@ -22,7 +22,7 @@ use evermoor_platform::paths::Paths;
 
 use crate::apps::{Apps, Around as Minding};
 use crate::chance::Chance;
-use crate::control::{self, Control, links::Links};
+use crate::control::{self, Control, links::Links, setup::Whereabouts};
 use crate::downstream::endpoint::{Endpoint, LARGEST_REQUEST};
 use crate::downstream::guard::{self, Door};
 use crate::downstream::{Continuations, Finished, Notes, Parked, Sessions, events, listen, mcp};
@@ -38,10 +38,11 @@ use crate::pen::Pen;
 use crate::predecessor::Predecessor;
 use crate::presets::{self, Presets};
 use crate::roster::{Roster, Surroundings};
+use crate::secrets::Secrets;
 use crate::store::Store;
 use crate::upstream::Handle;
 use crate::wake::{self, Bell};
-use crate::{apps, config_watch, dashboard, router, status};
+use crate::{apps, config_watch, dashboard, redaction, router, status};
 
 /// The parts.
 pub(crate) struct Inside {
@@ -110,6 +111,7 @@ impl Inside {
             shelf: presets.shelf,
             troubles: presets.troubles,
             apps: apps.clone(),
+            secrets: Secrets::of_the_system(),
         };
         let minding = Minding {
             apps: apps.clone(),
@@ -167,9 +169,12 @@ impl Inside {
             history,
             pauses,
             apps,
+            here: Whereabouts { paths: paths.clone(), origin: origin.clone() },
             links: Links::new(origin),
             control_token: door.control_token.clone(),
             moved: moved.clone(),
+            stop: stop.clone(),
+            paths: paths.clone(),
         });
         let (outbox, parcels) = mpsc::channel(outbox::ROOM);
         let notes = Notes::new(paths.sessions_file(), pen.clone(), outbox.clone(), calls.clone());
@@ -247,6 +252,7 @@ fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Control>) -> Rout
         .layer(middleware::from_fn_with_state(Arc::clone(door), guard::editors))
         .with_state(endpoint);
     let tools = control::routes()
+        .layer(middleware::from_fn(redaction::answers))
         .layer(middleware::from_fn_with_state(Arc::clone(door), guard::control))
         .with_state(Arc::clone(&control));
     let pages = control::login()

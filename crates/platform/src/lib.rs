@@ -11,6 +11,7 @@
 //! - [`replace`]: replacing a file that belongs to another program
 //! - [`lock`]: one instance only
 //! - [`handover`]: giving sockets and the lock to another process
+//! - [`login`]: what is started at login
 //! - [`machine`]: what this machine is, and who uses it
 //! - [`process`]: starting programs that outlive us, or that must not
 //! - [`child`]: starting an upstream's program, which must not outlive us
@@ -23,15 +24,20 @@
 //! - [`watch`]: noticing at once that a process ends
 //! - [`reports`]: what the system wrote about crashes
 //! - [`sleep`]: when the machine sleeps and wakes
+//! - [`secrets`]: secrets in the keychain of the system
+//! - [`disk`]: how much of it is free
+//! - [`service`]: a gateway that the system starts at login
 //! - [`signals`]: when the system asks us to stop
 
 pub mod child;
 pub mod descriptors;
+pub mod disk;
 pub mod facts;
 pub mod files;
 pub mod handover;
 pub mod launch;
 pub mod lock;
+pub mod login;
 pub mod machine;
 pub mod open;
 pub mod paths;
@@ -40,6 +46,8 @@ pub mod process;
 pub mod replace;
 pub mod reports;
 pub mod run;
+pub mod secrets;
+pub mod service;
 pub mod signals;
 pub mod sleep;
 pub mod system;

@@ -206,7 +206,7 @@ mod tests {
             "_meta": { meta::SERVER: { "name": "s" }, "x": 1 } });
         assert_eq!(
             result("tools/list", &newer, Spoken::Stateless, OLD),
-            r#"{"tools":[],"_meta":{"x":1}}"#
+            r#"{"_meta":{"x":1},"tools":[]}"#
         );
         let newer = json!({ "resultType": "complete", "_meta": { meta::SERVER: { "name": "s" } } });
         assert_eq!(result("vendor/x", &newer, Spoken::Stateless, OLD), "{}");

@@ -3,13 +3,18 @@
 //! Its token is another one than the editors', lies in the runtime file, and is new at each start.
 //! No request ever carries a command line or an address to connect to.
 
+mod calls;
+mod doctor;
 mod editors;
 mod events;
 mod incidents;
 pub mod links;
+mod logs;
 mod pausing;
 mod restarting;
 mod samples;
+mod secrets;
+pub mod setup;
 
 use std::sync::Arc;
 
@@ -23,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::name::UpstreamName;
 use evermoor_core::view::{Refusal, Status};
+use evermoor_platform::paths::Paths;
 
 use crate::apps::Apps;
 use crate::editors::Editors;
@@ -40,15 +46,23 @@ pub struct Control {
     pub apps: Apps,
     pub links: Links,
     pub control_token: String,
+    pub here: setup::Whereabouts,
     /// Cancelled when another gateway serves, or none.
     pub moved: CancellationToken,
+    /// Ends the gateway.
+    pub stop: CancellationToken,
+    pub paths: Paths,
 }
 
 /// The routes that need the control token.
 pub fn routes() -> Router<Arc<Control>> {
     Router::new()
         .route("/api/status", get(status))
+        .route("/api/stop", post(stop))
+        .route("/api/doctor", get(doctor::list))
+        .route("/api/doctor/{id}/fix", post(doctor::fix))
         .route("/api/events", get(events::follow))
+        .route("/api/calls", get(calls::count))
         .route("/api/pause", post(pausing::pause_all))
         .route("/api/resume", post(pausing::resume_all))
         .route("/api/upstreams/{name}/pause", post(pausing::pause))
@@ -57,10 +71,17 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/upstreams/{name}/reconnect", post(restarting::reconnect))
         .route("/api/upstreams/{name}/samples", get(samples::list))
         .route("/api/incidents", get(incidents::list))
+        .route("/api/logs", get(logs::list))
+        .route("/api/logs/follow", get(logs::follow))
         .route("/api/editors", get(editors::list))
         .route("/api/editors/{name}", post(editors::add).delete(editors::revoke))
         .route("/api/editors/{name}/rotate", post(editors::rotate))
+        .route("/api/secrets/{name}/changed", post(secrets::changed))
         .route("/api/links", post(links::make))
+        .route("/api/setup", get(setup::list))
+        .route("/api/setup/{id}/preview", post(setup::preview))
+        .route("/api/setup/{id}/connect", post(setup::connect))
+        .route("/api/setup/{id}/undo", post(setup::undo))
 }
 
 /// The route by which a browser gets the control token.
@@ -70,6 +91,13 @@ pub fn login() -> Router<Arc<Control>> {
 
 async fn status(State(control): State<Arc<Control>>) -> Json<Status> {
     Json(control.router.overview().borrow().status.clone())
+}
+
+/// Ends the gateway as a signal would: calls under way may end first.
+async fn stop(State(control): State<Arc<Control>>) -> StatusCode {
+    tracing::info!("a person stops the gateway");
+    control.stop.cancel();
+    StatusCode::NO_CONTENT
 }
 
 fn unknown(control: &Control, name: &str) -> Response {

@@ -21,6 +21,7 @@ use super::question::Caller;
 use super::replay;
 use crate::history::Count;
 use crate::interests::Wanted;
+use crate::redaction;
 
 /// A live connection to an upstream.
 pub(crate) enum Connection {
@@ -282,8 +283,9 @@ impl ReplyStream {
     }
 }
 
-/// The start of a body, for an error text.
+/// The start of a body, for an error text. More is looked at, so that no secret is cut before it is found.
 pub(crate) fn excerpt(body: &Bytes) -> String {
-    let text = String::from_utf8_lossy(&body[..body.len().min(200)]);
+    let text = String::from_utf8_lossy(&body[..body.len().min(2000)]);
+    let text: String = redaction::scrub(&text).chars().take(200).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -60,6 +60,7 @@ use crate::chance::Chance;
 use crate::history::{History, Tallies};
 use crate::interests::Interests;
 use crate::news::Newsroom;
+use crate::secrets::Secrets;
 use budget::Budget;
 pub use connection::{Reply, ReplyStream};
 pub use lane::{Lane, Owner};
@@ -106,6 +107,8 @@ pub struct Surroundings {
     pub paused: watch::Receiver<Paused>,
     /// What is known of applications.
     pub apps: Apps,
+    /// Where the secrets of upstreams are looked for.
+    pub secrets: Secrets,
 }
 
 /// What is known of an upstream at one moment.
@@ -202,6 +205,19 @@ impl Handle {
             Link::Ready(ready) => !ready.connection.has_ping(),
             Link::Connecting | Link::Down { .. } | Link::Paused { .. } => false,
         }
+    }
+
+    /// How many calls wait for its answer, those that are held included.
+    pub fn calls_under_way(&self) -> usize {
+        let working = match &self.state.borrow().link {
+            Link::Ready(ready) => ready.in_flight(),
+            Link::Connecting | Link::Down { .. } | Link::Paused { .. } => 0,
+        };
+        let private = self
+            .privates
+            .as_ref()
+            .map_or(0, |privates| privates.handles().iter().map(Self::calls_under_way).sum());
+        working + *self.held.borrow() + private
     }
 
     /// Whether a person paused it.
