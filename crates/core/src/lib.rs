@@ -40,7 +40,6 @@
 //! - [`handover`]: what two gateways say while one takes the other's place
 //! - [`view`]: what the control API says
 
-pub mod abilities;
 pub mod adopt;
 pub mod alerts;
 pub mod app;
