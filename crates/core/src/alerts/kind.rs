@@ -46,6 +46,9 @@ impl Kind {
             | Code::PortTaken
             | Code::NotFound
             | Code::Forbidden
+            | Code::KeychainLocked
+            | Code::KeychainMissing
+            | Code::SecretMissing
             | Code::Internal => Some(Self::Unreachable),
         }
     }
