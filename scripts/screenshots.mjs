@@ -96,7 +96,7 @@ url = "${linear.url}"
   let editors = [];
   try {
     await page.goto(gateway.link());
-    await page.getByRole("heading", { level: 1, name: "Everything is connected" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "All 4 upstreams are connected" }).waitFor();
     editors = await live(gateway, linear);
     await goTo(page, "#/");
     await page.getByText("next try in").first().waitFor();

@@ -13,6 +13,7 @@ mod door;
 #[cfg(unix)]
 mod editors;
 mod endpoint;
+mod eras;
 mod faults;
 mod incidents;
 mod lists;

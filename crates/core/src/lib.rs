@@ -4,10 +4,9 @@
 //! - [`json`]: raw JSON values that keep their bytes, and shallow edits of raw objects
 //! - [`envelope`]: the JSON-RPC envelope, the only part of a message that is parsed
 //! - [`protocol`]: MCP revisions, methods and the few messages the gateway writes itself
-//! - [`introduction`]: how the gateway introduces itself to an editor
+//! - [`era`]: what differs between the revisions of MCP, and how one is put into the words of another
 //! - [`name`]: names of upstreams, and the names of their tools in the merged view
 //! - [`alerts`]: what a person is told unasked, and when
-//! - [`abilities`]: what an editor can do for an upstream that asks it back
 //! - [`call`]: what may be sent again
 //! - [`catalog`]: what an upstream offers, and the merged view of several
 //! - [`filter`]: allow and deny lists
@@ -17,7 +16,6 @@
 //! - [`app`]: what is decided about such an application
 //! - [`adopt`]: the MCP servers that editors have already, as upstreams
 //! - [`size`]: amounts of memory, as people write and read them
-//! - [`dialect`]: how a server wants to be spoken to
 //! - [`incident`]: one outage, as it is kept and shown
 //! - [`level`]: how loud a log message is, and who hears it
 //! - [`memory`]: what an upstream last said of itself, as it lies on the disk
@@ -34,8 +32,6 @@
 //! - [`session`]: session ids that survive a restart
 //! - [`event_id`]: by which an editor says where its stream broke
 //! - [`sse`]: server-sent events, parsed from chunks
-//! - [`stateless`]: requests of 2026-07-28, which speak for themselves
-//! - [`mirrored`]: parameters of tools that are repeated in headers
 //! - [`tokens`]: one token per editor
 //! - [`guard`]: who may speak to the endpoint
 //! - [`head`]: requests that could be read in two ways
@@ -43,7 +39,6 @@
 //! - [`handover`]: what two gateways say while one takes the other's place
 //! - [`view`]: what the control API says
 
-pub mod abilities;
 pub mod adopt;
 pub mod alerts;
 pub mod app;
@@ -52,8 +47,8 @@ pub mod backoff;
 pub mod call;
 pub mod catalog;
 pub mod config;
-pub mod dialect;
 pub mod envelope;
+pub mod era;
 pub mod event_id;
 pub mod failure;
 pub mod filter;
@@ -61,11 +56,9 @@ pub mod guard;
 pub mod handover;
 pub mod head;
 pub mod incident;
-pub mod introduction;
 pub mod json;
 pub mod level;
 pub mod memory;
-pub mod mirrored;
 pub mod name;
 pub mod outcome;
 pub mod oversize;
@@ -83,7 +76,6 @@ pub mod session;
 pub mod sight;
 pub mod size;
 pub mod sse;
-pub mod stateless;
 pub mod tokens;
 pub mod traits;
 pub mod version;

@@ -25,7 +25,7 @@ use crate::chance::Chance;
 use crate::control::{self, Control, links::Links, setup::Whereabouts};
 use crate::downstream::endpoint::{Endpoint, LARGEST_REQUEST};
 use crate::downstream::guard::{self, Door};
-use crate::downstream::{Continuations, Notes, Sessions, events, listen, mcp};
+use crate::downstream::{Continuations, Finished, Notes, Parked, Sessions, events, listen, mcp};
 use crate::editors::Editors;
 use crate::history::History;
 use crate::interests::Interests;
@@ -179,13 +179,16 @@ impl Inside {
         let (outbox, parcels) = mpsc::channel(outbox::ROOM);
         let notes = Notes::new(paths.sessions_file(), pen.clone(), outbox.clone(), calls.clone());
         let (routes, wanted, asking) = (router.clone(), interests.clone(), calls.clone());
+        let continuations = Continuations::new(key.clone(), &edition);
         let endpoint = Arc::new(Endpoint {
             sessions: Sessions::new(key, &edition, notes, routes, wanted, asking),
             router,
             interests,
             news,
             edition,
-            continuations: Continuations::default(),
+            continuations,
+            finished: Finished::default(),
+            parked: Parked::default(),
             tasks: calls.clone(),
             moved: moved.clone(),
             given_up: CancellationToken::new(),

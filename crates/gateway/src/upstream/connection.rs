@@ -118,6 +118,10 @@ impl Connection {
     pub(crate) async fn hear_of(&self, wanted: watch::Receiver<Wanted>, handshake: &Handshake) {
         match self {
             Self::Http(http) if !http.has_ping() => http.subscribe(wanted),
+            Self::Duplex(duplex) if duplex.is_stateless() => {
+                let wanted = wanted.borrow().clone();
+                duplex.listen(&wanted).await;
+            }
             Self::Http(_) | Self::Duplex(_) => {
                 let wanted = wanted.borrow().clone();
                 replay::replay(self, handshake, wanted).await;
@@ -125,11 +129,17 @@ impl Connection {
         }
     }
 
-    /// Stops asking for what nobody wants to hear of any more.
+    /// Stops asking for what nobody wants to hear of any more. An upstream without sessions is asked
+    /// anew for all that is wanted now.
     pub(crate) async fn hear_less(&self, before: &Wanted, now: &Wanted) {
         match self {
             // It listens to one stream for everything, and opens another one.
             Self::Http(http) if !http.has_ping() => {}
+            Self::Duplex(duplex) if duplex.is_stateless() => {
+                if before.resources != now.resources {
+                    duplex.listen(now).await;
+                }
+            }
             Self::Http(_) | Self::Duplex(_) => replay::stop(self, before, now).await,
         }
     }

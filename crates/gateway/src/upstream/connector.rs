@@ -6,7 +6,7 @@ use tokio_util::task::TaskTracker;
 use url::Url;
 
 use evermoor_core::config::{self, Address, Reach, Transport};
-use evermoor_core::dialect::Dialect;
+use evermoor_core::era::dialect::Dialect;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::preset::Wire;
 use evermoor_core::reference::Reference;

@@ -48,10 +48,12 @@ use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::config;
+use evermoor_core::era::spoken::Spoken;
 use evermoor_core::failure::Failure;
 use evermoor_core::memory::Memory;
 use evermoor_core::name::UpstreamName;
 use evermoor_core::paused::Paused;
+use evermoor_core::protocol::Revision;
 
 use crate::apps::Apps;
 use crate::chance::Chance;
@@ -189,6 +191,12 @@ impl Handle {
     pub async fn stopped(&self) {
         let mut state = self.state.clone();
         while state.changed().await.is_ok() {}
+    }
+
+    /// Which revision it speaks, as far as it is known.
+    pub fn spoken(&self) -> Spoken {
+        let known = self.state.borrow().known.clone();
+        known.map_or(Spoken::Session(Revision::LATEST), |known| known.spoken())
     }
 
     /// Whether it is spoken to in the revision without sessions.

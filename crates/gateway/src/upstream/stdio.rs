@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::config;
-use evermoor_core::dialect::Dialect;
+use evermoor_core::era::dialect::Dialect;
 use evermoor_core::failure::Failure;
 use evermoor_core::name::UpstreamName;
 use evermoor_core::reference::Template;
