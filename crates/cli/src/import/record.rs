@@ -101,3 +101,22 @@ impl Journal {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_comes_back_byte_for_byte_unless_a_person_changed_it_in_between() {
+        let mut record = Record::default();
+        record.wrote(Some("a"), "ab", vec!["b".into()]);
+        record.wrote(Some("ab"), "abc", vec!["c".into()]);
+        let written = record.config.clone().unwrap();
+        assert_eq!((written.before.as_deref(), written.after.as_str()), (Some("a"), "abc"));
+        record.wrote(Some("abc of mine"), "abcd of mine", vec!["d".into()]);
+        assert!(record.config.is_none(), "what a person wrote stays");
+        record.wrote(Some("abcd of mine"), "abcde of mine", vec!["e".into()]);
+        assert!(record.config.is_none());
+        assert_eq!(record.upstreams, ["b", "c", "d", "e"]);
+    }
+}
