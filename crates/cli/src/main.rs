@@ -51,7 +51,7 @@ fn main() -> std::process::ExitCode {
         Command::Open { print } => open::run(&place, print),
         Command::Tools { upstream } => call::tools(&place, upstream.as_deref(), args.json),
         Command::Call { tool, arguments } => call::call(&place, &tool, &arguments, args.json),
-        Command::Tokens { action } => tokens::run(&place.paths, action, args.json),
+        Command::Tokens { action } => tokens::run(&place, action, args.json),
         Command::Demo { serve_on: None } => demo::run(),
         Command::Demo { serve_on: Some(address) } => demo::serve(&address),
     };

@@ -21,6 +21,7 @@ pub(crate) fn run(place: &Place, json: bool) -> Exit {
     if json {
         let mut data = serde_json::json!(status);
         data["schema"] = 1.into();
+        data["setup"] = serde_json::json!(setup::found(place, Some(&status)));
         terminal::print(&data);
     } else {
         show(&status);

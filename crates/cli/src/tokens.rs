@@ -15,14 +15,21 @@ use evermoor_platform::paths::Paths;
 
 use crate::args::TokenAction;
 use crate::exit::Exit;
+use crate::serve::Place;
 use crate::status::run_async;
 use crate::terminal::{self, Palette};
 
-pub(crate) fn run(paths: &Paths, action: Option<TokenAction>, json: bool) -> Exit {
+pub(crate) fn run(place: &Place, action: Option<TokenAction>, json: bool) -> Exit {
+    let paths = &place.paths;
     let done = match action.unwrap_or(TokenAction::List) {
         TokenAction::List => list(paths).map(|editors| show_list(&editors, json)),
         TokenAction::Add { name } => add(paths, &name).map(|made| show_new(&made, json)),
-        TokenAction::Rotate { name } => rotate(paths, &name).map(|made| show_new(&made, json)),
+        TokenAction::Rotate { name } => rotate(paths, &name).and_then(|made| {
+            let updated = crate::setup::rewrite_token(place, &name)?;
+            show_new(&made, json);
+            show_updated(&updated);
+            Ok(())
+        }),
         TokenAction::Revoke { name } => revoke(paths, &name).map(|()| show_revoked(&name, json)),
     };
     match done {
@@ -137,6 +144,13 @@ fn show_new(made: &NewToken, json: bool) {
          now, as the header `Authorization: Bearer <token>`.",
         made.name
     ));
+}
+
+/// The editor's own files have it already.
+fn show_updated(files: &[String]) {
+    for file in files {
+        terminal::remark(&format_args!("It was put into {file}. Start the editor's session anew."));
+    }
 }
 
 fn show_revoked(name: &str, json: bool) {

@@ -6,10 +6,10 @@ use evermoor_client::Control;
 use evermoor_core::config::Config;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::tokens::Tokens;
-use evermoor_core::view::{Connection, Status};
+use evermoor_core::view::{Connection, Found, Status};
+use evermoor_gateway::setup::told;
 use evermoor_gateway::{config_file, keys};
-use evermoor_setup::drift::is_session_of;
-use evermoor_setup::{Attached, Client, Desk, Gate, Scope, clients};
+use evermoor_setup::{Attached, Client, Desk, Gate, client};
 
 use crate::serve::Place;
 use crate::tokens;
@@ -83,30 +83,41 @@ impl Gates {
     }
 }
 
-/// The editors that are connected, and those that somebody changed, for `evermoor status`.
-pub(crate) fn short(place: &Place, status: &Status) -> Vec<String> {
+/// Every editor of the table, as it stands now.
+pub(crate) fn found(place: &Place, status: Option<&Status>) -> Vec<Found> {
     let (Some(desk), Ok(gates)) = (Desk::here(&place.paths), Gates::find(place)) else {
         return Vec::new();
     };
-    let session = |client: &Client| {
-        status.attached.iter().any(|one| {
-            let client_name = one.client.clone().unwrap_or_default();
-            is_session_of(client, &Attached { editor: one.editor.clone(), client: client_name })
-        })
+    let session = |one: &evermoor_core::view::Attached| Attached {
+        editor: one.editor.clone(),
+        client: one.client.clone().unwrap_or_default(),
     };
-    let said = clients().iter().filter_map(|client| {
-        let state = desk.drift(client, Scope::User, &gates.of(client));
-        match state {
-            Connection::Connected if session(client) => {
-                Some(format!("{} is connected and attached now", client.title))
-            }
-            Connection::Connected => Some(format!("{} is connected", client.title)),
-            Connection::Changed => Some(format!(
-                "{} was changed by someone else: repair it with `evermoor setup {}`",
-                client.title, client.id
-            )),
-            Connection::NotConnected | Connection::Unreadable | Connection::NotInstalled => None,
+    let attached = status.map(|status| status.attached.iter().map(session).collect());
+    desk.found(&attached.unwrap_or_else(Vec::new), |client| gates.of(client))
+}
+
+/// The editors that are connected, and those that somebody changed, for `evermoor status`.
+pub(crate) fn short(place: &Place, status: &Status) -> Vec<String> {
+    let said = found(place, Some(status)).into_iter().filter_map(|editor| match editor.state {
+        Connection::Connected if editor.attached => {
+            Some(format!("{} is connected and attached now", editor.title))
         }
+        Connection::Connected => Some(format!("{} is connected", editor.title)),
+        Connection::Changed => Some(format!(
+            "{} was changed by someone else: repair it with `evermoor setup {}`",
+            editor.title, editor.id
+        )),
+        Connection::NotConnected | Connection::Unreadable | Connection::NotInstalled => None,
     });
     said.collect()
+}
+
+/// Puts an editor's new token into every file that has its old one, and says which those are.
+pub(crate) fn rewrite_token(place: &Place, name: &str) -> Result<Vec<String>, Failure> {
+    let (Some(desk), Some(client)) = (Desk::here(&place.paths), client(name)) else {
+        return Ok(Vec::new());
+    };
+    let done = desk.rewrite_token(client, &Gates::find(place)?.of(client));
+    let done = done.map_err(|refused| told(&refused))?;
+    Ok(done.into_iter().map(|done| done.path.display().to_string()).collect())
 }
