@@ -5,8 +5,6 @@ mod gate;
 mod one;
 mod report;
 
-use std::io::{IsTerminal as _, Write as _};
-
 use evermoor_core::view::Connection;
 use evermoor_setup::{Client, Desk, Scope, client, clients, did_you_mean};
 
@@ -95,16 +93,15 @@ fn agreed(open: &[&Client], json: bool) -> bool {
     if open.is_empty() || json {
         return false;
     }
+    if terminal::manner().yes {
+        return true;
+    }
     let titles: Vec<&str> = open.iter().map(|client| client.title.as_str()).collect();
-    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+    let wanted = terminal::confirm(&format!("Connect {}?", titles.join(", ")));
+    if !wanted {
         terminal::remark(
             &"Connect them with `evermoor setup --all`, or one with `evermoor setup EDITOR`.",
         );
-        return false;
     }
-    let _ = write!(std::io::stderr(), "Connect {}? [Y/n] ", titles.join(", "));
-    let mut answer = String::new();
-    let read = std::io::stdin().read_line(&mut answer);
-    read.is_ok_and(|read| read > 0)
-        && matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes")
+    wanted
 }

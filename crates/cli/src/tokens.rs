@@ -19,22 +19,20 @@ use crate::serve::Place;
 use crate::status::run_async;
 use crate::terminal::{self, Palette};
 
-pub(crate) fn run(place: &Place, action: Option<TokenAction>, json: bool) -> Exit {
-    let paths = &place.paths;
+pub(crate) fn run(place: &Place, action: Option<TokenAction>) -> Exit {
+    let (paths, json) = (&place.paths, terminal::manner().json);
     let done = match action.unwrap_or(TokenAction::List) {
         TokenAction::List => list(paths).map(|editors| show_list(&editors, json)),
         TokenAction::Add { name } => add(paths, &name).map(|made| show_new(&made, json)),
         TokenAction::Rotate { name } => rotate(paths, &name).and_then(|made| {
-            let updated = crate::setup::rewrite_token(place, &name)?;
             show_new(&made, json);
-            show_updated(&updated);
-            Ok(())
+            crate::setup::rewrite_token(place, &name).map(|files| show_updated(&files))
         }),
         TokenAction::Revoke { name } => revoke(paths, &name).map(|()| show_revoked(&name, json)),
     };
     match done {
         Ok(()) => Exit::Ok,
-        Err(failure) => Exit::failure(&failure),
+        Err(failure) => Exit::failed(&failure),
     }
 }
 
@@ -107,7 +105,7 @@ fn change<T>(
 
 fn show_list(editors: &[Editor], json: bool) {
     if json {
-        return terminal::print(&serde_json::json!({ "schema": 1, "editors": editors }));
+        return terminal::print_json(serde_json::json!({ "editors": editors }));
     }
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
@@ -121,7 +119,7 @@ fn show_list(editors: &[Editor], json: bool) {
     };
     let rows: Vec<Vec<String>> = editors.iter().map(row).collect();
     let quiet = Palette::for_output().quiet;
-    for (line, editor) in terminal::columns(&rows).iter().zip(editors) {
+    for (line, editor) in terminal::columns(&rows, terminal::width()).iter().zip(editors) {
         terminal::print(line);
         if let Some(hint) = &editor.hint {
             terminal::print(&format_args!("  {quiet}{hint}{quiet:#}"));
@@ -132,8 +130,7 @@ fn show_list(editors: &[Editor], json: bool) {
 fn show_new(made: &NewToken, json: bool) {
     if json {
         let (name, token) = (&made.name, &made.token);
-        let data = serde_json::json!({ "schema": 1, "name": name, "token": token });
-        return terminal::print(&data);
+        return terminal::print_json(serde_json::json!({ "name": name, "token": token }));
     }
     terminal::print(&made.token);
     if made.name == LOCAL {
@@ -155,10 +152,10 @@ fn show_updated(files: &[String]) {
 
 fn show_revoked(name: &str, json: bool) {
     if json {
-        return terminal::print(&serde_json::json!({ "schema": 1, "name": name }));
+        return terminal::print_json(serde_json::json!({ "name": name }));
     }
     let good = Palette::for_output().good;
-    terminal::print(&format_args!("{good}`{name}` is turned away from now on.{good:#}"));
+    terminal::say(&format_args!("{good}`{name}` is turned away from now on.{good:#}"));
 }
 
 /// How long ago something was, in its largest unit.

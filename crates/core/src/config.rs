@@ -8,8 +8,10 @@ mod change;
 pub mod edit;
 mod file;
 mod lists;
+pub mod private;
 mod program;
 mod reach;
+pub mod schema;
 mod tray;
 pub mod version;
 

@@ -27,6 +27,7 @@
 //! - [`progress`]: progress tokens, minted anew on each hop
 //! - [`pace`]: which connections to suspect, and when to slow down
 //! - [`samples`]: what an application took of the machine, and how much of that is kept
+//! - [`scrub`]: a text without what looks like a secret
 //! - [`session`]: session ids that survive a restart
 //! - [`event_id`]: by which an editor says where its stream broke
 //! - [`sse`]: server-sent events, parsed from chunks
@@ -70,6 +71,7 @@ pub mod progress;
 pub mod protocol;
 pub mod runtime;
 pub mod samples;
+pub mod scrub;
 pub mod session;
 pub mod sight;
 pub mod size;

@@ -171,6 +171,8 @@ impl Inside {
             links: Links::new(origin),
             control_token: door.control_token.clone(),
             moved: moved.clone(),
+            stop: stop.clone(),
+            paths: paths.clone(),
         });
         let (outbox, parcels) = mpsc::channel(outbox::ROOM);
         let notes = Notes::new(paths.sessions_file(), pen.clone(), outbox.clone(), calls.clone());

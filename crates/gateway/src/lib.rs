@@ -18,7 +18,9 @@
 //! - [`store`]: what upstreams last said of themselves, on the disk
 //! - [`warnings`]: what is worth knowing although nothing is broken
 //! - [`upstream`]: one supervised connection per upstream, and the delivery of calls
+//! - [`doctor`]: looks at everything that ever goes wrong
 //! - [`downstream`]: the endpoint that editors see
+//! - [`log`]: what is said with `tracing`, in memory and on the disk
 //! - [`listener`]: takes connections and keeps each of them within limits
 //! - [`view`]: what one editor sees at one address; [`sights`]: who sees what of all upstreams
 //! - [`router`]: from an editor's request to the upstream that answers it
@@ -42,6 +44,7 @@ pub mod config_watch;
 pub mod control;
 pub mod dashboard;
 pub mod demo;
+pub mod doctor;
 pub mod downstream;
 pub mod editors;
 mod exits;
@@ -53,6 +56,7 @@ mod inside;
 pub mod interests;
 pub mod keys;
 pub mod listener;
+pub mod log;
 pub mod news;
 pub mod outbox;
 pub mod pauses;

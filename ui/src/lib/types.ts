@@ -333,6 +333,52 @@ load: number,
  */
 uptime: number, };
 
+export type LogLines = { lines: Array<LogLine>, };
+
+export type LogLine = { 
+/**
+ * In milliseconds of the Unix epoch.
+ */
+at: number, level: LogLevel, 
+/**
+ * The upstream that it is about, if it is about one.
+ */
+upstream: string | null, text: string, };
+
+export type LogLevel = "error" | "warn" | "info" | "debug";
+
+export type Checks = { checks: Array<Check>, };
+
+export type Check = { 
+/**
+ * Names it in `/api/doctor/{id}/fix`, such as `port` or `upstream.notes`.
+ */
+id: string, 
+/**
+ * What was looked at, in a word or two.
+ */
+title: string, state: CheckState, 
+/**
+ * What was found, in a sentence.
+ */
+detail: string, 
+/**
+ * What to do about it, in a sentence.
+ */
+remedy: string | null, 
+/**
+ * Whether Evermoor can put it right by itself, and nothing is lost by it.
+ */
+fixable: boolean, };
+
+export type CheckState = "good" | "bad" | "skipped";
+
+export type Fixed = { 
+/**
+ * What was done, in a sentence.
+ */
+what: string, };
+
 export type Attached = { 
 /**
  * Whose token it uses.
@@ -556,6 +602,7 @@ export type UpstreamChange = { title?: string | null, enabled?: boolean | null, 
 export type EditorChange = { upstreams?: ListsChange, tools?: ListsChange, prompts?: ListsChange, resources?: ListsChange, };
 
 export type ListsChange = { allow?: Array<string> | null, deny?: Array<string> | null, };
+
 export type Setup = { editors: Array<Found>, };
 
 export type Found = { 

@@ -4,10 +4,12 @@
 //! No request ever carries a command line or an address to connect to.
 
 mod calls;
+mod doctor;
 mod editors;
 mod events;
 mod incidents;
 pub mod links;
+mod logs;
 mod pausing;
 mod restarting;
 mod samples;
@@ -25,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::name::UpstreamName;
 use evermoor_core::view::{Refusal, Status};
+use evermoor_platform::paths::Paths;
 
 use crate::apps::Apps;
 use crate::editors::Editors;
@@ -45,12 +48,18 @@ pub struct Control {
     pub here: setup::Whereabouts,
     /// Cancelled when another gateway serves, or none.
     pub moved: CancellationToken,
+    /// Ends the gateway.
+    pub stop: CancellationToken,
+    pub paths: Paths,
 }
 
 /// The routes that need the control token.
 pub fn routes() -> Router<Arc<Control>> {
     Router::new()
         .route("/api/status", get(status))
+        .route("/api/stop", post(stop))
+        .route("/api/doctor", get(doctor::list))
+        .route("/api/doctor/{id}/fix", post(doctor::fix))
         .route("/api/events", get(events::follow))
         .route("/api/calls", get(calls::count))
         .route("/api/pause", post(pausing::pause_all))
@@ -61,6 +70,8 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/upstreams/{name}/reconnect", post(restarting::reconnect))
         .route("/api/upstreams/{name}/samples", get(samples::list))
         .route("/api/incidents", get(incidents::list))
+        .route("/api/logs", get(logs::list))
+        .route("/api/logs/follow", get(logs::follow))
         .route("/api/editors", get(editors::list))
         .route("/api/editors/{name}", post(editors::add).delete(editors::revoke))
         .route("/api/editors/{name}/rotate", post(editors::rotate))
@@ -78,6 +89,13 @@ pub fn login() -> Router<Arc<Control>> {
 
 async fn status(State(control): State<Arc<Control>>) -> Json<Status> {
     Json(control.router.overview().borrow().status.clone())
+}
+
+/// Ends the gateway as a signal would: calls under way may end first.
+async fn stop(State(control): State<Arc<Control>>) -> StatusCode {
+    tracing::info!("a person stops the gateway");
+    control.stop.cancel();
+    StatusCode::NO_CONTENT
 }
 
 fn unknown(control: &Control, name: &str) -> Response {
