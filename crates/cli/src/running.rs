@@ -108,9 +108,12 @@ pub(crate) fn restart(place: &Place) -> Exit {
         Ok(Ok(control)) => {
             let done = match supervised {
                 true => "The system has restarted the gateway",
-                false => "A new gateway has taken over, and no call was lost",
+                false => "A new gateway has taken over",
             };
             tell(&control, done);
+            if !supervised {
+                terminal::remark(&"No call was lost.");
+            }
             Exit::Ok
         }
         Ok(Err(failure)) => Exit::failed(&failure),
