@@ -9,6 +9,7 @@ mod diagnostics;
 mod doctor;
 mod entries;
 mod exit;
+mod import;
 mod incidents;
 mod logging;
 mod logs;
@@ -17,6 +18,7 @@ mod open;
 mod pause;
 mod restart;
 mod running;
+mod secret;
 mod serve;
 mod service;
 mod setup;
@@ -70,7 +72,9 @@ fn main() -> std::process::ExitCode {
         Command::Disable { upstream } => entries::enable(&place.paths, &upstream, false),
         Command::Tools { upstream } => call::tools(&place, upstream.as_deref()),
         Command::Call { tool, arguments } => call::call(&place, &tool, &arguments),
-        Command::Tokens { action } => tokens::run(&place.paths, action),
+        Command::Tokens { action } => tokens::run(&place, action),
+        Command::Secret { action } => secret::run(&place.paths, action),
+        Command::Import(wanted) => import::run(&place, &wanted),
         Command::Logs { upstream, follow, lines, since } => {
             logs::run(&place.paths, &logs::Wanted { upstream, lines, since }, follow)
         }
@@ -78,6 +82,9 @@ fn main() -> std::process::ExitCode {
             let form = incidents::Form::of(args.json, markdown);
             incidents::run(&place.paths, upstream.as_deref(), since, form)
         }
+        Command::Open { print } => open::run(&place, print),
+        Command::Tools { upstream } => call::tools(&place, upstream.as_deref(), args.json),
+        Command::Call { tool, arguments } => call::call(&place, &tool, &arguments, args.json),
         Command::Doctor { fix } => doctor::run(&place, fix),
         Command::Service { action } => service::run(&place, action),
         Command::Config { action } => config::run(&place.paths, action),

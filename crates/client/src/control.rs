@@ -8,6 +8,7 @@ use http::{HeaderValue, Method, StatusCode};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::incident::{Incident, Incidents};
 use evermoor_core::name::UpstreamName;
+use evermoor_core::reference;
 use evermoor_core::runtime::Runtime;
 use evermoor_core::tokens;
 use evermoor_core::view::{CallsUnderWay, Check, Checks, Editor, Fixed, NewToken, Refusal, Status};
@@ -136,6 +137,20 @@ impl Control {
     /// Takes an editor's token away.
     pub async fn revoke_editor(&self, name: &str) -> Result<(), ControlError> {
         self.request(Method::DELETE, &editor(name, "")?).await.map(drop)
+    }
+
+    /// Says that a secret changed. Those who use it connect anew, and are named.
+    pub async fn secret_changed(&self, name: &str) -> Result<Vec<String>, ControlError> {
+        #[derive(serde::Deserialize)]
+        struct Users {
+            upstreams: Vec<String>,
+        }
+        reference::check_name(name).map_err(|bad| {
+            ControlError::Refused(Failure::new(Code::Refused, bad.to_string(), bad.remedy()))
+        })?;
+        let path = format!("/api/secrets/{name}/changed");
+        let users: Users = read(&self.request(Method::POST, &path).await?)?;
+        Ok(users.upstreams)
     }
 
     /// Ends the gateway, which lets calls under way end first.
