@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand};
 use evermoor_core::incident::words::parse_length;
 
 use crate::setup::SetupArgs;
-pub(crate) use actions::{Add, ConfigAction, ServiceAction, TokenAction};
+pub(crate) use actions::{Add, ConfigAction, ImportArgs, SecretAction, ServiceAction, TokenAction};
 
 /// One local endpoint for every MCP server, that never goes away.
 #[derive(Debug, Parser)]
@@ -135,6 +135,13 @@ pub(crate) enum Command {
         #[command(subcommand)]
         action: Option<TokenAction>,
     },
+    /// Keep secrets of upstreams in the keychain of the system.
+    Secret {
+        #[command(subcommand)]
+        action: SecretAction,
+    },
+    /// Take over the MCP servers that your editors have, as upstreams.
+    Import(ImportArgs),
     /// Show the gateway's log.
     Logs {
         /// Only what is about this upstream, with what its program prints.

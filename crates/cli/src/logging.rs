@@ -4,7 +4,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _, fmt};
 
-use evermoor_gateway::log;
+use evermoor_gateway::{log, redaction};
 use evermoor_platform::paths::Paths;
 
 use crate::terminal::{manner, wants_colour};
@@ -17,7 +17,7 @@ pub(crate) fn to_stderr() {
     let quietest = if manner().verbose { "debug" } else { "info" };
     let _ = fmt()
         .with_env_filter(filter(quietest))
-        .with_writer(std::io::stderr)
+        .with_writer(|| redaction::Clean(std::io::stderr()))
         .with_ansi(is_coloured())
         .with_target(false)
         .try_init();
@@ -29,7 +29,8 @@ pub(crate) fn of_gateway(paths: &Paths, background: bool) {
     let kept = log::start(&paths.log_file());
     let kept = kept.with_filter(filter(&format!("{quietest},{PROGRAMS}")));
     let shown = (!background).then(|| {
-        let shown = fmt::layer().with_writer(std::io::stderr).with_ansi(is_coloured());
+        let shown = fmt::layer().with_writer(|| redaction::Clean(std::io::stderr()));
+        let shown = shown.with_ansi(is_coloured());
         shown.with_target(false).with_filter(filter(quietest))
     });
     let _ = tracing_subscriber::registry().with(kept).with(shown).try_init();

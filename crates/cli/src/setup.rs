@@ -13,7 +13,7 @@ use crate::serve::Place;
 use crate::terminal;
 
 pub(crate) use args::SetupArgs;
-pub(crate) use gate::{found, rewrite_token, short};
+pub(crate) use gate::{Gates, attached, found, short};
 
 pub(crate) fn run(place: &Place, args: &SetupArgs, json: bool) -> Exit {
     let Some(desk) = Desk::here(&place.paths) else {

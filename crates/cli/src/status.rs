@@ -84,7 +84,7 @@ fn show(place: &Place, status: &Status, upstream: Option<&str>) -> Result<Exit, 
     let Some(name) = upstream else {
         if json {
             let mut data = serde_json::json!(status);
-            data["setup"] = serde_json::json!(setup::found(place, Some(status)));
+            data["setup"] = serde_json::json!(setup::attached(place, status));
             terminal::print_json(data);
         } else {
             show_all(status);

@@ -12,10 +12,12 @@ use evermoor_core::view::{Editor, NewToken};
 use evermoor_gateway::keys::{self, ChangeError};
 use evermoor_platform::lock::InstanceLock;
 use evermoor_platform::paths::Paths;
+use evermoor_setup::{Desk, Done, Refused};
 
 use crate::args::TokenAction;
 use crate::exit::Exit;
 use crate::serve::Place;
+use crate::setup::Gates;
 use crate::status::run_async;
 use crate::terminal::{self, Palette};
 
@@ -24,10 +26,9 @@ pub(crate) fn run(place: &Place, action: Option<TokenAction>) -> Exit {
     let done = match action.unwrap_or(TokenAction::List) {
         TokenAction::List => list(paths).map(|editors| show_list(&editors, json)),
         TokenAction::Add { name } => add(paths, &name).map(|made| show_new(&made, json)),
-        TokenAction::Rotate { name } => rotate(paths, &name).and_then(|made| {
-            show_new(&made, json);
-            crate::setup::rewrite_token(place, &name).map(|files| show_updated(&files))
-        }),
+        TokenAction::Rotate { name } => {
+            rotate(paths, &name).map(|made| show_rotated(&made, &tell(place, &name), json))
+        }
         TokenAction::Revoke { name } => revoke(paths, &name).map(|()| show_revoked(&name, json)),
     };
     match done {
@@ -127,6 +128,42 @@ fn show_list(editors: &[Editor], json: bool) {
     }
 }
 
+/// Writes an editor's new token where we wrote the old one, and says where that was.
+fn tell(place: &Place, name: &str) -> Vec<Result<Done, Refused>> {
+    let (Some(client), Some(desk)) = (evermoor_setup::client(name), Desk::here(&place.paths))
+    else {
+        return Vec::new();
+    };
+    let Ok(gates) = Gates::find(place) else { return Vec::new() };
+    match desk.rewrite_token(client, &gates.of(client)) {
+        Ok(done) => done.into_iter().map(Ok).collect(),
+        Err(refused) => vec![Err(refused)],
+    }
+}
+
+fn show_rotated(made: &NewToken, told: &[Result<Done, Refused>], json: bool) {
+    let paths: Vec<String> =
+        told.iter().flatten().map(|done| done.path.display().to_string()).collect();
+    for refused in told.iter().filter_map(|told| told.as_ref().err()) {
+        terminal::remark(&format_args!("{refused}."));
+    }
+    if paths.is_empty() {
+        return show_new(made, json);
+    }
+    if json {
+        let (name, token) = (&made.name, &made.token);
+        let data = serde_json::json!({ "name": name, "token": token, "written": paths });
+        return terminal::print_json(data);
+    }
+    let good = Palette::for_output().good;
+    for path in paths {
+        terminal::print(&format_args!("{good}The new token is in {path}.{good:#}"));
+    }
+    if let Some(client) = evermoor_setup::client(&made.name) {
+        terminal::remark(&client.notices);
+    }
+}
+
 fn show_new(made: &NewToken, json: bool) {
     if json {
         let (name, token) = (&made.name, &made.token);
@@ -141,13 +178,6 @@ fn show_new(made: &NewToken, json: bool) {
          now, as the header `Authorization: Bearer <token>`.",
         made.name
     ));
-}
-
-/// The editor's own files have it already.
-fn show_updated(files: &[String]) {
-    for file in files {
-        terminal::remark(&format_args!("It was put into {file}. Start the editor's session anew."));
-    }
 }
 
 fn show_revoked(name: &str, json: bool) {

@@ -25,7 +25,7 @@ use crate::chance::Chance;
 use crate::control::{self, Control, links::Links, setup::Whereabouts};
 use crate::downstream::endpoint::{Endpoint, LARGEST_REQUEST};
 use crate::downstream::guard::{self, Door};
-use crate::downstream::{Continuations, Notes, Sessions, events, listen, mcp};
+use crate::downstream::{Continuations, Finished, Notes, Parked, Sessions, events, listen, mcp};
 use crate::editors::Editors;
 use crate::history::History;
 use crate::interests::Interests;
@@ -38,10 +38,11 @@ use crate::pen::Pen;
 use crate::predecessor::Predecessor;
 use crate::presets::{self, Presets};
 use crate::roster::{Roster, Surroundings};
+use crate::secrets::Secrets;
 use crate::store::Store;
 use crate::upstream::Handle;
 use crate::wake::{self, Bell};
-use crate::{apps, config_watch, dashboard, router, status};
+use crate::{apps, config_watch, dashboard, redaction, router, status};
 
 /// The parts.
 pub(crate) struct Inside {
@@ -110,6 +111,7 @@ impl Inside {
             shelf: presets.shelf,
             troubles: presets.troubles,
             apps: apps.clone(),
+            secrets: Secrets::of_the_system(),
         };
         let minding = Minding {
             apps: apps.clone(),
@@ -177,13 +179,16 @@ impl Inside {
         let (outbox, parcels) = mpsc::channel(outbox::ROOM);
         let notes = Notes::new(paths.sessions_file(), pen.clone(), outbox.clone(), calls.clone());
         let (routes, wanted, asking) = (router.clone(), interests.clone(), calls.clone());
+        let continuations = Continuations::new(key.clone(), &edition);
         let endpoint = Arc::new(Endpoint {
             sessions: Sessions::new(key, &edition, notes, routes, wanted, asking),
             router,
             interests,
             news,
             edition,
-            continuations: Continuations::default(),
+            continuations,
+            finished: Finished::default(),
+            parked: Parked::default(),
             tasks: calls.clone(),
             moved: moved.clone(),
             given_up: CancellationToken::new(),
@@ -247,6 +252,7 @@ fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Control>) -> Rout
         .layer(middleware::from_fn_with_state(Arc::clone(door), guard::editors))
         .with_state(endpoint);
     let tools = control::routes()
+        .layer(middleware::from_fn(redaction::answers))
         .layer(middleware::from_fn_with_state(Arc::clone(door), guard::control))
         .with_state(Arc::clone(&control));
     let pages = control::login()

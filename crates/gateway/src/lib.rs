@@ -7,6 +7,7 @@
 //! - [`takeover`]: taking the place of a gateway that runs; `handover`: giving it away
 //! - [`predecessor`]: the gateway before this one, while it has calls under way
 //! - `outbox`: what is still to be given; `pen`: who may write what is remembered
+//! - [`secrets`]: the secrets that upstreams need; [`redaction`]: taking them out of what is said
 //! - [`roster`]: the upstreams that run, as the configuration of the moment wants them
 //! - [`config_file`]: `config.toml` on the disk
 //! - [`config_watch`]: tells what it says when it changes
@@ -64,8 +65,10 @@ pub mod pen;
 mod place;
 pub mod predecessor;
 pub mod presets;
+pub mod redaction;
 pub mod roster;
 pub mod router;
+pub mod secrets;
 pub mod setup;
 pub mod sights;
 mod start_error;

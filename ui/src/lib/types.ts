@@ -151,6 +151,10 @@ trend: string | null,
  */
 offer: string | null, 
 /**
+ * It ended too often: it is not started again until a person asks for it.
+ */
+gaveUp: boolean, 
+/**
  * The restart that is under way, or the last one.
  */
 restart: Restart | null, };
@@ -191,7 +195,7 @@ what: string,
  */
 remedy: string, };
 
-export type Code = "connection_refused" | "dns_failure" | "connect_timeout" | "tls" | "connection_lost" | "session_lost" | "timeout" | "refused" | "auth_required" | "not_mcp" | "crash_loop" | "not_installed" | "not_running" | "starting" | "crashed" | "quit" | "paused" | "configuration" | "token_off" | "port_taken" | "not_found" | "forbidden" | "internal";
+export type Code = "connection_refused" | "dns_failure" | "connect_timeout" | "tls" | "connection_lost" | "session_lost" | "timeout" | "refused" | "auth_required" | "keychain_locked" | "keychain_missing" | "secret_missing" | "not_mcp" | "crash_loop" | "not_installed" | "not_running" | "starting" | "crashed" | "quit" | "paused" | "configuration" | "token_off" | "port_taken" | "not_found" | "forbidden" | "internal";
 
 export type Editor = { name: string, 
 /**

@@ -29,6 +29,39 @@ pub(crate) struct Add {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum SecretAction {
+    /// Keep a secret. Its value is asked for, or read from standard input.
+    Set {
+        /// What to call it; `${keyring:NAME}` in an upstream's `headers`, `url` or `env` is its value.
+        name: String,
+    },
+    /// List the names of secrets and who uses them, without their values.
+    List,
+    /// Forget a secret.
+    Remove {
+        /// Its name, as `evermoor secret list` shows it.
+        name: String,
+    },
+}
+
+/// What is taken over from editors.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// Only the servers of this editor.
+    #[arg(long, value_name = "EDITOR")]
+    pub(crate) from: Option<String>,
+    /// Say what would be done, and do nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Point the editors' entries at Evermoor, under the names that they have.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) point: bool,
+    /// Put everything back: the configuration, the editors, and the keychain.
+    #[arg(long, conflicts_with_all = ["from", "dry_run", "point"])]
+    pub(crate) undo: bool,
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum TokenAction {
     /// List the editors (the same as no action).
     List,

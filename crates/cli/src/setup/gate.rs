@@ -7,15 +7,14 @@ use evermoor_core::config::Config;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::tokens::Tokens;
 use evermoor_core::view::{Connection, Found, Status};
-use evermoor_gateway::setup::told;
 use evermoor_gateway::{config_file, keys};
-use evermoor_setup::{Attached, Client, Desk, Gate, client};
+use evermoor_setup::{Attached, Client, Desk, Gate};
 
 use crate::serve::Place;
 use crate::tokens;
 
 /// The gateway of this place, whether it runs or not.
-pub(super) struct Gates {
+pub(crate) struct Gates {
     place: Place,
     origin: String,
     program: PathBuf,
@@ -26,7 +25,7 @@ pub(super) struct Gates {
 pub(super) const NO_TOKEN: &str = "<token>";
 
 impl Gates {
-    pub(super) fn find(place: &Place) -> Result<Self, Failure> {
+    pub(crate) fn find(place: &Place) -> Result<Self, Failure> {
         let origin = match Control::find(&place.paths) {
             Some(control) => control.runtime().origin.clone(),
             None => {
@@ -46,13 +45,13 @@ impl Gates {
     }
 
     /// As it is, without making a token.
-    pub(super) fn of(&self, client: &Client) -> Gate {
+    pub(crate) fn of(&self, client: &Client) -> Gate {
         let token = self.tokens.as_ref().and_then(|tokens| tokens.of(&client.id));
         self.with(token.unwrap_or(NO_TOKEN))
     }
 
     /// With a token of the editor's own, which is made if it has none.
-    pub(super) fn made_for(&self, client: &Client) -> Result<Gate, Failure> {
+    pub(crate) fn made_for(&self, client: &Client) -> Result<Gate, Failure> {
         let known = self.tokens.as_ref().and_then(|tokens| tokens.of(&client.id));
         match known {
             Some(token) => Ok(self.with(token)),
@@ -83,8 +82,16 @@ impl Gates {
     }
 }
 
-/// Every editor of the table, as it stands now.
-pub(crate) fn found(place: &Place, status: Option<&Status>) -> Vec<Found> {
+/// Every editor, for `evermoor doctor`.
+pub(crate) fn found(place: &Place) -> Vec<Found> {
+    match (Desk::here(&place.paths), Gates::find(place)) {
+        (Some(desk), Ok(gates)) => desk.found(&[], |client| gates.of(client)),
+        (None, _) | (_, Err(_)) => Vec::new(),
+    }
+}
+
+/// Every editor, with those that are attached at this moment.
+pub(crate) fn attached(place: &Place, status: &Status) -> Vec<Found> {
     let (Some(desk), Ok(gates)) = (Desk::here(&place.paths), Gates::find(place)) else {
         return Vec::new();
     };
@@ -92,13 +99,13 @@ pub(crate) fn found(place: &Place, status: Option<&Status>) -> Vec<Found> {
         editor: one.editor.clone(),
         client: one.client.clone().unwrap_or_default(),
     };
-    let attached = status.map(|status| status.attached.iter().map(session).collect());
-    desk.found(&attached.unwrap_or_else(Vec::new), |client| gates.of(client))
+    let sessions: Vec<Attached> = status.attached.iter().map(session).collect();
+    desk.found(&sessions, |client| gates.of(client))
 }
 
 /// The editors that are connected, and those that somebody changed, for `evermoor status`.
 pub(crate) fn short(place: &Place, status: &Status) -> Vec<String> {
-    let said = found(place, Some(status)).into_iter().filter_map(|editor| match editor.state {
+    let said = attached(place, status).into_iter().filter_map(|editor| match editor.state {
         Connection::Connected if editor.attached => {
             Some(format!("{} is connected and attached now", editor.title))
         }
@@ -110,14 +117,4 @@ pub(crate) fn short(place: &Place, status: &Status) -> Vec<String> {
         Connection::NotConnected | Connection::Unreadable | Connection::NotInstalled => None,
     });
     said.collect()
-}
-
-/// Puts an editor's new token into every file that has its old one, and says which those are.
-pub(crate) fn rewrite_token(place: &Place, name: &str) -> Result<Vec<String>, Failure> {
-    let (Some(desk), Some(client)) = (Desk::here(&place.paths), client(name)) else {
-        return Ok(Vec::new());
-    };
-    let done = desk.rewrite_token(client, &Gates::find(place)?.of(client));
-    let done = done.map_err(|refused| told(&refused))?;
-    Ok(done.into_iter().map(|done| done.path.display().to_string()).collect())
 }

@@ -13,6 +13,7 @@ mod logs;
 mod pausing;
 mod restarting;
 mod samples;
+mod secrets;
 pub mod setup;
 
 use std::sync::Arc;
@@ -75,6 +76,7 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/editors", get(editors::list))
         .route("/api/editors/{name}", post(editors::add).delete(editors::revoke))
         .route("/api/editors/{name}/rotate", post(editors::rotate))
+        .route("/api/secrets/{name}/changed", post(secrets::changed))
         .route("/api/links", post(links::make))
         .route("/api/setup", get(setup::list))
         .route("/api/setup/{id}/preview", post(setup::preview))

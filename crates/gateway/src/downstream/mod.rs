@@ -9,6 +9,7 @@
 //! - [`events`]: `/sse`, the transport of 2024-11-05
 //! - [`newer`]: editors of 2026-07-28; [`subscription`]: their stream of news
 //! - [`continuation`]: their calls that wait for input; [`input`]: the other way round
+//! - [`finished`]: tasks of the gateway's own; [`parked`]: tasks that wait for their editor
 //! - [`exchange`]: one request from its arrival to its answer; [`lost`]: an answer in place of it
 //! - [`session`], [`sessions`]: what is known of a session beyond its id
 //! - [`wishes`]: what a session wants to hear of; [`notes`]: the same on the disk
@@ -20,6 +21,7 @@ mod continuation;
 pub mod endpoint;
 pub mod events;
 mod exchange;
+mod finished;
 pub mod guard;
 mod input;
 mod legacy;
@@ -29,6 +31,7 @@ mod lost;
 pub mod mcp;
 mod newer;
 mod notes;
+mod parked;
 mod session;
 mod sessions;
 mod stream;
@@ -37,5 +40,7 @@ mod transcript;
 mod wishes;
 
 pub use continuation::Continuations;
+pub use finished::Finished;
 pub use notes::{Notes, Remembered};
+pub use parked::Parked;
 pub use sessions::Sessions;

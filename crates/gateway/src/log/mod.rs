@@ -22,6 +22,8 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 
 use evermoor_core::view::LogLine;
+
+use crate::redaction;
 use file::Desk;
 pub use layer::Layer;
 
@@ -59,7 +61,7 @@ pub fn start(path: &Path) -> Layer {
 
 /// The one place that every line goes through before it is kept, shown or written.
 fn scrub(line: LogLine) -> LogLine {
-    let text = evermoor_core::scrub::scrub(&line.text).into_owned();
+    let text = evermoor_core::scrub::scrub(&redaction::scrub(&line.text)).into_owned();
     LogLine { text, ..line }
 }
 
