@@ -9,6 +9,8 @@ use evermoor_core::envelope::{INVALID_REQUEST, Response};
 
 use super::continuation::Continuations;
 use super::sessions::Sessions;
+use crate::activity::Activity;
+use crate::attendance::Attendance;
 use crate::interests::Interests;
 use crate::news::Newsroom;
 use crate::predecessor::Predecessor;
@@ -20,6 +22,10 @@ pub struct Endpoint {
     pub sessions: Sessions,
     pub interests: Interests,
     pub news: Newsroom,
+    /// The calls that are answered here.
+    pub activity: Activity,
+    /// Those who are here.
+    pub attendance: Attendance,
     /// Tells this life of the gateway from others.
     pub edition: String,
     pub continuations: Continuations,

@@ -23,12 +23,13 @@ use evermoor_core::event_id::Call;
 use evermoor_core::json::Raw;
 use evermoor_core::mirrored::mirrored;
 use evermoor_core::outcome::{Fate, NotSent, Unknown};
-use evermoor_core::protocol::WhoAsks;
 use evermoor_core::stateless::header_text;
 
+pub use super::asker::Asker;
 use super::endpoint::Endpoint;
 use super::input::{self, Round};
 use super::lost;
+use crate::activity::Record;
 use crate::router::{Addressee, View};
 use crate::upstream::{Caller, Handle, Owner, Question, Reply, ReplyStream};
 use crate::view::Sieve;
@@ -50,6 +51,8 @@ pub struct Exchange {
     rounds: u32,
     /// What the answer must go through before the editor sees it.
     sieve: Option<Sieve>,
+    /// What people will be shown of it.
+    record: Record,
 }
 
 /// What comes next.
@@ -69,16 +72,6 @@ enum Stage {
     Over,
 }
 
-/// Who makes the request, as far as it matters here.
-pub struct Asker {
-    pub session: u64,
-    /// Whose upstreams are used, where they are not shared.
-    pub owner: Owner,
-    pub abilities: Abilities,
-    /// What an upstream without sessions is told; `None` if the request says it itself.
-    pub who_asks: Option<WhoAsks>,
-}
-
 /// How many questions of an upstream wait for the editor at a time.
 const MOST_QUESTIONS: usize = 16;
 /// How often one call may need more input.
@@ -89,8 +82,9 @@ impl Exchange {
     pub fn start(endpoint: &Endpoint, view: View, request: Request, asker: Asker) -> Self {
         let (router, call) = (endpoint.router.clone(), Call::of(&request));
         let sieve = view.sieve(&request);
+        let record = asker.record(endpoint, &view, &request, &call);
         let finding = async move { router.addressee(&view, &request).await };
-        Self::at(endpoint, Stage::Finding(finding.boxed()), call, sieve, asker)
+        Self::at(endpoint, Stage::Finding(finding.boxed()), call, sieve, record, asker)
     }
 
     /// A request whose addressee is known.
@@ -102,7 +96,8 @@ impl Exchange {
         asker: Asker,
     ) -> Self {
         let (call, sieve) = (Call::of(request), view.sieve(request));
-        let mut exchange = Self::at(endpoint, Stage::Over, call, sieve, asker);
+        let record = asker.record(endpoint, view, request, &call);
+        let mut exchange = Self::at(endpoint, Stage::Over, call, sieve, record, asker);
         exchange.address(addressee);
         exchange
     }
@@ -112,12 +107,13 @@ impl Exchange {
         stage: Stage,
         call: Call,
         sieve: Option<Sieve>,
+        record: Record,
         asker: Asker,
     ) -> Self {
         let (questions, asked) = mpsc::channel(MOST_QUESTIONS);
         let (session, who_asks) = (asker.session, asker.who_asks);
         let headers = Vec::new();
-        let caller = Caller { session, who_asks, questions, headers, sent: Arc::default() };
+        let caller = Caller { session, who_asks, questions, headers, journey: Arc::default() };
         Self {
             stage,
             call,
@@ -130,6 +126,7 @@ impl Exchange {
             upstream: None,
             rounds: 0,
             sieve,
+            record,
         }
     }
 
@@ -162,20 +159,20 @@ impl Exchange {
                 biased;
                 () = self.given_up.cancelled(), if !matches!(self.stage, Stage::Over) => {
                     self.stage = Stage::Over;
-                    return Some(Part::Message(Message::Response(self.given_up())));
+                    return Some(self.last(self.given_up()));
                 }
                 Some(question) = self.asked.recv() => self.questions.push_back(question),
                 step = advance(&mut self.stage) => match step {
                     Step::Found(addressee) => self.address(addressee),
                     Step::Replied(Reply::Whole(response)) => {
                         if let Some(response) = self.settle(response) {
-                            return Some(Part::Message(Message::Response(response)));
+                            return Some(self.last(response));
                         }
                     }
                     Step::Replied(Reply::Stream(messages)) => self.stage = Stage::Hearing(Box::new(messages)),
                     Step::Heard(Some(Message::Response(response))) => {
                         if let Some(response) = self.settle(response) {
-                            return Some(Part::Message(Message::Response(response)));
+                            return Some(self.last(response));
                         }
                     }
                     Step::Heard(Some(message)) => return Some(Part::Message(message)),
@@ -187,6 +184,12 @@ impl Exchange {
                 },
             }
         }
+    }
+
+    /// The answer, after which there is nothing.
+    fn last(&mut self, response: Response) -> Part {
+        self.record.close(&response, self.caller.held());
+        Part::Message(Message::Response(response))
     }
 
     /// What is known of a call that is not waited for any longer.
@@ -211,6 +214,7 @@ impl Exchange {
                     let told = told.filter_map(|(name, value)| Some((name, header_text(&value?))));
                     self.caller.headers = told.collect();
                 }
+                self.record.address(&upstream, &request);
                 self.upstream = Some((upstream, request.clone()));
                 self.call(request);
             }

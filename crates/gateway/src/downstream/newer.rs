@@ -26,6 +26,7 @@ use super::endpoint::{Endpoint, json, json_with, refuse, value};
 use super::exchange::{Asker, Exchange, Part};
 use super::legacy::SIGN_OF_LIFE;
 use super::stream::{self, Events};
+use super::visitor;
 use crate::editors::Editor;
 use crate::router::{Addressee, View};
 use crate::upstream::Owner;
@@ -54,12 +55,14 @@ impl Endpoint {
                 return json_with(status.unwrap_or(StatusCode::BAD_REQUEST), &refused.response);
             }
         };
+        let client = visitor::program(&request);
+        let who = self.attend_program(editor, &client, headers, &view);
         match request.method.as_str() {
             method::DISCOVER => {
                 let result = self.router.introduce(&view).await.discovery();
                 json(&Response::result(request.id, result))
             }
-            method::LISTEN => self.tell_news(view, request, editor),
+            method::LISTEN => self.tell_news(view, request, editor, self.attendance.listens(who)),
             _ => {
                 let addressee = self.router.addressee(&view, &request).await;
                 if !headers_agree(&addressee, headers) {
@@ -67,7 +70,7 @@ impl Endpoint {
                     let refusal = Response::error(Some(request.id), HEADERS_DISAGREE, why);
                     return json_with(StatusCode::BAD_REQUEST, &refusal);
                 }
-                self.answer_newer(view, addressee, request, asked, editor).await
+                self.answer_newer(view, addressee, request, asked, editor, client.name).await
             }
         }
     }
@@ -79,6 +82,7 @@ impl Endpoint {
         request: Request,
         asked: Asked,
         editor: &Editor,
+        client: String,
     ) -> HttpResponse {
         let exchange = match self.continuations.resume(&editor.name, &request) {
             Back::Goes(exchange) => *exchange,
@@ -89,7 +93,8 @@ impl Endpoint {
             Back::New => {
                 let (session, abilities) = (self.sessions.number(), asked.abilities);
                 let owner = Owner::Editor(editor.name.clone());
-                let asker = Asker { session, owner, abilities, who_asks: None };
+                let (who_asks, client) = (None, Some(client));
+                let asker = Asker { session, owner, abilities, who_asks, client };
                 Exchange::with(self, addressee, &view, &request, asker)
             }
         };

@@ -97,6 +97,7 @@ impl Live {
             owner: self.owner(),
             abilities: said.abilities,
             who_asks: Some(who_asks),
+            client: Some(said.client.name.clone()),
         }
     }
 
