@@ -3,11 +3,16 @@ import { tick } from 'svelte'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 import App from './App.svelte'
-import { FakeGateway, NOON, connected, down, editor, failure, status, upstream } from './lib/samples'
+import { FakeGateway, NOON, connected, down, failure, status, upstream } from './lib/samples'
 import { Store } from './lib/store.svelte'
 import type { Status } from './lib/types'
 
-beforeEach(() => void vi.useFakeTimers({ now: NOON }))
+beforeEach(() => {
+  vi.useFakeTimers({ now: NOON })
+  vi.stubGlobal('scrollTo', () => undefined)
+  sessionStorage.clear()
+  history.replaceState(null, '', '/')
+})
 afterEach(() => void vi.useRealTimers())
 
 async function show(state?: Status) {
@@ -24,7 +29,7 @@ async function show(state?: Status) {
 }
 
 const row = (title: string) => screen.getByRole('article', { name: title })
-const shapes = () => [...document.querySelectorAll('[data-shape]')].map((mark) => mark.getAttribute('data-shape'))
+const rowShapes = () => [...document.querySelectorAll('article [data-shape]')].map((mark) => mark.getAttribute('data-shape'))
 const lost = { kind: 'lost', failure: failure('connection_lost') } as const
 
 test('before anything is known, it says that it starts, and how to point an editor here', async () => {
@@ -43,7 +48,7 @@ test('the sentence comes first, is announced, and is the title', async () => {
 
 test('every state has a word and a shape of its own', async () => {
   await show(status(upstream('A', connected(NOON - 7_200_000)), upstream('B', down()), upstream('C', { state: 'connecting' })))
-  expect(shapes().slice(1)).toEqual(['healthy', 'down', 'busy'])
+  expect(rowShapes()).toEqual(['healthy', 'down', 'busy'])
   expect(row('A').textContent).toMatch(/Connected\s+for 2 h.*12 tools/)
   expect(row('B').textContent).toMatch(/Not running\s+· next try in 4 s/)
   expect(row('B').textContent).toContain('Nothing listens at localhost:39300. Start PiecesOS.')
@@ -63,7 +68,7 @@ test('a restart cannot be asked for while it is being done, and keeps the focus'
   button.focus()
   await fireEvent.click(button)
   await fireEvent.click(button)
-  expect(gateway.restarted).toEqual(['a'])
+  expect(gateway.orders).toEqual(['POST /api/upstreams/a/restart'])
   expect(button.getAttribute('aria-disabled')).toBe('true')
   expect(document.activeElement).toBe(button)
   expect(row('A').textContent).toContain('Reconnecting')
@@ -75,7 +80,7 @@ test('with one upstream down, the action that helps is beside the sentence', asy
   const [helping] = screen.getAllByRole('button', { name: 'Reconnect B' })
   expect(helping?.closest('header')).toBeTruthy()
   await fireEvent.click(helping as HTMLElement)
-  expect(gateway.restarted).toEqual(['b'])
+  expect(gateway.orders).toEqual(['POST /api/upstreams/b/restart'])
 })
 
 test('while the gateway is away, the last state stays, is marked as old, and cannot be acted on', async () => {
@@ -88,7 +93,7 @@ test('while the gateway is away, the last state stays, is marked as old, and can
   expect(screen.getByRole('main').classList).toContain('old')
   expect(row('A').textContent).not.toContain('2 h')
   await fireEvent.click(screen.getByRole('button', { name: 'Reconnect A' }))
-  expect(gateway.restarted).toEqual([])
+  expect(gateway.orders).toEqual([])
   await tell({ kind: 'serving', status: status(upstream('A')) })
   expect(screen.queryByText(/Last known state/)).toBeNull()
   expect(screen.getByRole('main').classList).not.toContain('old')
@@ -134,62 +139,9 @@ test('without a token, it says how to get in and nothing else', async () => {
   expect(gateway.copied).toEqual(['evermoor open'])
 })
 
-const editors = (...names: string[]) => ({
-  ...status(upstream('A')),
-  editors: [editor('local', { own: true, seen: null }), ...names.map((name) => editor(name))],
-})
-
-test('editors are listed with when they were seen, and only Evermoor’s own cannot be revoked', async () => {
-  await show(editors('cursor'))
-  expect(row('cursor').textContent).toContain('Token made 3 days ago, last seen 5 min ago')
-  expect(row('local').textContent).toContain('not seen yet')
-  expect(screen.getByRole('button', { name: 'Revoke cursor' })).toBeTruthy()
-  expect(screen.queryByRole('button', { name: 'Revoke local' })).toBeNull()
-})
-
-test('an editor that is shown more than it can use has a quiet word of it', async () => {
-  const hint = 'Cursor may use only 40 of them. Lists under [editors.cursor] in config.toml make them fewer.'
-  const shown = { tools: 52, prompts: 0, resources: 0 }
-  await show({ ...status(upstream('A')), editors: [editor('cursor', { shown, hint }), editor('zed')] })
-  expect(row('cursor').textContent).toContain('Sees 52 tools')
-  expect(row('cursor').textContent).toContain(hint)
-  expect(row('zed').textContent).toMatch(/Sees 34 tools\s*$/)
-})
-
 test('an upstream that is off says so and has no button', async () => {
   await show(status(upstream('A'), upstream('B', { state: 'off' })))
   expect(row('B').textContent).toContain('Turned off in config.toml.')
   expect(screen.queryByRole('button', { name: /B$/ })).toBeNull()
-  expect(shapes().slice(1)).toEqual(['healthy', 'paused'])
-})
-
-test('an editor is turned away at the second click, and is gone when the gateway says so', async () => {
-  const { gateway, tell } = await show(editors('cursor', 'zed'))
-  await fireEvent.click(screen.getByRole('button', { name: 'Revoke cursor' }))
-  expect(gateway.revoked).toEqual([])
-  await fireEvent.click(screen.getByRole('button', { name: 'Revoke now cursor' }))
-  expect(gateway.revoked).toEqual(['cursor'])
-  expect(screen.getByRole('button', { name: 'Revoke cursor' }).getAttribute('aria-disabled')).toBe('true')
-  await tell({ kind: 'serving', status: editors('zed') })
-  expect(screen.queryByRole('article', { name: 'cursor' })).toBeNull()
-})
-
-test('a first click that nobody follows up is forgotten', async () => {
-  const { gateway } = await show(editors('cursor'))
-  const button = screen.getByRole('button', { name: 'Revoke cursor' })
-  await fireEvent.click(button)
-  await fireEvent.blur(button)
-  await fireEvent.click(button)
-  expect(gateway.revoked).toEqual([])
-})
-
-test('an editor that was not turned away says why, and can be tried again', async () => {
-  const { gateway } = await show(editors('cursor'))
-  gateway.refusal = failure('internal')
-  const button = () => screen.getByRole('button', { name: /^Revoke/ })
-  await fireEvent.click(button())
-  await fireEvent.click(button())
-  await tick()
-  expect(row('cursor').textContent).toContain(failure().what)
-  expect(button().getAttribute('aria-disabled')).toBe('false')
+  expect(rowShapes()).toEqual(['healthy', 'paused'])
 })

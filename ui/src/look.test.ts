@@ -22,6 +22,11 @@ describe.each([
     expect(contrast(ink, 'field')).toBeGreaterThanOrEqual(4.5)
   })
 
+  test.each(['added', 'removed'])('text can be read on what was %s', (ground) => {
+    expect(contrast('text', ground)).toBeGreaterThanOrEqual(4.5)
+    expect(contrast('muted', ground)).toBeGreaterThanOrEqual(4.5)
+  })
+
   test.each(['accent', 'accent-hover'])('the words of a button can be read on %s', (ground) => {
     expect(contrast('accent-text', ground)).toBeGreaterThanOrEqual(4.5)
   })

@@ -4,6 +4,7 @@ import { mount } from 'svelte'
 
 import App from './App.svelte'
 import './look.css'
+import './look/controls.css'
 import { BrowserGateway } from './lib/browser'
 import { ShellGateway } from './lib/shell'
 import { Store } from './lib/store.svelte'

@@ -100,6 +100,22 @@ pub fn create_private(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether a file is one that can be run.
+pub fn is_program(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && may_run(&found))
+}
+
+#[cfg(unix)]
+fn may_run(found: &fs::Metadata) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o111 != 0
+}
+
+/// On Windows the name says so.
+#[cfg(not(unix))]
+fn may_run(_: &fs::Metadata) -> bool {
+    true
+}
+
 /// Reads a file that holds a secret, if nobody else can. `None` if there is none.
 pub fn read_private(path: &Path) -> Result<Option<Vec<u8>>, Unsafe> {
     let unreadable = |source| Unsafe::Unreadable { path: path.to_owned(), source };

@@ -8,6 +8,7 @@
 //! - [`system`]: which of the three systems this is
 //! - [`paths`]: where each kind of file belongs
 //! - [`files`]: files that only their owner may read, and writes that never tear
+//! - [`replace`]: replacing a file that belongs to another program
 //! - [`lock`]: one instance only
 //! - [`handover`]: giving sockets and the lock to another process
 //! - [`machine`]: what this machine is, and who uses it
@@ -36,6 +37,7 @@ pub mod open;
 pub mod paths;
 pub mod port;
 pub mod process;
+pub mod replace;
 pub mod reports;
 pub mod run;
 pub mod signals;

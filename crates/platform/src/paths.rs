@@ -102,6 +102,11 @@ impl Paths {
         }
     }
 
+    /// The folder that holds everything, if one was given.
+    pub fn given_home(&self) -> Option<&Path> {
+        self.config.parent().filter(|home| *self == Self::under(home))
+    }
+
     /// Where a running gateway says how to reach its control API.
     pub fn runtime_file(&self) -> PathBuf {
         self.runtime.join("gateway.json")

@@ -27,8 +27,10 @@ export type BoardEvent =
   | { kind: 'revoking'; name: string }
   | { kind: 'kept'; name: string; failure: Failure }
 
-export function emptyBoard(now: number): Board {
-  return { now, presence: { kind: 'starting' }, asked: {}, refused: {}, leaving: {} }
+/** Before anything is heard: with the state that an earlier page saw, if there was one. */
+export function emptyBoard(now: number, status?: Status): Board {
+  const board: Board = { now, presence: { kind: 'starting' }, asked: {}, refused: {}, leaving: {} }
+  return status ? { ...board, status } : board
 }
 
 export function next(board: Board, event: BoardEvent, now: number): Board {

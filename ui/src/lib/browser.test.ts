@@ -157,39 +157,49 @@ describe('the stream', () => {
   })
 })
 
-describe('a restart', () => {
-  const restart = (answer: Response | Error) => {
+describe('a question', () => {
+  const ask = (answer: Response | Error, body?: unknown) => {
     answers.push(answer)
-    return new BrowserGateway().restart('a b')
+    return new BrowserGateway().ask('POST', '/api/upstreams/a%20b/restart', body)
   }
 
-  test('that is accepted has nothing to say', async () => {
-    expect(await restart(new Response('', { status: 202 }))).toBeUndefined()
-    expect(asked()).toEqual(['/api/upstreams/a%20b/restart'])
+  test('is answered with what the gateway says', async () => {
+    expect(await ask(Response.json({ number: 3 }, { status: 202 }))).toEqual({ ok: true, value: { number: 3 } })
+    expect(fetch.mock.calls[0]?.[1]).toMatchObject({ method: 'POST', headers: { Authorization: 'Bearer token' } })
+  })
+
+  test('may be answered with a text', async () => {
+    const markdown = new Response('# Incidents', { headers: { 'Content-Type': 'text/markdown' } })
+    expect(await ask(markdown)).toEqual({ ok: true, value: '# Incidents' })
+  })
+
+  test('carries what is to be done as JSON', async () => {
+    await ask(Response.json({}), { shown: false })
+    expect(fetch.mock.calls[0]?.[1]?.body).toBe('{"shown":false}')
+    expect(fetch.mock.calls[0]?.[1]?.headers).toMatchObject({ 'Content-Type': 'application/json' })
   })
 
   test('that is refused passes on the reason', async () => {
     const refusal = Response.json({ error: failure('not_found') }, { status: 404 })
-    expect(await restart(refusal)).toEqual(failure('not_found'))
+    expect(await ask(refusal)).toEqual({ ok: false, failure: failure('not_found') })
   })
 
   test('never fails without a text', async () => {
-    expect((await restart(new Response('<html>', { status: 500 })))?.what).toBeTruthy()
-    expect(await restart(new Error('refused'))).toEqual(gatewayGone)
+    expect(await ask(new Response('<html>', { status: 500 }))).toMatchObject({ ok: false, failure: { code: 'internal' } })
+    expect(await ask(new Error('refused'))).toEqual({ ok: false, failure: gatewayGone })
   })
 })
 
-test('an upstream is resumed by its name', async () => {
-  answers.push(Response.json({}))
-  expect(await new BrowserGateway().resume('notes')).toBeUndefined()
-  expect(asked()).toEqual(['/api/upstreams/notes/resume'])
-})
-
-test('an editor is revoked by its name', async () => {
-  answers.push(Response.json({}), Response.json({ error: failure('not_found') }, { status: 404 }))
-  const gateway = new BrowserGateway()
-  expect(await gateway.revoke('cursor')).toBeUndefined()
-  expect(await gateway.revoke('cursor')).toEqual(failure('not_found'))
-  expect(asked()).toEqual(['/api/editors/cursor', '/api/editors/cursor'])
-  expect(fetch.mock.calls[0]?.[1]?.method).toBe('DELETE')
+test('a stream is heard again after it broke, until nobody listens', async () => {
+  const heard: string[] = []
+  const first = stream()
+  answers.push(first.answer, stream().answer)
+  const quiet = new BrowserGateway().follow('/api/events?calls=1', ({ event }) => heard.push(event))
+  await pass()
+  first.end()
+  await pass(1_000)
+  expect(heard).toEqual(['status', 'status'])
+  quiet()
+  await pass(60_000)
+  expect(asked()).toHaveLength(2)
 })

@@ -7,20 +7,17 @@
 // ends, whatever the reason, the loop says so and connects again, sooner at first, forever. Only a
 // refused token ends it: then a person has to open a new link.
 
-import { eventsOf } from './events'
-import type { Gateway, Presence } from './gateway'
+import { type ServerEvent, eventsOf } from './events'
+import type { Answer, Gateway, Method, Presence } from './gateway'
+import { Locked, logIn, logOut, request, takeCode } from './session'
 import { gatewayGone, notUnderstood } from './texts'
 import type { Failure, Refusal, Status } from './types'
 
-const TOKEN = 'evermoor.token'
 const FIRST_PAUSE = 250
 const LONGEST_PAUSE = 5_000
 /** The first state comes at once; later, a stream this long without a byte is asked for anew. */
 const FIRST_ANSWER = 10_000
 const LONGEST_SILENCE = 45_000
-
-/** The token was refused, or there is none. */
-class Locked extends Error {}
 
 export class BrowserGateway implements Gateway {
   #tell: (presence: Presence) => void = () => undefined
@@ -28,42 +25,40 @@ export class BrowserGateway implements Gateway {
 
   watch(tell: (presence: Presence) => void): () => void {
     this.#tell = tell
-    const begin = () => {
+    const begin = (code: string | undefined) => {
       this.#stop.abort()
       this.#stop = new AbortController()
-      void this.#keepWatching(takeCode(), this.#stop.signal)
+      void this.#keepWatching(code, this.#stop.signal)
     }
     // A new link opened in this very tab changes what is behind the `#` and loads nothing.
-    const relink = () => location.hash && begin()
+    const relink = () => {
+      const code = takeCode()
+      if (code) begin(code)
+    }
     addEventListener('hashchange', relink)
-    begin()
+    begin(takeCode())
     return () => {
       removeEventListener('hashchange', relink)
       this.#stop.abort()
     }
   }
 
-  restart(name: string): Promise<Failure | undefined> {
-    return this.#order('POST', `/api/upstreams/${encodeURIComponent(name)}/restart`)
-  }
-
-  resume(name: string): Promise<Failure | undefined> {
-    return this.#order('POST', `/api/upstreams/${encodeURIComponent(name)}/resume`)
-  }
-
-  revoke(name: string): Promise<Failure | undefined> {
-    return this.#order('DELETE', `/api/editors/${encodeURIComponent(name)}`)
-  }
-
-  /** Has something done. Answers why not, or nothing. */
-  async #order(method: string, path: string): Promise<Failure | undefined> {
+  async ask<T>(method: Method, path: string, body?: unknown): Promise<Answer<T>> {
     try {
-      const answer = await ask(path, { method })
-      return answer.ok ? undefined : await refusalOf(answer)
+      const content = body === undefined ? {} : { body: JSON.stringify(body) }
+      const answer = await request(path, { method, ...content })
+      if (!answer.ok) return { ok: false, failure: await refusalOf(answer) }
+      return { ok: true, value: (await contentOf(answer)) as T }
     } catch (error) {
       if (error instanceof Locked) this.#lock(false)
-      return gatewayGone
+      return { ok: false, failure: gatewayGone }
     }
+  }
+
+  follow(path: string, hear: (event: ServerEvent) => void): () => void {
+    const stop = new AbortController()
+    void this.#keepHearing(path, hear, stop.signal)
+    return () => stop.abort()
   }
 
   async copy(text: string): Promise<void> {
@@ -76,8 +71,10 @@ export class BrowserGateway implements Gateway {
       try {
         if (code) await logIn(code)
         code = undefined
-        for await (const status of states(stop)) {
-          this.#tell({ kind: 'serving', status })
+        for await (const events of stream('/api/events', stop)) {
+          const latest = events.findLast(({ event }) => event === 'status')
+          if (!latest) continue
+          this.#tell({ kind: 'serving', status: JSON.parse(latest.data) as Status })
           pause = FIRST_PAUSE
         }
         // A silent stream ended: the next one says at once whether anything is wrong.
@@ -92,49 +89,39 @@ export class BrowserGateway implements Gateway {
     }
   }
 
+  /** Hears until it is stopped. What breaks is tried again. */
+  async #keepHearing(path: string, hear: (event: ServerEvent) => void, stop: AbortSignal) {
+    while (!stop.aborted) {
+      try {
+        for await (const events of stream(path, stop)) events.forEach(hear)
+      } catch (error) {
+        // Whoever watches the presence says what happened; here it is only tried again.
+        if (error instanceof Locked) return
+      }
+      await rest(LONGEST_PAUSE / 5, stop)
+    }
+  }
+
   #lock(stale: boolean) {
     this.#stop.abort()
-    sessionStorage.removeItem(TOKEN)
+    logOut()
     this.#tell({ kind: 'locked', stale })
   }
 }
 
-/** The one-time code of the address, which is removed from it: it must not be kept or shared. */
-function takeCode(): string | undefined {
-  const code = new URLSearchParams(location.hash.slice(1)).get('code') ?? undefined
-  if (code) history.replaceState(null, '', location.pathname + location.search)
-  return code
-}
-
-async function logIn(code: string) {
-  const answer = await fetch('/api/login', {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ code }),
-  })
-  const refused = answer.status >= 400 && answer.status < 500
-  // An old link in a tab that is logged in does no harm.
-  if (refused && sessionStorage.getItem(TOKEN)) return
-  if (refused) throw new Locked()
-  if (!answer.ok) throw new Error(`login answered ${answer.status}`)
-  const { token } = (await answer.json()) as { token: string }
-  sessionStorage.setItem(TOKEN, token)
-}
-
-/** The states of one stream. Returns when it falls silent, throws when it ends or never begins. */
-async function* states(stop: AbortSignal): AsyncGenerator<Status> {
+/** The events of one stream. Returns when it falls silent, throws when it ends or never begins. */
+async function* stream(path: string, stop: AbortSignal): AsyncGenerator<ServerEvent[]> {
   const silent = new AbortController()
   let begun = false
   let watchdog = setTimeout(() => silent.abort(), FIRST_ANSWER)
   try {
-    const answer = await ask('/api/events', { signal: AbortSignal.any([stop, silent.signal]) })
-    if (!answer.ok || !answer.body) throw new Error(`events answered ${answer.status}`)
+    const answer = await request(path, { signal: AbortSignal.any([stop, silent.signal]) })
+    if (!answer.ok || !answer.body) throw new Error(`${path} answered ${answer.status}`)
     for await (const events of eventsOf(answer.body)) {
       clearTimeout(watchdog)
       watchdog = setTimeout(() => silent.abort(), LONGEST_SILENCE)
       begun = true
-      const latest = events.findLast(({ event }) => event === 'status')
-      if (latest) yield JSON.parse(latest.data) as Status
+      yield events
     }
     throw new Error('the stream ended')
   } catch (error) {
@@ -144,16 +131,9 @@ async function* states(stop: AbortSignal): AsyncGenerator<Status> {
   }
 }
 
-async function ask(path: string, request: RequestInit): Promise<Response> {
-  const token = sessionStorage.getItem(TOKEN)
-  if (!token) throw new Locked()
-  const answer = await fetch(path, {
-    ...request,
-    cache: 'no-store',
-    headers: { Authorization: `Bearer ${token}` },
-  })
-  if (answer.status === 401) throw new Locked()
-  return answer
+async function contentOf(answer: Response): Promise<unknown> {
+  const isJson = answer.headers.get('Content-Type')?.includes('json')
+  return isJson ? answer.json() : answer.text()
 }
 
 async function refusalOf(answer: Response): Promise<Failure> {

@@ -24,3 +24,37 @@ export function countdown(milliseconds: number): string | undefined {
 export function count(amount: number, noun: string): string {
   return `${amount} ${noun}${amount === 1 ? '' : 's'}`
 }
+
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
+const clockWithSeconds = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+const dayOfYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
+
+/** A moment to the second, for lists of what happened just now: "14:03:09". */
+export const second = (at: number) => clockWithSeconds.format(at)
+export const minute = (at: number) => clock.format(at)
+
+/** A moment as a person would say it: "14:03" today, "12 May, 14:03" before. */
+export function moment(at: number, now: number): string {
+  const sameDay = new Date(at).toDateString() === new Date(now).toDateString()
+  if (sameDay) return clock.format(at)
+  const sameYear = new Date(at).getFullYear() === new Date(now).getFullYear()
+  return `${(sameYear ? day : dayOfYear).format(at)}, ${clock.format(at)}`
+}
+
+/** Milliseconds as they are read best: "0.4 ms", "12 ms", "1.3 s", "2 min". */
+export function milliseconds(length: number): string {
+  if (length < 1) return `${length.toFixed(1)} ms`
+  if (length < SECOND) return `${Math.round(length)} ms`
+  if (length < MINUTE) return `${(length / SECOND).toFixed(1)} s`
+  return duration(length)
+}
+
+/** Bytes in megabytes, or gigabytes from one on. */
+export function bytes(amount: number): string {
+  const mega = amount / 1e6
+  return mega < 1_000 ? `${Math.round(mega)} MB` : `${(mega / 1_000).toFixed(1)} GB`
+}
+
+export const percent = (part: number) =>
+  part === 1 ? '100 %' : `${(Math.floor(part * 1_000) / 10).toFixed(1)} %`

@@ -117,7 +117,8 @@ function rowOf(upstream: Upstream, board: Board): Row {
   const asked = upstream.name in board.asked
   const refusal = board.refused[upstream.name]
   const { name, title, target, link } = upstream
-  const isAddress = /^https?:/.test(target)
+  // Of an application the program itself is restarted, of an address only the connection is made anew.
+  const isAddress = upstream.app === null && /^https?:/.test(target)
   const row: Row = {
     name,
     title,

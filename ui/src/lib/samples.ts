@@ -1,6 +1,6 @@
 // Pieces that the tests put together.
 
-import type { Gateway, Presence } from './gateway'
+import type { Answer, Gateway, Method, Presence } from './gateway'
 import type { App, Code, Editor, Failure, Link, Status, Upstream } from './types'
 
 export const NOON = Date.UTC(2026, 5, 1, 12)
@@ -75,16 +75,33 @@ export const status = (...upstreams: Upstream[]): Status => ({
   supervised: false,
 })
 
+/** What a gateway answers that has nothing to tell, by path. */
+const nothing: Record<string, unknown> = {
+  '/api/incidents': { incidents: [] },
+  timeline: { spans: [] },
+  '/api/activity': { calls: [] },
+  '/api/doctor': { checks: [] },
+  '/api/setup': { editors: [], applications: [] },
+  '/api/logs': { lines: [] },
+  samples: { samples: [] },
+  latency: { points: [] },
+  catalog: { tools: [], prompts: [], resources: [] },
+}
+
 /** A gateway that says what it is told to say and remembers what it was asked. */
 export class FakeGateway implements Gateway {
   tell: (presence: Presence) => void = () => undefined
   watched = false
-  restarted: string[] = []
-  resumed: string[] = []
-  revoked: string[] = []
+  /** What was asked to be done, in order; questions are not. */
+  orders: string[] = []
+  bodies: unknown[] = []
+  /** Answers by path without questions, such as `/api/doctor`, or with the method before it. */
+  answers: Record<string, unknown> = {}
   copied: string[] = []
   refusal: Failure | undefined
   clipboardWorks = true
+  follow?: Gateway['follow']
+  shell?: Gateway['shell']
 
   watch(tell: (presence: Presence) => void): () => void {
     this.tell = tell
@@ -94,19 +111,17 @@ export class FakeGateway implements Gateway {
     }
   }
 
-  async restart(name: string): Promise<Failure | undefined> {
-    this.restarted.push(name)
-    return this.refusal
-  }
-
-  async resume(name: string): Promise<Failure | undefined> {
-    this.resumed.push(name)
-    return this.refusal
-  }
-
-  async revoke(name: string): Promise<Failure | undefined> {
-    this.revoked.push(name)
-    return this.refusal
+  async ask<T>(method: Method, path: string, body?: unknown): Promise<Answer<T>> {
+    const [plain = ''] = path.split('?')
+    if (method !== 'GET') {
+      this.orders.push(`${method} ${plain}`)
+      this.bodies.push(body)
+      if (this.refusal) return { ok: false, failure: this.refusal }
+      return { ok: true, value: (this.answers[`${method} ${plain}`] ?? {}) as T }
+    }
+    const known = Object.keys(nothing).find((name) => plain === name || plain.endsWith(`/${name}`))
+    const value = this.answers[path] ?? this.answers[plain] ?? (known && nothing[known])
+    return value === undefined ? { ok: false, failure: failure('not_found') } : { ok: true, value: value as T }
   }
 
   async copy(text: string): Promise<void> {

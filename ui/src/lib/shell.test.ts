@@ -38,24 +38,37 @@ test('an answer older than what was heard meanwhile is not told', async () => {
   expect(told).toEqual([serving])
 })
 
-test('a refused restart passes on the failure, and a broken shell has a text too', async () => {
-  const refusing = shell(() => Promise.reject(failure('not_found')))
-  expect(await refusing.restart('a')).toEqual(failure('not_found'))
+test('a refusal passes on the failure, and a broken shell has a text too', async () => {
+  const refusing = shell(() => ({ status: 404, body: { error: failure('not_found') } }))
+  expect(await refusing.ask('POST', '/api/upstreams/a/restart')).toEqual({ ok: false, failure: failure('not_found') })
+  const away = shell(() => Promise.reject(failure('connection_lost')))
+  expect(await away.ask('GET', '/api/status')).toEqual({ ok: false, failure: failure('connection_lost') })
   const broken = shell(() => Promise.reject('no such command'))
-  expect((await broken.restart('a'))?.what).toBeTruthy()
+  expect(await broken.ask('GET', '/api/status')).toMatchObject({ ok: false, failure: { code: 'internal' } })
 })
 
-test('names and texts are passed to the shell', async () => {
+test('questions and texts are passed to the shell', async () => {
   const heard: unknown[] = []
-  const gateway = shell((command, args) => void heard.push([command, args]))
-  expect(await gateway.restart('pieces')).toBeUndefined()
-  expect(await gateway.resume('pieces')).toBeUndefined()
-  expect(await gateway.revoke('cursor')).toBeUndefined()
+  const gateway = shell((command, args) => {
+    heard.push([command, args])
+    return { status: 200, body: { checks: [] } }
+  })
+  expect(await gateway.ask('GET', '/api/doctor')).toEqual({ ok: true, value: { checks: [] } })
+  await gateway.ask('PUT', '/api/settings', { port: 7421 })
   await gateway.copy('text')
   expect(heard).toEqual([
-    ['restart_upstream', { name: 'pieces' }],
-    ['resume_upstream', { name: 'pieces' }],
-    ['revoke_editor', { name: 'cursor' }],
+    ['control', { method: 'GET', path: '/api/doctor', body: null }],
+    ['control', { method: 'PUT', path: '/api/settings', body: { port: 7421 } }],
     ['copy', { text: 'text' }],
   ])
+})
+
+test('the tray says which place to show', async () => {
+  const places: string[] = []
+  const stop = shell(() => undefined).shell.onShow((page) => places.push(page))
+  await vi.waitFor(async () => {
+    await emit('show', { page: '#/doctor' })
+    expect(places).toContain('#/doctor')
+  })
+  stop()
 })

@@ -4,11 +4,21 @@
 import { invoke } from '@tauri-apps/api/core'
 import { listen } from '@tauri-apps/api/event'
 
-import type { Gateway, Presence } from './gateway'
+import type { Answer, Folder, Gateway, Method, Presence, Shell, UpdateState } from './gateway'
 import { notUnderstood } from './texts'
-import type { Failure } from './types'
+import type { Failure, Refusal } from './types'
 
 export class ShellGateway implements Gateway {
+  readonly shell: Shell = {
+    loginItem: async () => (await invoke<{ enabled: boolean }>('login_item')).enabled,
+    setLoginItem: (enabled) => invoke('set_login_item', { enabled }),
+    updateState: () => invoke<UpdateState>('update_state'),
+    installUpdate: () => invoke('install_update'),
+    openFolder: (what: Folder) => invoke('open_folder', { what }),
+    openLink: (url) => invoke('open_link', { url }),
+    onShow: (go) => hearing<{ page: string }>('show', ({ page }) => go(page)),
+  }
+
   watch(tell: (presence: Presence) => void): () => void {
     let stopped = false
     let heard = false
@@ -30,16 +40,15 @@ export class ShellGateway implements Gateway {
     }
   }
 
-  restart(name: string): Promise<Failure | undefined> {
-    return order('restart_upstream', name)
-  }
-
-  resume(name: string): Promise<Failure | undefined> {
-    return order('resume_upstream', name)
-  }
-
-  revoke(name: string): Promise<Failure | undefined> {
-    return order('revoke_editor', name)
+  async ask<T>(method: Method, path: string, body?: unknown): Promise<Answer<T>> {
+    try {
+      const request = { method, path, body: body ?? null }
+      const answer = await invoke<{ status: number; body: unknown }>('control', request)
+      if (answer.status < 400) return { ok: true, value: answer.body as T }
+      return { ok: false, failure: (answer.body as Partial<Refusal> | null)?.error ?? notUnderstood }
+    } catch (error) {
+      return { ok: false, failure: failureOf(error) }
+    }
   }
 
   async copy(text: string): Promise<void> {
@@ -47,18 +56,13 @@ export class ShellGateway implements Gateway {
   }
 }
 
-/** Has something done. Answers why not, or nothing. */
-async function order(command: string, name: string): Promise<Failure | undefined> {
-  try {
-    await invoke(command, { name })
-    return undefined
-  } catch (error) {
-    return failureOf(error)
-  }
+function hearing<T>(name: string, hear: (payload: T) => void): () => void {
+  const listening = listen<T>(name, (event) => hear(event.payload))
+  return () => void listening.then((unlisten) => unlisten()).catch(() => undefined)
 }
 
 /** A command fails with a `Failure`; anything else is a fault of the shell itself. */
-function failureOf(error: unknown): Failure {
+export function failureOf(error: unknown): Failure {
   const known = typeof error === 'object' && error !== null && 'what' in error && 'remedy' in error
   return known ? (error as Failure) : notUnderstood
 }

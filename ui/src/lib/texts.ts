@@ -2,6 +2,7 @@
 // are made in `crates/core/src/view.rs`; a word for a state is the same there and here.
 
 import { count, countdown, duration } from './format'
+import type { Page } from './place'
 import type { App, Code, Failure, Shown, Upstream } from './types'
 
 export const name = 'Evermoor'
@@ -13,6 +14,23 @@ export const summary = (upstreams: Upstream[]) => {
   return `${count(tools, 'tool')} from ${count(on.length, 'upstream')}`
 }
 export const colophon = (version: string, pid: number) => `${name} ${version}, process ${pid}`
+
+export const skip = 'Skip to the page'
+export const navigation = 'Pages'
+export const pages: Record<Page, string> = {
+  overview: 'Overview',
+  upstream: 'Upstream',
+  editors: 'Editors',
+  activity: 'Activity',
+  incidents: 'Incidents',
+  settings: 'Settings',
+  doctor: 'Doctor',
+  welcome: 'Welcome',
+}
+export const tryAgain = 'Try again'
+export const loading = 'Asking the gateway…'
+export const close = 'Close'
+export const cancel = 'Cancel'
 
 export const starting = 'Evermoor is starting…'
 export const restarting = 'Evermoor is restarting…'

@@ -1,0 +1,216 @@
+//! Replacing a file that belongs to another program: as a whole, in one step, or not at all.
+//!
+//! The new content goes to a file beside the old one, reaches the disk and takes its place. Whoever
+//! looks, or pulls the plug, finds the old file or the new. A link stays a link: what it leads to is
+//! replaced. Mode and owner stay.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Why the file is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum NotReplaced {
+    #[error("{} cannot be read: {source}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{} is not a plain file", path.display())]
+    NotPlain { path: PathBuf },
+    #[error("{} is not writable: {source}", path.display())]
+    NotWritable { path: PathBuf, source: io::Error },
+    #[error("{} was changed by another program at the same moment", path.display())]
+    Changed { path: PathBuf },
+}
+
+/// What a file holds; `None` if there is none.
+pub fn content(path: &Path) -> Result<Option<Vec<u8>>, NotReplaced> {
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() => Err(NotReplaced::NotPlain { path: path.to_owned() }),
+        Ok(_) => match fs::read(path) {
+            Ok(content) => Ok(Some(content)),
+            Err(source) => Err(NotReplaced::Unreadable { path: path.to_owned(), source }),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(NotReplaced::Unreadable { path: path.to_owned(), source }),
+    }
+}
+
+/// Puts `after` in the place of `before`, if that is what is there. `None` before: there is no file
+/// yet, and the new one is for its owner only. `None` after: there shall be none.
+pub fn replace(
+    path: &Path,
+    before: Option<&[u8]>,
+    after: Option<&[u8]>,
+) -> Result<(), NotReplaced> {
+    let target = target(path);
+    let failed = |source| NotReplaced::NotWritable { path: path.to_owned(), source };
+    let old = fs::metadata(&target).ok();
+    if old.as_ref().is_some_and(|old| old.permissions().readonly()) {
+        return Err(failed(io::Error::from(io::ErrorKind::PermissionDenied)));
+    }
+    if old.is_some() {
+        File::options().write(true).open(&target).map_err(failed)?;
+    }
+    let Some(after) = after else {
+        if content(path)?.as_deref() != before {
+            return Err(NotReplaced::Changed { path: path.to_owned() });
+        }
+        return fs::remove_file(&target).map_err(failed);
+    };
+    let folder = target.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(failed)?;
+    let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let new = Beside { path: folder.join(format!(".{name}.{}.evermoor", std::process::id())) };
+    write(&new.path, after, old.as_ref()).map_err(failed)?;
+    // As late as possible: whoever wrote since the file was read must not lose it.
+    if content(path)?.as_deref() != before {
+        return Err(NotReplaced::Changed { path: path.to_owned() });
+    }
+    fs::rename(&new.path, &target).map_err(failed)?;
+    sync_folder(folder);
+    Ok(())
+}
+
+/// The folders that would have to be made for a file, the outermost first.
+pub fn missing_folders(path: &Path) -> Vec<PathBuf> {
+    let target = target(path);
+    let folders = target.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    let mut missing: Vec<PathBuf> =
+        folders.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+    missing.reverse();
+    missing
+}
+
+/// What a path leads to, whether it exists or not.
+fn target(path: &Path) -> PathBuf {
+    // As many links as systems follow.
+    const LONGEST: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..LONGEST {
+        match fs::read_link(&path) {
+            Ok(next) => path = path.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => break,
+        }
+    }
+    path
+}
+
+/// A new file that is gone again unless it took another's place.
+struct Beside {
+    path: PathBuf,
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn write(path: &Path, content: &[u8], old: Option<&fs::Metadata>) -> io::Result<()> {
+    // One that a killed program left behind.
+    let _ = fs::remove_file(path);
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(content)?;
+    if let Some(old) = old {
+        keep_owner(&file, old)?;
+        file.set_permissions(old.permissions())?;
+    }
+    file.sync_all()
+}
+
+#[cfg(unix)]
+fn keep_owner(file: &File, old: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, fchown};
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) == (old.uid(), old.gid()) {
+        return Ok(());
+    }
+    fchown(file, Some(old.uid()), Some(old.gid()))
+}
+
+/// On Windows a file has the owner and the rights of its folder.
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// The new name reaches the disk too, where a folder can be told to.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) {
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) {}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().unwrap()
+    }
+
+    #[test]
+    fn links_and_modes_stay_and_nothing_is_left_behind() {
+        let folder = folder();
+        let (real, link) =
+            (folder.path().join("dotfiles/real.json"), folder.path().join("link.json"));
+        fs::create_dir(folder.path().join("dotfiles")).unwrap();
+        fs::write(&real, b"old").unwrap();
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("dotfiles/real.json", &link).unwrap();
+        let owner = fs::metadata(&real).unwrap().uid();
+        replace(&link, Some(b"old"), Some(b"new")).unwrap();
+        assert_eq!(fs::read(&real).unwrap(), b"new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        let kept = fs::metadata(&real).unwrap();
+        assert_eq!((kept.permissions().mode() & 0o777, kept.uid()), (0o640, owner));
+        assert_eq!(fs::read_dir(folder.path().join("dotfiles")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_link_to_nothing_gets_what_it_leads_to() {
+        let folder = folder();
+        let link = folder.path().join("link.json");
+        symlink("deep/real.json", &link).unwrap();
+        assert_eq!(missing_folders(&link), [folder.path().join("deep")]);
+        replace(&link, None, Some(b"new")).unwrap();
+        assert_eq!(fs::read(folder.path().join("deep/real.json")).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_file_that_changed_or_must_not_be_written_is_left_alone() {
+        let folder = folder();
+        let path = folder.path().join("file");
+        fs::write(&path, b"theirs").unwrap();
+        assert!(matches!(
+            replace(&path, Some(b"old"), Some(b"new")),
+            Err(NotReplaced::Changed { .. })
+        ));
+        assert!(matches!(replace(&path, None, Some(b"new")), Err(NotReplaced::Changed { .. })));
+        assert!(matches!(replace(&path, Some(b"old"), None), Err(NotReplaced::Changed { .. })));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        assert!(matches!(
+            replace(&path, Some(b"theirs"), Some(b"new")),
+            Err(NotReplaced::NotWritable { .. })
+        ));
+        assert_eq!(fs::read(&path).unwrap(), b"theirs");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(matches!(content(folder.path()), Err(NotReplaced::NotPlain { .. })));
+    }
+
+    #[test]
+    fn a_new_file_is_for_its_owner_only() {
+        let folder = folder();
+        let path = folder.path().join("a/b/file");
+        replace(&path, None, Some(b"new")).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        replace(&path, Some(b"new"), None).unwrap();
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,112 @@
+//! Whether editors are still connected as we left them.
+
+use evermoor_core::view::{Connection, Found, FoundEntry};
+
+use crate::desk::{Desk, Refused, Scope};
+use crate::entry::Entry;
+use crate::plan::leads_here;
+use crate::table::{Client, clients};
+use crate::wish::{Door, Gate, Transport, entry, link};
+
+/// A session that is with the gateway now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attached {
+    /// The editor by its token.
+    pub editor: String,
+    /// What the client calls itself.
+    pub client: String,
+}
+
+impl Desk {
+    /// Whether an editor is on this machine: its file, its folder, or its program.
+    pub fn is_installed(&self, client: &Client) -> bool {
+        let file = self.path(client, Scope::User).is_some_and(|path| path.exists());
+        file || client.signs.iter().any(|sign| self.places.find(sign).exists())
+            || client.programs.iter().any(|program| self.places.program(program).is_some())
+    }
+
+    /// How an editor stands.
+    pub fn drift(&self, client: &Client, scope: Scope, gate: &Gate) -> Connection {
+        let open = match self.open(client, scope) {
+            Ok(open) => open,
+            Err(Refused::NoFile { .. }) => return self.without_entry(client),
+            Err(_) => return Connection::Unreadable,
+        };
+        let record = self.journal.record(&client.id, &open.path);
+        let known = record.is_some();
+        let doors = record.map_or_else(|| vec![Door::to_all()], |record| record.doors);
+        let there = |door: &Door| client.servers.entry(&open.tree, &door.name);
+        if !doors.iter().any(|door| there(door).is_some()) {
+            // Somebody took out what we had put in.
+            return if known { Connection::Changed } else { self.without_entry(client) };
+        }
+        let good = |door: &Door| {
+            let found = there(door).and_then(|tree| Entry::read(client, &door.name, tree));
+            found.is_some_and(|found| is_as_wanted(client, door, &found, gate))
+        };
+        if doors.iter().all(good) { Connection::Connected } else { Connection::Changed }
+    }
+
+    fn without_entry(&self, client: &Client) -> Connection {
+        if self.is_installed(client) { Connection::NotConnected } else { Connection::NotInstalled }
+    }
+
+    /// Every editor of the table, as people see it. `gate` says what an editor's entry leads to.
+    pub fn found(&self, attached: &[Attached], gate: impl Fn(&Client) -> Gate) -> Vec<Found> {
+        clients().iter().map(|client| self.one_found(client, attached, &gate(client))).collect()
+    }
+
+    fn one_found(&self, client: &'static Client, attached: &[Attached], gate: &Gate) -> Found {
+        let entries = self.existing(client, Scope::User).unwrap_or_default();
+        let state = self.drift(client, Scope::User, gate);
+        let shown = |entry: Entry| FoundEntry {
+            ours: leads_here(&entry, gate),
+            kind: entry.kind.word().to_owned(),
+            name: entry.name,
+        };
+        Found {
+            id: client.id.clone(),
+            title: client.title.clone(),
+            path: self.path(client, Scope::User).map(|path| path.display().to_string()),
+            state,
+            entries: entries.into_iter().map(shown).collect(),
+            attached: attached.iter().any(|session| is_session_of(client, session)),
+            hint: hint(client, state),
+            link: link(client, &Door::to_all(), gate),
+        }
+    }
+}
+
+/// Whether a live session is one of this product.
+pub fn is_session_of(client: &Client, session: &Attached) -> bool {
+    let named = |name: &String| name.eq_ignore_ascii_case(&session.client);
+    session.editor == client.id || client.speaks_as.iter().any(named)
+}
+
+/// Over either transport, as a person may have chosen either.
+fn is_as_wanted(client: &Client, door: &Door, found: &Entry, gate: &Gate) -> bool {
+    let same = |transport| {
+        let wanted = entry(client, door, transport, gate);
+        Entry::read(client, &door.name, &wanted).is_some_and(|wanted| wanted.kind == found.kind)
+    };
+    !found.disabled && (same(Transport::Http) || same(Transport::Stdio))
+}
+
+/// What a person does next.
+fn hint(client: &Client, state: Connection) -> String {
+    let id = &client.id;
+    match (state, &client.paste) {
+        (Connection::Connected, _) => client.notices.clone(),
+        (Connection::NotConnected, Some(paste)) => {
+            format!("{paste} `evermoor setup {id} --print` shows it.")
+        }
+        (Connection::NotConnected, None) => format!("Connect it with `evermoor setup {id}`."),
+        (Connection::Changed, _) => {
+            format!("Somebody changed Evermoor's entry. Repair it with `evermoor setup {id}`.")
+        }
+        (Connection::Unreadable, _) => {
+            format!("Its file cannot be read, so it is left alone. `evermoor setup {id}` says why.")
+        }
+        (Connection::NotInstalled, _) => String::new(),
+    }
+}

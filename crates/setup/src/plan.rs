@@ -1,0 +1,138 @@
+//! What connecting an editor would change in its file.
+
+use std::path::{Path, PathBuf};
+
+use crate::desk::{Desk, Open, Refused, Scope};
+use crate::entry::{Entry, Kind};
+use crate::format::Change;
+use crate::table::Client;
+use crate::wish::{Door, Gate, NAME, Transport, entry, merged};
+
+/// What an editor's file should have of ours.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    pub doors: Vec<Door>,
+    pub transport: Transport,
+    /// Whether an entry of another server may be replaced under its name.
+    pub take_over: bool,
+}
+
+/// A change that is worked out and not made yet.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub client: &'static Client,
+    pub path: PathBuf,
+    pub before: Option<Vec<u8>>,
+    pub after: Vec<u8>,
+    pub(crate) doors: Vec<Door>,
+    /// The file has nothing of ours yet.
+    pub(crate) clean: bool,
+    pub(crate) made_place: bool,
+}
+
+impl Desk {
+    /// Works out what connecting an editor changes.
+    pub fn plan(
+        &self,
+        client: &'static Client,
+        scope: Scope,
+        wish: &Wish,
+        gate: &Gate,
+    ) -> Result<Plan, Refused> {
+        let open = self.open(client, scope)?;
+        let record = self.journal.record(&client.id, &open.path);
+        let known = record.map(|record| record.doors).unwrap_or_default();
+        let mut changes = Vec::new();
+        let mut clean = true;
+        for door in &wish.doors {
+            let ours = entry(client, door, wish.transport, gate);
+            let Some(there) = client.servers.entry(&open.tree, &door.name) else {
+                changes.push(Change::Put(door.name.clone(), ours));
+                continue;
+            };
+            let read = Entry::read(client, &door.name, there);
+            let mine = door.name == NAME
+                || known.iter().any(|known| known.name == door.name)
+                || read.as_ref().is_some_and(|entry| leads_here(entry, gate));
+            if !mine && !wish.take_over {
+                return Err(Refused::Taken { path: open.path, name: door.name.clone() });
+            }
+            clean &= !mine;
+            let wanted = merged(there, &ours);
+            if *there != wanted {
+                changes.push(Change::Put(door.name.clone(), wanted));
+            }
+        }
+        for door in
+            known.iter().filter(|known| wish.doors.iter().all(|door| door.name != known.name))
+        {
+            if client.servers.entry(&open.tree, &door.name).is_some() {
+                clean = false;
+                changes.push(Change::Remove(door.name.clone()));
+            }
+        }
+        let made_place = open.tree.at(&client.servers.way).is_none();
+        let after = self.edited(client, &open, &changes, false)?;
+        Ok(Plan {
+            client,
+            path: open.path,
+            before: open.content,
+            after,
+            doors: wish.doors.clone(),
+            clean,
+            made_place,
+        })
+    }
+
+    pub(crate) fn edited(
+        &self,
+        client: &Client,
+        open: &Open,
+        changes: &[Change],
+        tidy: bool,
+    ) -> Result<Vec<u8>, Refused> {
+        if changes.is_empty() {
+            return Ok(open.text.clone().into_bytes());
+        }
+        let head = client.head.as_ref().filter(|_| open.content.is_none());
+        let start = head.map_or_else(|| open.text.clone(), |head| open.format.head(head));
+        let edited = open.format.edit(&start, &client.servers, changes, tidy);
+        edited
+            .map(String::into_bytes)
+            .map_err(|why| Refused::Untouchable { path: open.path.clone(), why })
+    }
+}
+
+impl Plan {
+    pub fn changes(&self) -> bool {
+        self.before.as_deref() != Some(&self.after)
+    }
+
+    /// The change as a unified diff, with the token left out.
+    pub fn diff(&self, gate: &Gate) -> String {
+        let before = self.before.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+        let after = String::from_utf8_lossy(&self.after);
+        let name = self.path.display().to_string();
+        let diff = similar::TextDiff::from_lines(&*before, &*after);
+        let diff = diff.unified_diff().context_radius(2).header(&name, &name).to_string();
+        without(&diff, &gate.token)
+    }
+}
+
+/// A text with a token left out.
+pub fn without(text: &str, token: &str) -> String {
+    if token.is_empty() { text.to_owned() } else { text.replace(token, "<token>") }
+}
+
+/// Whether an entry leads to the gateway.
+pub(crate) fn leads_here(entry: &Entry, gate: &Gate) -> bool {
+    match &entry.kind {
+        Kind::Http { url, .. } | Kind::Sse { url, .. } => {
+            url.strip_prefix(&gate.origin).is_some_and(|rest| rest.starts_with("/mcp"))
+        }
+        Kind::Stdio { command, args, .. } => {
+            let name = Path::new(command).file_stem().unwrap_or_default();
+            name == "evermoor" && args.first().is_some_and(|arg| arg == "connect")
+        }
+    }
+}

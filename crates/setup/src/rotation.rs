@@ -1,0 +1,34 @@
+//! A new token for an editor, put into every file of it that has the old one.
+
+use crate::act::Done;
+use crate::desk::{Desk, Refused, Scope};
+use crate::entry::Kind;
+use crate::plan::Wish;
+use crate::table::Client;
+use crate::wish::{Gate, Transport};
+
+impl Desk {
+    /// Puts another token into what we wrote for an editor. Entries without a token stay.
+    pub fn rewrite_token(
+        &self,
+        client: &'static Client,
+        gate: &Gate,
+    ) -> Result<Vec<Done>, Refused> {
+        let mut done = Vec::new();
+        for scope in [Scope::User, Scope::Project] {
+            let Some(path) = self.path(client, scope) else { continue };
+            let Some(record) = self.journal.record(&client.id, &path) else { continue };
+            let entries = self.existing(client, scope)?;
+            let with_token = entries.iter().any(|entry| {
+                let ours = record.doors.iter().any(|door| door.name == entry.name);
+                ours && matches!(entry.kind, Kind::Http { .. } | Kind::Sse { .. })
+            });
+            if with_token {
+                let wish =
+                    Wish { doors: record.doors, transport: Transport::Http, take_over: true };
+                done.push(self.apply(&self.plan(client, scope, &wish, gate)?)?);
+            }
+        }
+        Ok(done)
+    }
+}

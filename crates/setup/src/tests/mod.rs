@@ -1,0 +1,261 @@
+//! Every editor of the table, on an empty home, on files as people have them, and on hostile ones.
+
+mod files;
+mod pen;
+mod properties;
+mod repair;
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use evermoor_core::view::Connection;
+use evermoor_platform::system::System;
+
+use crate::journal::Journal;
+use crate::places::Places;
+use crate::table::{Client, Language, clients};
+use crate::wish::{Door, Gate, Transport, entry, link, snippet};
+use crate::{Desk, Entry, Kind, Scope, Wish};
+
+pub(super) struct Home {
+    folder: tempfile::TempDir,
+    pub(super) desk: Desk,
+}
+
+impl Home {
+    pub(super) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (home, project) = (folder.path().join("home"), folder.path().join("project"));
+        std::fs::create_dir_all(&home).unwrap();
+        std::fs::create_dir_all(&project).unwrap();
+        let name = if System::HERE == System::Windows { "USERPROFILE" } else { "HOME" };
+        let variables = HashMap::from([(name.to_owned(), home.into_os_string())]);
+        let places = Places::on(System::HERE, project, variables).unwrap();
+        let journal = Journal::below(&folder.path().join("data"));
+        Self { folder, desk: Desk { places, journal } }
+    }
+
+    /// Every folder and file but our own, with what is in it.
+    pub(super) fn everything(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+        let mut found = BTreeMap::new();
+        for start in ["home", "project"] {
+            walk(&self.folder.path().join(start), &mut found);
+        }
+        found
+    }
+}
+
+fn walk(path: &Path, found: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
+    for entry in std::fs::read_dir(path).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            walk(&path, found);
+            found.insert(path, None);
+        } else {
+            let content = std::fs::read(&path).unwrap();
+            found.insert(path, Some(content));
+        }
+    }
+}
+
+pub(super) fn gate() -> Gate {
+    Gate {
+        origin: "http://127.0.0.1:7420".to_owned(),
+        token: "a-token-of-more-than-thirty-two-letters".to_owned(),
+        program: PathBuf::from("/opt/Ever moor/evermoor"),
+        home: Some(PathBuf::from("/tmp/some home")),
+    }
+}
+
+pub(super) fn wish(transport: Transport) -> Wish {
+    Wish { doors: vec![Door::to_all()], transport, take_over: false }
+}
+
+fn with_files() -> impl Iterator<Item = &'static Client> {
+    clients().iter().filter(|client| client.file.is_some())
+}
+
+/// Connects, connects again, and undoes it; and looks after each step.
+fn there_and_back(
+    home: &Home,
+    client: &'static Client,
+    scope: Scope,
+    transport: Transport,
+    case: &str,
+) {
+    let about = format!("{} {scope:?} {transport:?} {case}", client.id);
+    let (desk, gate, wish) = (&home.desk, gate(), wish(transport));
+    let before = home.everything();
+    let plan =
+        desk.plan(client, scope, &wish, &gate).unwrap_or_else(|error| panic!("{about}: {error}"));
+    assert!(plan.changes() && !plan.diff(&gate).contains(&gate.token), "{about}");
+    let done = desk.apply(&plan).unwrap_or_else(|error| panic!("{about}: {error}"));
+    assert!(done.changed, "{about}");
+    let entries = desk.existing(client, scope).unwrap();
+    let ours = entries
+        .iter()
+        .find(|entry| entry.name == "evermoor")
+        .unwrap_or_else(|| panic!("{about}: {entries:?}"));
+    let wanted = entry(client, &Door::to_all(), transport, &gate);
+    assert_eq!(Some(ours), Entry::read(client, "evermoor", &wanted).as_ref(), "{about}");
+    assert_eq!(desk.drift(client, scope, &gate), Connection::Connected, "{about}");
+
+    let after = home.everything();
+    let again = desk.plan(client, scope, &wish, &gate).unwrap();
+    assert!(!again.changes() && !desk.apply(&again).unwrap().changed, "{about}");
+    assert_eq!(home.everything(), after, "{about}: a second time changes nothing");
+
+    assert!(desk.undo(client, scope).unwrap().changed, "{about}");
+    assert_eq!(home.everything(), before, "{about}: undone byte for byte");
+}
+
+fn scopes(client: &Client) -> Vec<Scope> {
+    if client.project.is_some() { vec![Scope::User, Scope::Project] } else { vec![Scope::User] }
+}
+
+#[test]
+fn every_editor_is_connected_on_an_empty_home_and_leaves_nothing_behind() {
+    for client in with_files() {
+        for scope in scopes(client) {
+            for transport in [Transport::Http, Transport::Stdio] {
+                there_and_back(&Home::new(), client, scope, transport, "empty");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_editor_is_connected_in_files_as_people_have_them_and_in_hostile_ones() {
+    let mut count = 0;
+    for client in with_files() {
+        let home = Home::new();
+        let path = home.desk.path(client, Scope::User).unwrap();
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        for (case, text) in files::of(client) {
+            std::fs::write(&path, text).unwrap();
+            there_and_back(&home, client, Scope::User, Transport::Http, case);
+            there_and_back(&home, client, Scope::User, Transport::Stdio, case);
+            count += 1;
+        }
+    }
+    assert!(count > 500, "{count}");
+}
+
+#[test]
+fn a_file_that_does_not_parse_is_left_alone() {
+    for client in with_files() {
+        let home = Home::new();
+        let path = home.desk.path(client, Scope::User).unwrap();
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        for bad in
+            [&b"{ \"a\": [1, 2 \n"[..], b"a = [\n", b"a: [1\n b: }\n", b"\xff\xfe{\0", b"[1]"]
+        {
+            std::fs::write(&path, bad).unwrap();
+            let before = home.everything();
+            if let Ok(plan) = home.desk.plan(client, Scope::User, &wish(Transport::Http), &gate()) {
+                // `[1]` is a table in TOML.
+                assert!(
+                    bad == b"[1]" && plan.path.ends_with("config.toml"),
+                    "{} {bad:?}",
+                    client.id
+                );
+            } else {
+                let state = home.desk.drift(client, Scope::User, &gate());
+                assert!(
+                    bad == b"[1]" || state == Connection::Unreadable,
+                    "{} {bad:?} {state:?}",
+                    client.id
+                );
+            }
+            assert_eq!(home.everything(), before);
+        }
+    }
+}
+
+#[test]
+fn every_editor_has_a_snippet_that_says_the_same() {
+    for client in clients() {
+        for transport in [Transport::Http, Transport::Stdio] {
+            let wanted = entry(client, &Door::to("notes"), transport, &gate());
+            let text = snippet(client, &[("notes".to_owned(), wanted.clone())]);
+            assert!(text.contains("notes") && text.contains("mcp"), "{}: {text}", client.id);
+            if let Language::Of(format) = client.language {
+                let read = format.read(&text).unwrap();
+                assert_eq!(client.servers.entry(&read, "notes"), Some(&wanted), "{}", client.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn links_hold_the_whole_entry_and_no_token() {
+    let linked: Vec<&Client> = clients().iter().filter(|client| client.link.is_some()).collect();
+    assert_eq!(linked.len(), 4);
+    for client in linked {
+        let link = link(client, &Door::to_all(), &gate()).unwrap();
+        assert!(
+            !link.contains('$') && !link.contains(' ') && !link.contains(&gate().token),
+            "{link}"
+        );
+        let parsed = url::Url::parse(&link).unwrap();
+        assert!(parsed.query().is_some_and(|query| query.len() > 40), "{link}");
+    }
+    let cursor = link(crate::client("cursor").unwrap(), &Door::to_all(), &gate()).unwrap();
+    let parsed = url::Url::parse(&cursor).unwrap();
+    let config = parsed.query_pairs().find(|(name, _)| name == "config").unwrap().1.into_owned();
+    use base64::Engine as _;
+    let json = base64::engine::general_purpose::STANDARD.decode(config).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json["command"], "/opt/Ever moor/evermoor");
+}
+
+#[test]
+fn an_editor_is_found_by_its_file_its_folder_or_its_program() {
+    for client in clients() {
+        let home = Home::new();
+        assert!(!home.desk.is_installed(client), "{}", client.id);
+        let sign = client
+            .signs
+            .iter()
+            .map(|sign| home.desk.places.find(sign))
+            .find(|path| path.starts_with(home.folder.path()));
+        if let Some(sign) = sign {
+            std::fs::create_dir_all(sign).unwrap();
+            assert!(home.desk.is_installed(client), "{}", client.id);
+        }
+    }
+    let home = Home::new();
+    let folder = home.folder.path().join("bin");
+    std::fs::create_dir(&folder).unwrap();
+    let file = folder.join(if System::HERE == System::Windows { "codex.exe" } else { "codex" });
+    std::fs::write(&file, "").unwrap();
+    let codex = crate::client("codex").unwrap();
+    let mut desk = home.desk.clone();
+    desk.places = desk.places.with_search_path(OsString::from(&folder));
+    assert_eq!(desk.is_installed(codex), System::HERE == System::Windows, "it must be a program");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(desk.is_installed(codex));
+    }
+}
+
+#[test]
+fn most_editors_take_an_address_and_the_others_a_program() {
+    let over = |kind: fn(&Kind) -> bool| {
+        let entry = |client: &&Client| {
+            let wanted = entry(client, &Door::to_all(), crate::wish::usual(client), &gate());
+            kind(&Entry::read(client, "x", &wanted).unwrap().kind)
+        };
+        clients().iter().filter(entry).count()
+    };
+    assert_eq!(over(|kind| matches!(kind, Kind::Http { .. })), 32);
+    assert_eq!(over(|kind| matches!(kind, Kind::Stdio { .. })), 3);
+    let file = clients().iter().filter(|client| client.file.is_some() && client.command.is_none());
+    assert_eq!(
+        (file.count(), clients().iter().filter(|client| client.paste.is_some()).count()),
+        (31, 3)
+    );
+}

@@ -1,0 +1,114 @@
+// A form out of a tool's input schema, and the arguments out of what was written into it. Pure.
+//
+// What a schema says beyond the plain types is left to the server: it knows best what it accepts.
+
+export interface FormField {
+  name: string
+  title: string
+  about: string
+  required: boolean
+  kind: 'text' | 'lines' | 'number' | 'whole' | 'truth' | 'choice' | 'json'
+  choices: string[]
+  /** What stands in it at first. */
+  initial: string
+}
+
+export interface Filled {
+  values: Record<string, unknown>
+  /** What is wrong, by field. */
+  wrong: Record<string, 'missing' | 'number' | 'json'>
+}
+
+type Schema = Record<string, unknown>
+
+export function fieldsOf(schema: unknown): FormField[] {
+  const { properties, required } = objectOf(schema)
+  const needed = Array.isArray(required) ? required : []
+  return Object.entries(objectOf(properties))
+    .map(([name, property]) => fieldOf(name, objectOf(property), needed.includes(name)))
+    .sort((a, b) => Number(b.required) - Number(a.required))
+}
+
+function fieldOf(name: string, schema: Schema, required: boolean): FormField {
+  const choices = choicesOf(schema)
+  const kind = choices.length ? 'choice' : kindOf(schema)
+  const first = schema.default ?? (kind === 'choice' && required ? choices[0] : undefined)
+  return {
+    name,
+    title: typeof schema.title === 'string' ? schema.title : name,
+    about: typeof schema.description === 'string' ? schema.description : '',
+    required,
+    kind,
+    choices,
+    initial: first === undefined ? '' : typeof first === 'string' ? first : JSON.stringify(first),
+  }
+}
+
+function choicesOf(schema: Schema): string[] {
+  const plain = Array.isArray(schema.enum) ? schema.enum : []
+  return plain.every((one) => typeof one === 'string') ? plain : []
+}
+
+function kindOf(schema: Schema): FormField['kind'] {
+  switch (typeOf(schema)) {
+    case 'string':
+      return /\b(text|content|body|markdown|query|prompt)\b/i.test(String(schema.description ?? '')) ? 'lines' : 'text'
+    case 'number':
+      return 'number'
+    case 'integer':
+      return 'whole'
+    case 'boolean':
+      return 'truth'
+    default:
+      return 'json'
+  }
+}
+
+/** The one type, also of what may be null as well. */
+function typeOf(schema: Schema): unknown {
+  if (!Array.isArray(schema.type)) return schema.type
+  const types = schema.type.filter((type) => type !== 'null')
+  return types.length === 1 ? types[0] : undefined
+}
+
+/** What was left empty is not sent, unless it has to be. */
+export function fill(fields: FormField[], written: Record<string, string>): Filled {
+  const filled: Filled = { values: {}, wrong: {} }
+  for (const field of fields) {
+    const text = written[field.name] ?? ''
+    const isText = field.kind === 'text' || field.kind === 'lines'
+    const empty = isText ? text === '' : text.trim() === ''
+    if (!empty) take(field, text, filled)
+    else if (field.required) filled.wrong[field.name] = 'missing'
+  }
+  return filled
+}
+
+function take({ name, kind }: FormField, text: string, filled: Filled) {
+  switch (kind) {
+    case 'number':
+    case 'whole': {
+      const number = Number(text)
+      const good = Number.isFinite(number) && (kind === 'number' || Number.isInteger(number))
+      if (good) filled.values[name] = number
+      else filled.wrong[name] = 'number'
+      return
+    }
+    case 'truth':
+      filled.values[name] = text === 'true'
+      return
+    case 'json':
+      try {
+        filled.values[name] = JSON.parse(text)
+      } catch {
+        filled.wrong[name] = 'json'
+      }
+      return
+    default:
+      filled.values[name] = text
+  }
+}
+
+function objectOf(value: unknown): Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Schema) : {}
+}

@@ -1,0 +1,78 @@
+import { fireEvent, render, screen } from '@testing-library/svelte'
+import { tick } from 'svelte'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+
+import { FakeGateway, NOON, editor, failure, status, upstream } from '../lib/samples'
+import { Store } from '../lib/store.svelte'
+import type { Status } from '../lib/types'
+import Editors from './Editors.svelte'
+
+beforeEach(() => void vi.useFakeTimers({ now: NOON }))
+afterEach(() => void vi.useRealTimers())
+
+async function show(state: Status, gateway = new FakeGateway()) {
+  const store = new Store(gateway)
+  store.start()
+  render(Editors, { store })
+  const tell = async (...presence: Parameters<typeof gateway.tell>) => {
+    gateway.tell(...presence)
+    await vi.advanceTimersByTimeAsync(0)
+  }
+  await tell({ kind: 'serving', status: state })
+  return { gateway, tell }
+}
+
+const row = (title: string) => screen.getByRole('article', { name: title })
+
+const editors = (...names: string[]) => ({
+  ...status(upstream('A')),
+  editors: [editor('local', { own: true, seen: null }), ...names.map((name) => editor(name))],
+})
+
+test('editors are listed with when they were seen, and only Evermoor’s own cannot be revoked', async () => {
+  await show(editors('cursor'))
+  expect(row('cursor').textContent).toContain('Token made 3 days ago, last seen 5 min ago')
+  expect(row('local').textContent).toContain('not seen yet')
+  expect(screen.getByRole('button', { name: 'Revoke cursor' })).toBeTruthy()
+  expect(screen.queryByRole('button', { name: 'Revoke local' })).toBeNull()
+})
+
+test('an editor that is shown more than it can use has a quiet word of it', async () => {
+  const hint = 'Cursor may use only 40 of them. Lists under [editors.cursor] in config.toml make them fewer.'
+  const shown = { tools: 52, prompts: 0, resources: 0 }
+  await show({ ...status(upstream('A')), editors: [editor('cursor', { shown, hint }), editor('zed')] })
+  expect(row('cursor').textContent).toContain('Sees 52 tools')
+  expect(row('cursor').textContent).toContain(hint)
+  expect(row('zed').textContent).toMatch(/Sees 34 tools\s*$/)
+})
+
+test('an editor is turned away at the second click, and is gone when the gateway says so', async () => {
+  const { gateway, tell } = await show(editors('cursor', 'zed'))
+  await fireEvent.click(screen.getByRole('button', { name: 'Revoke cursor' }))
+  expect(gateway.orders).toEqual([])
+  await fireEvent.click(screen.getByRole('button', { name: 'Revoke now cursor' }))
+  expect(gateway.orders).toEqual(['DELETE /api/editors/cursor'])
+  expect(screen.getByRole('button', { name: 'Revoke cursor' }).getAttribute('aria-disabled')).toBe('true')
+  await tell({ kind: 'serving', status: editors('zed') })
+  expect(screen.queryByRole('article', { name: 'cursor' })).toBeNull()
+})
+
+test('a first click that nobody follows up is forgotten', async () => {
+  const { gateway } = await show(editors('cursor'))
+  const button = screen.getByRole('button', { name: 'Revoke cursor' })
+  await fireEvent.click(button)
+  await fireEvent.blur(button)
+  await fireEvent.click(button)
+  expect(gateway.orders).toEqual([])
+})
+
+test('an editor that was not turned away says why, and can be tried again', async () => {
+  const { gateway } = await show(editors('cursor'))
+  gateway.refusal = failure('internal')
+  const button = () => screen.getByRole('button', { name: /^Revoke/ })
+  await fireEvent.click(button())
+  await fireEvent.click(button())
+  await tick()
+  expect(row('cursor').textContent).toContain(failure().what)
+  expect(button().getAttribute('aria-disabled')).toBe('false')
+})
