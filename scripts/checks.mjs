@@ -6,6 +6,7 @@ import path from "node:path";
 import { cargo, command, npx } from "./command.mjs";
 import { buildDashboard } from "./dashboard.mjs";
 import { root } from "./env.mjs";
+import { hasProgram } from "./machine.mjs";
 import { platformSteps } from "./platforms.mjs";
 import { colour } from "./terminal.mjs";
 
@@ -26,6 +27,7 @@ const steps = {
   build: () => ({ name: "build", command: cargo("build", ...all, "--bins", "--tests") }),
   unit: () => ({ name: "unit", command: cargo("nextest", "run", ...all, "-E", "not package(evermoor-tests)") }),
   tests: () => ({ name: "tests", command: cargo("nextest", "run", ...all) }),
+  package: testPackage,
 };
 
 function testScripts() {
@@ -33,6 +35,11 @@ function testScripts() {
   const files = readdirSync(path.join(root, "scripts")).filter((name) => name.endsWith(".test.mjs"));
   const args = ["--test", "--test-reporter=dot", ...files.map((name) => `scripts/${name}`)];
   return { name: "scripts", command: command(process.execPath, args, { shown: "node --test scripts/*.test.mjs" }) };
+}
+
+function testPackage() {
+  const line = command(process.execPath, ["scripts/package.mjs"], { shown: "node scripts/package.mjs" });
+  return { name: "package", command: line, before: () => hasProgram("dpkg") ? undefined : "it is Debian's package that is tried" };
 }
 
 const pick = (...names) => names.map((name) => steps[name]());
@@ -45,7 +52,7 @@ export function quickSteps() {
 /** What a change must pass. `facts` are those of `platformSteps`. */
 export function fullSteps(facts) {
   return [
-    ...pick("scripts", "format", "dashboard", "types", "ui", "lint", "licences", "build", "tests"),
+    ...pick("scripts", "format", "dashboard", "types", "ui", "lint", "licences", "build", "tests", "package"),
     ...platformSteps(facts),
   ];
 }

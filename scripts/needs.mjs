@@ -34,6 +34,17 @@ export const forTheTests = [
   { what: "its virtual environments", module: "ensurepip", apt: "python3-venv", pacman: "python", rpm: ["python3"] },
 ];
 
+/** To take pictures of the tray's menu in a panel; nothing else needs it. */
+export const forThePictures = [
+  { what: "a display in memory", program: "Xvfb", apt: "xvfb", pacman: "xorg-server-xvfb" },
+  { what: "its access control", program: "xauth", apt: "xauth", pacman: "xorg-xauth" },
+  { what: "a session bus", program: "dbus-run-session", apt: "dbus", pacman: "dbus" },
+  { what: "a panel", program: "xfce4-panel", apt: "xfce4-panel", pacman: "xfce4-panel" },
+  { what: "its settings", program: "xfconf-query", apt: "xfconf", pacman: "xfconf" },
+  { what: "a hand for the mouse", program: "xdotool", apt: "xdotool", pacman: "xdotool" },
+  { what: "screenshots", program: "import", apt: "imagemagick", pacman: "imagemagick" },
+];
+
 const managers = [
   {
     program: "apt-get",

@@ -1,23 +1,36 @@
-//! What a click in the menu asks for, and how it is done.
+//! What a click in the menu asks for.
 
-use tauri::{AppHandle, Manager};
-use tauri_plugin_clipboard_manager::ClipboardExt;
-use tracing::warn;
-
-use crate::gateway::Gateway;
-use crate::window;
+use crate::page::Page;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Copy(String),
     Open,
+    /// Opens the dashboard at a place.
+    Show(Page),
     Quit,
     /// Brings back the upstream of this name.
     Restart(String),
+    /// Brings back every upstream that is down.
+    RestartAll,
+    /// Makes the connection to an upstream anew and leaves its application alone.
+    Reconnect(String),
+    TurnOn(String),
+    TurnOff(String),
     /// Leaves the upstream of this name alone, or all of them.
     Pause(Option<String>),
     /// Looks after the upstream of this name again, or after all of them.
     Resume(Option<String>),
+    /// Connects the editor of this id.
+    Connect(String),
+    /// Shows the editor of this id.
+    LookAt(String),
+    /// Changes launch at login.
+    Login,
+    Update,
+    /// Moves the gateway to a free port, and the editors with it.
+    MovePort,
+    TryAgain,
 }
 
 /// An action travels through the desktop as the identifier of its row.
@@ -26,41 +39,54 @@ impl Action {
         match self {
             Self::Copy(text) => format!("copy {text}"),
             Self::Open => "open".into(),
+            Self::Show(page) => format!("show {}", page.hash()),
             Self::Quit => "quit".into(),
             Self::Restart(name) => format!("restart {name}"),
+            Self::RestartAll => "restart".into(),
+            Self::Reconnect(name) => format!("reconnect {name}"),
+            Self::TurnOn(name) => format!("turn-on {name}"),
+            Self::TurnOff(name) => format!("turn-off {name}"),
             Self::Pause(Some(name)) => format!("pause {name}"),
             Self::Pause(None) => "pause".into(),
             Self::Resume(Some(name)) => format!("resume {name}"),
             Self::Resume(None) => "resume".into(),
+            Self::Connect(editor) => format!("connect {editor}"),
+            Self::LookAt(editor) => format!("look-at {editor}"),
+            Self::Login => "login".into(),
+            Self::Update => "update".into(),
+            Self::MovePort => "move-port".into(),
+            Self::TryAgain => "try-again".into(),
         }
     }
 
     pub(crate) fn parse(id: &str) -> Option<Self> {
-        match id.split_once(' ') {
-            Some(("copy", text)) => Some(Self::Copy(text.into())),
-            Some(("restart", name)) => Some(Self::Restart(name.into())),
-            Some(("pause", name)) => Some(Self::Pause(Some(name.into()))),
-            Some(("resume", name)) => Some(Self::Resume(Some(name.into()))),
-            None if id == "pause" => Some(Self::Pause(None)),
-            None if id == "resume" => Some(Self::Resume(None)),
-            None if id == "open" => Some(Self::Open),
-            None if id == "quit" => Some(Self::Quit),
-            Some(_) | None => None,
-        }
-    }
-
-    pub(crate) fn perform(self, app: &AppHandle) {
-        match self {
-            Self::Copy(text) => {
-                if let Err(error) = app.clipboard().write_text(text) {
-                    warn!(%error, "the text could not be copied");
-                }
-            }
-            Self::Open => window::open(app),
-            Self::Quit => app.exit(0),
-            Self::Restart(upstream) => app.state::<Gateway>().restart(upstream),
-            Self::Pause(upstream) => app.state::<Gateway>().pause(upstream, true),
-            Self::Resume(upstream) => app.state::<Gateway>().pause(upstream, false),
+        let plain = [
+            Self::Open,
+            Self::Quit,
+            Self::RestartAll,
+            Self::Pause(None),
+            Self::Resume(None),
+            Self::Login,
+            Self::Update,
+            Self::MovePort,
+            Self::TryAgain,
+        ];
+        let Some((what, to)) = id.split_once(' ') else {
+            return plain.into_iter().find(|action| action.id() == id);
+        };
+        let to = to.to_owned();
+        match what {
+            "copy" => Some(Self::Copy(to)),
+            "show" => Page::parse(&to).map(Self::Show),
+            "restart" => Some(Self::Restart(to)),
+            "reconnect" => Some(Self::Reconnect(to)),
+            "turn-on" => Some(Self::TurnOn(to)),
+            "turn-off" => Some(Self::TurnOff(to)),
+            "pause" => Some(Self::Pause(Some(to))),
+            "resume" => Some(Self::Resume(Some(to))),
+            "connect" => Some(Self::Connect(to)),
+            "look-at" => Some(Self::LookAt(to)),
+            _ => None,
         }
     }
 }
@@ -71,16 +97,32 @@ mod tests {
 
     #[test]
     fn an_action_is_read_back_from_its_row() {
-        let copy = Action::Copy("http://127.0.0.1:7420/mcp".into());
-        let named = [
-            Action::Restart("my files".into()),
-            Action::Pause(Some("my files".into())),
-            Action::Resume(Some("my files".into())),
-        ];
-        let plain = [copy, Action::Open, Action::Quit, Action::Pause(None), Action::Resume(None)];
-        for action in plain.into_iter().chain(named) {
+        let name = || "my files".to_owned();
+        for action in [
+            Action::Copy("http://127.0.0.1:7420/mcp".into()),
+            Action::Open,
+            Action::Show(Page::Log("my-files".into())),
+            Action::Quit,
+            Action::Restart(name()),
+            Action::RestartAll,
+            Action::Reconnect(name()),
+            Action::TurnOn(name()),
+            Action::TurnOff(name()),
+            Action::Pause(Some(name())),
+            Action::Pause(None),
+            Action::Resume(Some(name())),
+            Action::Resume(None),
+            Action::Connect("claude-code".into()),
+            Action::LookAt("claude-code".into()),
+            Action::Login,
+            Action::Update,
+            Action::MovePort,
+            Action::TryAgain,
+        ] {
             assert_eq!(Action::parse(&action.id()), Some(action));
         }
-        assert_eq!(Action::parse("unknown"), None);
+        for unknown in ["unknown", "unknown x", "show x", ""] {
+            assert_eq!(Action::parse(unknown), None);
+        }
     }
 }

@@ -42,30 +42,6 @@ impl Gateway {
         self.keeper.presence()
     }
 
-    /// Restarts an upstream without waiting for it; how it goes is seen in its state.
-    pub(crate) fn restart(&self, upstream: String) {
-        let keeper = self.keeper.clone();
-        self.spawn(async move {
-            if let Err(failure) = keeper.restart_upstream(&upstream).await {
-                warn!(upstream, %failure, "the upstream was not restarted");
-            }
-        });
-    }
-
-    /// Pauses or resumes an upstream, or all, without waiting for it; how it goes is seen in its state.
-    pub(crate) fn pause(&self, upstream: Option<String>, pause: bool) {
-        let keeper = self.keeper.clone();
-        self.spawn(async move {
-            let asked = match pause {
-                true => keeper.pause(upstream.as_deref()).await,
-                false => keeper.resume(upstream.as_deref()).await,
-            };
-            if let Err(failure) = asked {
-                warn!(upstream, pause, %failure, "nothing was paused or resumed");
-            }
-        });
-    }
-
     /// Runs a task that ends with the application.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let stopped = self.stop.clone().cancelled_owned();
@@ -78,13 +54,18 @@ impl Gateway {
         self.tasks.spawn_on(task, async_runtime::handle().inner());
     }
 
-    /// Stops looking after the gateway, which goes on serving.
-    pub(crate) fn let_go(&self) {
+    /// Stops looking after the gateway, which goes on serving unless it is to end too.
+    pub(crate) fn let_go(&self, end: bool) {
         self.stop.cancel();
         self.tasks.close();
         let all_ended = async { timeout(FAREWELL, self.tasks.wait()).await };
         if async_runtime::block_on(all_ended).is_err() {
             warn!("a task did not end in time");
+        }
+        let runtime = async_runtime::handle();
+        let _inside = runtime.inner().enter();
+        if end && let Err(failure) = self.keeper.end_gateway() {
+            warn!(%failure, "the gateway goes on");
         }
     }
 }

@@ -3,14 +3,25 @@
 
 mod action;
 mod commands;
+mod desk;
 mod gateway;
 mod icon;
+mod known;
 mod log;
+mod login;
+mod look;
 mod menu;
+mod moving;
+mod page;
+mod perform;
+mod quit;
 mod reopen;
+mod restart;
 mod row;
+mod start;
 mod system;
 mod tray;
+mod updates;
 mod window;
 
 use std::process::ExitCode;
@@ -21,9 +32,13 @@ use tauri::{App, AppHandle, Manager, RunEvent};
 use tokio::time::Instant;
 use tracing::error;
 
+use crate::desk::Desk;
 use crate::gateway::Gateway;
+use crate::quit::Leaving;
 use crate::reopen::Reopening;
+use crate::start::Start;
 use crate::tray::Tray;
+use crate::updates::Updates;
 
 /// Runs until a person quits.
 pub fn run() -> ExitCode {
@@ -44,27 +59,40 @@ fn build() -> Result<App, Failure> {
     system::check_display()?;
     let launcher = gateway::launcher()?;
     tauri::Builder::default()
-        .plugin(tauri_plugin_single_instance::init(|app, _, _| window::open(app)))
+        .plugin(tauri_plugin_single_instance::init(|app, arguments, _| {
+            Start::read(arguments).again(app);
+        }))
         .plugin(tauri_plugin_clipboard_manager::init())
+        .plugin(tauri_plugin_opener::Builder::new().open_js_links_on_click(false).build())
+        .plugin(login::plugin())
+        .plugin(updates::plugin())
+        .manage(Leaving::default())
         .invoke_handler(tauri::generate_handler![
+            commands::control,
             commands::copy,
+            commands::login_item,
+            commands::open::open_folder,
+            commands::open::open_link,
             commands::presence,
-            commands::restart_upstream,
-            commands::resume_upstream,
-            commands::revoke_editor
+            commands::set_login_item,
+            updates::install_update,
+            updates::update_state
         ])
         .setup(move |app| {
             let app = app.handle();
             system::show_in_dock(app, false);
+            login::renew(app);
             app.manage(Gateway::start(launcher));
             let gateway = app.state::<Gateway>();
             gateway.spawn(window::follow(app.clone(), gateway.presence()));
-            let tray = Tray::put_up(app, &gateway.presence().borrow());
-            if tray.is_none() || std::env::args().any(|argument| argument == "--window") {
-                window::open(app);
-            }
+            app.manage(Updates::start(app));
+            let updates = app.state::<Updates>().state();
+            app.manage(Desk::start(app, gateway.presence(), updates));
+            let known = app.state::<Desk>().known();
+            let tray = Tray::put_up(app, &known.borrow());
+            gateway.spawn(Start::read(std::env::args()).first(app.clone(), tray.is_some()));
             if let Some(tray) = tray {
-                gateway.spawn(tray.follow(gateway.presence()));
+                gateway.spawn(tray.follow(known));
             }
             Ok(())
         })
@@ -80,7 +108,7 @@ fn on_event(app: &AppHandle, event: &RunEvent, reopening: &mut Reopening) {
         // The last window was closed; the tray stays.
         api.prevent_exit();
     } else if matches!(event, RunEvent::Exit) {
-        app.state::<Gateway>().let_go();
+        app.state::<Gateway>().let_go(app.state::<Leaving>().ends_gateway());
     } else if system::is_reopened(event)
         && reopening.is_by_a_person(SystemTime::now(), Instant::now())
     {

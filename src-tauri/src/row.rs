@@ -1,22 +1,29 @@
 //! One row of the native menu.
 
-use tauri::menu::{IsMenuItem, MenuItem, PredefinedMenuItem, Submenu};
+use tauri::menu::{CheckMenuItem, IsMenuItem, MenuItem, PredefinedMenuItem, Submenu};
 use tauri::{AppHandle, Wry};
 
 use crate::menu::Item;
 
 pub(crate) enum Row {
     Text(MenuItem<Wry>),
+    Check(CheckMenuItem<Wry>),
     Submenu(Submenu<Wry>, Vec<Row>),
     Separator(PredefinedMenuItem<Wry>),
 }
 
 impl Row {
     pub(crate) fn new(app: &AppHandle<Wry>, item: &Item) -> tauri::Result<Self> {
+        const NO_SHORTCUT: Option<&str> = None;
         Ok(match item {
-            Item::Line(text) => Self::Text(MenuItem::new(app, literal(text), false, None::<&str>)?),
-            Item::Button { text, action } => {
-                Self::Text(MenuItem::with_id(app, action.id(), literal(text), true, None::<&str>)?)
+            Item::Line(text) => Self::Text(MenuItem::new(app, literal(text), false, NO_SHORTCUT)?),
+            Item::Button { text, action, enabled } => {
+                let (id, text) = (action.id(), literal(text));
+                Self::Text(MenuItem::with_id(app, id, text, *enabled, NO_SHORTCUT)?)
+            }
+            Item::Check { text, action, on } => {
+                let (id, text) = (action.id(), literal(text));
+                Self::Check(CheckMenuItem::with_id(app, id, text, true, *on, NO_SHORTCUT)?)
             }
             Item::Submenu { text, items } => {
                 let submenu = Submenu::new(app, literal(text), true)?;
@@ -35,19 +42,38 @@ impl Row {
     pub(crate) fn native(&self) -> &dyn IsMenuItem<Wry> {
         match self {
             Self::Text(row) => row,
+            Self::Check(row) => row,
             Self::Submenu(row, _) => row,
             Self::Separator(row) => row,
         }
     }
 
-    /// Writes the texts that are not yet as wanted. Both items have the structure of this row.
-    pub(crate) fn retext(&self, shown: &Item, wanted: &Item) -> tauri::Result<()> {
-        if shown == wanted {
-            return Ok(());
-        }
+    /// Writes the words that are not yet as wanted. Both items have the structure of this row.
+    pub(crate) fn reword(&self, shown: &Item, wanted: &Item) -> tauri::Result<()> {
         match (self, shown, wanted) {
-            (Self::Text(row), _, Item::Line(text) | Item::Button { text, .. }) => {
-                row.set_text(literal(text))?;
+            (
+                Self::Text(row),
+                Item::Button { text, enabled, .. },
+                Item::Button { text: other, enabled: now, .. },
+            ) => {
+                if text != other {
+                    row.set_text(literal(other))?;
+                }
+                if enabled != now {
+                    row.set_enabled(*now)?;
+                }
+            }
+            (Self::Text(row), Item::Line(text), Item::Line(other)) if text != other => {
+                row.set_text(literal(other))?;
+            }
+            (Self::Check(row), Item::Check { text, .. }, Item::Check { text: other, on, .. }) => {
+                if text != other {
+                    row.set_text(literal(other))?;
+                }
+                // A click changes the tick by itself, whatever comes of it.
+                if row.is_checked()? != *on {
+                    row.set_checked(*on)?;
+                }
             }
             (
                 Self::Submenu(_, rows),
@@ -55,7 +81,7 @@ impl Row {
                 Item::Submenu { items: wanted, .. },
             ) => {
                 for ((row, shown), wanted) in rows.iter().zip(shown).zip(wanted) {
-                    row.retext(shown, wanted)?;
+                    row.reword(shown, wanted)?;
                 }
             }
             _ => {}

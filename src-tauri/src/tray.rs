@@ -1,27 +1,31 @@
-//! The icon in the tray and its native menu, kept equal to what is known of the gateway.
+//! The icon in the tray and its native menu, kept equal to what is known.
 //!
 //! # Theory of operation
 //!
-//! One task owns the [`Tray`] and follows the gateway's presence. For each change the tray travels
-//! to the main thread, where alone a desktop may be touched, is changed there in one go, and
-//! travels back; when the main thread is gone it does not come back and the task ends. Texts are
-//! changed in place and only rows that really come or go are replaced, because panels redraw, and
-//! some lose labels, when a menu is thrown away under them. For the same reason changes that follow
-//! each other closely are shown as one.
+//! One task owns the [`Tray`] and follows what is known. For each change the tray travels to the main
+//! thread, where alone a desktop may be touched, is changed there in one go, and travels back; when the
+//! main thread is gone it does not come back and the task ends. Words are changed in place and only
+//! rows that really come or go are replaced, because panels redraw, and some lose labels, when a menu
+//! is thrown away under them. While a person has the menu open no row comes or goes at all: what is
+//! under the pointer stays there, and is brought up to date when the menu closes. For the same reason
+//! changes that follow each other closely are shown as one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use evermoor_client::Presence;
 use evermoor_core::view::Overall;
 use tauri::menu::Menu;
 use tauri::tray::{MouseButton, MouseButtonState, TrayIcon, TrayIconBuilder, TrayIconEvent};
 use tauri::{AppHandle, Wry};
 use tokio::sync::{oneshot, watch};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 use tracing::warn;
 
 use crate::action::Action;
+use crate::known::Known;
+use crate::look::Look;
+use crate::menu::{Change, Item};
+use crate::perform::perform;
 use crate::row::Row;
 use crate::{icon, menu, system, window};
 
@@ -32,8 +36,10 @@ pub(crate) struct Tray {
     icon: TrayIcon<Wry>,
     menu: Menu<Wry>,
     rows: Vec<Row>,
-    items: Vec<menu::Item>,
-    look: (Overall, icon::Backdrop),
+    items: Vec<Item>,
+    tooltip: String,
+    look: Look,
+    painted: (Overall, icon::Backdrop),
 }
 
 impl Tray {
@@ -42,8 +48,8 @@ impl Tray {
     /// A desktop without a tray is no error: the icon appears once there is one. Only where the
     /// system's tray library itself is missing there can be no icon; the library's loader panics
     /// then, which must not take the application down.
-    pub(crate) fn put_up(app: &AppHandle<Wry>, presence: &Presence) -> Option<Self> {
-        match catch_unwind(AssertUnwindSafe(|| Self::build(app, presence))) {
+    pub(crate) fn put_up(app: &AppHandle<Wry>, known: &Known) -> Option<Self> {
+        match catch_unwind(AssertUnwindSafe(|| Self::build(app, known))) {
             Ok(Ok(tray)) => Some(tray),
             Ok(Err(error)) => {
                 warn!(%error, "no tray icon");
@@ -56,23 +62,25 @@ impl Tray {
         }
     }
 
-    fn build(app: &AppHandle<Wry>, presence: &Presence) -> tauri::Result<Self> {
+    fn build(app: &AppHandle<Wry>, known: &Known) -> tauri::Result<Self> {
         let menu = Menu::new(app)?;
-        let items = menu::items(presence);
+        let items = menu::items(known);
         let rows: Vec<Row> =
             items.iter().map(|item| Row::new(app, item)).collect::<tauri::Result<_>>()?;
         for row in &rows {
             menu.append(row.native())?;
         }
-        let look = (icon::state(presence), system::backdrop());
+        let look = Look::new(icon::state(&known.presence));
+        let painted = (look.shown(), system::backdrop());
+        let tooltip = menu::tooltip(&known.presence);
         let icon = TrayIconBuilder::with_id("evermoor")
-            .icon(icon::image(look.0, look.1))
-            .icon_as_template(look.1 == icon::Backdrop::Template)
-            .tooltip(tooltip(presence))
+            .icon(icon::image(painted.0, painted.1))
+            .icon_as_template(painted.1 == icon::Backdrop::Template)
+            .tooltip(&tooltip)
             .menu(&menu)
             .show_menu_on_left_click(system::MENU_ON_LEFT_CLICK)
             .on_menu_event(|app, event| match Action::parse(event.id().as_ref()) {
-                Some(action) => action.perform(app),
+                Some(action) => perform(action, app),
                 None => warn!(id = event.id().as_ref(), "a row without an action was clicked"),
             })
             .on_tray_icon_event(|tray, event| {
@@ -81,29 +89,32 @@ impl Tray {
                 }
             })
             .build(app)?;
-        Ok(Self { icon, menu, rows, items, look })
+        Ok(Self { icon, menu, rows, items, tooltip, look, painted })
     }
 
     /// Shows every change until the application ends.
-    pub(crate) async fn follow(mut self, mut presence: watch::Receiver<Presence>) {
+    pub(crate) async fn follow(mut self, mut known: watch::Receiver<Known>) {
+        let mut opening = system::Opening::watch();
         loop {
-            let now = presence.borrow_and_update().clone();
-            let Some(tray) = self.on_main_thread(now).await else {
+            let now = known.borrow_and_update().clone();
+            let Some(tray) = self.on_main_thread(now, opening.is_open()).await else {
                 return;
             };
             self = tray;
             sleep(PAUSE).await;
-            if presence.changed().await.is_err() {
-                return;
+            tokio::select! {
+                changed = known.changed() => if changed.is_err() { return },
+                () = opening.changed() => {}
+                () = at(self.look.changes_at()) => {}
             }
         }
     }
 
-    async fn on_main_thread(mut self, presence: Presence) -> Option<Self> {
+    async fn on_main_thread(mut self, known: Known, open: bool) -> Option<Self> {
         let app = self.icon.app_handle().clone();
         let (back, shown) = oneshot::channel();
         app.run_on_main_thread(move || {
-            if let Err(error) = self.show(&presence) {
+            if let Err(error) = self.show(&known, open) {
                 warn!(%error, "the tray could not be changed");
             }
             drop(back.send(self));
@@ -112,23 +123,28 @@ impl Tray {
         shown.await.ok()
     }
 
-    fn show(&mut self, presence: &Presence) -> tauri::Result<()> {
-        let wanted = menu::items(presence);
-        if wanted != self.items {
-            self.show_items(wanted)?;
-            self.icon.set_tooltip(Some(tooltip(presence)))?;
+    fn show(&mut self, known: &Known, open: bool) -> tauri::Result<()> {
+        let wanted = menu::items(known);
+        let change = Change::between(&self.items, &wanted);
+        if change.is_words_only() || !open {
+            self.show_items(wanted, change)?;
         }
-        let look = (icon::state(presence), system::backdrop());
-        if look != self.look {
-            let template = look.1 == icon::Backdrop::Template;
-            self.icon.set_icon_with_as_template(Some(icon::image(look.0, look.1)), template)?;
-            self.look = look;
+        let tooltip = menu::tooltip(&known.presence);
+        if tooltip != self.tooltip {
+            self.icon.set_tooltip(Some(&tooltip))?;
+            self.tooltip = tooltip;
+        }
+        self.look = self.look.seen(icon::state(&known.presence), Instant::now());
+        let paint = (self.look.shown(), system::backdrop());
+        if paint != self.painted {
+            let template = paint.1 == icon::Backdrop::Template;
+            self.icon.set_icon_with_as_template(Some(icon::image(paint.0, paint.1)), template)?;
+            self.painted = paint;
         }
         Ok(())
     }
 
-    fn show_items(&mut self, wanted: Vec<menu::Item>) -> tauri::Result<()> {
-        let change = menu::change(&self.items, &wanted);
+    fn show_items(&mut self, wanted: Vec<Item>, change: Change) -> tauri::Result<()> {
         for _ in 0..change.remove {
             self.menu.remove_at(change.at)?;
             self.rows.remove(change.at);
@@ -141,15 +157,18 @@ impl Tray {
             self.items.insert(at, item.clone());
         }
         for ((row, shown), wanted) in self.rows.iter().zip(&self.items).zip(&wanted) {
-            row.retext(shown, wanted)?;
+            row.reword(shown, wanted)?;
         }
         self.items = wanted;
         Ok(())
     }
 }
 
-fn tooltip(presence: &Presence) -> String {
-    format!("Evermoor – {}", menu::sentence(presence))
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
 }
 
 fn is_left_click(event: &TrayIconEvent) -> bool {

@@ -4,6 +4,7 @@
 //! embedded dashboard and nothing from anywhere else.
 
 use evermoor_client::Presence;
+use serde::Serialize;
 use tauri::webview::{NewWindowResponse, PageLoadEvent};
 use tauri::{
     AppHandle, Emitter, Manager, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder, WindowEvent,
@@ -12,15 +13,30 @@ use tokio::sync::watch;
 use tracing::warn;
 
 use crate::gateway::Gateway;
+use crate::page::Page;
 use crate::system;
 
 const LABEL: &str = "main";
 
+/// Where the dashboard is to go, as it names its places.
+#[derive(Clone, Serialize)]
+struct Show<'a> {
+    page: &'a str,
+}
+
 /// Brings the window to the front, or makes it. May be called on any thread.
-///
-/// It is made outside the handler that asks for it, as Windows waits forever for a web view that
-/// is made inside one.
 pub(crate) fn open(app: &AppHandle) {
+    make(app, None);
+}
+
+/// The same, at a place of the dashboard.
+pub(crate) fn open_at(app: &AppHandle, page: &Page) {
+    make(app, Some(page.hash()));
+}
+
+/// The window is made outside the handler that asks for it, as Windows waits forever for a web view
+/// that is made inside one.
+fn make(app: &AppHandle, page: Option<String>) {
     // A second launch may ask while the first has hardly begun.
     let Some(gateway) = app.try_state::<Gateway>() else {
         return;
@@ -28,8 +44,10 @@ pub(crate) fn open(app: &AppHandle) {
     let app = app.clone();
     gateway.spawn(async move {
         let opened = match app.get_webview_window(LABEL) {
-            Some(window) => front(&window),
-            None => create(&app),
+            Some(window) => page
+                .map_or(Ok(()), |page| app.emit_to(LABEL, "show", Show { page: &page }))
+                .and_then(|()| front(&window)),
+            None => create(&app, &page.unwrap_or_default()),
         };
         if let Err(error) = opened {
             warn!(%error, "the window could not be opened");
@@ -49,8 +67,9 @@ pub(crate) async fn follow(app: AppHandle, mut presence: watch::Receiver<Presenc
     }
 }
 
-fn create(app: &AppHandle) -> tauri::Result<()> {
-    let window = WebviewWindowBuilder::new(app, LABEL, WebviewUrl::default())
+fn create(app: &AppHandle, page: &str) -> tauri::Result<()> {
+    let address = WebviewUrl::App(format!("index.html{page}").into());
+    let window = WebviewWindowBuilder::new(app, LABEL, address)
         .title("Evermoor")
         .inner_size(960.0, 680.0)
         .min_inner_size(420.0, 480.0)

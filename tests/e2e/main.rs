@@ -10,6 +10,8 @@ mod command_line;
 mod conformance;
 mod control;
 mod door;
+#[cfg(unix)]
+mod editors;
 mod endpoint;
 mod faults;
 mod incidents;

@@ -20,6 +20,8 @@ pub mod ledger;
 #[cfg(target_os = "linux")]
 pub mod logind;
 pub mod looking;
+#[cfg(unix)]
+pub mod machine;
 pub mod measure;
 pub mod oracle;
 pub mod peers;

@@ -6,6 +6,8 @@ use clap::{Parser, Subcommand};
 
 use evermoor_core::incident::words::parse_length;
 
+use crate::setup::SetupArgs;
+
 /// One local endpoint for every MCP server, that never goes away.
 #[derive(Debug, Parser)]
 #[command(name = "evermoor", version, propagate_version = true, arg_required_else_help = true)]
@@ -40,7 +42,12 @@ pub(crate) enum Command {
     Connect {
         /// Show one upstream under its own tool names; without it, all upstreams in one.
         upstream: Option<String>,
+        /// Speak with this editor's token, if it has one.
+        #[arg(long, value_name = "NAME")]
+        editor: Option<String>,
     },
+    /// Connect the editors on this machine, or say what that would change.
+    Setup(SetupArgs),
     /// Say how things are.
     Status,
     /// Restart an application and say how it goes, step by step; of any other upstream the connection

@@ -11,22 +11,25 @@ use evermoor_platform::signals;
 use crate::exit::Exit;
 use crate::serve::Place;
 
-pub(crate) fn run(place: Place, upstream: Option<&str>) -> Exit {
+pub(crate) fn run(place: Place, upstream: Option<&str>, editor: Option<&str>) -> Exit {
     crate::serve::log_to_stderr();
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return Exit::failure(&error),
     };
     let path = upstream.map_or_else(|| "/mcp".to_owned(), |name| format!("/mcp/{name}"));
-    let exit = runtime.block_on(bridge(place, path));
+    let exit = runtime.block_on(bridge(place, path, editor));
     // A read of standard input cannot be interrupted; nobody waits for it.
     runtime.shutdown_background();
     exit
 }
 
-async fn bridge(place: Place, path: String) -> Exit {
+async fn bridge(place: Place, path: String, editor: Option<&str>) -> Exit {
     let launcher = match launcher(place) {
-        Ok(launcher) => launcher,
+        Ok(launcher) => match editor {
+            Some(editor) => launcher.speaking_for(editor),
+            None => launcher,
+        },
         Err(exit) => return exit,
     };
     let input = BufReader::new(tokio::io::stdin());

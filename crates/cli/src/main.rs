@@ -10,6 +10,7 @@ mod open;
 mod pause;
 mod restart;
 mod serve;
+mod setup;
 mod status;
 mod terminal;
 mod tokens;
@@ -31,8 +32,11 @@ fn main() -> std::process::ExitCode {
         Command::Serve { takeover, if_older, background } => {
             serve::run(&place, serve::Way::of(takeover, if_older), background)
         }
-        Command::Connect { upstream } => connect::run(place, upstream.as_deref()),
-        Command::Status => status::run(&place.paths, args.json),
+        Command::Connect { upstream, editor } => {
+            connect::run(place, upstream.as_deref(), editor.as_deref())
+        }
+        Command::Setup(wanted) => setup::run(&place, &wanted, args.json),
+        Command::Status => status::run(&place, args.json),
         Command::Restart { upstream } => restart::run(&place.paths, &upstream, args.json),
         Command::Pause { upstream } => {
             pause::run(&place.paths, upstream.as_deref(), true, args.json)

@@ -3,13 +3,14 @@
 use evermoor_client::Control;
 use evermoor_core::app::state::Next;
 use evermoor_core::view::{App, Editor, Link, Overall, Status, Upstream};
-use evermoor_platform::paths::Paths;
 
 use crate::exit::Exit;
+use crate::serve::Place;
+use crate::setup;
 use crate::terminal::{self, Palette};
 
-pub(crate) fn run(paths: &Paths, json: bool) -> Exit {
-    let Some(control) = Control::find(paths) else {
+pub(crate) fn run(place: &Place, json: bool) -> Exit {
+    let Some(control) = Control::find(&place.paths) else {
         return Exit::not_running();
     };
     let status = match run_async(control.status()) {
@@ -23,6 +24,7 @@ pub(crate) fn run(paths: &Paths, json: bool) -> Exit {
         terminal::print(&data);
     } else {
         show(&status);
+        show_connected(&setup::short(place, &status));
     }
     match status.overall {
         Overall::Healthy | Overall::Busy => Exit::Ok,
@@ -93,6 +95,14 @@ fn show_editors(editors: &[Editor], colours: Palette) {
         if let Some(hint) = &editor.hint {
             terminal::print(&format_args!("{:<8}  {quiet}{hint}{quiet:#}", ""));
         }
+    }
+}
+
+/// Which editors on this machine are connected.
+fn show_connected(sentences: &[String]) {
+    let labels = std::iter::once("Machine").chain(std::iter::repeat(""));
+    for (sentence, label) in sentences.iter().zip(labels) {
+        terminal::print(&format_args!("{label:<8}  {sentence}"));
     }
 }
 

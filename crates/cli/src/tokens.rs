@@ -48,7 +48,7 @@ fn list(paths: &Paths) -> Result<Vec<Editor>, Failure> {
     Ok(tokens.map(|tokens| tokens.editors().map(editor).collect()).unwrap_or_default())
 }
 
-fn add(paths: &Paths, name: &str) -> Result<NewToken, Failure> {
+pub(crate) fn add(paths: &Paths, name: &str) -> Result<NewToken, Failure> {
     match Control::find(paths) {
         Some(control) => ask(control.add_editor(name)),
         None => new_token(name, change(paths, |tokens, random, now| tokens.add(name, random, now))),
@@ -64,7 +64,7 @@ fn rotate(paths: &Paths, name: &str) -> Result<NewToken, Failure> {
     }
 }
 
-fn revoke(paths: &Paths, name: &str) -> Result<(), Failure> {
+pub(crate) fn revoke(paths: &Paths, name: &str) -> Result<(), Failure> {
     match Control::find(paths) {
         Some(control) => ask(control.revoke_editor(name)),
         None => change(paths, |tokens, _, _| tokens.revoke(name)),

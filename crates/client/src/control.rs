@@ -10,7 +10,7 @@ use evermoor_core::incident::{Incident, Incidents};
 use evermoor_core::name::UpstreamName;
 use evermoor_core::runtime::Runtime;
 use evermoor_core::tokens;
-use evermoor_core::view::{Editor, NewToken, Refusal, Status};
+use evermoor_core::view::{CallsUnderWay, Editor, NewToken, Refusal, Status};
 use evermoor_platform::files;
 use evermoor_platform::lock::InstanceLock;
 use evermoor_platform::paths::Paths;
@@ -55,6 +55,10 @@ impl Control {
 
     pub fn runtime(&self) -> &Runtime {
         &self.runtime
+    }
+
+    pub(crate) fn http(&self) -> &Http {
+        &self.http
     }
 
     /// Whether somebody answers at its address. No token is shown for this.
@@ -132,6 +136,12 @@ impl Control {
     /// Takes an editor's token away.
     pub async fn revoke_editor(&self, name: &str) -> Result<(), ControlError> {
         self.request(Method::DELETE, &editor(name, "")?).await.map(drop)
+    }
+
+    /// How many calls wait for an answer at this moment.
+    pub async fn calls_under_way(&self) -> Result<u64, ControlError> {
+        let calls: CallsUnderWay = read(&self.request(Method::GET, "/api/calls").await?)?;
+        Ok(calls.under_way)
     }
 
     /// A link that opens the dashboard in a browser, once.

@@ -4,18 +4,26 @@
 //! One task, two states. *Attach*: adopt the gateway that runs, or start one. *Follow*: pass on
 //! every state it reports, until its stream ends. When it ends, another gateway may have taken over:
 //! then that one is followed, and nobody hears of it. Otherwise the gateway has died, and the task
-//! attaches again, with a growing wait between attempts that fail. It never gives up and never ends
-//! a gateway.
+//! attaches again, with a growing wait between attempts that fail. It never gives up.
+//!
+//! A gateway that the system's own supervisor runs is the supervisor's: it is not replaced by a newer
+//! one, and when it ends it is waited for, unless a person asks for another attempt.
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
-use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::backoff::Backoff;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::view::Status;
+use evermoor_platform::paths::Paths;
+use evermoor_platform::watch::Watch;
 
 use crate::control::Control;
 use crate::launch::Launcher;
@@ -37,64 +45,93 @@ pub enum Presence {
 pub struct Keeper {
     launcher: Launcher,
     presence: watch::Receiver<Presence>,
+    impatient: Arc<Notify>,
 }
 
 impl Keeper {
     /// Keeps a gateway running until `stop`. The gateway goes on when this ends.
     pub fn start(launcher: Launcher, tasks: &TaskTracker, stop: CancellationToken) -> Self {
         let (show, presence) = watch::channel(Presence::Starting);
-        let task = Task { launcher: launcher.clone(), show };
+        let impatient = Arc::new(Notify::new());
+        let task = Task { launcher: launcher.clone(), show, impatient: Arc::clone(&impatient) };
         tasks.spawn(stop.run_until_cancelled_owned(task.run()));
-        Self { launcher, presence }
+        Self { launcher, presence, impatient }
     }
 
     pub fn presence(&self) -> watch::Receiver<Presence> {
         self.presence.clone()
     }
 
+    /// Where everything is.
+    pub fn paths(&self) -> &Paths {
+        self.launcher.paths()
+    }
+
+    /// The gateway that runs, to ask something of it.
+    pub fn control(&self) -> Result<Control, Failure> {
+        Control::find(self.launcher.paths()).ok_or_else(not_running)
+    }
+
     /// Asks the gateway to bring one upstream back.
-    pub async fn restart_upstream(&self, name: &str) -> Result<(), Failure> {
-        let control = Control::find(self.launcher.paths()).ok_or_else(not_running)?;
-        control.restart_upstream(name).await.map(drop).map_err(Failure::from)
+    pub async fn restart_upstream(&self, name: &str) -> Result<Option<u64>, Failure> {
+        self.control()?.restart_upstream(name).await.map_err(Failure::from)
     }
 
-    /// Asks the gateway to leave one upstream alone, or all of them.
-    pub async fn pause(&self, upstream: Option<&str>) -> Result<(), Failure> {
-        let control = Control::find(self.launcher.paths()).ok_or_else(not_running)?;
-        control.pause(upstream).await.map_err(Failure::from)
+    /// Makes the next attempt now: a person does not want to wait for it.
+    pub fn try_now(&self) {
+        self.impatient.notify_one();
     }
 
-    /// Asks the gateway to look after one upstream again, or after all of them.
-    pub async fn resume(&self, upstream: Option<&str>) -> Result<(), Failure> {
-        let control = Control::find(self.launcher.paths()).ok_or_else(not_running)?;
-        control.resume(upstream).await.map_err(Failure::from)
-    }
-
-    /// Asks the gateway to turn an editor away.
-    pub async fn revoke_editor(&self, name: &str) -> Result<(), Failure> {
-        let control = Control::find(self.launcher.paths()).ok_or_else(not_running)?;
-        control.revoke_editor(name).await.map_err(Failure::from)
+    /// Asks the gateway that runs to end, as the system would. Nobody looks after it any more. Must be
+    /// called within a tokio runtime.
+    pub fn end_gateway(&self) -> Result<(), Failure> {
+        let pid = self.control()?.runtime().pid;
+        let end = |process: Watch| match process.end(false) {
+            // Windows cannot ask; whoever is attached goes on with the next one as after a crash.
+            Err(error) if error.kind() == ErrorKind::Unsupported => process.end(true),
+            asked => asked,
+        };
+        Watch::open(pid).and_then(end).map_err(|error| {
+            let what = format!("The gateway could not be ended: {error}.");
+            Failure::new(Code::Internal, what, format!("End the process {pid}."))
+        })
     }
 }
 
 struct Task {
     launcher: Launcher,
     show: watch::Sender<Presence>,
+    impatient: Arc<Notify>,
 }
+
+/// How a gateway was followed to its end.
+struct Followed {
+    failure: Failure,
+    /// Whether the system's supervisor ran it.
+    supervised: bool,
+}
+
+/// There is nothing to wait on in the start of a supervisor's gateway, so it is looked for.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 impl Task {
     async fn run(self) {
         let mut attempt = 0;
         loop {
             let began = Instant::now();
-            let failure = match self.launcher.attach().await {
+            let failure = match self.launcher.adopt().await {
                 Ok(control) => {
-                    let failure = self.follow(&control).await;
+                    let followed = self.follow(&control).await;
                     if self.is_succeeded(control.runtime().pid).await {
                         attempt = 0;
                         continue;
                     }
-                    failure
+                    if followed.supervised {
+                        self.await_supervisor().await;
+                        attempt = 0;
+                        continue;
+                    }
+                    followed.failure
                 }
                 Err(failure) => failure,
             };
@@ -103,8 +140,26 @@ impl Task {
             if began.elapsed() >= Backoff::LOCAL.longest() {
                 attempt = 0;
             }
-            sleep(Backoff::LOCAL.wait(attempt, dice())).await;
+            let wait = Backoff::LOCAL.wait(attempt, dice());
             attempt += 1;
+            if timeout(wait, self.impatient.notified()).await.is_ok() {
+                self.show.send_replace(Presence::Starting);
+                attempt = 0;
+            }
+        }
+    }
+
+    /// Waits until the supervisor has brought its gateway back, or a person wants one now.
+    async fn await_supervisor(&self) {
+        tracing::info!("the gateway is its supervisor's to start again");
+        let what = "The gateway stopped.";
+        let failure = Failure::new(Code::ConnectionLost, what, "Its service is starting it again.");
+        self.show.send_replace(Presence::Lost { failure });
+        while self.launcher.serving().await.is_none() {
+            if timeout(LOOK_AGAIN, self.impatient.notified()).await.is_ok() {
+                self.show.send_replace(Presence::Starting);
+                return;
+            }
         }
     }
 
@@ -117,15 +172,23 @@ impl Task {
     }
 
     /// Passes on every state until there are no more, and says why.
-    async fn follow(&self, control: &Control) -> Failure {
-        let mut following = match control.follow().await {
-            Ok(following) => following,
-            Err(error) => return error.into(),
+    async fn follow(&self, control: &Control) -> Followed {
+        let mut supervised = None;
+        let failure = match control.follow().await {
+            Ok(mut following) => {
+                while let Some(status) = following.next().await {
+                    if supervised.is_none() && !status.supervised {
+                        self.launcher.renew(control);
+                    }
+                    supervised = Some(status.supervised);
+                    self.show.send_replace(Presence::Serving { status });
+                }
+                let what = "The gateway stopped.";
+                Failure::new(Code::ConnectionLost, what, "Evermoor is starting it again.")
+            }
+            Err(error) => error.into(),
         };
-        while let Some(status) = following.next().await {
-            self.show.send_replace(Presence::Serving { status });
-        }
-        Failure::new(Code::ConnectionLost, "The gateway stopped.", "Evermoor is starting it again.")
+        Followed { failure, supervised: supervised.unwrap_or(false) }
     }
 }
 

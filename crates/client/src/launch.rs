@@ -18,6 +18,7 @@ use tokio::process::Child;
 use tokio::time::{Instant, sleep};
 
 use evermoor_core::failure::{Code, Failure};
+use evermoor_core::tokens::LOCAL;
 use evermoor_core::version;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::{files, process};
@@ -30,6 +31,8 @@ pub struct Launcher {
     program: PathBuf,
     home: Option<PathBuf>,
     paths: Paths,
+    /// Whom the shim speaks for.
+    editor: String,
     /// The version of the gateway that we last wanted to replace.
     tried: Arc<Mutex<Option<String>>>,
 }
@@ -44,24 +47,38 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 impl Launcher {
     /// `program` is the `evermoor` binary; `home` is what `--home` was given, if it was.
     pub fn new(program: PathBuf, home: Option<PathBuf>, paths: Paths) -> Self {
-        Self { program, home, paths, tried: Arc::default() }
+        Self { program, home, paths, editor: LOCAL.to_owned(), tried: Arc::default() }
+    }
+
+    /// For an editor with a token of its own.
+    pub fn speaking_for(self, editor: &str) -> Self {
+        Self { editor: editor.to_owned(), ..self }
+    }
+
+    pub(crate) fn editor(&self) -> &str {
+        &self.editor
     }
 
     pub fn paths(&self) -> &Paths {
         &self.paths
     }
 
-    /// The gateway that runs, or one that is started now. A gateway that holds its lock but does
-    /// not answer is about to end or about to serve, so it is given time for either.
+    /// The gateway that runs, or one that is started now. If it is older than we are, one that takes
+    /// over is started too.
     pub async fn attach(&self) -> Result<Control, Failure> {
+        let control = self.adopt().await?;
+        self.renew(&control);
+        Ok(control)
+    }
+
+    /// The gateway that runs, whatever its version, or one that is started now. A gateway that holds
+    /// its lock but does not answer is about to end or about to serve, so it is given time for either.
+    pub async fn adopt(&self) -> Result<Control, Failure> {
         let deadline = Instant::now() + START_LIMIT;
         loop {
             match Control::find(&self.paths) {
                 None => return self.start().await,
-                Some(control) if control.answers().await => {
-                    self.renew(&control);
-                    return Ok(control);
-                }
+                Some(control) if control.answers().await => return Ok(control),
                 Some(_) if Instant::now() >= deadline => return Err(stuck()),
                 Some(_) => sleep(LOOK_AGAIN).await,
             }

@@ -9,6 +9,8 @@
 //! - [`control`]: the control API
 //! - [`keeper`]: keeps a gateway running and says how it is
 //! - [`launch`]: starts a gateway when there is none
+//! - [`moving`]: another port for the gateway
+//! - [`passing`]: passing on what a dashboard asks of the control API
 //! - [`mcp`]: a session of our own through the public endpoint
 //! - [`shim`]: an editor's standard input and output as a session with the gateway
 
@@ -17,8 +19,11 @@ pub mod http;
 pub mod keeper;
 pub mod launch;
 pub mod mcp;
+pub mod moving;
+pub mod passing;
 pub mod shim;
 mod token;
 
 pub use control::{Control, ControlError};
 pub use keeper::{Keeper, Presence};
+pub use passing::Passed;

@@ -7,7 +7,13 @@ use evermoor_platform::paths::Paths;
 /// The token that the gateway made for this machine. Empty where there is none: the gateway then
 /// says itself that one is missing.
 pub(crate) fn local(paths: &Paths) -> String {
+    of(paths, LOCAL)
+}
+
+/// The token of an editor that we speak for; this machine's if it has none of its own.
+pub(crate) fn of(paths: &Paths, editor: &str) -> String {
     let content = files::read_private(&paths.token_file()).ok().flatten();
     let tokens = content.and_then(|content| Tokens::parse(&content).ok());
-    tokens.and_then(|tokens| tokens.of(LOCAL).map(str::to_owned)).unwrap_or_default()
+    let token = tokens.as_ref().and_then(|tokens| tokens.of(editor).or_else(|| tokens.of(LOCAL)));
+    token.map(str::to_owned).unwrap_or_default()
 }

@@ -156,6 +156,13 @@ pub struct NewToken {
     pub token: String,
 }
 
+/// The calls that wait for an answer: what `/api/calls` answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallsUnderWay {
+    pub under_way: u64,
+}
+
 /// What a refused control request answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -94,6 +94,11 @@ impl Editors {
         self.book.read().tokens.editor(presented).is_some()
     }
 
+    /// The token of an editor, for entries in its own file.
+    pub(crate) fn token_of(&self, name: &str) -> Option<String> {
+        self.book.read().tokens.of(name).map(str::to_owned)
+    }
+
     /// The editors as a person sees them.
     pub fn list(&self) -> Vec<view::Editor> {
         let book = self.book.read();

@@ -22,7 +22,7 @@ use crate::apps::{Apps, Around as Minding};
 use crate::attendance::Attendance;
 use crate::chance::Chance;
 use crate::config_book::ConfigBook;
-use crate::control::{Control, links::Links};
+use crate::control::{Control, links::Links, setup::Whereabouts};
 use crate::downstream::endpoint::{Endpoint, LARGEST_REQUEST};
 use crate::downstream::guard::Door;
 use crate::downstream::{Continuations, Notes, Sessions};
@@ -211,10 +211,10 @@ impl Inside {
             history,
             pauses,
             apps,
-            links: Links::new(origin.clone()),
+            here: Whereabouts { paths, origin: origin.clone() },
+            links: Links::new(origin),
             control_token: door.control_token.clone(),
             moved: moved.clone(),
-            origin,
             endpoint: Arc::clone(&endpoint),
             activity,
             timelines,

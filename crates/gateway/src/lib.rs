@@ -31,6 +31,7 @@
 //! - [`status`]: the state of the whole, kept up to date
 //! - [`apps`]: applications that somebody else started
 //! - [`pauses`]: what a person paused
+//! - [`setup`]: connecting editors, as far as it takes a running program
 //! - [`news`]: what upstreams say to nobody in particular
 //! - [`interests`]: what editors want to hear of, added up per upstream
 //! - [`chance`]: chance and the time of day, which a simulation gives itself
@@ -69,6 +70,7 @@ pub mod presets;
 pub mod roster;
 pub mod router;
 mod routes;
+pub mod setup;
 pub mod sights;
 mod start_error;
 pub mod status;

@@ -11,6 +11,7 @@
 //! - [`replace`]: replacing a file that belongs to another program
 //! - [`lock`]: one instance only
 //! - [`handover`]: giving sockets and the lock to another process
+//! - [`login`]: what is started at login
 //! - [`machine`]: what this machine is, and who uses it
 //! - [`process`]: starting programs that outlive us, or that must not
 //! - [`child`]: starting an upstream's program, which must not outlive us
@@ -32,6 +33,7 @@ pub mod files;
 pub mod handover;
 pub mod launch;
 pub mod lock;
+pub mod login;
 pub mod machine;
 pub mod open;
 pub mod paths;

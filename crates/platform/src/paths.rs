@@ -167,6 +167,11 @@ impl Paths {
         self.data.join("history.sqlite")
     }
 
+    /// Here a person was told that the desktop has no tray.
+    pub fn no_tray_file(&self) -> PathBuf {
+        self.data.join("no-tray-told")
+    }
+
     /// The gateway's log.
     pub fn log_file(&self) -> PathBuf {
         self.logs.join("gateway.log")

@@ -32,6 +32,9 @@ impl Desk {
             Err(Refused::NoFile { .. }) => return self.without_entry(client),
             Err(_) => return Connection::Unreadable,
         };
+        if open.tree.as_map().is_none() {
+            return Connection::Unreadable;
+        }
         let record = self.journal.record(&client.id, &open.path);
         let known = record.is_some();
         let doors = record.map_or_else(|| vec![Door::to_all()], |record| record.doors);

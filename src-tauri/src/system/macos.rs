@@ -2,6 +2,8 @@
 
 use evermoor_core::failure::Failure;
 use tauri::{ActivationPolicy, AppHandle, RunEvent};
+use tokio::sync::watch;
+use tokio::time::Instant;
 use tracing::warn;
 
 use crate::icon::Backdrop;
@@ -27,4 +29,17 @@ pub(crate) fn is_reopened(event: &RunEvent) -> bool {
 /// The menu bar colours a template itself.
 pub(crate) fn backdrop() -> Backdrop {
     Backdrop::Template
+}
+
+/// There is a place for the icon.
+pub(crate) async fn has_tray() -> bool {
+    true
+}
+
+/// There always is one.
+pub(crate) fn say_there_is_no_tray(_app: &AppHandle) {}
+
+/// The system does not tell.
+pub(crate) fn menu_openings() -> Option<watch::Receiver<Option<Instant>>> {
+    None
 }

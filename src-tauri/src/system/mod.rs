@@ -1,18 +1,27 @@
-//! What differs between the three desktops: colours of the panel, clicks on the icon, the Dock.
+//! What differs between the three desktops: colours of the panel, clicks on the icon, the Dock, the
+//! entry for launch at login.
 
 #[cfg(target_os = "linux")]
 mod linux;
+pub(crate) mod login;
 #[cfg(target_os = "macos")]
 mod macos;
+mod opening;
 #[cfg(windows)]
 mod windows;
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{backdrop, check_display, is_reopened, show_in_dock};
+use linux as here;
 #[cfg(target_os = "macos")]
-pub(crate) use macos::{backdrop, check_display, is_reopened, show_in_dock};
+use macos as here;
 #[cfg(windows)]
-pub(crate) use windows::{backdrop, check_display, is_reopened, show_in_dock};
+use windows as here;
+
+use here::menu_openings;
+pub(crate) use here::{
+    backdrop, check_display, has_tray, is_reopened, say_there_is_no_tray, show_in_dock,
+};
+pub(crate) use opening::Opening;
 
 /// A left click opens the menu; on Windows it opens the window, as people there expect.
 pub(crate) const MENU_ON_LEFT_CLICK: bool = cfg!(not(windows));

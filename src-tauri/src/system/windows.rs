@@ -2,6 +2,8 @@
 
 use evermoor_core::failure::Failure;
 use tauri::{AppHandle, RunEvent};
+use tokio::sync::watch;
+use tokio::time::Instant;
 use windows_registry::CURRENT_USER;
 
 use crate::icon::Backdrop;
@@ -25,4 +27,17 @@ pub(crate) fn is_reopened(_event: &RunEvent) -> bool {
 pub(crate) fn backdrop() -> Backdrop {
     let light = CURRENT_USER.open(THEMES).and_then(|key| key.get_u32("SystemUsesLightTheme"));
     if light == Ok(1) { Backdrop::Light } else { Backdrop::Dark }
+}
+
+/// There is a place for the icon.
+pub(crate) async fn has_tray() -> bool {
+    true
+}
+
+/// There always is one.
+pub(crate) fn say_there_is_no_tray(_app: &AppHandle) {}
+
+/// The system does not tell.
+pub(crate) fn menu_openings() -> Option<watch::Receiver<Option<Instant>>> {
+    None
 }

@@ -17,6 +17,8 @@ pub struct Row {
     pub label: String,
     /// Whether it can be clicked.
     pub enabled: bool,
+    /// Whether there is a tick before it; `None` where there can be none.
+    pub ticked: Option<bool>,
     /// The submenu behind it.
     pub rows: Vec<Row>,
     pub(super) id: i32,
@@ -54,8 +56,10 @@ impl Row {
             "separator" => "---".to_owned(),
             _ => without_shortcuts(text("label")),
         };
+        let tick = matches!(about.get("toggle-state"), Some(Value::I32(1)));
+        let ticked = (text("toggle-type") == "checkmark").then_some(tick);
         let rows = children.iter().filter_map(Self::read).collect();
-        is("visible").then(|| Self { label, enabled: is("enabled"), rows, id })
+        is("visible").then(|| Self { label, enabled: is("enabled"), ticked, rows, id })
     }
 }
 
@@ -64,7 +68,8 @@ impl fmt::Display for Menu {
         fn draw(rows: &[Row], depth: usize, page: &mut fmt::Formatter<'_>) -> fmt::Result {
             for row in rows {
                 let state = if row.enabled { "" } else { " (disabled)" };
-                writeln!(page, "{:indent$}{}{state}", "", row.label, indent = depth * 4)?;
+                let tick = if row.ticked == Some(true) { " (ticked)" } else { "" };
+                writeln!(page, "{:indent$}{}{state}{tick}", "", row.label, indent = depth * 4)?;
                 draw(&row.rows, depth + 1, page)?;
             }
             Ok(())

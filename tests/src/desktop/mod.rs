@@ -37,7 +37,7 @@ use self::tray_host::TrayHost;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct Desktop {
-    host: TrayHost,
+    host: Option<TrayHost>,
     bus: Bus,
     display: Display,
     home: TempDir,
@@ -46,6 +46,13 @@ pub struct Desktop {
 impl Desktop {
     /// An empty desktop whose panel has a tray.
     pub async fn start() -> Self {
+        let desktop = Self::without_tray().await;
+        let host = Some(TrayHost::start(desktop.bus.address()).await);
+        Self { host, ..desktop }
+    }
+
+    /// An empty desktop without a tray.
+    pub async fn without_tray() -> Self {
         let home = tempfile::Builder::new()
             .prefix("evermoor-desktop")
             .tempdir()
@@ -53,8 +60,7 @@ impl Desktop {
         private_folder(&home.path().join("run"));
         let display = Display::start().await;
         let bus = Bus::start(home.path()).await;
-        let host = TrayHost::start(bus.address()).await;
-        Self { host, bus, display, home }
+        Self { host: None, bus, display, home }
     }
 
     /// Starts a program on this desktop. It is killed when the handle is dropped.
@@ -78,7 +84,7 @@ impl Desktop {
 
     /// The icon that appears next in the tray, or has appeared already.
     pub async fn tray(&self) -> Tray {
-        self.host.next().await
+        self.host.as_ref().expect("this desktop has a tray").next().await
     }
 
     /// The home of every program on this desktop.

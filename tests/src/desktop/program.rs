@@ -8,6 +8,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use super::PATIENCE;
+use crate::looking::until;
 
 /// What a program keeps of the environment of the tests; all else would tie it to this machine.
 const KEPT: [&str; 5] = ["PATH", "LANG", "EVERMOOR_LOG", "RUST_BACKTRACE", "LLVM_PROFILE_FILE"];
@@ -55,6 +56,17 @@ impl Program {
         self.child.try_wait().expect("a child can be asked").is_none()
     }
 
+    /// Waits until it shows a page in a window. Each page has a process of its own.
+    pub async fn until_window(&self) {
+        let pid = self.pid().expect("it runs");
+        until("a window", || pages_of(pid) > 0).await;
+    }
+
+    /// Whether it shows a page in a window.
+    pub fn has_window(&self) -> bool {
+        self.pid().is_some_and(|pid| pages_of(pid) > 0)
+    }
+
     /// Waits until it ends by itself.
     pub async fn ended(&mut self) -> ExitStatus {
         timeout(PATIENCE, self.child.wait())
@@ -67,4 +79,22 @@ impl Program {
     pub async fn kill(&mut self) {
         self.child.kill().await.expect("a child can be killed");
     }
+}
+
+/// How many children of a process draw a page.
+fn pages_of(parent: u32) -> usize {
+    let processes = std::fs::read_dir("/proc").expect("there is /proc");
+    let is_page = |status: &str| {
+        let says = |name: &str, value: &str| {
+            status
+                .lines()
+                .any(|line| line.strip_prefix(name).is_some_and(|found| found.trim() == value))
+        };
+        says("Name:", "WebKitWebProces") && says("PPid:", &parent.to_string())
+    };
+    processes
+        .flatten()
+        .filter_map(|process| std::fs::read_to_string(process.path().join("status")).ok())
+        .filter(|status| is_page(status))
+        .count()
 }

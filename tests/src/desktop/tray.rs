@@ -82,6 +82,29 @@ impl Tray {
         self.menu.call_method("Event", &click).await.expect("the row can be clicked");
     }
 
+    /// Waits until the row with this label has a tick, or none.
+    pub async fn until_ticked(&self, label: &str, ticked: bool) -> Menu {
+        let wanted = format!("\"{label}\" is ticked: {ticked}");
+        self.until_menu(&wanted, |menu| {
+            menu.row(label).is_some_and(|row| row.ticked == Some(ticked))
+        })
+        .await
+    }
+
+    /// Opens the menu, as a panel tells it.
+    pub async fn open(&self) {
+        self.tell("opened").await;
+    }
+
+    pub async fn close(&self) {
+        self.tell("closed").await;
+    }
+
+    async fn tell(&self, what: &str) {
+        let event = (0, what, Value::from(0), 0_u32);
+        self.menu.call_method("Event", &event).await.expect("the menu hears of it");
+    }
+
     /// Looks again after every signal of the icon's owner until there is what is wanted.
     async fn until<T>(&self, wanted: &str, look: impl AsyncFn() -> Option<T>) -> T {
         let mut signals = self.signals().await.expect("signals can be asked for");

@@ -59,7 +59,7 @@ pub struct Errand {
 }
 
 /// The folder of the peers, with what we wrote for them.
-pub(crate) fn folder() -> PathBuf {
+pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("peers")
 }
 

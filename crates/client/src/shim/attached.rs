@@ -40,7 +40,7 @@ impl Attached {
             }),
         };
         let control = attached.map_err(HttpError::NoGateway)?;
-        let token = token::local(self.launcher.paths());
+        let token = token::of(self.launcher.paths(), self.launcher.editor());
         let gateway = Http::new(&control.runtime().origin, &token);
         *self.gateway.lock() = Some(gateway.clone());
         Ok(gateway)

@@ -4,6 +4,7 @@
 //! No request ever carries a command line or an address to connect to.
 
 mod activity;
+mod calls;
 mod catalog;
 mod editors;
 mod events;
@@ -14,6 +15,7 @@ mod restarting;
 mod samples;
 mod selftest;
 mod settings;
+pub mod setup;
 mod trial;
 
 use std::sync::Arc;
@@ -51,10 +53,9 @@ pub struct Control {
     pub apps: Apps,
     pub links: Links,
     pub control_token: String,
+    pub here: setup::Whereabouts,
     /// Cancelled when another gateway serves, or none.
     pub moved: CancellationToken,
-    /// Where the gateway is reached.
-    pub origin: String,
     /// Where editors' calls go.
     pub endpoint: Arc<Endpoint>,
     pub activity: Activity,
@@ -68,6 +69,7 @@ pub fn routes() -> Router<Arc<Control>> {
     Router::new()
         .route("/api/status", get(status))
         .route("/api/events", get(events::follow))
+        .route("/api/calls", get(calls::count))
         .route("/api/pause", post(pausing::pause_all))
         .route("/api/resume", post(pausing::resume_all))
         .route("/api/upstreams/{name}/pause", post(pausing::pause))
@@ -91,6 +93,10 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/editors/{name}", post(editors::add).delete(editors::revoke))
         .route("/api/editors/{name}/rotate", post(editors::rotate))
         .route("/api/links", post(links::make))
+        .route("/api/setup", get(setup::list))
+        .route("/api/setup/{id}/preview", post(setup::preview))
+        .route("/api/setup/{id}/connect", post(setup::connect))
+        .route("/api/setup/{id}/undo", post(setup::undo))
 }
 
 /// The route by which a browser gets the control token.

@@ -51,7 +51,7 @@ pub(super) async fn welcomed(State(control): State<Arc<Control>>) -> Response {
 async fn converse(control: &Control) -> Result<u32, String> {
     let mut editor = Editor {
         client: reqwest::Client::builder().no_proxy().build().map_err(|error| error.to_string())?,
-        url: format!("{}/mcp", control.origin),
+        url: format!("{}/mcp", control.here.origin),
         token: control.editors.own_token().ok_or("there is no token for it")?,
         session: None,
     };

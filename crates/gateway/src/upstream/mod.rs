@@ -196,6 +196,19 @@ impl Handle {
         }
     }
 
+    /// How many calls wait for its answer, those that are held included.
+    pub fn calls_under_way(&self) -> usize {
+        let working = match &self.state.borrow().link {
+            Link::Ready(ready) => ready.in_flight(),
+            Link::Connecting | Link::Down { .. } | Link::Paused { .. } => 0,
+        };
+        let private = self
+            .privates
+            .as_ref()
+            .map_or(0, |privates| privates.handles().iter().map(Self::calls_under_way).sum());
+        working + *self.held.borrow() + private
+    }
+
     /// Whether a person paused it.
     pub fn is_paused(&self) -> bool {
         matches!(self.state.borrow().link, Link::Paused { .. })

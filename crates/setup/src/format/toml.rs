@@ -188,7 +188,9 @@ fn extent(text: &str, document: &Document<&str>, ours: &Table) -> Option<Range<u
 
 /// The headers and the values of a table and all below it.
 fn pieces(table: &Table, spans: &mut Vec<Range<usize>>) {
-    spans.extend(table.span().filter(|span| span.end > span.start));
+    // A table that only others' headers speak of has no header of its own.
+    let own = table.span().filter(|_| !table.is_implicit() && !table.is_dotted());
+    spans.extend(own.filter(|span| span.end > span.start));
     for (_, item) in table.iter() {
         match item {
             Item::Value(value) => spans.extend(value.span()),

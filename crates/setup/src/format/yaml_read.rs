@@ -2,6 +2,7 @@
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
+use crate::text::{line_start, own_indent};
 use crate::tree::Tree;
 
 /// A value and its place in the text.
@@ -102,6 +103,7 @@ pub(super) fn read(text: &str) -> Result<Tree, String> {
 /// The one value of a text.
 pub(super) fn parse(text: &str) -> Result<Option<Node>, String> {
     let mut reader = Reader {
+        text,
         parser: Parser::new_from_str(text),
         // Places are told in characters.
         bytes: text.char_indices().map(|(at, _)| at).chain([text.len()]).collect(),
@@ -123,6 +125,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, String> {
 }
 
 struct Reader<'a> {
+    text: &'a str,
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
     bytes: Vec<usize>,
 }
@@ -149,6 +152,10 @@ impl<'a> Reader<'a> {
         Ok(match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain;
+                // A block of text is read up to the next word, which may be indented.
+                let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+                let inside = block && own_indent(self.text, stop).is_some();
+                let stop = if inside { line_start(self.text, stop).max(start) } else { stop };
                 let what = What::Scalar { text: text.into_owned(), plain };
                 Node { what, start, stop, flow: false, mark: mark(anchor, tag) }
             }

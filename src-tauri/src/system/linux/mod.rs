@@ -1,9 +1,15 @@
 //! Linux and its many panels.
 
+mod menu;
+mod tray_host;
+
 use evermoor_core::failure::{Code, Failure};
 use tauri::{AppHandle, RunEvent};
 
 use crate::icon::Backdrop;
+
+pub(crate) use menu::menu_openings;
+pub(crate) use tray_host::{has_tray, say_there_is_no_tray};
 
 /// Without a display the toolkit would end the process with a panic.
 pub(crate) fn check_display() -> Result<(), Failure> {

@@ -1,0 +1,102 @@
+//! `evermoor setup`: connects the editors of this machine, says what that would change, or undoes it.
+
+mod args;
+mod gate;
+mod one;
+mod report;
+
+use std::io::{IsTerminal as _, Write as _};
+
+use evermoor_core::view::Connection;
+use evermoor_setup::{Client, Desk, Scope, client, clients, did_you_mean};
+
+use crate::exit::Exit;
+use crate::serve::Place;
+use crate::terminal;
+
+pub(crate) use args::SetupArgs;
+pub(crate) use gate::short;
+
+pub(crate) fn run(place: &Place, args: &SetupArgs, json: bool) -> Exit {
+    let Some(desk) = Desk::here(&place.paths) else {
+        return Exit::failure(&"There is no home folder, so no editor can be found. Set HOME.");
+    };
+    let gate = match gate::Gates::find(place) {
+        Ok(gate) => gate,
+        Err(failure) => return Exit::failure(&failure),
+    };
+    let chosen = match choose(&desk, &gate, args, json) {
+        Ok(chosen) => chosen,
+        Err(exit) => return exit,
+    };
+    let work = one::Work { desk: &desk, gates: &gate, args };
+    let done: Vec<one::Outcome> = chosen.into_iter().map(|client| work.on(client)).collect();
+    report::show(&done, args, json);
+    if done.iter().any(|done| matches!(done.what, one::What::Failed { .. })) {
+        Exit::Failure
+    } else {
+        Exit::Ok
+    }
+}
+
+/// The editors that a person means.
+fn choose(
+    desk: &Desk,
+    gates: &gate::Gates,
+    args: &SetupArgs,
+    json: bool,
+) -> Result<Vec<&'static Client>, Exit> {
+    if !args.editors.is_empty() {
+        return args.editors.iter().map(|name| client(name).ok_or_else(|| unknown(name))).collect();
+    }
+    if args.undo {
+        let known = desk.journal.records();
+        let ours = |client: &&Client| known.iter().any(|record| record.client == client.id);
+        return Ok(clients().iter().filter(ours).collect());
+    }
+    let installed: Vec<&Client> =
+        clients().iter().filter(|client| desk.is_installed(client)).collect();
+    if args.all {
+        return Ok(installed);
+    }
+    let open = |client: &&&Client| {
+        let state = desk.drift(client, Scope::User, &gates.of(client));
+        client.file.is_some() && matches!(state, Connection::NotConnected | Connection::Changed)
+    };
+    let open: Vec<&Client> = installed.iter().filter(open).copied().collect();
+    report::list(desk, gates, &installed, json);
+    match agreed(&open, json) {
+        true => Ok(open),
+        false => Err(Exit::Ok),
+    }
+}
+
+fn unknown(name: &str) -> Exit {
+    let what = format!("There is no editor `{name}`.");
+    match did_you_mean(name) {
+        Some(meant) => Exit::failure(&format!("{what} Did you mean `{meant}`?")),
+        None => {
+            let known: Vec<&str> = clients().iter().map(|client| client.id.as_str()).collect();
+            Exit::failure(&format!("{what} Evermoor knows these: {}.", known.join(", ")))
+        }
+    }
+}
+
+/// Asks whether to connect them. Where nobody can be asked, nothing is done.
+fn agreed(open: &[&Client], json: bool) -> bool {
+    if open.is_empty() || json {
+        return false;
+    }
+    let titles: Vec<&str> = open.iter().map(|client| client.title.as_str()).collect();
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        terminal::remark(
+            &"Connect them with `evermoor setup --all`, or one with `evermoor setup EDITOR`.",
+        );
+        return false;
+    }
+    let _ = write!(std::io::stderr(), "Connect {}? [Y/n] ", titles.join(", "));
+    let mut answer = String::new();
+    let read = std::io::stdin().read_line(&mut answer);
+    read.is_ok_and(|read| read > 0)
+        && matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes")
+}

@@ -1,0 +1,112 @@
+//! What an editor's entry leads to: the gateway's address, and a token for the editor.
+
+use std::path::PathBuf;
+
+use evermoor_client::Control;
+use evermoor_core::config::Config;
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::tokens::Tokens;
+use evermoor_core::view::{Connection, Status};
+use evermoor_gateway::{config_file, keys};
+use evermoor_setup::drift::is_session_of;
+use evermoor_setup::{Attached, Client, Desk, Gate, Scope, clients};
+
+use crate::serve::Place;
+use crate::tokens;
+
+/// The gateway of this place, whether it runs or not.
+pub(super) struct Gates {
+    place: Place,
+    origin: String,
+    program: PathBuf,
+    tokens: Option<Tokens>,
+}
+
+/// What stands for a token that is not made yet, or not to be shown.
+pub(super) const NO_TOKEN: &str = "<token>";
+
+impl Gates {
+    pub(super) fn find(place: &Place) -> Result<Self, Failure> {
+        let origin = match Control::find(&place.paths) {
+            Some(control) => control.runtime().origin.clone(),
+            None => {
+                let config: Config = config_file::read(&place.paths.config)?.unwrap_or_default();
+                format!("http://{}", config.gateway.listen)
+            }
+        };
+        let program = std::env::current_exe().map_err(|error| {
+            Failure::new(
+                Code::Internal,
+                format!("This program cannot be found: {error}."),
+                "Install Evermoor again.",
+            )
+        })?;
+        let tokens = keys::known_tokens(&place.paths).ok().flatten();
+        Ok(Self { place: place.clone(), origin, program, tokens })
+    }
+
+    /// As it is, without making a token.
+    pub(super) fn of(&self, client: &Client) -> Gate {
+        let token = self.tokens.as_ref().and_then(|tokens| tokens.of(&client.id));
+        self.with(token.unwrap_or(NO_TOKEN))
+    }
+
+    /// With a token of the editor's own, which is made if it has none.
+    pub(super) fn made_for(&self, client: &Client) -> Result<Gate, Failure> {
+        let known = self.tokens.as_ref().and_then(|tokens| tokens.of(&client.id));
+        match known {
+            Some(token) => Ok(self.with(token)),
+            None => Ok(self.with(&tokens::add(&self.place.paths, &client.id)?.token)),
+        }
+    }
+
+    /// The editor has no entry any more, so its token is worth nothing.
+    pub(super) fn revoke(&self, client: &Client) {
+        if self.tokens.as_ref().is_some_and(|tokens| tokens.of(&client.id).is_some()) {
+            // What cannot be revoked now is still listed by `evermoor tokens`.
+            let _ = tokens::revoke(&self.place.paths, &client.id);
+        }
+    }
+
+    fn with(&self, token: &str) -> Gate {
+        let home = self
+            .place
+            .home
+            .as_ref()
+            .map(|home| std::path::absolute(home).unwrap_or_else(|_| home.clone()));
+        Gate {
+            origin: self.origin.clone(),
+            token: token.to_owned(),
+            program: self.program.clone(),
+            home,
+        }
+    }
+}
+
+/// The editors that are connected, and those that somebody changed, for `evermoor status`.
+pub(crate) fn short(place: &Place, status: &Status) -> Vec<String> {
+    let (Some(desk), Ok(gates)) = (Desk::here(&place.paths), Gates::find(place)) else {
+        return Vec::new();
+    };
+    let session = |client: &Client| {
+        status.attached.iter().any(|one| {
+            let client_name = one.client.clone().unwrap_or_default();
+            is_session_of(client, &Attached { editor: one.editor.clone(), client: client_name })
+        })
+    };
+    let said = clients().iter().filter_map(|client| {
+        let state = desk.drift(client, Scope::User, &gates.of(client));
+        match state {
+            Connection::Connected if session(client) => {
+                Some(format!("{} is connected and attached now", client.title))
+            }
+            Connection::Connected => Some(format!("{} is connected", client.title)),
+            Connection::Changed => Some(format!(
+                "{} was changed by someone else: repair it with `evermoor setup {}`",
+                client.title, client.id
+            )),
+            Connection::NotConnected | Connection::Unreadable | Connection::NotInstalled => None,
+        }
+    });
+    said.collect()
+}

@@ -1,0 +1,74 @@
+//! The entries of all three systems.
+
+use super::*;
+
+const ALL: [System; 3] = [System::MacOs, System::Linux, System::Windows];
+
+fn item(program: &str) -> Item<'_> {
+    Item { program: Path::new(program), arguments: &["--hidden"] }
+}
+
+fn line(entry: &str, key: &str) -> String {
+    entry.lines().find_map(|line| line.strip_prefix(key)).unwrap().to_owned()
+}
+
+#[test]
+fn a_path_with_spaces_stays_one_word() {
+    let item = item("/opt/my apps/evermoor-tray");
+    let entry = item.text(System::Linux);
+    assert_eq!(line(&entry, "Exec="), r#""/opt/my apps/evermoor-tray" --hidden"#);
+    assert_eq!(item.text(System::Windows), r#""/opt/my apps/evermoor-tray" --hidden"#);
+    assert!(item.text(System::MacOs).contains("<string>/opt/my apps/evermoor-tray</string>"));
+}
+
+#[test]
+fn signs_that_mean_something_lose_their_meaning() {
+    let linux = item("/a$b\"c`d%e\\f").text(System::Linux);
+    assert_eq!(line(&linux, "Exec="), r#""/a\\$b\\"c\\`d%%e\\\\f" --hidden"#);
+    assert!(item("/R&D/<x>").text(System::MacOs).contains("<string>/R&amp;D/&lt;x&gt;</string>"));
+}
+
+#[test]
+fn an_entry_is_on_until_the_systems_settings_turn_it_off() {
+    for system in ALL {
+        assert!(is_on(system, &item("/usr/bin/evermoor-tray").text(system)), "{system:?}");
+    }
+    let linux = item("/x").text(System::Linux);
+    assert!(!is_on(System::Linux, &format!("{linux}Hidden=true\n")));
+    let off = linux.replace("enabled=true", "enabled=false");
+    assert!(!is_on(System::Linux, &off));
+    let mac = item("/x").text(System::MacOs);
+    let off = mac.replace("<dict>", "<dict>\n  <key>Disabled</key>\n  <true/>");
+    assert!(!is_on(System::MacOs, &off));
+}
+
+#[test]
+fn an_entry_for_a_program_that_moved_is_told_apart() {
+    for system in ALL {
+        let entry = item("/opt/a & b/evermoor-tray").text(system);
+        assert!(item("/opt/a & b/evermoor-tray").is_started_by(system, &entry), "{system:?}");
+        assert!(!item("/opt/a & b/evermoor").is_started_by(system, &entry), "{system:?}");
+        assert!(!item("/usr/bin/evermoor-tray").is_started_by(system, &entry), "{system:?}");
+    }
+}
+
+#[test]
+fn each_system_has_its_place() {
+    let at = |system, pairs: &[(&str, &str)]| {
+        let found = place(system, |name| {
+            pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
+        });
+        found.map(|path| path.to_string_lossy().replace('\\', "/"))
+    };
+    let home = ("HOME", "/home/a");
+    let linux = at(System::Linux, &[home]);
+    assert_eq!(linux.as_deref(), Some("/home/a/.config/autostart/Evermoor.desktop"));
+    let moved = at(System::Linux, &[home, ("XDG_CONFIG_HOME", "/cfg")]);
+    if cfg!(unix) {
+        assert_eq!(moved.as_deref(), Some("/cfg/autostart/Evermoor.desktop"));
+    }
+    let mac = at(System::MacOs, &[home]);
+    assert_eq!(mac.as_deref(), Some("/home/a/Library/LaunchAgents/Evermoor.plist"));
+    assert_eq!(at(System::Windows, &[home]), None);
+    assert_eq!(at(System::Linux, &[]), None);
+}

@@ -1,0 +1,35 @@
+// What running copies ask for: the newest version, and for each system where its package is and how it is signed.
+// `node scripts/latest.mjs OWNER/REPOSITORY TAG BUNDLES` prints the part for the packages found in a folder.
+
+import { readFileSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
+const kinds = [
+  { ending: ".AppImage", system: "linux" },
+  { ending: ".app.tar.gz", system: "darwin" },
+  { ending: "-setup.exe", system: "windows" },
+];
+const processors = { x64: "x86_64", arm64: "aarch64" };
+
+/** The part for these files, of which only those with a signature beside them count. */
+export function latest({ repository, tag, files, read, processor }) {
+  const platforms = {};
+  for (const { ending, system } of kinds) {
+    const file = files.find((name) => name.endsWith(ending) && files.includes(`${name}.sig`));
+    if (!file) continue;
+    const name = encodeURIComponent(path.basename(file).replaceAll(" ", "."));
+    platforms[`${system}-${processors[processor] ?? processor}`] = {
+      signature: read(`${file}.sig`).trim(),
+      url: `https://github.com/${repository}/releases/download/${tag}/${name}`,
+    };
+  }
+  return { version: tag.replace(/^v/, ""), platforms };
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const [repository, tag, folder] = process.argv.slice(2);
+  const files = readdirSync(folder, { recursive: true }).map((name) => path.join(folder, name));
+  const read = (name) => readFileSync(name, "utf8");
+  process.stdout.write(`${JSON.stringify(latest({ repository, tag, files, read, processor: process.arch }), null, 2)}\n`);
+}

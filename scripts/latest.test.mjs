@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { latest } from "./latest.mjs";
+
+const given = { repository: "a/b", tag: "v1.4.0", processor: "x64", read: (name) => `signature of ${name}\n` };
+
+test("each signed package is named with its signature", () => {
+  const files = ["x/Evermoor_1.4.0_amd64.AppImage", "x/Evermoor_1.4.0_amd64.AppImage.sig", "x/Evermoor_1.4.0_amd64.deb"];
+  assert.deepEqual(latest({ ...given, files }), {
+    version: "1.4.0",
+    platforms: {
+      "linux-x86_64": {
+        signature: "signature of x/Evermoor_1.4.0_amd64.AppImage.sig",
+        url: "https://github.com/a/b/releases/download/v1.4.0/Evermoor_1.4.0_amd64.AppImage",
+      },
+    },
+  });
+});
+
+test("a package without a signature is no update", () => {
+  assert.deepEqual(latest({ ...given, files: ["x/Evermoor.app.tar.gz"] }).platforms, {});
+});

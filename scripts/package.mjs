@@ -1,0 +1,82 @@
+// The package, made from the programs of the tests and unpacked into a folder: both programs are there and find each
+// other. `npm test` runs it after everything else; the real package is made by `npm run build`.
+
+import { spawn, spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { npx, run } from "./command.mjs";
+import { built, env } from "./env.mjs";
+import { giveUp, say } from "./terminal.mjs";
+
+const patience = 30_000;
+
+async function makePackage(scratch) {
+  // Bundling writes into the program that it bundles, so it gets a copy.
+  const debug = path.join(scratch, "target", "debug");
+  mkdirSync(debug, { recursive: true });
+  copyFileSync(built("debug", "evermoor-tray"), path.join(debug, "evermoor-tray"));
+  const overlay = path.join(scratch, "overlay.json");
+  const files = { "/usr/bin/evermoor": built("debug", "evermoor") };
+  writeFileSync(overlay, JSON.stringify({ bundle: { linux: { deb: { files } } } }));
+  const bundle = npx("tauri", ["bundle", "--debug", "--bundles", "deb", "--config", overlay], "@tauri-apps/cli");
+  const status = await run({ ...bundle, env: { CARGO_TARGET_DIR: path.join(scratch, "target") } });
+  if (status !== 0) throw new Error(`the bundler ended with status ${status}`);
+  const folder = path.join(debug, "bundle", "deb");
+  return path.join(folder, readdirSync(folder).find((name) => name.endsWith(".deb")));
+}
+
+function must(program, ...args) {
+  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: "utf8", env });
+  if (status !== 0) throw new Error(`${program} ${args.join(" ")}: ${error?.message ?? stderr}`);
+  return stdout.trim();
+}
+
+/** Starts the tray on a display of its own, until the gateway that it starts serves. */
+async function startTray(place, scratch) {
+  const home = path.join(scratch, "home");
+  mkdirSync(path.join(home, "run"), { recursive: true, mode: 0o700 });
+  writeFileSync(path.join(home, "config.toml"), '[gateway]\nlisten = "127.0.0.1:0"\n');
+  const line = ["-a", "dbus-run-session", "--", path.join(place, "usr/bin/evermoor-tray"), "--hidden"];
+  const own = { HOME: home, XDG_RUNTIME_DIR: path.join(home, "run"), XDG_CONFIG_HOME: path.join(home, ".config") };
+  const tray = spawn("xvfb-run", line, { env: { PATH: env.PATH, ...own, EVERMOOR_HOME: home, NO_AT_BRIDGE: "1" }, detached: true, stdio: "ignore" });
+  const runtime = path.join(home, "run", "gateway.json");
+  const deadline = Date.now() + patience;
+  try {
+    while (!existsSync(runtime)) {
+      if (tray.exitCode !== null) throw new Error(`the tray ended with status ${tray.exitCode}`);
+      if (Date.now() > deadline) throw new Error("the tray of the package started no gateway");
+      await sleep(50);
+    }
+    const { origin, pid } = JSON.parse(readFileSync(runtime, "utf8"));
+    const health = await fetch(`${origin}/healthz`);
+    const program = must("readlink", `/proc/${pid}/exe`);
+    process.kill(pid);
+    if (!health.ok) throw new Error(`its gateway answers ${health.status}`);
+    if (program !== path.join(place, "usr/bin/evermoor")) throw new Error(`the gateway is ${program}`);
+  } finally {
+    // Its whole group: the display and the bus belong to it.
+    process.kill(-tray.pid);
+  }
+}
+
+const scratch = mkdtempSync(path.join(tmpdir(), "evermoor-package-"));
+try {
+  const deb = await makePackage(scratch);
+  const place = path.join(scratch, "root");
+  must("dpkg", "-x", deb, place);
+  const about = must("dpkg-deb", "--field", deb, "Package", "Version", "Depends");
+  say(about);
+  const desktop = path.join(place, "usr/share/applications/Evermoor.desktop");
+  if (!readFileSync(desktop, "utf8").includes("Exec=evermoor-tray")) throw new Error("its menu entry starts something else");
+  say(must(path.join(place, "usr/bin/evermoor"), "--version"));
+  await startTray(place, scratch);
+  say("Both programs of the package run, and the tray starts the gateway beside it.");
+} catch (error) {
+  giveUp(error.message);
+  process.exitCode = 1;
+} finally {
+  rmSync(scratch, { recursive: true, force: true });
+}

@@ -1,0 +1,111 @@
+// Pictures of the tray's menu in a real panel, for docs/screenshots: `node scripts/panel.mjs`, after `npm test` has
+// built the programs. It runs itself again on a display and a session bus of its own.
+
+import { execFileSync, spawn } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { built, env, root } from "./env.mjs";
+import { main } from "./main.mjs";
+import { forThePictures } from "./needs.mjs";
+import { setUp } from "./setup.mjs";
+import { say } from "./terminal.mjs";
+
+const pictures = path.join(root, "docs", "screenshots");
+const inside = process.env.EVERMOOR_PANEL_HOME;
+
+/** Bus services such as the panel's settings inherit what the bus was started with, so the home comes first. */
+async function outside() {
+  await setUp({ needs: forThePictures });
+  const home = mkdtempSync(path.join(tmpdir(), "evermoor-panel-"));
+  const settings = path.join(home, ".config", "xfce4", "xfconf", "xfce-perchannel-xml");
+  mkdirSync(settings, { recursive: true });
+  mkdirSync(path.join(home, "run"), { mode: 0o700 });
+  copyFileSync(path.join(root, "scripts", "panel.xml"), path.join(settings, "xfce4-panel.xml"));
+  const own = {
+    HOME: home,
+    XDG_CONFIG_HOME: path.join(home, ".config"),
+    XDG_RUNTIME_DIR: path.join(home, "run"),
+    XDG_CURRENT_DESKTOP: "XFCE",
+    NO_AT_BRIDGE: "1",
+    EVERMOOR_PANEL_HOME: home,
+    EVERMOOR_HOME: path.join(home, "evermoor"),
+  };
+  const line = ["-a", "-s", "-screen 0 720x420x24", "dbus-run-session", "--", process.execPath, ...process.argv.slice(1)];
+  const child = spawn("xvfb-run", line, { env: { ...env, ...own }, stdio: "inherit" });
+  const status = await new Promise((resolve) => child.once("exit", resolve));
+  rmSync(home, { recursive: true, force: true });
+  return status ?? 1;
+}
+
+const server = (ledger) => `command = ${JSON.stringify(built("debug", "fake-stdio"))}
+args = [${JSON.stringify(path.join(inside ?? "", ledger))}]`;
+
+const configuration = (pieces) => `[gateway]
+listen = "127.0.0.1:0"
+
+[upstreams.pieces]
+title = "PiecesOS"
+${pieces}
+
+[upstreams.files]
+title = "Files"
+${server("files")}
+`;
+
+async function until(what, happened) {
+  for (let left = 300; left > 0; left--) {
+    if (await happened()) return;
+    await sleep(100);
+  }
+  throw new Error(`not seen in time: ${what}`);
+}
+
+async function status(home) {
+  const file = path.join(home, "run", "gateway.json");
+  if (!existsSync(file)) return undefined;
+  const { origin, controlToken } = JSON.parse(readFileSync(file, "utf8"));
+  const answer = await fetch(`${origin}/api/status`, { headers: { authorization: `Bearer ${controlToken}` } });
+  return answer.json();
+}
+
+const shot = (name) => execFileSync("import", ["-window", "root", "-trim", path.join(pictures, `${name}.png`)]);
+const press = (...keys) => execFileSync("xdotool", keys);
+
+async function insideTheDisplay() {
+  const home = process.env.EVERMOOR_HOME;
+  mkdirSync(home, { recursive: true });
+  const config = path.join(home, "config.toml");
+  writeFileSync(config, configuration('url = "http://127.0.0.1:1/mcp"'));
+  const start = (program, ...args) => spawn(program, args, { env: process.env, stdio: "ignore" });
+  const panel = start("xfce4-panel", "--disable-wm-check");
+  const tray = start(built("debug", "evermoor-tray"), "--hidden");
+  try {
+    await until("the upstreams settle", async () => (await status(home))?.overall === "degraded");
+    // A panel tells nobody when it has drawn an icon.
+    await sleep(4000);
+    press("mousemove", "16", "16", "click", "1");
+    await sleep(1500);
+    shot("tray-menu-degraded");
+    press("key", "Escape");
+    writeFileSync(config, configuration(server("pieces")));
+    await until("all is well", async () => (await status(home))?.overall === "healthy");
+    await sleep(1500);
+    press("mousemove", "16", "16", "click", "1");
+    await sleep(1000);
+    press("key", "Down", "Down", "Right");
+    await sleep(1000);
+    shot("tray-menu");
+    say("Look at docs/screenshots/tray-menu.png and tray-menu-degraded.png.");
+    return 0;
+  } finally {
+    tray.kill();
+    panel.kill();
+    const file = path.join(home, "run", "gateway.json");
+    if (existsSync(file)) process.kill(JSON.parse(readFileSync(file, "utf8")).pid);
+  }
+}
+
+await main(inside ? insideTheDisplay : outside);

@@ -1,0 +1,55 @@
+//! What the dashboard may ask of the shell.
+
+pub(crate) mod open;
+
+use evermoor_client::{Passed, Presence};
+use evermoor_core::failure::{Code, Failure};
+use serde::Serialize;
+use serde_json::Value;
+use tauri::{AppHandle, State};
+use tauri_plugin_clipboard_manager::ClipboardExt;
+
+use crate::gateway::Gateway;
+use crate::login;
+
+#[tauri::command]
+pub(crate) fn presence(gateway: State<'_, Gateway>) -> Presence {
+    gateway.presence().borrow().clone()
+}
+
+/// Passes a request on to the control API of the gateway that runs. The token stays here.
+#[tauri::command]
+pub(crate) async fn control(
+    gateway: State<'_, Gateway>,
+    method: String,
+    path: String,
+    body: Option<Value>,
+) -> Result<Passed, Failure> {
+    let control = gateway.keeper().control()?;
+    control.pass_on(&method, &path, body.as_ref()).await.map_err(Failure::from)
+}
+
+#[tauri::command]
+pub(crate) fn copy(app: AppHandle, text: String) -> Result<(), Failure> {
+    app.clipboard().write_text(text).map_err(|error| {
+        let what = format!("The text could not be copied: {error}.");
+        Failure::new(Code::Internal, what, "Select it and copy it by hand.")
+    })
+}
+
+/// Whether Evermoor starts at login, as the system says.
+#[derive(Serialize)]
+pub(crate) struct LoginItem {
+    enabled: bool,
+}
+
+#[tauri::command]
+pub(crate) async fn login_item(app: AppHandle) -> LoginItem {
+    LoginItem { enabled: login::is_enabled(&app) }
+}
+
+#[tauri::command]
+pub(crate) async fn set_login_item(app: AppHandle, enabled: bool) -> Result<LoginItem, Failure> {
+    login::set(&app, enabled)?;
+    Ok(LoginItem { enabled: login::is_enabled(&app) })
+}

@@ -1,0 +1,66 @@
+//! Whether Evermoor starts at login. The system is asked each time; nothing is remembered here.
+//!
+//! The plugin registers the program in each system's own way. What it writes is then put right: a path
+//! with a space in it, a folder for settings of the person's own choice, a program that moved.
+
+use evermoor_core::failure::{Code, Failure};
+use evermoor_platform::login::Item;
+use tauri::plugin::TauriPlugin;
+use tauri::{AppHandle, Manager, Wry};
+use tauri_plugin_autostart::ManagerExt;
+use tracing::{info, warn};
+
+use crate::system::login;
+
+/// What a login passes to the program, so that it opens no window.
+pub(crate) const HIDDEN: &str = "--hidden";
+
+pub(crate) fn plugin() -> TauriPlugin<Wry> {
+    let builder = tauri_plugin_autostart::Builder::new();
+    builder.app_name(evermoor_platform::login::NAME).arg(HIDDEN).build()
+}
+
+pub(crate) fn is_enabled(app: &AppHandle) -> bool {
+    login::is_on(|| app.autolaunch().is_enabled().unwrap_or(false))
+}
+
+pub(crate) fn set(app: &AppHandle, enabled: bool) -> Result<(), Failure> {
+    let done = if enabled { enable(app) } else { disable(app) };
+    done.map_err(|error| {
+        let what = format!("Launch at login could not be changed: {error}.");
+        Failure::new(Code::Internal, what, "Change it in the settings of your system.")
+    })
+}
+
+/// Registers the program anew if the entry is for one that has moved since.
+pub(crate) fn renew(app: &AppHandle) {
+    let Ok(program) = program(app) else { return };
+    let item = Item { program: &program, arguments: &[HIDDEN] };
+    if !is_enabled(app) || login::starts(&item) {
+        return;
+    }
+    match set(app, true) {
+        Ok(()) => info!("the entry for launch at login was brought up to date"),
+        Err(failure) => warn!(%failure, "the entry for launch at login is out of date"),
+    }
+}
+
+fn enable(app: &AppHandle) -> Result<(), String> {
+    let program = program(app)?;
+    app.autolaunch().enable().map_err(|error| error.to_string())?;
+    let item = Item { program: &program, arguments: &[HIDDEN] };
+    login::put_right(&item).map_err(|error| error.to_string())
+}
+
+fn disable(app: &AppHandle) -> Result<(), String> {
+    app.autolaunch().disable().map_err(|error| error.to_string())?;
+    login::remove().map_err(|error| error.to_string())
+}
+
+/// The program that is to be started: this one, or the image that it was unpacked from.
+fn program(app: &AppHandle) -> Result<std::path::PathBuf, String> {
+    match login::image(&app.env()) {
+        Some(image) => Ok(image),
+        None => std::env::current_exe().map_err(|error| error.to_string()),
+    }
+}

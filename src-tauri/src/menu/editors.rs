@@ -1,0 +1,36 @@
+//! The editors on this machine: a tick for those that are connected, a click for those that are not.
+
+use evermoor_core::view::{Connection, Found};
+
+use super::item::{Item, button, check, submenu};
+use crate::action::Action;
+use crate::page::Page;
+
+pub(super) fn row(editors: &[Found]) -> Item {
+    let here = editors.iter().filter(|editor| editor.state != Connection::NotInstalled);
+    let mut items: Vec<Item> = here.map(editor).collect();
+    if !items.is_empty() {
+        items.push(Item::Separator);
+    }
+    items.push(button("Another editor…", Action::Show(Page::Editors)));
+    submenu("Connect an editor", items)
+}
+
+fn editor(editor: &Found) -> Item {
+    let text = match editor.state {
+        Connection::Changed => format!("{} — Repair", editor.title),
+        Connection::Unreadable => format!("{} — Look at its file…", editor.title),
+        Connection::Connected | Connection::NotConnected | Connection::NotInstalled => {
+            editor.title.clone()
+        }
+    };
+    let connected = editor.state == Connection::Connected;
+    // What is connected already, or cannot be, is looked at.
+    let action = match editor.state {
+        Connection::NotConnected | Connection::Changed => Action::Connect(editor.id.clone()),
+        Connection::Connected | Connection::Unreadable | Connection::NotInstalled => {
+            Action::LookAt(editor.id.clone())
+        }
+    };
+    check(&text, action, connected)
+}

@@ -1,0 +1,43 @@
+//! The editors that can be connected.
+
+use evermoor_core::view::{Connection, Found};
+use insta::assert_snapshot;
+
+use super::*;
+
+fn found(id: &str, title: &str, state: Connection) -> Found {
+    Found {
+        id: id.into(),
+        title: title.into(),
+        path: None,
+        state,
+        entries: vec![],
+        attached: false,
+        hint: String::new(),
+        link: None,
+    }
+}
+
+#[test]
+fn editors_on_this_machine_are_ticked_or_connected_with_a_click() {
+    let mut known = serving(vec![]);
+    known.editors = vec![
+        found("claude-code", "Claude Code", Connection::Connected),
+        found("cursor", "Cursor", Connection::NotConnected),
+        found("zed", "Zed", Connection::Changed),
+        found("codex", "Codex", Connection::Unreadable),
+        found("windsurf", "Windsurf", Connection::NotInstalled),
+    ];
+    assert_snapshot!(head(&known), @r"
+    No upstream is set up yet [show #/]
+    ---
+    Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
+    Connect an editor >
+      [x] Claude Code [look-at claude-code]
+      [ ] Cursor [connect cursor]
+      [ ] Zed — Repair [connect zed]
+      [ ] Codex — Look at its file… [look-at codex]
+      ---
+      Another editor… [show #/editors]
+    ");
+}

@@ -1,0 +1,137 @@
+//! The menu while the gateway serves.
+
+use insta::assert_snapshot;
+
+use super::*;
+
+#[test]
+fn nothing_set_up() {
+    assert_snapshot!(head(&serving(vec![])), @r"
+    No upstream is set up yet [show #/]
+    ---
+    Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
+    Connect an editor >
+      Another editor… [show #/editors]
+    ");
+}
+
+#[test]
+fn healthy_upstreams_tell_for_how_long_and_what_they_offer() {
+    let pieces =
+        Upstream { app: Some(app(Next::Nothing, None)), ..upstream("PiecesOS", 12, connected()) };
+    let github = Upstream { hidden: 18, ..upstream("GitHub", 30, connected()) };
+    assert_snapshot!(head(&serving(vec![pieces, github])), @r"
+    All 2 upstreams are connected [show #/]
+    ---
+    PiecesOS — Connected >
+      (Connected for 3 h · 12 tools)
+      Restart PiecesOS [restart piecesos]
+      Reconnect only [reconnect piecesos]
+      Pause PiecesOS [pause piecesos]
+      Turn off PiecesOS [turn-off piecesos]
+      View log… [show #/upstreams/piecesos?log]
+    GitHub — Connected >
+      (Connected for 3 h · 12 of 30 tools shown)
+      Restart GitHub [restart github]
+      Pause GitHub [pause github]
+      Turn off GitHub [turn-off github]
+      View log… [show #/upstreams/github?log]
+    ---
+    Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
+    Connect an editor >
+      Another editor… [show #/editors]
+    ");
+}
+
+#[test]
+fn busy() {
+    let known = serving(vec![upstream("PiecesOS", 0, Link::Connecting)]);
+    assert_snapshot!(head(&known), @r"
+    Connecting to PiecesOS [show #/upstreams/piecesos]
+    ---
+    PiecesOS — Connecting >
+      (http://x/mcp)
+      Restart PiecesOS [restart piecesos]
+      Pause PiecesOS [pause piecesos]
+      Turn off PiecesOS [turn-off piecesos]
+      View log… [show #/upstreams/piecesos?log]
+    ---
+    Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
+    Connect an editor >
+      Another editor… [show #/editors]
+    ");
+}
+
+#[test]
+fn one_upstream_down_has_its_cure_on_top_and_is_what_the_sentence_leads_to() {
+    let what = "Nothing listens at http://127.0.0.1:39300.";
+    let known = serving(vec![
+        upstream("PiecesOS", 12, down(Code::ConnectionRefused, what)),
+        upstream("GitHub", 1, connected()),
+    ]);
+    assert_snapshot!(head(&known), @r"
+    PiecesOS is not running [show #/upstreams/piecesos]
+    Restart PiecesOS [restart piecesos]
+    ---
+    PiecesOS — Not running >
+      (Nothing listens at http://127.0.0.1:39300.)
+      Restart PiecesOS [restart piecesos]
+      Pause PiecesOS [pause piecesos]
+      Turn off PiecesOS [turn-off piecesos]
+      View log… [show #/upstreams/piecesos?log]
+    GitHub — Connected >
+      (Connected for 3 h · 1 tool)
+      Restart GitHub [restart github]
+      Pause GitHub [pause github]
+      Turn off GitHub [turn-off github]
+      View log… [show #/upstreams/github?log]
+    ---
+    Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
+    Connect an editor >
+      Another editor… [show #/editors]
+    ");
+}
+
+#[test]
+fn several_upstreams_down_are_restarted_together() {
+    let known = serving(vec![
+        upstream("PiecesOS", 12, down(Code::Timeout, "PiecesOS does not answer.")),
+        upstream("GitHub", 1, down(Code::AuthRequired, "GitHub wants a new sign-in.")),
+        upstream("Files", 3, connected()),
+    ]);
+    let page = head(&known);
+    let rows: Vec<&str> = page.lines().take(4).collect();
+    let wanted = [
+        "2 of 3 upstreams are down [show #/]",
+        "Restart all (2) [restart]",
+        "---",
+        "PiecesOS — Not responding >",
+    ];
+    assert_eq!(rows, wanted);
+}
+
+#[test]
+fn what_is_paused_can_be_resumed_and_what_is_off_can_be_turned_on() {
+    let paused = || Link::Paused { since: 1 };
+    let one = serving(vec![upstream("PiecesOS", 12, paused()), upstream("Files", 0, Link::Off)]);
+    assert_snapshot!(head(&one), @r"
+    PiecesOS is paused [show #/]
+    ---
+    PiecesOS — Paused >
+      (Nothing is asked of it)
+      Resume PiecesOS [resume piecesos]
+      Turn off PiecesOS [turn-off piecesos]
+      View log… [show #/upstreams/piecesos?log]
+    Files — Off >
+      (Turned off in config.toml)
+      Turn on Files [turn-on files]
+      View log… [show #/upstreams/files?log]
+    ---
+    Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
+    Connect an editor >
+      Another editor… [show #/editors]
+    ");
+    let all = head(&serving(vec![upstream("PiecesOS", 12, paused())]));
+    let rows: Vec<&str> = all.lines().take(2).collect();
+    assert_eq!(rows, ["PiecesOS is paused [show #/]", "Resume [resume]"]);
+}

@@ -1,0 +1,83 @@
+//! The places of the dashboard that the tray leads to.
+
+use evermoor_core::view::Link;
+
+use crate::known::Known;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Page {
+    Overview,
+    Upstream(String),
+    /// The log of an upstream.
+    Log(String),
+    Editors,
+    Settings,
+    Doctor,
+    Welcome,
+}
+
+impl Page {
+    /// As the dashboard names it.
+    pub(crate) fn hash(&self) -> String {
+        match self {
+            Self::Overview => "#/".into(),
+            Self::Upstream(name) => format!("#/upstreams/{name}"),
+            Self::Log(name) => format!("#/upstreams/{name}?log"),
+            Self::Editors => "#/editors".into(),
+            Self::Settings => "#/settings".into(),
+            Self::Doctor => "#/doctor".into(),
+            Self::Welcome => "#/welcome".into(),
+        }
+    }
+
+    pub(crate) fn parse(hash: &str) -> Option<Self> {
+        match hash.strip_prefix("#/")? {
+            "" => Some(Self::Overview),
+            "editors" => Some(Self::Editors),
+            "settings" => Some(Self::Settings),
+            "doctor" => Some(Self::Doctor),
+            "welcome" => Some(Self::Welcome),
+            other => {
+                let name = other.strip_prefix("upstreams/")?;
+                Some(match name.strip_suffix("?log") {
+                    Some(name) => Self::Log(name.into()),
+                    None => Self::Upstream(name.into()),
+                })
+            }
+        }
+    }
+
+    /// What the sentence on top of the menu speaks of.
+    pub(crate) fn spoken_of(known: &Known) -> Self {
+        let Some(status) = known.status() else {
+            return Self::Overview;
+        };
+        let connecting = || status.upstreams.iter().find(|one| one.link == Link::Connecting);
+        match known.broken().as_slice() {
+            [] => connecting().map_or(Self::Overview, |one| Self::Upstream(one.name.clone())),
+            [one] => Self::Upstream(one.name.clone()),
+            _ => Self::Overview,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_read_back_from_its_name() {
+        for page in [
+            Page::Overview,
+            Page::Upstream("my-files".into()),
+            Page::Log("my-files".into()),
+            Page::Editors,
+            Page::Settings,
+            Page::Doctor,
+            Page::Welcome,
+        ] {
+            assert_eq!(Page::parse(&page.hash()), Some(page));
+        }
+        assert_eq!(Page::parse("https://example.com"), None);
+    }
+}

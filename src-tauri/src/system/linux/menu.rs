@@ -1,0 +1,55 @@
+//! Panels say on the session bus when they open and close a menu. The tray's library takes no note
+//! of it, so its connection is listened to.
+
+use gtk::gio::{BusType, Cancellable, DBusMessage, bus_get_sync};
+use gtk::glib::Variant;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tracing::warn;
+
+const MENU: &str = "com.canonical.dbusmenu";
+/// The menu itself; its submenus have other numbers.
+const ROOT: i32 = 0;
+
+/// Since when the menu is open, whenever that changes.
+pub(crate) fn menu_openings() -> Option<watch::Receiver<Option<Instant>>> {
+    let connection = match bus_get_sync(BusType::Session, Cancellable::NONE) {
+        Ok(connection) => connection,
+        Err(error) => {
+            warn!(%error, "whether the menu is open cannot be known");
+            return None;
+        }
+    };
+    let (tell, told) = watch::channel(None);
+    // It is never taken off: the icon stays as long as the application.
+    let _filter = connection.add_filter(move |_, message, incoming| {
+        if let Some(open) = incoming.then(|| opened(message)).flatten() {
+            tell.send_replace(open.then(Instant::now));
+        }
+        Some(message.clone())
+    });
+    Some(told)
+}
+
+/// Whether a message says that the menu was opened or closed.
+fn opened(message: &DBusMessage) -> Option<bool> {
+    if message.interface()? != MENU {
+        return None;
+    }
+    let body = message.body()?;
+    match message.member()?.as_str() {
+        "Event" => of_event(&body),
+        "EventGroup" => body.child_value(0).iter().filter_map(|event| of_event(&event)).last(),
+        _ => None,
+    }
+}
+
+fn of_event(event: &Variant) -> Option<bool> {
+    let about: i32 = event.child_value(0).get()?;
+    let what: String = event.child_value(1).get()?;
+    match (about, what.as_str()) {
+        (ROOT, "opened") => Some(true),
+        (ROOT, "closed") => Some(false),
+        _ => None,
+    }
+}

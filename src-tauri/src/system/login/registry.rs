@@ -1,0 +1,46 @@
+//! Windows: the entry is a command line in the registry, for all users or for this one.
+
+use std::io;
+use std::path::PathBuf;
+
+use evermoor_platform::login::{Item, NAME};
+use evermoor_platform::system::System;
+use tauri::Env;
+use windows_registry::{CURRENT_USER, Key, LOCAL_MACHINE};
+
+const RUN: &str = r"Software\Microsoft\Windows\CurrentVersion\Run";
+
+/// The task manager turns an entry off in another place, which the plugin looks at.
+pub(crate) fn is_on(plugin: impl FnOnce() -> bool) -> bool {
+    plugin()
+}
+
+pub(crate) fn starts(item: &Item<'_>) -> bool {
+    let has = |root: &Key| {
+        let entry = root.open(RUN).and_then(|key| key.get_string(NAME));
+        entry.is_ok_and(|entry| item.is_started_by(System::Windows, &entry))
+    };
+    has(CURRENT_USER) || has(LOCAL_MACHINE)
+}
+
+/// Quotes the path, where the plugin has put it.
+pub(crate) fn put_right(item: &Item<'_>) -> io::Result<()> {
+    let text = item.text(System::Windows);
+    for root in [LOCAL_MACHINE, CURRENT_USER] {
+        let there = root.open(RUN).and_then(|key| key.get_string(NAME)).is_ok();
+        if there {
+            let key = root.create(RUN).map_err(io::Error::from)?;
+            key.set_string(NAME, &text).map_err(io::Error::from)?;
+        }
+    }
+    Ok(())
+}
+
+/// The plugin has removed it.
+pub(crate) fn remove() -> io::Result<()> {
+    Ok(())
+}
+
+pub(crate) fn image(_env: &Env) -> Option<PathBuf> {
+    None
+}

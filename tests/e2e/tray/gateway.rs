@@ -1,0 +1,89 @@
+//! The tray and the gateway: started, adopted, brought back, and left alone.
+
+use evermoor_tests::Scene;
+use evermoor_tests::desktop::Desktop;
+use evermoor_tests::gateway::{Gateway, http, next_gateway, runtime};
+use evermoor_tests::looking::until;
+use serde_json::json;
+
+use super::{EndGateway, launch};
+
+#[tokio::test]
+async fn the_tray_starts_a_gateway_and_quitting_leaves_it_serving() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    scene.configure("", &[&upstream]);
+    let desktop = Desktop::start().await;
+    let mut app = launch(&desktop, &scene);
+    let tray = desktop.tray().await;
+    tray.until_row("notes — Connected").await;
+    let gateway = runtime(&scene.home());
+    let _end = EndGateway(gateway.pid);
+
+    tray.click("Quit Evermoor").await;
+    assert!(app.ended().await.success());
+    let health = http().get(format!("{}/healthz", gateway.origin)).send().await.unwrap();
+    assert!(health.status().is_success());
+}
+
+#[tokio::test]
+async fn the_tray_starts_the_gateway_again_when_it_dies_and_editors_go_on() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    scene.configure(
+        &format!("listen = \"127.0.0.1:{}\"", evermoor_tests::peers::free_port()),
+        &[&upstream],
+    );
+    let mut gateway = Gateway::start(&scene.home()).await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    let desktop = Desktop::start().await;
+    let _app = launch(&desktop, &scene);
+    let tray = desktop.tray().await;
+    tray.until_row("notes — Connected").await;
+
+    let before = gateway.process.pid();
+    gateway.process.kill().await;
+    let next = next_gateway(&scene.home(), before).await;
+    let _end = EndGateway(next.pid);
+    tray.until_row("notes — Connected").await;
+    editor.call("record", &json!({ "nonce": "same session" })).await;
+    assert_eq!(upstream.ledger.executions("same session"), 1);
+}
+
+#[tokio::test]
+async fn quitting_ends_the_gateway_too_if_a_person_wants_that() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    scene.configure("", &[&upstream]);
+    let config = scene.home().join("config.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, format!("{text}\n[tray]\nquit_stops_gateway = true\n")).unwrap();
+    let desktop = Desktop::start().await;
+    let mut app = launch(&desktop, &scene);
+    let tray = desktop.tray().await;
+    tray.until_row("notes — Connected").await;
+    let gateway = runtime(&scene.home());
+    let _end = EndGateway(gateway.pid);
+    tray.click("Quit Evermoor and stop the gateway").await;
+    assert!(app.ended().await.success());
+    until("the gateway ends", || evermoor_platform::facts::of(gateway.pid).is_none()).await;
+}
+
+#[tokio::test]
+async fn a_gateway_of_the_system_is_left_to_its_supervisor() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    scene.configure("", &[&upstream]);
+    let supervised = [("EVERMOOR_SUPERVISED", "1")];
+    let mut gateway = Gateway::start_among(&scene.home(), &supervised).await;
+    let desktop = Desktop::start().await;
+    let _app = launch(&desktop, &scene);
+    let tray = desktop.tray().await;
+    tray.until_row("notes — Connected").await;
+
+    gateway.process.kill().await;
+    tray.until_row("Its service is starting it again.").await;
+    let gateway = Gateway::start_among(&scene.home(), &supervised).await;
+    tray.until_row("notes — Connected").await;
+    assert_eq!(runtime(&scene.home()).pid, gateway.process.pid(), "it is the supervisor's");
+}

@@ -1,0 +1,72 @@
+//! Launch at login: an entry of the desktop, written, removed, and read back.
+
+use std::path::Path;
+
+use evermoor_tests::Scene;
+use evermoor_tests::desktop::{Desktop, Program};
+use evermoor_tests::looking::until;
+use evermoor_tests::programs::built;
+
+use super::{launch, launch_with};
+
+const ROW: &str = "Launch at login";
+
+fn entry(folder: &Path) -> String {
+    std::fs::read_to_string(folder.join("autostart/Evermoor.desktop")).unwrap_or_default()
+}
+
+fn launch_in(desktop: &Desktop, scene: &Scene, settings: &Path) -> Program {
+    launch_with(desktop, scene, &["--hidden"], &[("XDG_CONFIG_HOME", settings.to_owned())])
+}
+
+#[tokio::test]
+async fn a_click_writes_the_entry_and_another_removes_it() {
+    let scene = Scene::new();
+    let _gateway = scene.gateway(&[]).await;
+    let desktop = Desktop::start().await;
+    let _app = launch(&desktop, &scene);
+    let tray = desktop.tray().await;
+    let settings = desktop.home().join(".config");
+
+    tray.until_ticked(ROW, false).await;
+    tray.click(ROW).await;
+    tray.until_ticked(ROW, true).await;
+    let written = entry(&settings);
+    let wanted = format!("Exec=\"{}\" --hidden\n", built("evermoor-tray").display());
+    assert!(written.contains(&wanted), "{written}");
+
+    tray.click(ROW).await;
+    tray.until_ticked(ROW, false).await;
+    assert_eq!(entry(&settings), "");
+}
+
+#[tokio::test]
+async fn the_entry_lies_where_a_persons_settings_lie_and_follows_a_program_that_moved() {
+    let scene = Scene::new();
+    let _gateway = scene.gateway(&[]).await;
+    let desktop = Desktop::start().await;
+    let settings = scene.path("my settings");
+    let moved = "[Desktop Entry]\nType=Application\nName=Evermoor\nExec=/gone/evermoor-tray\n";
+    std::fs::create_dir_all(settings.join("autostart")).unwrap();
+    std::fs::write(settings.join("autostart/Evermoor.desktop"), moved).unwrap();
+    let _app = launch_in(&desktop, &scene, &settings);
+    let tray = desktop.tray().await;
+    tray.until_ticked(ROW, true).await;
+    let program = built("evermoor-tray");
+    until("the entry is renewed", || entry(&settings).contains(&*program.to_string_lossy())).await;
+    assert_eq!(entry(&desktop.home().join(".config")), "", "none in the usual place");
+}
+
+#[tokio::test]
+async fn an_entry_that_the_desktop_turned_off_is_off() {
+    let scene = Scene::new();
+    let _gateway = scene.gateway(&[]).await;
+    let desktop = Desktop::start().await;
+    let settings = scene.path("settings");
+    let off = "[Desktop Entry]\nType=Application\nExec=evermoor-tray\nHidden=true\n";
+    std::fs::create_dir_all(settings.join("autostart")).unwrap();
+    std::fs::write(settings.join("autostart/Evermoor.desktop"), off).unwrap();
+    let _app = launch_in(&desktop, &scene, &settings);
+    desktop.tray().await.until_ticked(ROW, false).await;
+    assert_eq!(entry(&settings), off, "what a person turned off stays so");
+}

@@ -1,0 +1,39 @@
+//! The real tray, on a desktop of its own, read and clicked over D-Bus.
+
+mod gateway;
+mod login;
+mod menu;
+mod port;
+mod updates;
+mod window;
+
+use std::path::PathBuf;
+
+use evermoor_tests::Scene;
+use evermoor_tests::desktop::{Desktop, Program};
+use evermoor_tests::programs::built;
+
+fn launch(desktop: &Desktop, scene: &Scene) -> Program {
+    launch_with(desktop, scene, &["--hidden"], &[])
+}
+
+/// Launches the tray with arguments and variables.
+fn launch_with(
+    desktop: &Desktop,
+    scene: &Scene,
+    arguments: &[&str],
+    variables: &[(&str, PathBuf)],
+) -> Program {
+    let usual = [("EVERMOOR_HOME", scene.home()), ("EVERMOOR_BIN", built("evermoor"))];
+    let variables = usual.into_iter().chain(variables.iter().cloned());
+    desktop.launch(&built("evermoor-tray"), arguments.iter().copied(), variables)
+}
+
+/// Ends a gateway that belongs to nobody.
+struct EndGateway(u32);
+
+impl Drop for EndGateway {
+    fn drop(&mut self) {
+        let _ = evermoor_platform::process::kill(self.0);
+    }
+}
