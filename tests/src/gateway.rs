@@ -54,7 +54,8 @@ impl Gateway {
         Self::started(process, home).await
     }
 
-    pub(crate) async fn started(mut process: Process, home: &Path) -> Self {
+    /// The gateway that a process is, as soon as it serves.
+    pub async fn started(mut process: Process, home: &Path) -> Self {
         process.line_with("Try it").await;
         let runtime = runtime(home);
         Self {

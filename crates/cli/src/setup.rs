@@ -15,7 +15,7 @@ use crate::serve::Place;
 use crate::terminal;
 
 pub(crate) use args::SetupArgs;
-pub(crate) use gate::short;
+pub(crate) use gate::{Gates, short};
 
 pub(crate) fn run(place: &Place, args: &SetupArgs, json: bool) -> Exit {
     let Some(desk) = Desk::here(&place.paths) else {
@@ -86,6 +86,9 @@ fn unknown(name: &str) -> Exit {
 fn agreed(open: &[&Client], json: bool) -> bool {
     if open.is_empty() || json {
         return false;
+    }
+    if terminal::manner().yes {
+        return true;
     }
     let titles: Vec<&str> = open.iter().map(|client| client.title.as_str()).collect();
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {

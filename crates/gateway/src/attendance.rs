@@ -36,6 +36,16 @@ pub enum Who {
     Program { editor: String, client: String, version: String },
 }
 
+impl Who {
+    /// What a program without a session calls itself.
+    pub fn client(self) -> Option<String> {
+        match self {
+            Self::Session(_) => None,
+            Self::Program { client, .. } => Some(client).filter(|name| !name.is_empty()),
+        }
+    }
+}
+
 struct Presence {
     attached: Attached,
     spoke: Instant,

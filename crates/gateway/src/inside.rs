@@ -25,7 +25,7 @@ use crate::config_book::ConfigBook;
 use crate::control::{Control, links::Links, setup::Whereabouts};
 use crate::downstream::endpoint::{Endpoint, LARGEST_REQUEST};
 use crate::downstream::guard::Door;
-use crate::downstream::{Continuations, Notes, Sessions};
+use crate::downstream::{Continuations, Finished, Notes, Parked, Sessions};
 use crate::editors::Editors;
 use crate::history::History;
 use crate::interests::Interests;
@@ -38,6 +38,7 @@ use crate::pen::Pen;
 use crate::predecessor::Predecessor;
 use crate::presets::{self, Presets};
 use crate::roster::{Roster, Surroundings};
+use crate::secrets::Secrets;
 use crate::status::Sources;
 use crate::store::Store;
 use crate::timelines::Timelines;
@@ -79,7 +80,6 @@ pub(crate) struct Plan {
 
 /// Set for a gateway that the system's own supervisor runs.
 const SUPERVISED: &str = "EVERMOOR_SUPERVISED";
-
 /// How long the last answers may take to be sent.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -116,6 +116,7 @@ impl Inside {
             shelf: presets.shelf.clone(),
             troubles: presets.troubles,
             apps: apps.clone(),
+            secrets: Secrets::of_the_system(),
         };
         let shelf = presets.shelf;
         let minding = Minding {
@@ -183,6 +184,7 @@ impl Inside {
         let (outbox, parcels) = mpsc::channel(outbox::ROOM);
         let notes = Notes::new(paths.sessions_file(), pen.clone(), outbox.clone(), calls.clone());
         let (routes, wanted, asking) = (router.clone(), interests.clone(), calls.clone());
+        let continuations = Continuations::new(key.clone(), &edition);
         let activity = Activity::default();
         let endpoint = Arc::new(Endpoint {
             sessions: Sessions::new(key, &edition, notes, routes, wanted, asking),
@@ -192,7 +194,9 @@ impl Inside {
             activity: activity.clone(),
             attendance: attendance.clone(),
             edition,
-            continuations: Continuations::default(),
+            continuations,
+            finished: Finished::default(),
+            parked: Parked::default(),
             tasks: calls.clone(),
             moved: moved.clone(),
             given_up: CancellationToken::new(),
@@ -211,10 +215,12 @@ impl Inside {
             history,
             pauses,
             apps,
-            here: Whereabouts { paths, origin: origin.clone() },
+            here: Whereabouts { paths: paths.clone(), origin: origin.clone() },
             links: Links::new(origin),
             control_token: door.control_token.clone(),
             moved: moved.clone(),
+            stop: stop.clone(),
+            paths,
             endpoint: Arc::clone(&endpoint),
             activity,
             timelines,

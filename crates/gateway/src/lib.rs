@@ -7,6 +7,7 @@
 //! - [`takeover`]: taking the place of a gateway that runs; `handover`: giving it away
 //! - [`predecessor`]: the gateway before this one, while it has calls under way
 //! - `outbox`: what is still to be given; `pen`: who may write what is remembered
+//! - [`secrets`]: the secrets that upstreams need; [`redaction`]: taking them out of what is said
 //! - [`roster`]: the upstreams that run, as the configuration of the moment wants them
 //! - [`config_file`]: `config.toml` on the disk
 //! - [`config_watch`]: tells what it says when it changes
@@ -22,7 +23,9 @@
 //! - [`timelines`]: how each upstream fared over the last day
 //! - [`warnings`]: what is worth knowing although nothing is broken
 //! - [`upstream`]: one supervised connection per upstream, and the delivery of calls
+//! - [`doctor`]: looks at everything that ever goes wrong
 //! - [`downstream`]: the endpoint that editors see
+//! - [`log`]: what is said with `tracing`, in memory and on the disk
 //! - [`listener`]: takes connections and keeps each of them within limits
 //! - [`view`]: what one editor sees at one address; [`sights`]: who sees what of all upstreams
 //! - `routes`: every HTTP route; [`router`]: from an editor's request to the upstream that answers it
@@ -49,6 +52,7 @@ pub mod config_watch;
 pub mod control;
 pub mod dashboard;
 pub mod demo;
+pub mod doctor;
 pub mod downstream;
 pub mod editors;
 mod exits;
@@ -60,6 +64,7 @@ mod inside;
 pub mod interests;
 pub mod keys;
 pub mod listener;
+pub mod log;
 pub mod news;
 pub mod outbox;
 pub mod pauses;
@@ -67,9 +72,11 @@ pub mod pen;
 mod place;
 pub mod predecessor;
 pub mod presets;
+pub mod redaction;
 pub mod roster;
 pub mod router;
 mod routes;
+pub mod secrets;
 pub mod setup;
 pub mod sights;
 mod start_error;

@@ -7,10 +7,10 @@ use axum::routing::{MethodRouter, get, post};
 use axum::{Router, middleware};
 
 use crate::control::{self, Control};
-use crate::dashboard;
 use crate::downstream::endpoint::{Endpoint, LARGEST_REQUEST};
 use crate::downstream::guard::{self, Door};
 use crate::downstream::{events, listen, mcp};
+use crate::{dashboard, redaction};
 
 pub(crate) fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Control>) -> Router {
     let editors = Router::new()
@@ -24,6 +24,7 @@ pub(crate) fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Contro
         .layer(middleware::from_fn_with_state(Arc::clone(door), guard::editors))
         .with_state(endpoint);
     let tools = control::routes()
+        .layer(middleware::from_fn(redaction::answers))
         .layer(middleware::from_fn_with_state(Arc::clone(door), guard::control))
         .with_state(Arc::clone(&control));
     let pages = control::login()

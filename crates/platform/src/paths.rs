@@ -176,6 +176,11 @@ impl Paths {
     pub fn log_file(&self) -> PathBuf {
         self.logs.join("gateway.log")
     }
+
+    /// What a gateway in the background prints besides: how it crashed.
+    pub fn output_file(&self) -> PathBuf {
+        self.logs.join("gateway.out")
+    }
 }
 
 #[cfg(test)]

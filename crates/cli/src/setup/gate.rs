@@ -15,7 +15,7 @@ use crate::serve::Place;
 use crate::tokens;
 
 /// The gateway of this place, whether it runs or not.
-pub(super) struct Gates {
+pub(crate) struct Gates {
     place: Place,
     origin: String,
     program: PathBuf,
@@ -26,7 +26,7 @@ pub(super) struct Gates {
 pub(super) const NO_TOKEN: &str = "<token>";
 
 impl Gates {
-    pub(super) fn find(place: &Place) -> Result<Self, Failure> {
+    pub(crate) fn find(place: &Place) -> Result<Self, Failure> {
         let origin = match Control::find(&place.paths) {
             Some(control) => control.runtime().origin.clone(),
             None => {
@@ -46,13 +46,13 @@ impl Gates {
     }
 
     /// As it is, without making a token.
-    pub(super) fn of(&self, client: &Client) -> Gate {
+    pub(crate) fn of(&self, client: &Client) -> Gate {
         let token = self.tokens.as_ref().and_then(|tokens| tokens.of(&client.id));
         self.with(token.unwrap_or(NO_TOKEN))
     }
 
     /// With a token of the editor's own, which is made if it has none.
-    pub(super) fn made_for(&self, client: &Client) -> Result<Gate, Failure> {
+    pub(crate) fn made_for(&self, client: &Client) -> Result<Gate, Failure> {
         let known = self.tokens.as_ref().and_then(|tokens| tokens.of(&client.id));
         match known {
             Some(token) => Ok(self.with(token)),

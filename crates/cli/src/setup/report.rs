@@ -32,7 +32,7 @@ pub(super) fn list(desk: &Desk, gates: &Gates, installed: &[&'static Client], as
         .iter()
         .map(|client| vec![client.title.clone(), word(state(client)).to_owned(), client.id.clone()])
         .collect();
-    for (line, client) in terminal::columns(&rows).iter().zip(installed) {
+    for (line, client) in terminal::columns(&rows, terminal::width()).iter().zip(installed) {
         let (mark, style) = match state(client) {
             Connection::Connected => ("●", colours.good),
             Connection::Changed => ("◐", colours.busy),

@@ -6,13 +6,16 @@
 mod activity;
 mod calls;
 mod catalog;
+mod doctor;
 mod editors;
 mod events;
 mod incidents;
 pub mod links;
+mod logs;
 mod pausing;
 mod restarting;
 mod samples;
+mod secrets;
 mod selftest;
 mod settings;
 pub mod setup;
@@ -31,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::name::UpstreamName;
 use evermoor_core::view::{Refusal, Status};
+use evermoor_platform::paths::Paths;
 
 use crate::activity::Activity;
 use crate::apps::Apps;
@@ -62,12 +66,18 @@ pub struct Control {
     pub timelines: Timelines,
     pub book: ConfigBook,
     pub welcome: Welcome,
+    /// Ends the gateway.
+    pub stop: CancellationToken,
+    pub paths: Paths,
 }
 
 /// The routes that need the control token.
 pub fn routes() -> Router<Arc<Control>> {
     Router::new()
         .route("/api/status", get(status))
+        .route("/api/stop", post(stop))
+        .route("/api/doctor", get(doctor::list))
+        .route("/api/doctor/{id}/fix", post(doctor::fix))
         .route("/api/events", get(events::follow))
         .route("/api/calls", get(calls::count))
         .route("/api/pause", post(pausing::pause_all))
@@ -89,9 +99,12 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/welcome", post(selftest::welcomed))
         .route("/api/selftest", post(selftest::run))
         .route("/api/incidents", get(incidents::list))
+        .route("/api/logs", get(logs::list))
+        .route("/api/logs/follow", get(logs::follow))
         .route("/api/editors", get(editors::list))
         .route("/api/editors/{name}", post(editors::add).delete(editors::revoke))
         .route("/api/editors/{name}/rotate", post(editors::rotate))
+        .route("/api/secrets/{name}/changed", post(secrets::changed))
         .route("/api/links", post(links::make))
         .route("/api/setup", get(setup::list))
         .route("/api/setup/{id}/preview", post(setup::preview))
@@ -106,6 +119,13 @@ pub fn login() -> Router<Arc<Control>> {
 
 async fn status(State(control): State<Arc<Control>>) -> Json<Status> {
     Json(control.router.overview().borrow().status.clone())
+}
+
+/// Ends the gateway as a signal would: calls under way may end first.
+async fn stop(State(control): State<Arc<Control>>) -> StatusCode {
+    tracing::info!("a person stops the gateway");
+    control.stop.cancel();
+    StatusCode::NO_CONTENT
 }
 
 fn unknown(control: &Control, name: &str) -> Response {

@@ -10,10 +10,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use evermoor_core::abilities::Abilities;
 use evermoor_core::envelope::{Id, Message, Outcome, Request};
+use evermoor_core::era::abilities::Abilities;
+use evermoor_core::era::spoken::Spoken;
+use evermoor_core::era::who_asks::WhoAsks;
 use evermoor_core::json::Raw;
-use evermoor_core::protocol::{Program, WhoAsks, method};
+use evermoor_core::protocol::{Program, Revision, method};
 use evermoor_core::view::Trial;
 
 use super::{Control, read_body, unknown};
@@ -51,8 +53,12 @@ pub(super) async fn call(
     let (owner, abilities) = (Owner::Editor(DASHBOARD.into()), Abilities::default());
     let asker = Asker {
         session: endpoint.sessions.number(),
+        editor: DASHBOARD.into(),
+        spoken: Spoken::Session(Revision::LATEST),
         owner: owner.clone(),
         abilities,
+        tasks: false,
+        logs: false,
         who_asks: Some(WhoAsks::editor(&client, abilities)),
         client: Some(client.name),
     };

@@ -8,6 +8,8 @@ use tokio_util::task::TaskTracker;
 use evermoor_core::envelope::{INVALID_REQUEST, Response};
 
 use super::continuation::Continuations;
+use super::finished::Finished;
+use super::parked::Parked;
 use super::sessions::Sessions;
 use crate::activity::Activity;
 use crate::attendance::Attendance;
@@ -29,6 +31,8 @@ pub struct Endpoint {
     /// Tells this life of the gateway from others.
     pub edition: String,
     pub continuations: Continuations,
+    pub finished: Finished,
+    pub parked: Parked,
     /// Calls that go on whoever listens.
     pub tasks: TaskTracker,
     /// Cancelled when another gateway serves, or none.

@@ -15,8 +15,8 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use evermoor_core::abilities::Abilities;
 use evermoor_core::envelope::{Message, Request, Response};
+use evermoor_core::era::abilities::Abilities;
 use evermoor_core::protocol::{Program, Revision, method};
 use evermoor_core::session::Session;
 use evermoor_core::sse;

@@ -7,11 +7,11 @@ use axum::extract::{Extension, Path, State};
 use axum::response::{IntoResponse as _, Response as HttpResponse};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
-use evermoor_core::abilities::Abilities;
 use evermoor_core::envelope::{INVALID_PARAMS, Message, Request, Response};
+use evermoor_core::era::abilities::Abilities;
+use evermoor_core::era::stateless;
 use evermoor_core::protocol::{InitializeParams, Revision, header as mcp_header, method};
 use evermoor_core::session::Session;
-use evermoor_core::stateless;
 
 use super::endpoint::{Endpoint, Refused, check_types, json, json_with, refuse, value};
 use super::session::Live;

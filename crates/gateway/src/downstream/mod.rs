@@ -9,6 +9,7 @@
 //! - [`events`]: `/sse`, the transport of 2024-11-05
 //! - [`newer`]: editors of 2026-07-28; [`subscription`]: their stream of news
 //! - [`continuation`]: their calls that wait for input; [`input`]: the other way round
+//! - [`finished`]: tasks of the gateway's own; [`parked`]: tasks that wait for their editor
 //! - [`asker`]: who makes a request; [`exchange`]: one request from its arrival to its answer
 //! - [`lost`]: an answer in place of it
 //! - [`session`], [`sessions`]: what is known of a session beyond its id
@@ -22,6 +23,7 @@ mod continuation;
 pub mod endpoint;
 pub mod events;
 pub mod exchange;
+mod finished;
 pub mod guard;
 mod input;
 mod legacy;
@@ -31,6 +33,7 @@ mod lost;
 pub mod mcp;
 mod newer;
 mod notes;
+mod parked;
 mod session;
 mod sessions;
 mod stream;
@@ -40,5 +43,7 @@ mod visitor;
 mod wishes;
 
 pub use continuation::Continuations;
+pub use finished::Finished;
 pub use notes::{Notes, Remembered};
+pub use parked::Parked;
 pub use sessions::Sessions;

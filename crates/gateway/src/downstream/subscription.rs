@@ -6,10 +6,10 @@ use axum::body::Bytes;
 use axum::response::Response as HttpResponse;
 
 use evermoor_core::envelope::{INVALID_PARAMS, Id, Notification, Request, Response};
+use evermoor_core::era::stateless::ACKNOWLEDGED;
 use evermoor_core::json::Raw;
 use evermoor_core::protocol::{meta, method};
 use evermoor_core::sse;
-use evermoor_core::stateless::ACKNOWLEDGED;
 
 use super::endpoint::{Endpoint, json};
 use super::listener::{Ear, Listener, updated};
@@ -20,7 +20,7 @@ use crate::editors::Editor;
 use crate::interests::Interests;
 use crate::news::News;
 use crate::router::{NoOwner, View};
-use crate::upstream::Owner;
+use crate::upstream::{Handle, Owner};
 
 const LISTS: [(&str, &str); 3] = [
     ("toolsListChanged", "notifications/tools/list_changed"),
@@ -49,6 +49,7 @@ impl Endpoint {
         let session = self.sessions.number();
         let owner = Owner::Editor(editor.name.clone());
         resources.retain(|uri| match self.router.owner(&view, uri) {
+            Ok(upstream) if tells_nothing(&upstream) => false,
             Ok(upstream) => {
                 let upstream = upstream.used_by(&owner);
                 let (interests, uri) = (self.interests.clone(), uri.clone());
@@ -82,6 +83,11 @@ impl Endpoint {
         };
         stream::news(events, self.moved.clone())
     }
+}
+
+/// Whether an upstream is known not to tell of changes of single resources.
+fn tells_nothing(upstream: &Handle) -> bool {
+    upstream.state().known.is_some_and(|known| !known.handshake.tells_of_resources())
 }
 
 /// What was asked for.

@@ -38,17 +38,18 @@ impl Endpoint {
     pub(super) fn attend_program(
         &self,
         editor: &Editor,
-        program: &Program,
+        request: &Request,
         headers: &HeaderMap,
         view: &View,
     ) -> Who {
+        let program = program(request);
         let who = Who::Program {
             editor: editor.name.clone(),
             client: program.name.clone(),
             version: program.version.clone(),
         };
         self.attendance.speaks(&who, wire(headers), view.one(), || {
-            (editor.name.clone(), program.clone(), STATELESS.to_owned())
+            (editor.name.clone(), program, STATELESS.to_owned())
         });
         who
     }
@@ -61,7 +62,7 @@ pub(super) fn wire(headers: &HeaderMap) -> Wire {
 }
 
 /// What a request that speaks for itself says of the program that makes it.
-pub(super) fn program(request: &Request) -> Program {
+fn program(request: &Request) -> Program {
     let said = request.params.as_ref().and_then(|params| params.member("_meta"));
     let program = said.and_then(|said| said.member(meta::CLIENT));
     program.and_then(|raw| raw.read().ok()).unwrap_or_default()

@@ -3,9 +3,14 @@
 use crate::json::Raw;
 use crate::protocol::{Handshake, Revision, STATELESS, gateway_info, initialize_result, meta};
 
+use super::spoken::Spoken;
+use super::task;
+
 /// Who the editor speaks to, and what it may ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Introduction {
+    /// Whose words the capabilities are in.
+    spoken: Spoken,
     capabilities: Raw,
     server_info: Raw,
     instructions: Option<String>,
@@ -16,8 +21,9 @@ pub struct Introduction {
 const TTL: u64 = 0;
 
 impl Introduction {
-    /// One upstream, as it introduced itself. The gateway sees itself whether lists change.
-    pub fn of_upstream(handshake: &Handshake) -> Self {
+    /// One upstream, as it introduced itself in the words of its revision. The gateway sees itself
+    /// whether lists change.
+    pub fn of_upstream(handshake: &Handshake, spoken: Spoken) -> Self {
         let mut capabilities = handshake.capabilities.clone();
         for list in ["tools", "prompts", "resources"] {
             if let Some(offered) = capabilities.member(list) {
@@ -26,6 +32,7 @@ impl Introduction {
             }
         }
         Self {
+            spoken,
             capabilities,
             server_info: handshake.server_info.clone(),
             instructions: handshake.instructions.clone(),
@@ -35,11 +42,7 @@ impl Introduction {
     /// All upstreams in one, each with the title under which a person knows it.
     pub fn of_gateway(version: &str, upstreams: &[(&str, &Handshake)]) -> Self {
         let offered = |name: &str| upstreams.iter().any(|(_, handshake)| handshake.offers(name));
-        let subscribable = upstreams.iter().any(|(_, handshake)| {
-            let resources = handshake.capabilities.member("resources");
-            let subscribe = resources.and_then(|resources| resources.member("subscribe"));
-            subscribe.is_some_and(|subscribe| subscribe.as_str() == "true")
-        });
+        let subscribable = upstreams.iter().any(|(_, handshake)| handshake.tells_of_resources());
         let mut capabilities = serde_json::json!({
             "tools": { "listChanged": true },
             "prompts": { "listChanged": true },
@@ -58,6 +61,7 @@ impl Introduction {
             })
             .collect();
         Self {
+            spoken: Spoken::Session(Revision::LATEST),
             capabilities: Raw::of(&capabilities),
             server_info: gateway_info(version),
             instructions: (!instructions.is_empty()).then(|| instructions.join("\n\n")),
@@ -71,7 +75,9 @@ impl Introduction {
     /// The result of `initialize`.
     pub fn handshake(&self, revision: Revision) -> Raw {
         let instructions = self.instructions.as_deref();
-        initialize_result(revision, &self.capabilities, &self.server_info, instructions)
+        let capabilities =
+            task::introduced(&self.capabilities, self.spoken, Spoken::Session(revision));
+        initialize_result(revision, &capabilities, &self.server_info, instructions)
     }
 
     /// The result of `server/discover`.
@@ -86,8 +92,7 @@ impl Introduction {
             result["instructions"] = instructions.clone().into();
         }
         let said = Raw::of(&serde_json::json!({})).with(meta::SERVER, &self.server_info);
-        // The tasks of the older revision are another thing than those of the newer one.
-        let capabilities = self.capabilities.without(&["tasks"]);
+        let capabilities = task::introduced(&self.capabilities, self.spoken, Spoken::Stateless);
         Raw::of(&result).with("capabilities", &capabilities).with("_meta", &said)
     }
 }
@@ -101,6 +106,8 @@ pub fn supported() -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const OLD: Spoken = Spoken::Session(Revision::V2025_06_18);
 
     fn handshake(capabilities: serde_json::Value, instructions: Option<&str>) -> Handshake {
         let result = serde_json::json!({
@@ -116,7 +123,7 @@ mod tests {
     #[test]
     fn one_upstream_is_shown_as_it_is_and_its_changes_are_told() {
         let one = handshake(serde_json::json!({ "tools": {}, "x": { "y": 1 } }), Some("Use it."));
-        let shown = Introduction::of_upstream(&one).handshake(Revision::V2025_03_26);
+        let shown = Introduction::of_upstream(&one, OLD).handshake(Revision::V2025_03_26);
         assert_eq!(
             shown.as_str(),
             r#"{"protocolVersion":"2025-03-26","capabilities":{"tools":{"listChanged":true},"x":{"y":1}},"serverInfo":{"name":"s","version":"1"},"instructions":"Use it."}"#
@@ -139,7 +146,8 @@ mod tests {
     #[test]
     fn a_discovery_names_every_revision_and_who_answers() {
         let one = handshake(serde_json::json!({ "tools": {}, "tasks": {} }), None);
-        let result: serde_json::Value = Introduction::of_upstream(&one).discovery().read().unwrap();
+        let result: serde_json::Value =
+            Introduction::of_upstream(&one, OLD).discovery().read().unwrap();
         assert_eq!(result["supportedVersions"][0], "2026-07-28");
         assert_eq!(result["capabilities"]["tasks"], serde_json::Value::Null);
         assert_eq!(result["_meta"][meta::SERVER]["name"], "s");

@@ -1,5 +1,13 @@
 //! The commands of a person, through the real binary.
 
+mod archive;
+mod doctor;
+mod entries;
+mod life;
+mod logs;
+mod looks;
+mod settings;
+
 use std::path::Path;
 use std::process::Output;
 
@@ -8,10 +16,24 @@ use evermoor_tests::programs::built;
 use serde_json::Value;
 
 async fn evermoor(home: &Path, arguments: &[&str]) -> Output {
+    evermoor_among(home, arguments, &[]).await
+}
+
+/// With these variables, and with a home folder in which nothing of the real one is found.
+async fn evermoor_among(home: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let mut command = evermoor_platform::process::command(built("evermoor"));
     command.args(arguments).env("EVERMOOR_HOME", home).kill_on_drop(true);
+    command.env("HOME", home.with_file_name("person")).env_remove("XDG_CONFIG_HOME");
+    command.env_remove("COLUMNS").env_remove("NO_COLOR").envs(variables.iter().copied());
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     command.output().await.unwrap()
+}
+
+/// What a command printed as JSON, which says its form.
+fn json(output: &Output) -> Value {
+    let data: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(data["schema"], 1, "{data}");
+    data
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -33,7 +55,9 @@ async fn status_says_how_things_are_in_words_in_json_and_in_its_exit_code() {
     let scene = Scene::new();
     let absent = evermoor(&scene.home(), &["status"]).await;
     assert_eq!(absent.status.code(), Some(3));
-    assert!(text(&absent.stderr).contains("Start it with `evermoor serve`"));
+    assert!(text(&absent.stderr).contains("Start it with `evermoor start`"));
+    let data = json(&evermoor(&scene.home(), &["status", "--json"]).await);
+    assert_eq!(data["error"]["code"], "not_running");
 
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;

@@ -5,9 +5,9 @@
 //! the body; whoever receives the call refuses it if the two disagree.
 
 use crate::envelope::Request;
+use crate::era::stateless::plain;
 use crate::json::Raw;
 use crate::protocol::method;
-use crate::stateless::plain;
 use crate::traits::Traits;
 
 /// The headers that a call of a tool must have, by name in lower case, with the text that each

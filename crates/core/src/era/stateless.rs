@@ -1,24 +1,27 @@
 //! Requests of 2026-07-28, in which each one speaks for itself.
 //!
 //! What a request says in its body stands in its headers too, so that whoever looks at the headers
-//! alone is not deceived. A request whose halves disagree is refused. Results bear marks that the
-//! older revisions do not know.
+//! alone is not deceived. A request whose halves disagree is refused.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use crate::abilities::Abilities;
-use crate::catalog::List;
-use crate::envelope::{INVALID_PARAMS, METHOD_NOT_FOUND, Outcome, Request, Response};
-use crate::introduction::supported;
+use crate::envelope::{INVALID_PARAMS, METHOD_NOT_FOUND, Notification, Outcome, Request, Response};
 use crate::json::Raw;
 use crate::level::Level;
 use crate::protocol::{STATELESS, header, meta, method};
+
+use super::abilities::Abilities;
+use super::answer::{HEADERS_DISAGREE, UNSUPPORTED_VERSION};
+use super::introduction::supported;
+use super::task;
 
 /// What a request says of whoever makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
     pub abilities: Abilities,
+    /// It can follow tasks.
+    pub tasks: bool,
     /// Which log messages about the request are wanted.
     pub level: Option<Level>,
 }
@@ -30,13 +33,25 @@ pub struct Refused {
     pub response: Response,
 }
 
-pub const HEADERS_DISAGREE: i32 = -32020;
-const UNSUPPORTED_VERSION: i32 = -32022;
-/// What older servers say of a resource that is not there.
-const RESOURCE_NOT_FOUND: i64 = -32002;
-
 /// The request id by which a stream of news is known.
 pub const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+
+/// The header by which the shim says that its editor speaks over pipes, where nothing is repeated in
+/// headers.
+pub const OVER_PIPES: &str = "evermoor-over-pipes";
+
+/// A piece of news without the number of the stream that it came on, which is ours alone.
+pub fn unsubscribed(told: Notification) -> Notification {
+    let said = told.params.as_ref().and_then(|params| params.member("_meta"));
+    let Some(said) = said.filter(|said| said.member(meta::SUBSCRIPTION).is_some()) else {
+        return told;
+    };
+    let params = told.params.map(|params| match said.without(&[meta::SUBSCRIPTION]) {
+        rest if rest.as_str() == "{}" => params.without(&["_meta"]),
+        rest => params.with("_meta", &rest),
+    });
+    Notification { params, ..told }
+}
 
 /// Whether the message claims to be of this revision.
 pub fn is_claimed(params: Option<&Raw>) -> bool {
@@ -94,7 +109,8 @@ pub fn read(request: &Request, header: impl Fn(&str) -> Option<String>) -> Resul
     }
     let level = said.and_then(|said| said.text_member(meta::LOG_LEVEL));
     let level = level.as_deref().and_then(Level::parse);
-    Ok(Asked { abilities: Abilities::read(&capabilities), level })
+    let (abilities, tasks) = (Abilities::read(&capabilities), task::is_declared(&capabilities));
+    Ok(Asked { abilities, tasks, level })
 }
 
 fn unsupported(request: &Request, requested: &str) -> Refused {
@@ -124,6 +140,7 @@ pub fn named(request: &Request) -> Option<String> {
     let member = match request.method.as_str() {
         method::TOOLS_CALL | method::PROMPTS_GET => "name",
         method::RESOURCES_READ => "uri",
+        method::TASKS_GET | method::TASKS_UPDATE | method::TASKS_CANCEL => "taskId",
         _ => return None,
     };
     request.params.as_ref()?.text_member(member)
@@ -141,45 +158,6 @@ pub fn plain(value: &str) -> Option<String> {
     match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         Some(encoded) => String::from_utf8(BASE64.decode(encoded).ok()?).ok(),
         None => Some(value.to_owned()),
-    }
-}
-
-/// An answer of an older upstream as this revision wants it.
-pub fn newer(called: &str, response: Response, server_info: Option<&Raw>) -> Response {
-    let outcome = match response.outcome {
-        Outcome::Result(result) => Outcome::Result(complete(called, &result, server_info)),
-        Outcome::Error(error) => Outcome::Error(known_error(error)),
-    };
-    Response { outcome, ..response }
-}
-
-fn complete(called: &str, result: &Raw, server_info: Option<&Raw>) -> Raw {
-    let mut marked = match result.member("resultType") {
-        Some(_) => result.clone(),
-        None => result.with("resultType", &Raw::of("complete")),
-    };
-    if List::asked_by(called).is_some() || called == method::RESOURCES_READ {
-        if marked.member("ttlMs").is_none() {
-            marked = marked.with("ttlMs", &Raw::of(&0));
-        }
-        if marked.member("cacheScope").is_none() {
-            marked = marked.with("cacheScope", &Raw::of("private"));
-        }
-    }
-    if let Some(server_info) = server_info {
-        let said = marked.member("_meta").unwrap_or_else(|| Raw::of(&serde_json::json!({})));
-        if said.member(meta::SERVER).is_none() {
-            marked = marked.with("_meta", &said.with(meta::SERVER, server_info));
-        }
-    }
-    marked
-}
-
-fn known_error(error: Raw) -> Raw {
-    let code: Option<i64> = error.member("code").and_then(|code| code.read().ok());
-    match code {
-        Some(RESOURCE_NOT_FOUND) => error.with("code", &Raw::of(&INVALID_PARAMS)),
-        Some(_) | None => error,
     }
 }
 
@@ -243,21 +221,6 @@ mod tests {
             let call = request(called, serde_json::json!({}));
             assert_eq!(code(read(&call, headers(called, None))), (404, -32601), "{called}");
         }
-    }
-
-    #[test]
-    fn an_older_answer_gets_the_marks_of_this_revision() {
-        let list = Response::result(Id::number(1), Raw::of(&serde_json::json!({ "tools": [] })));
-        let Outcome::Result(result) = newer("tools/list", list, None).outcome else { panic!() };
-        assert_eq!(
-            result.as_str(),
-            r#"{"tools":[],"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#
-        );
-        let missing = Response::error(Some(Id::number(1)), -32002, "no");
-        let Outcome::Error(error) = newer("resources/read", missing, None).outcome else {
-            panic!()
-        };
-        assert_eq!(error.member("code").unwrap().as_str(), "-32602");
     }
 
     proptest! {

@@ -1,0 +1,138 @@
+//! What is undone, in the order in which nothing is put back by what is still there.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use evermoor_client::Control;
+use evermoor_core::failure::{Code, Failure};
+use evermoor_platform::login;
+use evermoor_platform::service::{self, State};
+use evermoor_platform::system::System;
+
+use super::{Done, editors};
+use crate::serve::Place;
+use crate::status::run_async;
+use crate::terminal::Progress;
+
+const END_LIMIT: Duration = Duration::from_secs(20);
+
+pub(super) fn all(place: &Place, keep_data: bool) -> Vec<(&'static str, Done)> {
+    let progress = Progress::show("Undoing");
+    let mut done: Vec<(&'static str, Done)> =
+        editors::undo(place).into_iter().map(|done| ("editors", done)).collect();
+    done.extend([("login", login()), ("service", service(place)), ("gateway", gateway(place))]);
+    // What could not be undone needs the record of it.
+    let undone = !done.iter().any(|(_, done)| matches!(done, Done::Failed(_)));
+    if !keep_data && undone {
+        done.push(("data", data(place)));
+    }
+    drop(progress);
+    done
+}
+
+fn failed(what: String) -> Done {
+    Done::Failed(Failure::new(Code::Internal, what, "Undo it by hand, or try again."))
+}
+
+/// The tray is started at login no longer.
+fn login() -> Done {
+    let place = login::place(System::HERE, |name| std::env::var_os(name));
+    let Some(file) = place.filter(|file| file.exists()) else { return Done::Nothing };
+    match std::fs::remove_file(&file) {
+        Ok(()) => Done::Undone(format!("The tray starts at login no longer ({}).", file.display())),
+        Err(error) => failed(format!("{} stays: {error}.", file.display())),
+    }
+}
+
+fn service(place: &Place) -> Done {
+    let undone = run_async(async {
+        if service::state().await == State::NotInstalled {
+            return Ok(None);
+        }
+        let ours = crate::service::described(place)?;
+        service::uninstall(&ours).await.map(Some)
+    });
+    match undone.flatten() {
+        Ok(None) => Done::Nothing,
+        Ok(Some(service::Done::Well | service::Done::NoManager)) => {
+            Done::Undone("The system starts Evermoor no longer.".into())
+        }
+        Ok(Some(service::Done::Refused(why))) => {
+            failed(format!("The system's service manager refused: {why}."))
+        }
+        Err(error) => failed(format!("The service could not be removed: {error}.")),
+    }
+}
+
+fn gateway(place: &Place) -> Done {
+    let Some(control) = Control::find(&place.paths) else { return Done::Nothing };
+    let pid = control.runtime().pid;
+    let stopped = run_async(async {
+        control.stop().await?;
+        let deadline = Instant::now() + END_LIMIT;
+        while Instant::now() < deadline {
+            match Control::find(&place.paths) {
+                None => return Ok(()),
+                Some(now) if now.runtime().pid != pid => {
+                    let what = "Somebody has started Evermoor again.";
+                    return Err(Failure::new(
+                        Code::Internal,
+                        what,
+                        "Quit the tray, then try again.",
+                    ));
+                }
+                Some(_) => sleep(Duration::from_millis(20)).await,
+            }
+        }
+        let what = format!("The gateway (process {pid}) is still there.");
+        Err(Failure::new(Code::Timeout, what, "End that process, then try again."))
+    });
+    match stopped {
+        Ok(Ok(())) => Done::Undone("The gateway is stopped.".into()),
+        Ok(Err(failure)) => Done::Failed(failure),
+        Err(error) => failed(format!("The gateway could not be stopped: {error}.")),
+    }
+}
+
+/// Removes what is Evermoor's own, and no folder that holds anything else.
+fn data(place: &Place) -> Done {
+    if Control::find(&place.paths).is_some() {
+        return failed("The data was left, because a gateway still runs.".into());
+    }
+    let paths = &place.paths;
+    let mut removed = Vec::new();
+    for folder in [&paths.runtime, &paths.logs, &paths.data] {
+        match std::fs::remove_dir_all(folder) {
+            Ok(()) => removed.push(folder.display().to_string()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return failed(format!("{} stays: {error}.", folder.display())),
+        }
+    }
+    if let Err(error) = configuration(&paths.config, &mut removed) {
+        return failed(format!("{} stays: {error}.", paths.config.display()));
+    }
+    match removed.is_empty() {
+        true => Done::Nothing,
+        false => Done::Undone(format!("Removed {}.", removed.join(", "))),
+    }
+}
+
+/// The file, its older versions and the person's presets; then the folder, if it is empty.
+fn configuration(path: &Path, removed: &mut Vec<String>) -> std::io::Result<()> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        match name.as_str() {
+            "presets" => std::fs::remove_dir_all(entry.path())?,
+            name if name.starts_with("config.toml") => std::fs::remove_file(entry.path())?,
+            _ => continue,
+        }
+        removed.push(entry.path().display().to_string());
+    }
+    // Something of somebody else's may be in it.
+    let _ = std::fs::remove_dir(folder);
+    Ok(())
+}
