@@ -15,7 +15,7 @@ use crate::serve::Place;
 use crate::terminal;
 
 pub(crate) use args::SetupArgs;
-pub(crate) use gate::{Gates, short};
+pub(crate) use gate::{Gates, found, short};
 
 pub(crate) fn run(place: &Place, args: &SetupArgs, json: bool) -> Exit {
     let Some(desk) = Desk::here(&place.paths) else {

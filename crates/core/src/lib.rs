@@ -7,7 +7,6 @@
 //! - [`era`]: what differs between the revisions of MCP, and how one is put into the words of another
 //! - [`name`]: names of upstreams, and the names of their tools in the merged view
 //! - [`alerts`]: what a person is told unasked, and when
-//! - [`abilities`]: what an editor can do for an upstream that asks it back
 //! - [`call`]: what may be sent again
 //! - [`catalog`]: what an upstream offers, and the merged view of several
 //! - [`filter`]: allow and deny lists

@@ -6,7 +6,7 @@ use evermoor_client::Control;
 use evermoor_core::config::Config;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::tokens::Tokens;
-use evermoor_core::view::{Connection, Status};
+use evermoor_core::view::{Connection, Found, Status};
 use evermoor_gateway::{config_file, keys};
 use evermoor_setup::drift::is_session_of;
 use evermoor_setup::{Attached, Client, Desk, Gate, Scope, clients};
@@ -80,6 +80,14 @@ impl Gates {
             program: self.program.clone(),
             home,
         }
+    }
+}
+
+/// Every editor, for `evermoor doctor`.
+pub(crate) fn found(place: &Place) -> Vec<Found> {
+    match (Desk::here(&place.paths), Gates::find(place)) {
+        (Some(desk), Ok(gates)) => desk.found(&[], |client| gates.of(client)),
+        (None, _) | (_, Err(_)) => Vec::new(),
     }
 }
 

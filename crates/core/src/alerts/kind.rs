@@ -32,6 +32,8 @@ impl Kind {
             Code::Crashed | Code::NotRunning | Code::ConnectionRefused => Some(Self::Gone),
             Code::CrashLoop => Some(Self::CrashLoop),
             Code::AuthRequired => Some(Self::SignIn),
+            // The state says it, and nothing that Evermoor could restart would help.
+            Code::KeychainLocked | Code::KeychainMissing | Code::SecretMissing => None,
             Code::Starting => Some(Self::NotReady),
             Code::DnsFailure
             | Code::ConnectTimeout
