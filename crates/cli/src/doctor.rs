@@ -67,16 +67,18 @@ pub(crate) fn run(place: &Place, fix: bool) -> Exit {
 pub(crate) async fn look(place: &Place) -> Vec<Check> {
     let Some(control) = Control::find(&place.paths) else {
         let mut checks = vec![outside::no_gateway()];
-        let (machine, tray) = tokio::join!(doctor::machine(&place.paths), outside::tray());
+        let (machine, tray, editors) =
+            tokio::join!(doctor::machine(&place.paths), outside::tray(), editors::all(place));
         checks.extend(machine);
         checks.extend([outside::program(), tray]);
+        checks.extend(editors);
         return checks;
     };
     let (inside, endpoint, tray, editors) = tokio::join!(
         timeout(PATIENCE, control.doctor()),
         outside::endpoint(&control, &place.paths),
         outside::tray(),
-        timeout(PATIENCE, control.setup()),
+        editors::all(place),
     );
     let mut checks = match inside {
         Ok(Ok(checks)) => checks,
@@ -93,8 +95,7 @@ pub(crate) async fn look(place: &Place) -> Vec<Check> {
     let at = checks.iter().position(|check| check.id.starts_with("upstream."));
     let at = at.unwrap_or(checks.len());
     checks.splice(at..at, [outside::program(), tray]);
-    let editors = editors.ok().and_then(Result::ok).unwrap_or_default();
-    checks.extend(editors.iter().filter_map(editors::check));
+    checks.extend(editors);
     checks
 }
 

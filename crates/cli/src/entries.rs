@@ -63,7 +63,8 @@ fn change(
     }
     let progress = Progress::show("The gateway takes it over");
     let seen = Control::find(paths).map(|control| {
-        let seen = run_async(timeout(PATIENCE, settled(&control, name, done != "Removed")));
+        let wanted = done != "Removed";
+        let seen = run_async(async { timeout(PATIENCE, settled(&control, name, wanted)).await });
         seen.ok().and_then(Result::ok).flatten()
     });
     drop(progress);

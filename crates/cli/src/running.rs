@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep};
 
 use evermoor_client::Control;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_platform::facts;
+use evermoor_platform::{facts, service};
 
 use crate::connect::launcher;
 use crate::exit::Exit;
@@ -85,8 +85,14 @@ pub(crate) fn restart(place: &Place) -> Exit {
         Ok(launcher) => launcher,
         Err(exit) => return exit,
     };
+    let supervised = run_async(control.status())
+        .is_ok_and(|status| status.is_ok_and(|status| status.supervised));
     let progress = Progress::show("A new gateway takes over");
     let restarted = run_async(async {
+        if supervised {
+            // One that takes over would not be the system's to look after.
+            return by_the_system(place, &control).await;
+        }
         launcher.take_over().map_err(|error| {
             let what = format!("The new gateway could not be started: {error}.");
             Failure::new(Code::Internal, what, "Install Evermoor again.")
@@ -100,12 +106,41 @@ pub(crate) fn restart(place: &Place) -> Exit {
     drop(progress);
     match restarted {
         Ok(Ok(control)) => {
-            tell(&control, "A new gateway has taken over, and no call was lost");
+            let done = match supervised {
+                true => "The system has restarted the gateway",
+                false => "A new gateway has taken over",
+            };
+            tell(&control, done);
+            if !supervised {
+                terminal::remark(&"No call was lost.");
+            }
             Exit::Ok
         }
         Ok(Err(failure)) => Exit::failed(&failure),
         Err(error) => Exit::failure(&error),
     }
+}
+
+/// The service manager restarts it; calls under way have ten seconds to end.
+async fn by_the_system(place: &Place, before: &Control) -> Result<Control, Failure> {
+    let refused = |why: String| {
+        let what = format!("The system's service manager did not restart it: {why}.");
+        Failure::new(Code::Internal, what, "See `evermoor service status`.")
+    };
+    let ours = crate::service::described(place).map_err(|error| refused(error.to_string()))?;
+    match service::restart(&ours).await {
+        service::Done::Well => {}
+        service::Done::NoManager => return Err(refused("there is none".into())),
+        service::Done::Refused(why) => return Err(refused(why)),
+    }
+    let deadline = Instant::now() + TAKEOVER_LIMIT;
+    while Instant::now() < deadline {
+        match Control::find(&place.paths) {
+            Some(now) if now.runtime().pid != before.runtime().pid => return Ok(now),
+            Some(_) | None => sleep(LOOK_AGAIN).await,
+        }
+    }
+    Err(refused("it has not come back".into()))
 }
 
 /// Waits until this gateway has ended. The one in its place, if there is one.

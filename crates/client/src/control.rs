@@ -11,9 +11,7 @@ use evermoor_core::name::UpstreamName;
 use evermoor_core::reference;
 use evermoor_core::runtime::Runtime;
 use evermoor_core::tokens;
-use evermoor_core::view::{
-    CallsUnderWay, Check, Checks, Editor, Fixed, Found, NewToken, Refusal, Setup, Status,
-};
+use evermoor_core::view::{CallsUnderWay, Check, Checks, Editor, Fixed, NewToken, Refusal, Status};
 use evermoor_platform::files;
 use evermoor_platform::lock::InstanceLock;
 use evermoor_platform::paths::Paths;
@@ -164,12 +162,6 @@ impl Control {
     pub async fn doctor(&self) -> Result<Vec<Check>, ControlError> {
         let found: Checks = read(&self.request(Method::GET, "/api/doctor").await?)?;
         Ok(found.checks)
-    }
-
-    /// The editors of this machine, and whether each is connected.
-    pub async fn setup(&self) -> Result<Vec<Found>, ControlError> {
-        let found: Setup = read(&self.request(Method::GET, "/api/setup").await?)?;
-        Ok(found.editors)
     }
 
     /// Has it put one thing right, and says what was done.

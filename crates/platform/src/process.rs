@@ -39,10 +39,8 @@ const LARGEST_OUTPUT: u64 = 1 << 20;
 
 /// Starts a program that goes on when we end. What it prints goes to the end of `log`.
 pub fn start_detached(program: &Path, args: &[&OsStr], log: &Path) -> io::Result<Child> {
-    if let Some(folder) = log.parent() {
-        crate::files::private_folder(folder)?;
-    }
-    let log = std::fs::File::options().create(true).append(true).open(log)?;
+    crate::files::create_private(log)?;
+    let log = std::fs::File::options().append(true).open(log)?;
     if log.metadata()?.len() > LARGEST_OUTPUT {
         log.set_len(0)?;
     }

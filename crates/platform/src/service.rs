@@ -74,6 +74,11 @@ pub async fn uninstall(service: &Service) -> std::io::Result<Done> {
     Ok(done)
 }
 
+/// Has the manager end it and start it again.
+pub async fn restart(service: &Service) -> Done {
+    order(Act::Restart, service).await
+}
+
 /// How it stands now.
 pub async fn state() -> State {
     let file = file();

@@ -1,17 +1,32 @@
 //! Whether the editors of this machine still lead to Evermoor.
 
+use std::time::Duration;
+
+use tokio::time::timeout;
+
 use evermoor_core::view::{Check, Connection, Found};
 
+use crate::serve::Place;
+use crate::setup;
+
+/// How long reading the editors' files may take.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// Every editor that is on this machine.
+pub(super) async fn all(place: &Place) -> Vec<Check> {
+    let place = place.clone();
+    let looking = tokio::task::spawn_blocking(move || setup::found(&place));
+    let found = timeout(PATIENCE, looking).await.ok().and_then(Result::ok).unwrap_or_default();
+    found.iter().filter_map(check).collect()
+}
+
 /// What there is to say of an editor; nothing of one that is not here.
-pub(super) fn check(editor: &Found) -> Option<Check> {
+fn check(editor: &Found) -> Option<Check> {
     let (id, title) = (format!("editor.{}", editor.id), editor.title.clone());
     let path = editor.path.as_deref().unwrap_or("its settings");
     let again = format!("Run `evermoor setup {}`.", editor.id);
     Some(match editor.state {
         Connection::NotInstalled => return None,
-        Connection::Connected if editor.attached => {
-            Check::good(id, title, "It is connected, and uses Evermoor now.")
-        }
         Connection::Connected => Check::good(id, title, "It is connected."),
         Connection::NotConnected => {
             let detail = format!("It is not connected. `evermoor setup {}` does it.", editor.id);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use evermoor_core::incident::words::length;
 use evermoor_core::view::{Check, CheckState};
 use serde_json::json;
 
@@ -79,7 +80,8 @@ fn line(check: &Check, widest: usize, colours: Palette) {
 fn summary(checks: &[Check], took: Duration) -> String {
     let bad = checks.iter().filter(|check| check.is_bad()).count();
     let fixable = checks.iter().filter(|check| check.is_bad() && check.fixable).count();
-    let looked = format!("{} checks in {:.1} s", checks.len(), took.as_secs_f64());
+    let took = length(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+    let looked = format!("{} checks in {took}", checks.len());
     let found = match bad {
         0 => return format!("{looked}. Everything is in order."),
         1 => "1 problem".to_owned(),
@@ -101,8 +103,8 @@ mod tests {
     fn the_summary_says_what_there_is_to_do() {
         let took = Duration::from_millis(140);
         let (good, bad) = (Check::good("a", "A", "a"), Check::bad("b", "B", "b", "c"));
-        assert_eq!(summary(&[good.clone()], took), "1 checks in 0.1 s. Everything is in order.");
-        assert_eq!(summary(&[good, bad.clone()], took), "2 checks in 0.1 s, 1 problem.");
+        assert_eq!(summary(&[good.clone()], took), "1 checks in 140 ms. Everything is in order.");
+        assert_eq!(summary(&[good, bad.clone()], took), "2 checks in 140 ms, 1 problem.");
         let told = summary(&[bad.fixable()], took);
         assert!(told.ends_with("`evermoor doctor --fix` tries to put 1 of them right."), "{told}");
     }

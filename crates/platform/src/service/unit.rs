@@ -11,6 +11,7 @@ use crate::system::System;
 pub enum Act {
     Install,
     Uninstall,
+    Restart,
     Ask,
 }
 
@@ -172,6 +173,7 @@ pub fn steps(
             step("launchctl", &["bootstrap", &domain, &file]),
         ],
         (System::MacOs, Act::Uninstall) => vec![step("launchctl", &["bootout", &job])],
+        (System::MacOs, Act::Restart) => vec![step("launchctl", &["kickstart", "-k", &job])],
         (System::MacOs, Act::Ask) => vec![step("launchctl", &["print", &job])],
         (System::Linux, Act::Install) => vec![
             step("systemctl", &["--user", "daemon-reload"]),
@@ -181,6 +183,7 @@ pub fn steps(
         (System::Linux, Act::Uninstall) => {
             vec![step("systemctl", &["--user", "disable", "--now", UNIT])]
         }
+        (System::Linux, Act::Restart) => vec![step("systemctl", &["--user", "restart", UNIT])],
         (System::Linux, Act::Ask) => vec![step("systemctl", &["--user", "is-active", UNIT])],
         (System::Windows, Act::Install) => {
             // A program without a window of its own is given none.
@@ -193,6 +196,8 @@ pub fn steps(
         (System::Windows, Act::Uninstall) => {
             vec![step("reg", &["delete", RUN_KEY, "/v", ENTRY, "/f"])]
         }
+        // Nobody there looks after it once it is started.
+        (System::Windows, Act::Restart) => Vec::new(),
         (System::Windows, Act::Ask) => vec![step("reg", &["query", RUN_KEY, "/v", ENTRY])],
     }
 }
