@@ -48,9 +48,6 @@ impl Kind {
             | Code::PortTaken
             | Code::NotFound
             | Code::Forbidden
-            | Code::KeychainLocked
-            | Code::KeychainMissing
-            | Code::SecretMissing
             | Code::Internal => Some(Self::Unreachable),
         }
     }

@@ -5,6 +5,7 @@
 //! is told as such and delays nobody.
 
 mod folders;
+mod keychain;
 mod machine;
 mod setting;
 mod upstreams;
@@ -32,6 +33,7 @@ pub async fn machine(paths: &Paths) -> Vec<Check> {
         ("port", "Port", setting::port(paths).boxed()),
         ("tokens", "Tokens", blocking(paths, folders::tokens).boxed()),
         ("folders", "Folders", blocking(paths, folders::folders).boxed()),
+        ("keychain", "Keychain", keychain::keychain(paths).boxed()),
         ("disk", "Disk", blocking(paths, machine::disk).boxed()),
         ("clock", "Clock", blocking(paths, machine::clock).boxed()),
         ("keychain", "Keychain", setting::keychain(paths).boxed()),
