@@ -13,6 +13,7 @@
 
 pub(crate) mod bus;
 mod display;
+mod driver;
 mod menu;
 mod program;
 mod tray;
@@ -28,6 +29,7 @@ use tempfile::TempDir;
 
 use self::bus::Bus;
 use self::display::Display;
+pub use self::driver::Driver;
 pub use self::menu::{Menu, Row};
 pub use self::program::Program;
 pub use self::tray::{Icon, Tray};
