@@ -4,6 +4,7 @@ import { readdirSync } from "node:fs";
 import path from "node:path";
 
 import { cargo, command, npx } from "./command.mjs";
+import { findBrowser } from "./chromium.mjs";
 import { buildDashboard } from "./dashboard.mjs";
 import { root } from "./env.mjs";
 import { hasProgram } from "./machine.mjs";
@@ -25,6 +26,7 @@ const steps = {
   licences: () => ({ name: "licences", command: cargo("deny", "--locked", "--log-level", "error", "check", "bans", "licenses", "sources") }),
   // The tests start these programs, and cargo by itself builds only those of a test's own package.
   build: () => ({ name: "build", command: cargo("build", ...all, "--bins", "--tests") }),
+  browser: testBrowser,
   unit: () => ({ name: "unit", command: cargo("nextest", "run", ...all, "-E", "not package(evermoor-tests)") }),
   tests: () => ({ name: "tests", command: cargo("nextest", "run", ...all) }),
   package: testPackage,
@@ -35,6 +37,18 @@ function testScripts() {
   const files = readdirSync(path.join(root, "scripts")).filter((name) => name.endsWith(".test.mjs"));
   const args = ["--test", "--test-reporter=dot", ...files.map((name) => `scripts/${name}`)];
   return { name: "scripts", command: command(process.execPath, args, { shown: "node --test scripts/*.test.mjs" }) };
+}
+
+/** The dashboard in a real browser, against the gateway that `build` made. */
+function testBrowser() {
+  const folder = "tests/browser";
+  const files = readdirSync(path.join(root, folder)).filter((name) => name.endsWith(".test.mjs"));
+  const args = ["--test", "--test-reporter=spec", ...files.map((name) => `${folder}/${name}`)];
+  return {
+    name: "browser",
+    command: command(process.execPath, args, { shown: `node --test ${folder}/*.test.mjs` }),
+    before: () => (findBrowser() ? undefined : "there is no Chromium on this machine"),
+  };
 }
 
 function testPackage() {
@@ -52,7 +66,7 @@ export function quickSteps() {
 /** What a change must pass. `facts` are those of `platformSteps`. */
 export function fullSteps(facts) {
   return [
-    ...pick("scripts", "format", "dashboard", "types", "ui", "lint", "licences", "build", "tests", "package"),
+    ...pick("scripts", "format", "dashboard", "types", "ui", "lint", "licences", "build", "browser", "tests", "package"),
     ...platformSteps(facts),
   ];
 }

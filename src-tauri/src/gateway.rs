@@ -54,6 +54,14 @@ impl Gateway {
         self.tasks.spawn_on(task, async_runtime::handle().inner());
     }
 
+    /// Runs a task that is told when the application ends, and has a moment then.
+    pub(crate) fn spawn_until<T>(&self, task: impl FnOnce(CancellationToken) -> T)
+    where
+        T: Future<Output = ()> + Send + 'static,
+    {
+        self.tasks.spawn_on(task(self.stop.clone()), async_runtime::handle().inner());
+    }
+
     /// Stops looking after the gateway, which goes on serving unless it is to end too.
     pub(crate) fn let_go(&self, end: bool) {
         self.stop.cancel();

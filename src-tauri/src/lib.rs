@@ -2,6 +2,7 @@
 //! own. It holds no state and knows no MCP; all it shows is the gateway's presence.
 
 mod action;
+mod alerts;
 mod commands;
 mod desk;
 mod gateway;
@@ -85,12 +86,14 @@ fn build() -> Result<App, Failure> {
             app.manage(Gateway::start(launcher));
             let gateway = app.state::<Gateway>();
             gateway.spawn(window::follow(app.clone(), gateway.presence()));
+            let start = Start::read(std::env::args());
             app.manage(Updates::start(app));
+            alerts::start(app, start.is_by_login());
             let updates = app.state::<Updates>().state();
             app.manage(Desk::start(app, gateway.presence(), updates));
             let known = app.state::<Desk>().known();
             let tray = Tray::put_up(app, &known.borrow());
-            gateway.spawn(Start::read(std::env::args()).first(app.clone(), tray.is_some()));
+            gateway.spawn(start.first(app.clone(), tray.is_some()));
             if let Some(tray) = tray {
                 gateway.spawn(tray.follow(known));
             }

@@ -8,6 +8,8 @@ use crate::known::Known;
 pub(crate) enum Page {
     Overview,
     Upstream(String),
+    /// An upstream, with the button that restarts it focused.
+    Restart(String),
     /// The log of an upstream.
     Log(String),
     Editors,
@@ -22,6 +24,7 @@ impl Page {
         match self {
             Self::Overview => "#/".into(),
             Self::Upstream(name) => format!("#/upstreams/{name}"),
+            Self::Restart(name) => format!("#/upstreams/{name}?restart"),
             Self::Log(name) => format!("#/upstreams/{name}?log"),
             Self::Editors => "#/editors".into(),
             Self::Settings => "#/settings".into(),
@@ -39,9 +42,10 @@ impl Page {
             "welcome" => Some(Self::Welcome),
             other => {
                 let name = other.strip_prefix("upstreams/")?;
-                Some(match name.strip_suffix("?log") {
-                    Some(name) => Self::Log(name.into()),
-                    None => Self::Upstream(name.into()),
+                Some(match name.split_once('?') {
+                    Some((name, "log")) => Self::Log(name.into()),
+                    Some((name, "restart")) => Self::Restart(name.into()),
+                    Some(_) | None => Self::Upstream(name.into()),
                 })
             }
         }

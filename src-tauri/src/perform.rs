@@ -1,6 +1,7 @@
 //! How what a click asks for is done. Nobody waits for it: how it goes is seen in the state.
 
 use evermoor_client::Control;
+use evermoor_core::alerts::Act;
 use evermoor_core::failure::Failure;
 use serde_json::json;
 use tauri::{AppHandle, Manager};
@@ -12,7 +13,7 @@ use crate::desk::Desk;
 use crate::gateway::Gateway;
 use crate::page::Page;
 use crate::updates::Updates;
-use crate::{login, moving, quit, restart, window};
+use crate::{alerts, login, moving, quit, restart, window};
 
 pub(crate) fn perform(action: Action, app: &AppHandle) {
     match action {
@@ -26,11 +27,20 @@ pub(crate) fn perform(action: Action, app: &AppHandle) {
         Action::Quit => quit::quit(app),
         Action::Restart(name) => restart::restart(app, name),
         Action::RestartAll => restart::restart_all(app),
-        Action::Reconnect(name) => ask(app, &format!("/api/upstreams/{name}/reconnect"), None),
+        Action::Reconnect(name) => {
+            ask(app, &format!("/api/upstreams/{name}/reconnect"), None);
+            alerts::acted(app, Act::Restart(name));
+        }
         Action::TurnOn(name) => turn(app, &name, true),
         Action::TurnOff(name) => turn(app, &name, false),
-        Action::Pause(Some(name)) => ask(app, &format!("/api/upstreams/{name}/pause"), None),
-        Action::Pause(None) => ask(app, "/api/pause", None),
+        Action::Pause(Some(name)) => {
+            ask(app, &format!("/api/upstreams/{name}/pause"), None);
+            alerts::acted(app, Act::Touch(Some(name)));
+        }
+        Action::Pause(None) => {
+            alerts::acted(app, Act::Touch(None));
+            ask(app, "/api/pause", None);
+        }
         Action::Resume(Some(name)) => ask(app, &format!("/api/upstreams/{name}/resume"), None),
         Action::Resume(None) => ask(app, "/api/resume", None),
         Action::Connect(editor) => connect(app, editor),
@@ -57,6 +67,7 @@ fn ask(app: &AppHandle, path: &str, body: Option<serde_json::Value>) {
 }
 
 fn turn(app: &AppHandle, upstream: &str, on: bool) {
+    alerts::acted(app, Act::Touch(Some(upstream.to_owned())));
     ask(app, &format!("/api/upstreams/{upstream}/enabled"), Some(json!({ "enabled": on })));
 }
 

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use evermoor_client::{Keeper, Presence};
+use evermoor_core::alerts::Act;
 use evermoor_core::view::{Link, Upstream};
 use tauri::{AppHandle, Manager};
 use tokio::time::timeout;
 use tracing::warn;
 
+use crate::alerts;
 use crate::desk::Desk;
 use crate::gateway::Gateway;
 use crate::known::now;
@@ -18,6 +20,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 pub(crate) fn restart(app: &AppHandle, upstream: String) {
     let gateway = app.state::<Gateway>();
     let (keeper, app) = (gateway.keeper().clone(), app.clone());
+    alerts::acted(&app, Act::Restart(upstream.clone()));
     app.state::<Desk>().restarting(&upstream);
     gateway.spawn(async move {
         let _ = timeout(LONGEST, bring_back(&keeper, &upstream)).await;

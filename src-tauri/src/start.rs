@@ -29,6 +29,11 @@ impl Start {
         })
     }
 
+    /// Whether the system did it, at login.
+    pub(crate) fn is_by_login(self) -> bool {
+        self.hidden
+    }
+
     /// A second start while the first goes on: a person is looking for Evermoor.
     pub(crate) fn again(self, app: &AppHandle) {
         if !self.hidden {

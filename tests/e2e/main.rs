@@ -13,6 +13,7 @@ mod door;
 #[cfg(unix)]
 mod editors;
 mod endpoint;
+mod eras;
 mod faults;
 mod incidents;
 mod lists;
@@ -24,6 +25,8 @@ mod pieces;
 mod presets;
 mod reload;
 mod remote;
+#[cfg(target_os = "linux")]
+mod secrets;
 #[cfg(target_os = "linux")]
 mod sharing;
 mod shim;

@@ -12,6 +12,7 @@ pub mod desktop;
 pub mod dice;
 pub mod editor;
 pub mod entry;
+pub mod era;
 pub mod events_server;
 pub mod fake;
 pub mod fake_server;

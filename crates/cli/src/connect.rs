@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::serve::Place;
 
 pub(crate) fn run(place: Place, upstream: Option<&str>, editor: Option<&str>) -> Exit {
-    crate::serve::log_to_stderr();
+    crate::logging::to_stderr();
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return Exit::failure(&error),

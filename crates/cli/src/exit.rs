@@ -2,6 +2,9 @@
 
 use std::process::ExitCode;
 
+use evermoor_core::failure::{Code, Failure};
+use serde_json::{Value, json};
+
 use crate::terminal;
 
 /// How a command ended.
@@ -10,6 +13,8 @@ pub(crate) enum Exit {
     Ok,
     /// It did not work; the reason has been printed.
     Failure,
+    /// The command line makes no sense; why has been printed.
+    Usage,
     /// No gateway runs.
     NotRunning,
     /// The gateway runs, and something is down.
@@ -21,15 +26,37 @@ pub(crate) enum Exit {
 impl Exit {
     /// Prints why, and ends with a failure.
     pub(crate) fn failure(why: &dyn std::fmt::Display) -> Self {
-        terminal::complain(why);
+        tell(json!({ "what": why.to_string() }), why);
         Self::Failure
+    }
+
+    /// Prints what went wrong and what to do, and ends with a failure.
+    pub(crate) fn failed(failure: &Failure) -> Self {
+        tell(json!(failure), failure);
+        Self::Failure
+    }
+
+    /// Prints what is wrong with the command line.
+    pub(crate) fn usage(why: &dyn std::fmt::Display) -> Self {
+        tell(json!({ "what": why.to_string() }), why);
+        Self::Usage
     }
 
     /// Prints that there is no gateway.
     pub(crate) fn not_running() -> Self {
-        terminal::complain(&"Evermoor is not running. Start it with `evermoor serve`.");
+        let remedy = "Start it with `evermoor start`, or with `evermoor serve` to see it work.";
+        let failure = Failure::new(Code::NotRunning, "Evermoor is not running.", remedy);
+        tell(json!(failure), &failure);
         Self::NotRunning
     }
+}
+
+/// A program finds the reason where it looks for data, and a person where they look for words.
+fn tell(data: Value, words: &dyn std::fmt::Display) {
+    if terminal::manner().json {
+        terminal::print_json(json!({ "error": data }));
+    }
+    terminal::complain(words);
 }
 
 impl From<Exit> for ExitCode {
@@ -37,6 +64,7 @@ impl From<Exit> for ExitCode {
         Self::from(match exit {
             Exit::Ok => 0,
             Exit::Failure => 1,
+            Exit::Usage => 2,
             Exit::NotRunning => 3,
             Exit::Degraded => 4,
             Exit::BadConfiguration => 78,

@@ -3,18 +3,19 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use evermoor_client::{Control, ControlError};
-use evermoor_core::failure::{Code, Failure};
+use evermoor_core::failure::Failure;
 use evermoor_core::incident::private::Private;
 use evermoor_core::incident::report::{self, Environment};
 use evermoor_core::incident::words::{length, moment};
 use evermoor_core::incident::{Calls, Incident};
-use evermoor_core::view::{Link, Status};
+use evermoor_core::view::Status;
 use evermoor_platform::machine::{self, Person};
 use evermoor_platform::paths::Paths;
 
 use crate::exit::Exit;
 use crate::status::run_async;
 use crate::terminal::{self, Palette};
+use crate::upstreams;
 
 /// How outages are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,17 +44,17 @@ pub(crate) fn run(paths: &Paths, upstream: Option<&str>, period: u64, form: Form
     let found = run_async(look_up(&control, upstream, now.saturating_sub(period)));
     let (status, incidents) = match found {
         Ok(Ok(found)) => found,
-        Ok(Err(failure)) => return Exit::failure(&failure),
+        Ok(Err(failure)) => return Exit::failed(&failure),
         Err(error) => return Exit::failure(&error),
     };
     match form {
         Form::Table => show(&incidents, period, now),
         Form::Json => {
-            terminal::print(&serde_json::json!({ "schema": 1, "incidents": incidents }));
+            terminal::print_json(serde_json::json!({ "incidents": incidents }));
         }
         Form::Markdown => {
             let system = run_async(machine::system()).unwrap_or_default();
-            let environment = environment(&status, upstream, &incidents, system);
+            let environment = Environment::of(&status, upstream, &incidents, system);
             let text = report::markdown(&environment, &incidents, Some(period), now);
             let Person { home, user, machine } = Person::here();
             terminal::print(&Private { home, user, machine }.remove_from(text.trim_end()));
@@ -76,52 +77,33 @@ async fn look_up(
     match upstream {
         // It may have been taken out of the configuration since.
         Some(name) if incidents.is_empty() && !known(name) => {
-            let what = format!("There is no upstream `{name}`.");
-            Err(Failure::new(Code::NotFound, what, "See `evermoor status`."))
+            Err(upstreams::unknown(name, status.upstreams.iter().map(|one| one.name.as_str())))
         }
         Some(_) | None => Ok((status, incidents)),
     }
-}
-
-/// Where it happened: the upstreams that were asked for, or those that had an outage.
-fn environment(
-    status: &Status,
-    asked: Option<&str>,
-    incidents: &[Incident],
-    system: String,
-) -> Environment {
-    let wanted = |name: &str| match asked {
-        Some(asked) => asked == name,
-        None => incidents.iter().any(|incident| incident.upstream == name),
-    };
-    let upstreams = status.upstreams.iter().filter(|upstream| wanted(&upstream.name));
-    let upstreams = upstreams.map(|upstream| {
-        let server = match &upstream.link {
-            Link::Connected { server, .. } => server.clone(),
-            Link::Off | Link::Connecting | Link::Down { .. } | Link::Paused { .. } => String::new(),
-        };
-        (upstream.title.clone(), server)
-    });
-    Environment { evermoor: status.version.clone(), system, upstreams: upstreams.collect() }
 }
 
 fn show(incidents: &[Incident], period: u64, now: u64) {
     let colours = Palette::for_output();
     let strong = colours.strong;
     let summary = report::summary(incidents, Some(period), now);
+    let width = terminal::width();
+    let summary = terminal::indented(&summary, 0, width);
     terminal::print(&format_args!("{strong}{summary}{strong:#}"));
     let rows: Vec<Vec<String>> = incidents.iter().map(|incident| row(incident, now)).collect();
     if !rows.is_empty() {
         terminal::print(&"");
     }
-    for (line, incident) in terminal::columns(&rows).iter().zip(incidents) {
+    for (line, incident) in terminal::columns(&rows, width.saturating_sub(4)).iter().zip(incidents)
+    {
         let (mark, style) = match incident.end {
             Some(_) => ("●", colours.quiet),
             None => ("○", colours.bad),
         };
         terminal::print(&format_args!("  {style}{mark}{style:#} {line}"));
         let quiet = colours.quiet;
-        terminal::print(&format_args!("    {quiet}{}{quiet:#}", incident.why()));
+        let why = terminal::indented(&incident.why(), 4, width);
+        terminal::print(&format_args!("{quiet}{why}{quiet:#}"));
     }
 }
 

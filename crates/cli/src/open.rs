@@ -20,14 +20,18 @@ pub(crate) fn run(place: &Place, print: bool) -> Exit {
     let work = async {
         launcher.renew(&control);
         let link = control.dashboard_link().await?;
-        if print || !open_in_browser(&link).await {
+        let json = terminal::manner().json;
+        let opened = !print && !json && open_in_browser(&link).await;
+        if json {
+            terminal::print_json(serde_json::json!({ "url": link }));
+        } else if !opened {
             terminal::print(&link);
         }
         Ok::<_, evermoor_client::ControlError>(())
     };
     match run_async(work) {
         Ok(Ok(())) => Exit::Ok,
-        Ok(Err(error)) => Exit::failure(&error),
+        Ok(Err(error)) => Exit::failed(&error.into()),
         Err(error) => Exit::failure(&error),
     }
 }

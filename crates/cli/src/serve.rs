@@ -7,12 +7,12 @@ use tokio_util::sync::CancellationToken;
 use evermoor_core::config::{Config, Transport};
 use evermoor_core::failure::Failure;
 use evermoor_core::version;
-use evermoor_gateway::{Gateway, StartError, Terms, VERSION, config_file};
+use evermoor_gateway::{Gateway, StartError, Terms, VERSION, config_file, log};
 use evermoor_platform::paths::Paths;
 use evermoor_platform::{descriptors, files, signals};
 
 use crate::exit::Exit;
-use crate::terminal;
+use crate::{logging, terminal};
 
 /// Which Evermoor a command speaks of.
 #[derive(Clone)]
@@ -42,7 +42,7 @@ impl Way {
 }
 
 pub(crate) fn run(place: &Place, way: Way, background: bool) -> Exit {
-    log_to_stderr();
+    logging::of_gateway(&place.paths, background);
     descriptors::raise_limit();
     let config = match config_file::read(&place.paths.config) {
         Ok(config) => config.unwrap_or_default(),
@@ -57,7 +57,11 @@ pub(crate) fn run(place: &Place, way: Way, background: bool) -> Exit {
         Ok(runtime) => runtime,
         Err(error) => return Exit::failure(&error),
     };
-    runtime.block_on(serve(config, place, way, background))
+    let exit = runtime.block_on(serve(config, place, way, background));
+    if let Some(log) = log::here() {
+        log.finish();
+    }
+    exit
 }
 
 async fn serve(config: Config, place: &Place, way: Way, background: bool) -> Exit {
@@ -141,15 +145,4 @@ fn leave_word(paths: &Paths, failure: &Failure) {
     if let Ok(content) = serde_json::to_vec(failure) {
         let _ = files::write_private(&paths.start_failure_file(), &content);
     }
-}
-
-pub(crate) fn log_to_stderr() {
-    use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_env("EVERMOOR_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
-        .with_target(false)
-        .try_init();
 }

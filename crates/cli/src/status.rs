@@ -1,34 +1,35 @@
-//! `evermoor status`: how things are.
+//! `evermoor status`: how things are, once or for as long as somebody looks.
+
+mod one;
+
+use std::time::Duration;
 
 use evermoor_client::Control;
 use evermoor_core::app::state::Next;
+use evermoor_core::failure::Failure;
 use evermoor_core::view::{App, Editor, Link, Overall, Status, Upstream};
+use evermoor_platform::signals;
 
 use crate::exit::Exit;
 use crate::serve::Place;
 use crate::setup;
 use crate::terminal::{self, Palette};
+use crate::upstreams;
 
-pub(crate) fn run(place: &Place, json: bool) -> Exit {
+pub(crate) fn run(place: &Place, upstream: Option<&str>, watch: bool) -> Exit {
     let Some(control) = Control::find(&place.paths) else {
         return Exit::not_running();
     };
-    let status = match run_async(control.status()) {
-        Ok(Ok(status)) => status,
-        Ok(Err(error)) => return Exit::failure(&error),
-        Err(error) => return Exit::failure(&error),
-    };
-    if json {
-        let mut data = serde_json::json!(status);
-        data["schema"] = 1.into();
-        terminal::print(&data);
-    } else {
-        show(&status);
-        show_connected(&setup::short(place, &status));
+    if watch {
+        return follow(place, control, upstream);
     }
-    match status.overall {
-        Overall::Healthy | Overall::Busy => Exit::Ok,
-        Overall::Degraded | Overall::Down | Overall::Paused => Exit::Degraded,
+    match run_async(control.status()) {
+        Ok(Ok(status)) => match show(place, &status, upstream) {
+            Ok(exit) => exit,
+            Err(failure) => Exit::failed(&failure),
+        },
+        Ok(Err(error)) => Exit::failed(&error.into()),
+        Err(error) => Exit::failure(&error),
     }
 }
 
@@ -38,50 +39,135 @@ pub(crate) fn run_async<T>(work: impl Future<Output = T>) -> std::io::Result<T> 
     Ok(runtime.block_on(work))
 }
 
-fn show(status: &Status) {
-    let colours = Palette::for_output();
-    let strong = colours.strong;
-    terminal::print(&format_args!("{strong}{}{strong:#}\n", status.sentence));
-    let rows: Vec<Vec<String>> = status.upstreams.iter().map(row).collect();
-    for (line, upstream) in terminal::columns(&rows).iter().zip(&status.upstreams) {
-        let (mark, style) = match upstream.link {
-            Link::Off => ("–", colours.quiet),
-            Link::Connected { .. } => ("●", colours.good),
-            Link::Connecting => ("◐", colours.busy),
-            Link::Down { .. } => ("○", colours.bad),
-            Link::Paused { .. } => ("‖", colours.quiet),
-        };
-        terminal::print(&format_args!("  {style}{mark}{style:#} {line}"));
-        if let Link::Down { failure, .. } = &upstream.link {
-            let quiet = colours.quiet;
-            terminal::print(&format_args!(
-                "    {quiet}{} {}{quiet:#}",
-                failure.what, failure.remedy
-            ));
+/// Shows every state until somebody stops it. A gateway that goes away is waited for.
+fn follow(place: &Place, control: Control, upstream: Option<&str>) -> Exit {
+    const LOOK_AGAIN: Duration = Duration::from_millis(500);
+    let shown = async {
+        let mut control = Some(control);
+        loop {
+            let Some(found) = control.take() else {
+                tokio::time::sleep(LOOK_AGAIN).await;
+                control = Control::find(&place.paths);
+                continue;
+            };
+            if let Ok(mut states) = found.follow().await {
+                while let Some(status) = states.next().await {
+                    clear();
+                    if let Err(failure) = show(place, &status, upstream) {
+                        return Exit::failed(&failure);
+                    }
+                }
+            }
+            clear();
+            terminal::remark(&"Evermoor is not running. Waiting for it.");
         }
-        if let Some(app) = &upstream.app {
-            show_app(app, upstream, colours);
+    };
+    let shown = run_async(async {
+        tokio::select! {
+            exit = shown => exit,
+            () = signals::stop_requested() => Exit::Ok,
+        }
+    });
+    shown.unwrap_or_else(|error| Exit::failure(&error))
+}
+
+/// Starts anew at the top of the terminal, where each state takes the place of the one before.
+fn clear() {
+    if terminal::is_watched() && !terminal::manner().json {
+        terminal::print(&"\x1b[H\x1b[2J\x1b[3J\x1b[1A");
+    }
+}
+
+/// Shows the whole, or one upstream.
+fn show(place: &Place, status: &Status, upstream: Option<&str>) -> Result<Exit, Failure> {
+    let json = terminal::manner().json;
+    let Some(name) = upstream else {
+        if json {
+            let mut data = serde_json::json!(status);
+            data["setup"] = serde_json::json!(setup::attached(place, status));
+            terminal::print_json(data);
+        } else {
+            show_all(status);
+            show_connected(&setup::short(place, status));
+        }
+        return Ok(match status.overall {
+            Overall::Healthy | Overall::Busy => Exit::Ok,
+            Overall::Degraded | Overall::Down | Overall::Paused => Exit::Degraded,
+        });
+    };
+    let upstream = upstreams::in_status(status, name)?;
+    if json {
+        terminal::print_json(serde_json::json!({ "upstream": upstream }));
+    } else {
+        one::show(upstream);
+    }
+    Ok(match upstream.link {
+        Link::Connected { .. } | Link::Connecting => Exit::Ok,
+        Link::Off | Link::Down { .. } | Link::Paused { .. } => Exit::Degraded,
+    })
+}
+
+fn show_all(status: &Status) {
+    let (colours, width) = (Palette::for_output(), terminal::width());
+    let strong = colours.strong;
+    terminal::print(&format_args!(
+        "{strong}{}{strong:#}\n",
+        terminal::indented(&status.sentence, 0, width)
+    ));
+    let rows: Vec<Vec<String>> = status.upstreams.iter().map(row).collect();
+    let lines = terminal::columns(&rows, width.saturating_sub(4));
+    for (line, upstream) in lines.iter().zip(&status.upstreams) {
+        let (mark, style) = mark(upstream, colours);
+        terminal::print(&format_args!("  {style}{mark}{style:#} {line}"));
+        for note in notes(upstream) {
+            show_quietly(&note, 4, colours);
         }
     }
     for warning in &status.warnings {
         let busy = colours.busy;
-        terminal::print(&format_args!("\n{busy}warning:{busy:#} {warning}"));
+        let text = terminal::indented(&warning.to_string(), 2, width);
+        terminal::print(&format_args!("\n{busy}! {busy:#}{}", text.trim_start()));
     }
     terminal::print(&format_args!("\nEndpoint  {}", status.endpoint));
     show_editors(&status.editors, colours);
 }
 
+/// The shape and the colour of a state.
+fn mark(upstream: &Upstream, colours: Palette) -> (&'static str, anstyle::Style) {
+    match upstream.link {
+        Link::Off => ("–", colours.quiet),
+        Link::Connected { .. } => ("●", colours.good),
+        Link::Connecting => ("◐", colours.busy),
+        Link::Down { .. } => ("○", colours.bad),
+        Link::Paused { .. } => ("‖", colours.quiet),
+    }
+}
+
+/// What is worth knowing of an upstream besides its state.
+fn notes(upstream: &Upstream) -> Vec<String> {
+    let failure = match &upstream.link {
+        Link::Down { failure, .. } => Some(failure.to_string()),
+        Link::Off | Link::Connecting | Link::Connected { .. } | Link::Paused { .. } => None,
+    };
+    let app = upstream.app.iter().flat_map(|app| about_app(app, upstream));
+    failure.into_iter().chain(app).collect()
+}
+
 /// What is seen of an application besides its link.
-fn show_app(app: &App, upstream: &Upstream, colours: Palette) {
-    let quiet = colours.quiet;
+fn about_app(app: &App, upstream: &Upstream) -> Vec<String> {
     let connected = matches!(upstream.link, Link::Connected { .. });
     let stands = (connected && app.next != Next::Nothing)
         .then(|| format!("{} {}", app.what, app.remedy))
         .into_iter();
     let memory = app.trend.iter().map(|trend| format!("Memory: {trend}"));
-    for line in stands.chain(app.notes.iter().cloned()).chain(app.offer.clone()).chain(memory) {
-        terminal::print(&format_args!("    {quiet}{line}{quiet:#}"));
-    }
+    stands.chain(app.notes.iter().cloned()).chain(app.offer.clone()).chain(memory).collect()
+}
+
+/// A paragraph that stands back.
+fn show_quietly(text: &str, indent: usize, colours: Palette) {
+    let quiet = colours.quiet;
+    let text = terminal::indented(text, indent, terminal::width());
+    terminal::print(&format_args!("{quiet}{text}{quiet:#}"));
 }
 
 /// What each editor is shown.
@@ -89,11 +175,11 @@ fn show_editors(editors: &[Editor], colours: Palette) {
     let cells = |editor: &Editor| vec![editor.name.clone(), editor.sees().unwrap_or_default()];
     let rows: Vec<Vec<String>> = editors.iter().map(cells).collect();
     let labels = std::iter::once("Editors").chain(std::iter::repeat(""));
-    let quiet = colours.quiet;
-    for ((line, label), editor) in terminal::columns(&rows).iter().zip(labels).zip(editors) {
+    let lines = terminal::columns(&rows, terminal::width().saturating_sub(10));
+    for ((line, label), editor) in lines.iter().zip(labels).zip(editors) {
         terminal::print(&format_args!("{label:<8}  {line}"));
         if let Some(hint) = &editor.hint {
-            terminal::print(&format_args!("{:<8}  {quiet}{hint}{quiet:#}", ""));
+            show_quietly(hint, 10, colours);
         }
     }
 }
@@ -102,7 +188,8 @@ fn show_editors(editors: &[Editor], colours: Palette) {
 fn show_connected(sentences: &[String]) {
     let labels = std::iter::once("Machine").chain(std::iter::repeat(""));
     for (sentence, label) in sentences.iter().zip(labels) {
-        terminal::print(&format_args!("{label:<8}  {sentence}"));
+        let sentence = terminal::indented(sentence, 10, terminal::width());
+        terminal::print(&format_args!("{label:<8}  {}", sentence.trim_start()));
     }
 }
 

@@ -1,17 +1,65 @@
 //! What goes to the terminal: data to standard output, words about it to standard error.
 
+mod progress;
+mod table;
+
 use std::fmt::Display;
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Style};
+
+pub(crate) use progress::Progress;
+pub(crate) use table::{columns, fit, indented, wrap};
+
+/// How a person wants to be spoken to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Manner {
+    /// Data and failures only.
+    pub(crate) quiet: bool,
+    /// Data for programs: failures too.
+    pub(crate) json: bool,
+    pub(crate) no_color: bool,
+    /// Every question is answered with yes.
+    pub(crate) yes: bool,
+    /// How the program works goes to standard error.
+    pub(crate) verbose: bool,
+}
+
+static MANNER: OnceLock<Manner> = OnceLock::new();
+
+/// Says how a person wants to be spoken to, once and for all.
+pub(crate) fn behave(manner: Manner) {
+    let _ = MANNER.set(manner);
+}
+
+pub(crate) fn manner() -> Manner {
+    MANNER.get().copied().unwrap_or_default()
+}
 
 /// Prints a line of data. A reader that went away is no failure.
 pub(crate) fn print(line: &dyn Display) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
+/// Prints data for a program, as an object that says which form it has.
+pub(crate) fn print_json(mut data: serde_json::Value) {
+    data["schema"] = 1.into();
+    print(&data);
+}
+
+/// Prints what was done: for a person, not for a program.
+pub(crate) fn say(text: &dyn Display) {
+    if !manner().quiet && !manner().json {
+        print(text);
+    }
+}
+
 /// Prints what a person should know about the data.
 pub(crate) fn remark(text: &dyn Display) {
+    if manner().quiet {
+        return;
+    }
     let style = paint(Style::new().dimmed(), std::io::stderr().is_terminal());
     let _ = writeln!(std::io::stderr(), "{style}{text}{style:#}");
 }
@@ -21,6 +69,36 @@ pub(crate) fn complain(why: &dyn Display) {
     let style = paint(AnsiColor::Red.on_default(), std::io::stderr().is_terminal());
     let _ = writeln!(std::io::stderr(), "{style}error:{style:#} {why}");
 }
+
+/// Asks a question that is answered with yes or no. Where nobody can answer, the answer is no.
+pub(crate) fn confirm(question: &str) -> bool {
+    if manner().yes {
+        return true;
+    }
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return false;
+    }
+    let _ = write!(std::io::stderr(), "{question} [y/N] ");
+    let mut answer = String::new();
+    let _ = std::io::stdin().read_line(&mut answer);
+    matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+}
+
+/// Whether somebody looks at what is printed.
+pub(crate) fn is_watched() -> bool {
+    std::io::stdout().is_terminal()
+}
+
+/// How many characters fit into a line of standard output; no limit where nobody looks at it.
+pub(crate) fn width() -> usize {
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    let seen = || is_watched().then(seen).flatten();
+    told.or_else(seen).filter(|width| *width > 0).map_or(usize::MAX, |width| width.max(NARROWEST))
+}
+
+/// A narrower terminal breaks the lines itself.
+const NARROWEST: usize = 30;
 
 /// Colours for standard output, or none where they would be noise.
 #[derive(Clone, Copy)]
@@ -34,7 +112,7 @@ pub(crate) struct Palette {
 
 impl Palette {
     pub(crate) fn for_output() -> Self {
-        let colour = std::io::stdout().is_terminal();
+        let colour = is_watched();
         Self {
             good: paint(AnsiColor::Green.on_default(), colour),
             bad: paint(AnsiColor::Red.on_default(), colour),
@@ -45,58 +123,13 @@ impl Palette {
     }
 }
 
+/// Whether colours are wanted at all.
+pub(crate) fn wants_colour() -> bool {
+    let silent = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|kind| kind == "dumb");
+    !manner().no_color && !silent("NO_COLOR") && !dumb
+}
+
 fn paint(style: Style, terminal: bool) -> Style {
-    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    if terminal && wanted { style } else { Style::new() }
-}
-
-/// Lays out rows as columns, each as wide as its widest cell.
-pub(crate) fn columns(rows: &[Vec<String>]) -> Vec<String> {
-    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        rows.iter()
-            .filter_map(|row| row.get(column))
-            .map(|cell| cell.chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..count).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
-        cells.collect::<Vec<_>>().join("   ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
-}
-
-/// Breaks a text into lines of at most `width` characters, between words.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("there is always a line");
-        if last.is_empty() {
-            last.push_str(word);
-        } else if last.chars().count() + 1 + word.chars().count() <= width {
-            last.push(' ');
-            last.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_text_is_broken_between_words() {
-        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
-    }
-
-    #[test]
-    fn columns_line_up() {
-        let rows = vec![vec!["a".into(), "Connected".into()], vec!["long".into(), "Down".into()]];
-        assert_eq!(columns(&rows), ["a      Connected", "long   Down"]);
-    }
+    if terminal && wants_colour() { style } else { Style::new() }
 }

@@ -12,22 +12,28 @@ use evermoor_core::view::{Editor, NewToken};
 use evermoor_gateway::keys::{self, ChangeError};
 use evermoor_platform::lock::InstanceLock;
 use evermoor_platform::paths::Paths;
+use evermoor_setup::{Desk, Done, Refused};
 
 use crate::args::TokenAction;
 use crate::exit::Exit;
+use crate::serve::Place;
+use crate::setup::Gates;
 use crate::status::run_async;
 use crate::terminal::{self, Palette};
 
-pub(crate) fn run(paths: &Paths, action: Option<TokenAction>, json: bool) -> Exit {
+pub(crate) fn run(place: &Place, action: Option<TokenAction>) -> Exit {
+    let (paths, json) = (&place.paths, terminal::manner().json);
     let done = match action.unwrap_or(TokenAction::List) {
         TokenAction::List => list(paths).map(|editors| show_list(&editors, json)),
         TokenAction::Add { name } => add(paths, &name).map(|made| show_new(&made, json)),
-        TokenAction::Rotate { name } => rotate(paths, &name).map(|made| show_new(&made, json)),
+        TokenAction::Rotate { name } => {
+            rotate(paths, &name).map(|made| show_rotated(&made, &tell(place, &name), json))
+        }
         TokenAction::Revoke { name } => revoke(paths, &name).map(|()| show_revoked(&name, json)),
     };
     match done {
         Ok(()) => Exit::Ok,
-        Err(failure) => Exit::failure(&failure),
+        Err(failure) => Exit::failed(&failure),
     }
 }
 
@@ -100,7 +106,7 @@ fn change<T>(
 
 fn show_list(editors: &[Editor], json: bool) {
     if json {
-        return terminal::print(&serde_json::json!({ "schema": 1, "editors": editors }));
+        return terminal::print_json(serde_json::json!({ "editors": editors }));
     }
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
@@ -114,7 +120,7 @@ fn show_list(editors: &[Editor], json: bool) {
     };
     let rows: Vec<Vec<String>> = editors.iter().map(row).collect();
     let quiet = Palette::for_output().quiet;
-    for (line, editor) in terminal::columns(&rows).iter().zip(editors) {
+    for (line, editor) in terminal::columns(&rows, terminal::width()).iter().zip(editors) {
         terminal::print(line);
         if let Some(hint) = &editor.hint {
             terminal::print(&format_args!("  {quiet}{hint}{quiet:#}"));
@@ -122,11 +128,46 @@ fn show_list(editors: &[Editor], json: bool) {
     }
 }
 
+/// Writes an editor's new token where we wrote the old one, and says where that was.
+fn tell(place: &Place, name: &str) -> Vec<Result<Done, Refused>> {
+    let (Some(client), Some(desk)) = (evermoor_setup::client(name), Desk::here(&place.paths))
+    else {
+        return Vec::new();
+    };
+    let Ok(gates) = Gates::find(place) else { return Vec::new() };
+    match desk.rewrite_token(client, &gates.of(client)) {
+        Ok(done) => done.into_iter().map(Ok).collect(),
+        Err(refused) => vec![Err(refused)],
+    }
+}
+
+fn show_rotated(made: &NewToken, told: &[Result<Done, Refused>], json: bool) {
+    let paths: Vec<String> =
+        told.iter().flatten().map(|done| done.path.display().to_string()).collect();
+    for refused in told.iter().filter_map(|told| told.as_ref().err()) {
+        terminal::remark(&format_args!("{refused}."));
+    }
+    if paths.is_empty() {
+        return show_new(made, json);
+    }
+    if json {
+        let (name, token) = (&made.name, &made.token);
+        let data = serde_json::json!({ "name": name, "token": token, "written": paths });
+        return terminal::print_json(data);
+    }
+    let good = Palette::for_output().good;
+    for path in paths {
+        terminal::print(&format_args!("{good}The new token is in {path}.{good:#}"));
+    }
+    if let Some(client) = evermoor_setup::client(&made.name) {
+        terminal::remark(&client.notices);
+    }
+}
+
 fn show_new(made: &NewToken, json: bool) {
     if json {
         let (name, token) = (&made.name, &made.token);
-        let data = serde_json::json!({ "schema": 1, "name": name, "token": token });
-        return terminal::print(&data);
+        return terminal::print_json(serde_json::json!({ "name": name, "token": token }));
     }
     terminal::print(&made.token);
     if made.name == LOCAL {
@@ -141,10 +182,10 @@ fn show_new(made: &NewToken, json: bool) {
 
 fn show_revoked(name: &str, json: bool) {
     if json {
-        return terminal::print(&serde_json::json!({ "schema": 1, "name": name }));
+        return terminal::print_json(serde_json::json!({ "name": name }));
     }
     let good = Palette::for_output().good;
-    terminal::print(&format_args!("{good}`{name}` is turned away from now on.{good:#}"));
+    terminal::say(&format_args!("{good}`{name}` is turned away from now on.{good:#}"));
 }
 
 /// How long ago something was, in its largest unit.

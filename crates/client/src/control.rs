@@ -8,9 +8,10 @@ use http::{HeaderValue, Method, StatusCode};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::incident::{Incident, Incidents};
 use evermoor_core::name::UpstreamName;
+use evermoor_core::reference;
 use evermoor_core::runtime::Runtime;
 use evermoor_core::tokens;
-use evermoor_core::view::{CallsUnderWay, Editor, NewToken, Refusal, Status};
+use evermoor_core::view::{CallsUnderWay, Check, Checks, Editor, Fixed, NewToken, Refusal, Status};
 use evermoor_platform::files;
 use evermoor_platform::lock::InstanceLock;
 use evermoor_platform::paths::Paths;
@@ -136,6 +137,38 @@ impl Control {
     /// Takes an editor's token away.
     pub async fn revoke_editor(&self, name: &str) -> Result<(), ControlError> {
         self.request(Method::DELETE, &editor(name, "")?).await.map(drop)
+    }
+
+    /// Says that a secret changed. Those who use it connect anew, and are named.
+    pub async fn secret_changed(&self, name: &str) -> Result<Vec<String>, ControlError> {
+        #[derive(serde::Deserialize)]
+        struct Users {
+            upstreams: Vec<String>,
+        }
+        reference::check_name(name).map_err(|bad| {
+            ControlError::Refused(Failure::new(Code::Refused, bad.to_string(), bad.remedy()))
+        })?;
+        let path = format!("/api/secrets/{name}/changed");
+        let users: Users = read(&self.request(Method::POST, &path).await?)?;
+        Ok(users.upstreams)
+    }
+
+    /// Ends the gateway, which lets calls under way end first.
+    pub async fn stop(&self) -> Result<(), ControlError> {
+        self.request(Method::POST, "/api/stop").await.map(drop)
+    }
+
+    /// What the gateway's doctor finds.
+    pub async fn doctor(&self) -> Result<Vec<Check>, ControlError> {
+        let found: Checks = read(&self.request(Method::GET, "/api/doctor").await?)?;
+        Ok(found.checks)
+    }
+
+    /// Has it put one thing right, and says what was done.
+    pub async fn fix(&self, check: &str) -> Result<String, ControlError> {
+        let path = format!("/api/doctor/{check}/fix");
+        let fixed: Fixed = read(&self.request(Method::POST, &path).await?)?;
+        Ok(fixed.what)
     }
 
     /// How many calls wait for an answer at this moment.

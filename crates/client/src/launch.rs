@@ -98,13 +98,19 @@ impl Launcher {
         }
     }
 
+    /// Starts a gateway that takes over from the one that runs, whichever is newer.
+    pub fn take_over(&self) -> io::Result<Child> {
+        let _ = std::fs::remove_file(self.paths.start_failure_file());
+        self.run(&["--takeover"])
+    }
+
     /// Starts our own gateway.
     fn run(&self, how: &[&str]) -> io::Result<Child> {
         let home = self.home.as_deref().map(Path::as_os_str);
         let mut args = vec![OsStr::new("serve"), OsStr::new("--background")];
         args.extend(how.iter().map(OsStr::new));
         args.extend(home.into_iter().flat_map(|home| [OsStr::new("--home"), home]));
-        process::start_detached(&self.program, &args, &self.paths.log_file())
+        process::start_detached(&self.program, &args, &self.paths.output_file())
     }
 
     async fn start(&self) -> Result<Control, Failure> {
@@ -141,8 +147,8 @@ impl Launcher {
     fn why_it_ended(&self) -> Failure {
         let told = files::read_private(&self.paths.start_failure_file()).ok().flatten();
         told.and_then(|told| serde_json::from_slice(&told).ok()).unwrap_or_else(|| {
-            let log = self.paths.log_file();
-            let remedy = format!("Look at the end of {}.", log.display());
+            let log = self.paths.output_file();
+            let remedy = format!("Run `evermoor logs`, or look at the end of {}.", log.display());
             Failure::new(Code::Internal, "The gateway ended while it started.", remedy)
         })
     }

@@ -28,11 +28,12 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::call::Class;
+use evermoor_core::call::{Class, Repetition};
 use evermoor_core::envelope::{INVALID_REQUEST, Id, Message, Notification, Request, Response};
+use evermoor_core::era::answer::newer;
+use evermoor_core::era::stateless;
 use evermoor_core::outcome::{self, Fate, NotSent, Undelivered, Unknown};
 use evermoor_core::protocol::{header, method};
-use evermoor_core::stateless;
 
 use crate::http::{Answer, HttpError};
 use crate::launch::Launcher;
@@ -45,6 +46,8 @@ const PATIENCE: Duration = Duration::from_secs(25);
 /// How long answers under way are waited for once the editor has closed its end.
 const FAREWELL: Duration = Duration::from_secs(4);
 const PAUSE: Duration = Duration::from_millis(100);
+/// By this the gateway knows that an editor speaks over standard input and output.
+const AGENT: &str = concat!("evermoor-connect/", env!("CARGO_PKG_VERSION"));
 const SESSION: HeaderName = HeaderName::from_static(header::SESSION);
 
 /// Bridges `input` and `output` to `path` of the gateway, until the input ends.
@@ -132,7 +135,7 @@ impl Shim {
         let headers = own_words(&request);
         let body = request.to_bytes();
         let began = Instant::now();
-        let once = Class::of(&request.method) == Class::Once;
+        let once = Repetition::default().class(&request, None) == Class::Once;
         for attempts in 1.. {
             let sent_at = SystemTime::now();
             let failed = match self.post(body.clone(), &headers).await {
@@ -166,6 +169,10 @@ impl Shim {
                 retry_after: None,
             };
             let answer = undelivered.answer(request.id.clone());
+            let answer = match headers.is_empty() {
+                true => answer,
+                false => newer(&request.method, answer, None),
+            };
             return self.answer(&Message::Response(answer)).await;
         }
     }
@@ -206,6 +213,7 @@ impl Shim {
         let mut headers = vec![
             (http::header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
             (http::header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream")),
+            (http::header::USER_AGENT, HeaderValue::from_static(AGENT)),
         ];
         headers.extend_from_slice(own_words);
         let session = self.session.borrow().clone().filter(|_| own_words.is_empty());

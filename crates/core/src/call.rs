@@ -16,7 +16,7 @@ pub enum Class {
 impl Class {
     /// The class of a method. What is not known to be harmless is not.
     pub fn of(called: &str) -> Self {
-        const REPEATABLE: [&str; 12] = [
+        const REPEATABLE: [&str; 13] = [
             method::DISCOVER,
             method::INITIALIZE,
             method::PING,
@@ -26,8 +26,9 @@ impl Class {
             method::LISTEN,
             method::SUBSCRIBE,
             method::UNSUBSCRIBE,
-            "tasks/get",
-            "tasks/cancel",
+            method::TASKS_GET,
+            method::TASKS_CANCEL,
+            method::TASKS_RESULT,
             method::SET_LEVEL,
         ];
         let harmless = REPEATABLE.contains(&called)

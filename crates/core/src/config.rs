@@ -3,13 +3,16 @@
 //! Inside, types carry the proof: there is no upstream without a way to reach it. A mistake is
 //! reported with its line and with what to write instead.
 
+mod address;
 mod app;
 mod change;
 pub mod edit;
 mod file;
 mod lists;
+pub mod private;
 mod program;
 mod reach;
+pub mod schema;
 mod tray;
 pub mod version;
 
@@ -21,18 +24,19 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
-use url::Url;
 
 use crate::app::policy::Policy;
 use crate::call::Repetition;
 use crate::filter::Filters;
 use crate::name::UpstreamName;
 use crate::preset::Shelf;
+use crate::reference::{Reference, Template};
 use crate::sight::{Rules, entry};
+pub use address::Address;
 pub use change::Change;
 pub(crate) use file::{Span, line, span};
 pub use program::Program;
-pub use reach::{Proxy, Reach};
+pub use reach::{Proxy, Reach, carries_secret};
 pub use tray::{Notifications, TraySettings};
 use version::Ladder;
 
@@ -117,7 +121,7 @@ pub enum Keepalive {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// MCP over HTTP.
-    Http { url: Url, reach: Reach },
+    Http { url: Address, reach: Reach },
     /// MCP over the pipes of a program that the gateway starts.
     Stdio(Program),
     /// MCP over HTTP, in an application that is found, watched and brought back as a preset says.
@@ -175,13 +179,7 @@ impl Transport {
     /// Where the upstream is, for a person to read: without user name, password or query.
     pub fn target(&self) -> String {
         match self {
-            Self::Http { url, .. } => {
-                let mut shown = url.clone();
-                let _ = shown.set_username("");
-                let _ = shown.set_password(None);
-                shown.set_query(None);
-                shown.to_string()
-            }
+            Self::Http { url, .. } => url.shown(),
             Self::Stdio(program) => program.shown(),
             Self::App { preset } => format!("preset {preset}"),
             Self::Demo => "built in".into(),
@@ -198,6 +196,18 @@ impl Transport {
         match self {
             Self::Stdio(_) => true,
             Self::Http { .. } | Self::App { .. } | Self::Demo => false,
+        }
+    }
+
+    /// The secrets that it needs, wherever they are.
+    pub fn references(&self) -> Vec<&Reference> {
+        match self {
+            Self::Http { url, reach } => {
+                let headers = reach.headers.values().flat_map(Template::references);
+                url.template().references().chain(headers).collect()
+            }
+            Self::Stdio(program) => program.env.values().flat_map(Template::references).collect(),
+            Self::App { .. } | Self::Demo => Vec::new(),
         }
     }
 
@@ -218,7 +228,7 @@ impl Transport {
     /// Whether it is on this machine, where it comes back fast and asking costs nothing.
     pub fn is_local(&self) -> bool {
         match self {
-            Self::Http { url, .. } => match url.host() {
+            Self::Http { url, .. } => match url.place().host() {
                 Some(url::Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
                 Some(url::Host::Ipv4(address)) => address.is_loopback(),
                 Some(url::Host::Ipv6(address)) => address.is_loopback(),
@@ -327,7 +337,8 @@ mod tests {
     #[test]
     fn a_fingerprint_tells_targets_apart_and_holds_no_secret() {
         let print = |url: &str| {
-            Transport::Http { url: Url::parse(url).unwrap(), reach: Reach::default() }.fingerprint()
+            Transport::Http { url: Address::parse(url).unwrap(), reach: Reach::default() }
+                .fingerprint()
         };
         let (one, other) = ("https://x/mcp?key=secret", "https://x/mcp?key=other");
         assert_eq!(print(one), print(one));
@@ -336,8 +347,23 @@ mod tests {
     }
 
     #[test]
+    fn what_an_upstream_needs_is_known_before_it_is_connected_to() {
+        let text = "[upstreams.a]\nurl = \"https://x/mcp?key=${env:KEY}\"\n\
+                    headers = { Authorization = \"Bearer ${keyring:a}\" }\n\
+                    [upstreams.b]\ncommand = \"b\"\nenv = { A = \"1\", B = \"${file:/run/b}\" }\n";
+        let config = Config::parse(text).unwrap();
+        let needs: Vec<String> = config
+            .upstreams
+            .iter()
+            .flat_map(|upstream| upstream.transport.references())
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(needs, ["${env:KEY}", "${keyring:a}", "${file:/run/b}"]);
+    }
+
+    #[test]
     fn a_shown_address_holds_no_secret() {
-        let url = Url::parse("https://me:secret@example.com/mcp?key=secret").unwrap();
+        let url = Address::parse("https://me:secret@example.com/mcp?key=secret").unwrap();
         assert_eq!(
             Transport::Http { url, reach: Reach::default() }.target(),
             "https://example.com/mcp"

@@ -44,6 +44,12 @@ pub enum Code {
     Refused,
     /// It wants credentials that it was not given.
     AuthRequired,
+    /// The keychain with its secret is locked.
+    KeychainLocked,
+    /// There is no keychain, or it does not answer.
+    KeychainMissing,
+    /// Its secret is not where the configuration says.
+    SecretMissing,
     /// What it says is not MCP.
     NotMcp,
     /// Its program ends as soon as it is started, again and again.
@@ -96,6 +102,9 @@ impl Code {
             Self::Timeout => "Not responding",
             Self::Refused | Self::NotMcp => "Not serving MCP",
             Self::AuthRequired => "Needs sign-in",
+            Self::KeychainLocked => "Keychain locked",
+            Self::KeychainMissing => "No keychain",
+            Self::SecretMissing => "Secret missing",
             Self::CrashLoop => "Keeps crashing",
             Self::Configuration => "Set up wrongly",
             Self::TokenOff => "Open",
@@ -121,6 +130,9 @@ impl Code {
             Self::Timeout => "is not responding",
             Self::Refused | Self::NotMcp => "does not serve MCP at its address",
             Self::AuthRequired => "needs you to sign in",
+            Self::KeychainLocked => "needs a secret, and the keychain is locked",
+            Self::KeychainMissing => "needs a secret, and there is no keychain that answers",
+            Self::SecretMissing => "needs a secret that is not set",
             Self::CrashLoop => "keeps crashing",
             Self::Configuration => "is set up wrongly",
             Self::TokenOff

@@ -4,9 +4,9 @@
 //! - [`json`]: raw JSON values that keep their bytes, and shallow edits of raw objects
 //! - [`envelope`]: the JSON-RPC envelope, the only part of a message that is parsed
 //! - [`protocol`]: MCP revisions, methods and the few messages the gateway writes itself
-//! - [`introduction`]: how the gateway introduces itself to an editor
+//! - [`era`]: what differs between the revisions of MCP, and how one is put into the words of another
 //! - [`name`]: names of upstreams, and the names of their tools in the merged view
-//! - [`abilities`]: what an editor can do for an upstream that asks it back
+//! - [`alerts`]: what a person is told unasked, and when
 //! - [`call`]: what may be sent again
 //! - [`catalog`]: what an upstream offers, and the merged view of several
 //! - [`filter`]: allow and deny lists
@@ -14,24 +14,25 @@
 //! - [`config`]: `config.toml`, parsed and validated as a whole
 //! - [`preset`]: what is known of applications that host an MCP server
 //! - [`app`]: what is decided about such an application
+//! - [`adopt`]: the MCP servers that editors have already, as upstreams
 //! - [`size`]: amounts of memory, as people write and read them
-//! - [`dialect`]: how a server wants to be spoken to
 //! - [`incident`]: one outage, as it is kept and shown
+//! - [`latency`]: how long calls take, minute by minute; [`timeline`]: how an upstream fared
 //! - [`level`]: how loud a log message is, and who hears it
 //! - [`memory`]: what an upstream last said of itself, as it lies on the disk
 //! - [`failure`]: failures with a code for programs and a remedy for people
 //! - [`outcome`]: the answer to a call that its upstream did not answer
 //! - [`backoff`]: how long to wait before the next attempt
+//! - [`reference`]: `${keyring:NAME}` and the like; [`redact`]: taking secrets out of texts
 //! - [`runtime`]: how a running gateway is reached
 //! - [`paused`]: which upstreams a person paused
 //! - [`progress`]: progress tokens, minted anew on each hop
 //! - [`pace`]: which connections to suspect, and when to slow down
 //! - [`samples`]: what an application took of the machine, and how much of that is kept
+//! - [`scrub`]: a text without what looks like a secret
 //! - [`session`]: session ids that survive a restart
 //! - [`event_id`]: by which an editor says where its stream broke
 //! - [`sse`]: server-sent events, parsed from chunks
-//! - [`stateless`]: requests of 2026-07-28, which speak for themselves
-//! - [`mirrored`]: parameters of tools that are repeated in headers
 //! - [`tokens`]: one token per editor
 //! - [`guard`]: who may speak to the endpoint
 //! - [`head`]: requests that could be read in two ways
@@ -39,15 +40,16 @@
 //! - [`handover`]: what two gateways say while one takes the other's place
 //! - [`view`]: what the control API says
 
-pub mod abilities;
+pub mod adopt;
+pub mod alerts;
 pub mod app;
 pub mod audience;
 pub mod backoff;
 pub mod call;
 pub mod catalog;
 pub mod config;
-pub mod dialect;
 pub mod envelope;
+pub mod era;
 pub mod event_id;
 pub mod failure;
 pub mod filter;
@@ -55,11 +57,10 @@ pub mod guard;
 pub mod handover;
 pub mod head;
 pub mod incident;
-pub mod introduction;
 pub mod json;
+pub mod latency;
 pub mod level;
 pub mod memory;
-pub mod mirrored;
 pub mod name;
 pub mod outcome;
 pub mod oversize;
@@ -68,13 +69,16 @@ pub mod paused;
 pub mod preset;
 pub mod progress;
 pub mod protocol;
+pub mod redact;
+pub mod reference;
 pub mod runtime;
 pub mod samples;
+pub mod scrub;
 pub mod session;
 pub mod sight;
 pub mod size;
 pub mod sse;
-pub mod stateless;
+pub mod timeline;
 pub mod tokens;
 pub mod traits;
 pub mod version;

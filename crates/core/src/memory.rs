@@ -13,7 +13,8 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use crate::catalog::{Catalog, List};
-use crate::dialect::Dialect;
+use crate::era::dialect::Dialect;
+use crate::era::spoken::Spoken;
 use crate::json::Raw;
 use crate::protocol::{Handshake, initialize_result};
 use crate::traits::Traits;
@@ -67,6 +68,16 @@ impl Memory {
     pub fn new(handshake: Handshake, catalog: Catalog, dialect: Option<Dialect>) -> Self {
         let traits = Traits::of(&catalog.tools);
         Self { handshake, catalog, dialect, traits }
+    }
+
+    /// Which revision it speaks.
+    pub fn spoken(&self) -> Spoken {
+        match self.dialect {
+            Some(Dialect::Stateless) => Spoken::Stateless,
+            Some(Dialect::Session | Dialect::Events) | None => {
+                Spoken::Session(self.handshake.revision)
+            }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::abilities::Abilities;
+use crate::era::abilities::Abilities;
 use crate::json::Raw;
 
 /// A revision of MCP that begins with a handshake.
@@ -62,6 +62,11 @@ pub mod method {
     pub const UNSUBSCRIBE: &str = "resources/unsubscribe";
     pub const SET_LEVEL: &str = "logging/setLevel";
     pub const COMPLETE: &str = "completion/complete";
+    pub const TASKS_GET: &str = "tasks/get";
+    pub const TASKS_RESULT: &str = "tasks/result";
+    pub const TASKS_LIST: &str = "tasks/list";
+    pub const TASKS_UPDATE: &str = "tasks/update";
+    pub const TASKS_CANCEL: &str = "tasks/cancel";
     pub const LISTEN: &str = "subscriptions/listen";
     pub const CANCELLED: &str = "notifications/cancelled";
     pub const PROGRESS: &str = "notifications/progress";
@@ -103,56 +108,6 @@ pub mod meta {
     pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
     pub const SERVER: &str = "io.modelcontextprotocol/serverInfo";
     pub const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
-}
-
-/// Who asks, as each request of 2026-07-28 says it.
-#[derive(Clone, Debug)]
-pub struct WhoAsks(Vec<(&'static str, Raw)>);
-
-impl WhoAsks {
-    /// The gateway itself.
-    pub fn gateway(version: &str) -> Self {
-        Self::new(&gateway_info(version), &Raw::of(&serde_json::json!({})))
-    }
-
-    /// An editor that shook hands and can do this much.
-    pub fn editor(program: &Program, abilities: Abilities) -> Self {
-        Self::new(&Raw::of(program), &abilities.capabilities())
-    }
-
-    fn new(program: &Raw, capabilities: &Raw) -> Self {
-        Self(vec![
-            (meta::REVISION, Raw::of(STATELESS)),
-            (meta::CLIENT, program.clone()),
-            (meta::CAPABILITIES, capabilities.clone()),
-        ])
-    }
-
-    /// The same, wanting to hear log messages from `level` on.
-    pub fn hearing(mut self, level: &str) -> Self {
-        self.0.push((meta::LOG_LEVEL, Raw::of(level)));
-        self
-    }
-
-    /// The same parameters with who asks in their `_meta`. What was there stays.
-    pub fn sign(&self, params: Option<Raw>) -> Raw {
-        let params = params.unwrap_or_else(|| Raw::of(&serde_json::json!({})));
-        let meta = params.member("_meta").unwrap_or_else(|| Raw::of(&serde_json::json!({})));
-        let meta = self.0.iter().fold(meta, |meta, (key, value)| meta.with(key, value));
-        params.with("_meta", &meta)
-    }
-
-    /// The parameters as a server of the older revisions knows them, without who asks.
-    pub fn strip(params: Option<Raw>) -> Option<Raw> {
-        let params = params?;
-        let Some(said) = params.member("_meta") else { return Some(params) };
-        let keys = [meta::REVISION, meta::CLIENT, meta::CAPABILITIES, meta::LOG_LEVEL];
-        let rest = said.without(&keys);
-        Some(match rest.as_str() {
-            "{}" => params.without(&["_meta"]),
-            _ => params.with("_meta", &rest),
-        })
-    }
 }
 
 /// What an upstream said of itself in its handshake. Kept raw, so that an editor that asks for
@@ -197,6 +152,13 @@ impl Handshake {
             server_info,
             instructions: result.text_member("instructions"),
         })
+    }
+
+    /// Whether the upstream tells of changes of single resources.
+    pub fn tells_of_resources(&self) -> bool {
+        let subscribe =
+            self.capabilities.member("resources").and_then(|all| all.member("subscribe"));
+        subscribe.is_some_and(|subscribe| subscribe.as_str() == "true")
     }
 
     /// Whether the upstream said that it offers this (`tools`, `prompts`, `resources`).
@@ -257,25 +219,6 @@ mod tests {
         assert!(handshake.offers("tools") && !handshake.offers("prompts"));
         assert_eq!(handshake.server_info.as_str(), r#"{"name":"s","version":"1","icons":[]}"#);
         assert_eq!(handshake.instructions.as_deref(), Some("Use it."));
-    }
-
-    #[test]
-    fn a_signed_request_says_who_asks_and_keeps_what_it_carried() {
-        let params = Raw::of(&serde_json::json!({ "name": "x", "_meta": { "traceparent": "t" } }));
-        let meta = WhoAsks::gateway("1").sign(Some(params)).member("_meta").unwrap();
-        assert_eq!(meta.text_member("traceparent").as_deref(), Some("t"));
-        let revision = meta.text_member(super::meta::REVISION);
-        assert_eq!(revision.as_deref(), Some(STATELESS));
-    }
-
-    #[test]
-    fn a_request_for_an_older_server_says_nothing_of_who_asks() {
-        let params = Raw::of(&serde_json::json!({ "name": "x" }));
-        let signed = WhoAsks::gateway("1").sign(Some(params.clone()));
-        assert_eq!(WhoAsks::strip(Some(signed)), Some(params));
-        let traced = Raw::of(&serde_json::json!({ "_meta": { "traceparent": "t" } }));
-        let signed = WhoAsks::gateway("1").sign(Some(traced.clone()));
-        assert_eq!(WhoAsks::strip(Some(signed)), Some(traced));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
 
-use crate::abilities::Abilities;
+use crate::era::abilities::Abilities;
 use crate::protocol::{Program, Revision};
 
 /// The key that signs session ids.
@@ -86,6 +86,26 @@ impl SessionKey {
         })
     }
 
+    /// A text that nobody else can make, for one purpose. It can be read by everybody.
+    pub fn seal(&self, purpose: &str, text: &str) -> String {
+        let text = BASE64.encode(text);
+        let signature = BASE64.encode(self.signature(&format!("{purpose}\0{text}")));
+        format!("{text}.{signature}")
+    }
+
+    /// The text, if this key sealed it for this purpose.
+    pub fn open(&self, purpose: &str, sealed: &str) -> Option<String> {
+        let (text, signature) = sealed.split_once('.')?;
+        let signature = BASE64.decode(signature).ok()?;
+        let own = self.signature(&format!("{purpose}\0{text}"));
+        let text = BASE64.decode(text).ok()?;
+        if bool::from(own.ct_eq(signature.as_slice())) {
+            String::from_utf8(text).ok()
+        } else {
+            None
+        }
+    }
+
     fn signature(&self, claims: &str) -> [u8; 32] {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("any length of key will do");
         mac.update(claims.as_bytes());
@@ -132,6 +152,15 @@ mod tests {
     fn an_id_of_another_installation_is_worth_nothing() {
         let id = SessionKey::new([1; 32]).sign(&session("claude-code"));
         assert_eq!(SessionKey::new([2; 32]).verify(&id), None);
+    }
+
+    #[test]
+    fn what_is_sealed_for_one_purpose_is_worth_nothing_for_another() {
+        let key = SessionKey::new([1; 32]);
+        let sealed = key.seal("one", "words");
+        assert_eq!(key.open("one", &sealed).as_deref(), Some("words"));
+        assert_eq!(key.open("two", &sealed), None);
+        assert_eq!(key.verify(&sealed), None);
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub struct Traits {
     repeatable: HashSet<String>,
     /// Their parameters that are repeated in headers: the parameter, and the header's own part.
     mirrored: HashMap<String, Vec<(String, String)>>,
+    /// Calling them can make a task, their upstream says.
+    tasks: HashSet<String>,
 }
 
 /// The word that marks a parameter as one that is repeated in a header.
@@ -25,12 +27,16 @@ impl Traits {
             // A glance tells which tools are worth reading.
             let hinted = tool.as_str().contains("Hint\"");
             let marked = tool.as_str().contains(MARK);
-            if !hinted && !marked {
+            let lasting = tool.as_str().contains("taskSupport");
+            if !hinted && !marked && !lasting {
                 continue;
             }
             let Some(name) = tool.text_member("name") else { continue };
             if hinted && is_repeatable(tool) {
                 traits.repeatable.insert(name.clone());
+            }
+            if lasting && makes_tasks(tool) {
+                traits.tasks.insert(name.clone());
             }
             let parameters = if marked { marked_parameters(tool) } else { Vec::new() };
             if !parameters.is_empty() {
@@ -43,6 +49,11 @@ impl Traits {
     /// Whether the upstream says that calling the tool twice is like calling it once.
     pub fn is_repeatable(&self, tool: &str) -> bool {
         self.repeatable.contains(tool)
+    }
+
+    /// Whether calling the tool can make a task.
+    pub fn makes_tasks(&self, tool: &str) -> bool {
+        self.tasks.contains(tool)
     }
 
     /// The parameters of a tool that are repeated in headers.
@@ -64,6 +75,12 @@ fn is_repeatable(tool: &Raw) -> bool {
         .any(|key| hint(key).is_some_and(|flag| flag.as_str() == "true"))
 }
 
+fn makes_tasks(tool: &Raw) -> bool {
+    let support =
+        tool.member("execution").and_then(|execution| execution.text_member("taskSupport"));
+    matches!(support.as_deref(), Some("optional" | "required"))
+}
+
 fn marked_parameters(tool: &Raw) -> Vec<(String, String)> {
     let properties = || tool.member("inputSchema")?.member("properties")?.entries();
     let marked = |(parameter, schema): (String, Raw)| Some((parameter, schema.text_member(MARK)?));
@@ -83,6 +100,8 @@ mod tests {
             serde_json::json!({ "name": "far", "inputSchema": { "properties": {
                 "region": { "x-mcp-header": "Region" }, "unit": {},
             } } }),
+            serde_json::json!({ "name": "slow", "execution": { "taskSupport": "required" } }),
+            serde_json::json!({ "name": "quick", "execution": { "taskSupport": "forbidden" } }),
             serde_json::json!({ "name": "liar", "description": "x-mcp-header \"readOnlyHint\"" }),
         ];
         let traits = Traits::of(&tools.map(|tool| Raw::of(&tool)));
@@ -93,6 +112,10 @@ mod tests {
         assert_eq!(traits.mirrored("far"), [("region".to_owned(), "Region".to_owned())]);
         for other in ["plain", "read", "write", "liar", "unknown"] {
             assert_eq!(traits.mirrored(other), [], "{other}");
+        }
+        assert!(traits.makes_tasks("slow"));
+        for other in ["plain", "quick", "liar", "unknown"] {
+            assert!(!traits.makes_tasks(other), "{other}");
         }
         assert!(!traits.mirror_nothing());
         assert!(Traits::default().mirror_nothing());

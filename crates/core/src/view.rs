@@ -7,7 +7,9 @@
 mod activity;
 mod app;
 mod attached;
+mod doctor;
 mod editor;
+mod log;
 mod settings;
 mod setup;
 mod upstream_page;
@@ -23,7 +25,9 @@ use crate::failure::{Code, Failure};
 pub use activity::{Activity, Call, CallOutcome, Latency, LatencyPoint};
 pub use app::{App, Restart, RestartEnd};
 pub use attached::{Attached, Wire};
+pub use doctor::{Check, CheckState, Checks, Fixed};
 pub use editor::{Editor, Shown};
+pub use log::{LogLevel, LogLine, LogLines};
 pub use settings::{
     EditorChange, EditorSettings, Lists, ListsChange, Settings, SettingsChange, TrayChange,
     UpstreamChange, UpstreamSettings,
@@ -453,6 +457,13 @@ mod tests {
             End::decl(&config),
             How::decl(&config),
             Sample::decl(&config),
+            LogLines::decl(&config),
+            LogLine::decl(&config),
+            LogLevel::decl(&config),
+            Checks::decl(&config),
+            Check::decl(&config),
+            CheckState::decl(&config),
+            Fixed::decl(&config),
             Attached::decl(&config),
             Wire::decl(&config),
             Activity::decl(&config),

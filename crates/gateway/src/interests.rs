@@ -10,6 +10,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use evermoor_core::json::Raw;
 use evermoor_core::level::Level;
 
 use crate::upstream::Lane;
@@ -25,6 +26,21 @@ pub struct Wanted {
     pub resources: BTreeSet<String>,
     /// The quietest log message that anybody wants to hear.
     pub level: Option<Level>,
+}
+
+impl Wanted {
+    /// The same as an upstream without sessions is asked for it, with all lists.
+    pub fn filter(&self) -> Raw {
+        let mut notifications = serde_json::json!({
+            "toolsListChanged": true,
+            "promptsListChanged": true,
+            "resourcesListChanged": true,
+        });
+        if !self.resources.is_empty() {
+            notifications["resourceSubscriptions"] = serde_json::json!(self.resources);
+        }
+        Raw::of(&serde_json::json!({ "notifications": notifications }))
+    }
 }
 
 #[derive(Default)]

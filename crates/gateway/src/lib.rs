@@ -7,6 +7,7 @@
 //! - [`takeover`]: taking the place of a gateway that runs; `handover`: giving it away
 //! - [`predecessor`]: the gateway before this one, while it has calls under way
 //! - `outbox`: what is still to be given; `pen`: who may write what is remembered
+//! - [`secrets`]: the secrets that upstreams need; [`redaction`]: taking them out of what is said
 //! - [`roster`]: the upstreams that run, as the configuration of the moment wants them
 //! - [`config_file`]: `config.toml` on the disk
 //! - [`config_watch`]: tells what it says when it changes
@@ -16,12 +17,18 @@
 //! - `exits`: how a process ended, in words
 //! - [`history`]: the outages of upstreams, on the disk
 //! - [`store`]: what upstreams last said of themselves, on the disk
+//! - [`config_book`]: changes of `config.toml` that a person makes through the gateway
+//! - [`activity`]: the calls of editors, as people are shown them
+//! - [`attendance`]: who is connected; [`welcome`]: whether anybody has set anything up
+//! - [`timelines`]: how each upstream fared over the last day
 //! - [`warnings`]: what is worth knowing although nothing is broken
 //! - [`upstream`]: one supervised connection per upstream, and the delivery of calls
+//! - [`doctor`]: looks at everything that ever goes wrong
 //! - [`downstream`]: the endpoint that editors see
+//! - [`log`]: what is said with `tracing`, in memory and on the disk
 //! - [`listener`]: takes connections and keeps each of them within limits
 //! - [`view`]: what one editor sees at one address; [`sights`]: who sees what of all upstreams
-//! - [`router`]: from an editor's request to the upstream that answers it
+//! - `routes`: every HTTP route; [`router`]: from an editor's request to the upstream that answers it
 //! - [`control`]: the control API for tray, dashboard and command line
 //! - [`dashboard`]: the dashboard's files
 //! - [`status`]: the state of the whole, kept up to date
@@ -35,13 +42,17 @@
 //! - `wake`: notices that the machine slept
 //! - [`demo`]: the upstream that answers when nothing is configured
 
+pub mod activity;
 pub mod apps;
+pub mod attendance;
 pub mod chance;
+pub mod config_book;
 pub mod config_file;
 pub mod config_watch;
 pub mod control;
 pub mod dashboard;
 pub mod demo;
+pub mod doctor;
 pub mod downstream;
 pub mod editors;
 mod exits;
@@ -53,6 +64,7 @@ mod inside;
 pub mod interests;
 pub mod keys;
 pub mod listener;
+pub mod log;
 pub mod news;
 pub mod outbox;
 pub mod pauses;
@@ -60,18 +72,23 @@ pub mod pen;
 mod place;
 pub mod predecessor;
 pub mod presets;
+pub mod redaction;
 pub mod roster;
 pub mod router;
+mod routes;
+pub mod secrets;
 pub mod setup;
 pub mod sights;
 mod start_error;
 pub mod status;
 pub mod store;
 pub mod takeover;
+pub mod timelines;
 pub mod upstream;
 pub mod view;
 mod wake;
 pub mod warnings;
+pub mod welcome;
 
 pub use gateway::Gateway;
 pub use start_error::StartError;

@@ -27,6 +27,7 @@ use crate::history::History;
 use crate::interests::Interests;
 use crate::news::Newsroom;
 use crate::presets::Trouble;
+use crate::secrets::Secrets;
 use crate::store::Store;
 use crate::upstream::{self, Handle, Known};
 use crate::warnings;
@@ -75,6 +76,8 @@ pub struct Surroundings {
     pub paused: watch::Receiver<Paused>,
     /// What is known of applications.
     pub apps: Apps,
+    /// Where the secrets of upstreams are looked for.
+    pub secrets: Secrets,
     /// All presets.
     pub shelf: watch::Receiver<Arc<Shelf>>,
     /// What is wrong with the person's.
@@ -212,6 +215,7 @@ impl Roster {
             history: self.around.history.clone(),
             paused: self.around.paused.clone(),
             apps: self.around.apps.clone(),
+            secrets: self.around.secrets.clone(),
         };
         let handle = Handle::start(upstream, known, &around, stop.clone());
         Member { handle, stop }
@@ -260,6 +264,7 @@ mod tests {
             history: History::nowhere(),
             paused: watch::channel(Paused::default()).1,
             apps: Default::default(),
+            secrets: Secrets::of_the_system(),
             shelf: presets.shelf,
             troubles: presets.troubles,
         };

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use evermoor_core::catalog::{List, Origin, list_result};
 use evermoor_core::envelope::{INVALID_PARAMS, METHOD_NOT_FOUND, Request, Response};
-use evermoor_core::introduction::Introduction;
+use evermoor_core::era::introduction::Introduction;
 use evermoor_core::json::Raw;
 use evermoor_core::name::{UpstreamName, merged};
 use evermoor_core::protocol::{gateway_info, method};
@@ -111,7 +111,7 @@ impl Router {
     pub async fn introduce(&self, view: &View) -> Introduction {
         match &view.scope {
             Scope::One(upstream) => match upstream.known(FIRST_WORD).await {
-                Some(known) => Introduction::of_upstream(&known.handshake),
+                Some(known) => Introduction::of_upstream(&known.handshake, known.spoken()),
                 None => Introduction::of_gateway(crate::VERSION, &[]),
             },
             Scope::All => {

@@ -239,6 +239,7 @@ mod tests {
                 history: crate::history::History::nowhere(),
                 paused: watch::channel(Default::default()).1,
                 apps: Default::default(),
+                secrets: crate::secrets::Secrets::of_the_system(),
             };
             let start = |upstream: &config::Upstream| {
                 let (known, stop) = (Some(Arc::new(known.clone())), CancellationToken::new());

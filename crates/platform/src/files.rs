@@ -100,6 +100,40 @@ pub fn create_private(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether a folder is one that we can write to.
+pub fn is_writable_folder(path: &Path) -> bool {
+    let trial = path.join(format!(".{}.trial", std::process::id()));
+    let written = File::create(&trial).is_ok();
+    let _ = fs::remove_file(&trial);
+    written
+}
+
+/// Whether others can look into a folder of ours.
+#[cfg(unix)]
+pub fn is_open(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    fs::metadata(path).is_ok_and(|found| found.mode() & 0o077 != 0)
+}
+
+/// On Windows the folder is the user's own.
+#[cfg(not(unix))]
+pub fn is_open(_: &Path) -> bool {
+    false
+}
+
+/// Closes a folder to others.
+#[cfg(unix)]
+pub fn close(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700))
+}
+
+/// On Windows the folder is the user's own.
+#[cfg(not(unix))]
+pub fn close(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// Whether a file is one that can be run.
 pub fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && may_run(&found))

@@ -24,10 +24,14 @@
 //! - [`watch`]: noticing at once that a process ends
 //! - [`reports`]: what the system wrote about crashes
 //! - [`sleep`]: when the machine sleeps and wakes
+//! - [`secrets`]: secrets in the keychain of the system
+//! - [`disk`]: how much of it is free
+//! - [`service`]: a gateway that the system starts at login
 //! - [`signals`]: when the system asks us to stop
 
 pub mod child;
 pub mod descriptors;
+pub mod disk;
 pub mod facts;
 pub mod files;
 pub mod handover;
@@ -42,6 +46,8 @@ pub mod process;
 pub mod replace;
 pub mod reports;
 pub mod run;
+pub mod secrets;
+pub mod service;
 pub mod signals;
 pub mod sleep;
 pub mod system;

@@ -21,6 +21,12 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
+/// A program that takes our terminal until it ends: a person's own editor.
+#[expect(clippy::disallowed_methods, reason = "this is the place the rule points to")]
+pub fn in_the_foreground(program: impl AsRef<OsStr>) -> Command {
+    Command::new(program)
+}
+
 /// A command in a session of its own: without a terminal, it cannot ask anything or be stopped by one.
 pub(crate) fn session_command(program: impl AsRef<OsStr>) -> Command {
     let mut command = silent(program.as_ref());
@@ -28,12 +34,16 @@ pub(crate) fn session_command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
+/// What a program printed that nobody looked at is not kept beyond this.
+const LARGEST_OUTPUT: u64 = 1 << 20;
+
 /// Starts a program that goes on when we end. What it prints goes to the end of `log`.
 pub fn start_detached(program: &Path, args: &[&OsStr], log: &Path) -> io::Result<Child> {
-    if let Some(folder) = log.parent() {
-        crate::files::private_folder(folder)?;
+    crate::files::create_private(log)?;
+    let log = std::fs::File::options().append(true).open(log)?;
+    if log.metadata()?.len() > LARGEST_OUTPUT {
+        log.set_len(0)?;
     }
-    let log = std::fs::File::options().create(true).append(true).open(log)?;
     let mut command = silent(program.as_os_str());
     // It is nobody's child any more, whoever started it.
     command.args(args).env_remove(MARKER).stdout(log.try_clone()?).stderr(log);

@@ -123,6 +123,6 @@ impl Journal {
 }
 
 /// A checksum that tells whether a file is still as we left it.
-pub(crate) fn checksum(content: &[u8]) -> String {
+pub fn checksum(content: &[u8]) -> String {
     Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -6,6 +6,8 @@ mod linux;
 pub(crate) mod login;
 #[cfg(target_os = "macos")]
 mod macos;
+pub(crate) mod network;
+pub(crate) mod notifications;
 mod opening;
 #[cfg(windows)]
 mod windows;

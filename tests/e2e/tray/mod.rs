@@ -1,5 +1,6 @@
 //! The real tray, on a desktop of its own, read and clicked over D-Bus.
 
+mod alerts;
 mod gateway;
 mod login;
 mod menu;

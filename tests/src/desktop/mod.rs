@@ -14,7 +14,9 @@
 pub(crate) mod bus;
 mod display;
 mod driver;
+mod keyring;
 mod menu;
+mod notifications;
 mod program;
 mod tray;
 mod tray_host;
@@ -30,7 +32,9 @@ use tempfile::TempDir;
 use self::bus::Bus;
 use self::display::Display;
 pub use self::driver::Driver;
+pub use self::keyring::Keyring;
 pub use self::menu::{Menu, Row};
+pub use self::notifications::{Notifications, Posted};
 pub use self::program::Program;
 pub use self::tray::{Icon, Tray};
 use self::tray_host::TrayHost;
@@ -87,6 +91,11 @@ impl Desktop {
     /// The icon that appears next in the tray, or has appeared already.
     pub async fn tray(&self) -> Tray {
         self.host.as_ref().expect("this desktop has a tray").next().await
+    }
+
+    /// Has a notification daemon from now on, with buttons or without.
+    pub async fn notifications(&self, buttons: bool) -> Notifications {
+        Notifications::start(self.bus.address(), buttons).await
     }
 
     /// The home of every program on this desktop.

@@ -30,15 +30,15 @@ export class Asked<T> {
     this.waiting = true
     const answer = await this.#gateway.ask<T>('GET', path)
     // A later question has been asked since, and its answer is the one to show.
-    if (turn === this.#turn) this.take(answer)
+    if (turn === this.#turn) this.#take(path, answer)
   }
 
-  take(answer: Answer<T>) {
+  #take(path: string, answer: Answer<T>) {
     this.waiting = false
     this.failure = answer.ok ? undefined : answer.failure
     if (!answer.ok) return
     this.value = answer.value
-    kept(this.#gateway).set(this.#path(), answer.value)
+    kept(this.#gateway).set(path, answer.value)
   }
 }
 

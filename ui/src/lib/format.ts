@@ -44,6 +44,7 @@ export function moment(at: number, now: number): string {
 
 /** Milliseconds as they are read best: "0.4 ms", "12 ms", "1.3 s", "2 min". */
 export function milliseconds(length: number): string {
+  if (length === 0) return '0 ms'
   if (length < 1) return `${length.toFixed(1)} ms`
   if (length < SECOND) return `${Math.round(length)} ms`
   if (length < MINUTE) return `${(length / SECOND).toFixed(1)} s`

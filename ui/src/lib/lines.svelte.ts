@@ -2,8 +2,8 @@
 
 import { asking } from './asked.svelte'
 import { pathOf } from './gateway'
-import type { LogLine, LogLines } from './provisional'
 import type { Store } from './store.svelte'
+import type { LogLine, LogLines } from './types'
 
 /** Not to be kept longer in a page that stays open for days. */
 export const LONGEST = 500

@@ -45,6 +45,7 @@ export const app = (more: Partial<App> = {}): App => ({
   load: 20,
   trend: '812 MB, steady.',
   offer: null,
+  gaveUp: false,
   restart: null,
   ...more,
 })

@@ -19,11 +19,11 @@ export const crash = 'The last crash'
 export const stepsNow = 'Restarting'
 export const stepsBefore = 'The last restart'
 export const stepsWorked = 'It is back.'
-export const after = (length: number) => `+${milliseconds(length)}`
+export const after = (length: number) => `+${(length / 1_000).toFixed(1)} s`
 
 export const memoryNow = 'Memory'
-export const median = 'Half are faster than'
-export const slow = '95 % are faster than'
+export const median = 'Half under'
+export const slow = '95 % under'
 export const noLatency = 'No call was made in the last hours.'
 export const memorySummary = (last: number, highest: number) => `Memory: ${bytes(last)} now, ${bytes(highest)} at most`
 export const latencySummary = (p50: number, p95: number, calls: number) =>
@@ -53,6 +53,7 @@ export const noArguments = 'It takes no arguments.'
 export const call = 'Make the call'
 export const calling = 'Calling…'
 export const optional = 'optional'
+export const asJson = 'Written as JSON.'
 export const leaveOut = 'Leave out'
 export const yes = 'Yes'
 export const no = 'No'

@@ -32,7 +32,7 @@ export const connecting = (title: string) => `Connecting ${title}…`
 export const connected = 'Connected'
 
 export const lastTitle = 'Keep it running'
-export const lastAbout = 'Both can be changed later in the settings.'
+export const lastAbout = 'You can change this later, in the settings.'
 export const tell = 'Tell me when an application stops'
 export const tellAbout = 'One notice when it stays away, with a button to restart it. None for short interruptions.'
 export const finish = 'Finish and test'

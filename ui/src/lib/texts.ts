@@ -48,7 +48,6 @@ export const openCommand = 'evermoor open'
 
 export const endpointLabel = 'Endpoint for your editors'
 export const upstreamsLabel = 'Upstreams'
-export const editorsLabel = 'Editors with a token'
 export const warningsLabel = 'Worth knowing'
 
 export const copy = 'Copy'
@@ -125,6 +124,9 @@ export const words: Record<Code, string> = {
   timeout: 'Not responding',
   refused: 'Not serving MCP',
   auth_required: 'Needs sign-in',
+  keychain_locked: 'Keychain locked',
+  keychain_missing: 'No keychain',
+  secret_missing: 'Secret missing',
   not_mcp: 'Not serving MCP',
   crash_loop: 'Keeps crashing',
   not_installed: 'Not installed',
@@ -141,7 +143,7 @@ export const words: Record<Code, string> = {
   internal: 'Broken',
 }
 export const off = 'Off'
-export const offDetail = 'Turned off in config.toml. Remove “enabled = false” from its entry to use it.'
+export const offDetail = 'Turned off in config.toml. Its page can turn it on again.'
 export const connecting = 'Connecting'
 export const connected = 'Connected'
 export const paused = 'Paused'

@@ -151,6 +151,10 @@ trend: string | null,
  */
 offer: string | null, 
 /**
+ * It ended too often: it is not started again until a person asks for it.
+ */
+gaveUp: boolean, 
+/**
  * The restart that is under way, or the last one.
  */
 restart: Restart | null, };
@@ -191,7 +195,7 @@ what: string,
  */
 remedy: string, };
 
-export type Code = "connection_refused" | "dns_failure" | "connect_timeout" | "tls" | "connection_lost" | "session_lost" | "timeout" | "refused" | "auth_required" | "not_mcp" | "crash_loop" | "not_installed" | "not_running" | "starting" | "crashed" | "quit" | "paused" | "configuration" | "token_off" | "port_taken" | "not_found" | "forbidden" | "internal";
+export type Code = "connection_refused" | "dns_failure" | "connect_timeout" | "tls" | "connection_lost" | "session_lost" | "timeout" | "refused" | "auth_required" | "keychain_locked" | "keychain_missing" | "secret_missing" | "not_mcp" | "crash_loop" | "not_installed" | "not_running" | "starting" | "crashed" | "quit" | "paused" | "configuration" | "token_off" | "port_taken" | "not_found" | "forbidden" | "internal";
 
 export type Editor = { name: string, 
 /**
@@ -332,6 +336,52 @@ load: number,
  * How long the process had run, in milliseconds.
  */
 uptime: number, };
+
+export type LogLines = { lines: Array<LogLine>, };
+
+export type LogLine = { 
+/**
+ * In milliseconds of the Unix epoch.
+ */
+at: number, level: LogLevel, 
+/**
+ * The upstream that it is about, if it is about one.
+ */
+upstream: string | null, text: string, };
+
+export type LogLevel = "error" | "warn" | "info" | "debug";
+
+export type Checks = { checks: Array<Check>, };
+
+export type Check = { 
+/**
+ * Names it in `/api/doctor/{id}/fix`, such as `port` or `upstream.notes`.
+ */
+id: string, 
+/**
+ * What was looked at, in a word or two.
+ */
+title: string, state: CheckState, 
+/**
+ * What was found, in a sentence.
+ */
+detail: string, 
+/**
+ * What to do about it, in a sentence.
+ */
+remedy: string | null, 
+/**
+ * Whether Evermoor can put it right by itself, and nothing is lost by it.
+ */
+fixable: boolean, };
+
+export type CheckState = "good" | "bad" | "skipped";
+
+export type Fixed = { 
+/**
+ * What was done, in a sentence.
+ */
+what: string, };
 
 export type Attached = { 
 /**
@@ -556,6 +606,7 @@ export type UpstreamChange = { title?: string | null, enabled?: boolean | null, 
 export type EditorChange = { upstreams?: ListsChange, tools?: ListsChange, prompts?: ListsChange, resources?: ListsChange, };
 
 export type ListsChange = { allow?: Array<string> | null, deny?: Array<string> | null, };
+
 export type Setup = { editors: Array<Found>, };
 
 export type Found = { 

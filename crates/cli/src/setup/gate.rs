@@ -6,16 +6,15 @@ use evermoor_client::Control;
 use evermoor_core::config::Config;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::tokens::Tokens;
-use evermoor_core::view::{Connection, Status};
+use evermoor_core::view::{Connection, Found, Status};
 use evermoor_gateway::{config_file, keys};
-use evermoor_setup::drift::is_session_of;
-use evermoor_setup::{Attached, Client, Desk, Gate, Scope, clients};
+use evermoor_setup::{Attached, Client, Desk, Gate};
 
 use crate::serve::Place;
 use crate::tokens;
 
 /// The gateway of this place, whether it runs or not.
-pub(super) struct Gates {
+pub(crate) struct Gates {
     place: Place,
     origin: String,
     program: PathBuf,
@@ -26,7 +25,7 @@ pub(super) struct Gates {
 pub(super) const NO_TOKEN: &str = "<token>";
 
 impl Gates {
-    pub(super) fn find(place: &Place) -> Result<Self, Failure> {
+    pub(crate) fn find(place: &Place) -> Result<Self, Failure> {
         let origin = match Control::find(&place.paths) {
             Some(control) => control.runtime().origin.clone(),
             None => {
@@ -46,13 +45,13 @@ impl Gates {
     }
 
     /// As it is, without making a token.
-    pub(super) fn of(&self, client: &Client) -> Gate {
+    pub(crate) fn of(&self, client: &Client) -> Gate {
         let token = self.tokens.as_ref().and_then(|tokens| tokens.of(&client.id));
         self.with(token.unwrap_or(NO_TOKEN))
     }
 
     /// With a token of the editor's own, which is made if it has none.
-    pub(super) fn made_for(&self, client: &Client) -> Result<Gate, Failure> {
+    pub(crate) fn made_for(&self, client: &Client) -> Result<Gate, Failure> {
         let known = self.tokens.as_ref().and_then(|tokens| tokens.of(&client.id));
         match known {
             Some(token) => Ok(self.with(token)),
@@ -83,30 +82,39 @@ impl Gates {
     }
 }
 
-/// The editors that are connected, and those that somebody changed, for `evermoor status`.
-pub(crate) fn short(place: &Place, status: &Status) -> Vec<String> {
+/// Every editor, for `evermoor doctor`.
+pub(crate) fn found(place: &Place) -> Vec<Found> {
+    match (Desk::here(&place.paths), Gates::find(place)) {
+        (Some(desk), Ok(gates)) => desk.found(&[], |client| gates.of(client)),
+        (None, _) | (_, Err(_)) => Vec::new(),
+    }
+}
+
+/// Every editor, with those that are attached at this moment.
+pub(crate) fn attached(place: &Place, status: &Status) -> Vec<Found> {
     let (Some(desk), Ok(gates)) = (Desk::here(&place.paths), Gates::find(place)) else {
         return Vec::new();
     };
-    let session = |client: &Client| {
-        status.attached.iter().any(|one| {
-            let client_name = one.client.clone().unwrap_or_default();
-            is_session_of(client, &Attached { editor: one.editor.clone(), client: client_name })
-        })
+    let session = |one: &evermoor_core::view::Attached| Attached {
+        editor: one.editor.clone(),
+        client: one.client.clone().unwrap_or_default(),
     };
-    let said = clients().iter().filter_map(|client| {
-        let state = desk.drift(client, Scope::User, &gates.of(client));
-        match state {
-            Connection::Connected if session(client) => {
-                Some(format!("{} is connected and attached now", client.title))
-            }
-            Connection::Connected => Some(format!("{} is connected", client.title)),
-            Connection::Changed => Some(format!(
-                "{} was changed by someone else: repair it with `evermoor setup {}`",
-                client.title, client.id
-            )),
-            Connection::NotConnected | Connection::Unreadable | Connection::NotInstalled => None,
+    let sessions: Vec<Attached> = status.attached.iter().map(session).collect();
+    desk.found(&sessions, |client| gates.of(client))
+}
+
+/// The editors that are connected, and those that somebody changed, for `evermoor status`.
+pub(crate) fn short(place: &Place, status: &Status) -> Vec<String> {
+    let said = attached(place, status).into_iter().filter_map(|editor| match editor.state {
+        Connection::Connected if editor.attached => {
+            Some(format!("{} is connected and attached now", editor.title))
         }
+        Connection::Connected => Some(format!("{} is connected", editor.title)),
+        Connection::Changed => Some(format!(
+            "{} was changed by someone else: repair it with `evermoor setup {}`",
+            editor.title, editor.id
+        )),
+        Connection::NotConnected | Connection::Unreadable | Connection::NotInstalled => None,
     });
     said.collect()
 }

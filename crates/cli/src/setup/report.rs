@@ -32,7 +32,7 @@ pub(super) fn list(desk: &Desk, gates: &Gates, installed: &[&'static Client], as
         .iter()
         .map(|client| vec![client.title.clone(), word(state(client)).to_owned(), client.id.clone()])
         .collect();
-    for (line, client) in terminal::columns(&rows).iter().zip(installed) {
+    for (line, client) in terminal::columns(&rows, terminal::width()).iter().zip(installed) {
         let (mark, style) = match state(client) {
             Connection::Connected => ("●", colours.good),
             Connection::Changed => ("◐", colours.busy),
@@ -95,6 +95,10 @@ fn tell(done: &Outcome) {
             }
             terminal::remark(hint);
         }
+        What::ByHand => terminal::print(&format_args!(
+            "– {title} keeps its servers to itself: `evermoor setup {} --print` shows what to paste.",
+            done.client.id
+        )),
         What::Undone => terminal::print(&format_args!(
             "{good}✓{good:#} {title} is as it was before. {quiet}{path}{quiet:#}"
         )),
@@ -126,6 +130,7 @@ fn data(done: &Outcome) -> Value {
         What::Paste { snippet, link } => {
             json!({ "outcome": "paste", "snippet": snippet, "link": link })
         }
+        What::ByHand => json!({ "outcome": "byHand" }),
         What::Undone => json!({ "outcome": "undone" }),
         What::NothingToUndo => json!({ "outcome": "nothingToUndo" }),
         What::Failed { why, snippet, link } => {

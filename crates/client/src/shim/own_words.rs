@@ -3,8 +3,8 @@
 use http::{HeaderName, HeaderValue};
 
 use evermoor_core::envelope::Request;
+use evermoor_core::era::stateless;
 use evermoor_core::protocol::{header, meta};
-use evermoor_core::stateless;
 
 /// The headers of a request that speaks for itself.
 pub(super) fn own_words(request: &Request) -> Vec<(HeaderName, HeaderValue)> {
@@ -18,6 +18,7 @@ pub(super) fn own_words(request: &Request) -> Vec<(HeaderName, HeaderValue)> {
         (header::REVISION, Some(revision)),
         ("mcp-method", Some(request.method.clone())),
         ("mcp-name", named),
+        (stateless::OVER_PIPES, Some("1".to_owned())),
     ]
     .into_iter()
     .filter_map(|(name, value)| {

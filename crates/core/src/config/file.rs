@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use toml::Spanned;
-use url::Url;
 
 use super::lists::{self, EditorTable, ListTable, Retry, ToolTable, ToolsTable};
 use super::tray::{self, TrayTable};
 use super::{
-    Config, DEFAULT_LISTEN, Gateway, Keepalive, Mistake, Sharing, Transport, Upstream, app,
+    Address, Config, DEFAULT_LISTEN, Gateway, Keepalive, Mistake, Sharing, Transport, Upstream, app,
 };
 use crate::app::policy::Policy;
 use crate::call::Repetition;
@@ -59,7 +58,7 @@ pub(super) struct UpstreamTable {
     pub(super) command: Option<Spanned<String>>,
     pub(super) args: Option<Vec<String>>,
     #[serde(default)]
-    pub(super) env: BTreeMap<String, String>,
+    pub(super) env: BTreeMap<String, Spanned<String>>,
     pub(super) cwd: Option<String>,
     #[serde(default)]
     pub(super) headers: BTreeMap<Spanned<String>, Spanned<String>>,
@@ -203,17 +202,12 @@ fn demo() -> Upstream {
     }
 }
 
-pub(super) fn http_url(text: &str, url: &Spanned<String>) -> Result<Url, Mistake> {
-    let wrong = |why: String| Mistake {
+pub(super) fn http_url(text: &str, url: &Spanned<String>) -> Result<Address, Mistake> {
+    Address::parse(url.get_ref()).map_err(|bad| Mistake {
         line: Some(line(text, url.span().start)),
-        what: format!("`{}` is not an address of an MCP server: {why}.", url.get_ref()),
-        remedy: "Write an http or https address, such as \"http://127.0.0.1:3001/mcp\".".into(),
-    };
-    let parsed = Url::parse(url.get_ref()).map_err(|error| wrong(error.to_string()))?;
-    match parsed.scheme() {
-        "http" | "https" if parsed.has_host() => Ok(parsed),
-        scheme => Err(wrong(format!("`{scheme}` is not http or https"))),
-    }
+        what: bad.to_string(),
+        remedy: bad.remedy().to_owned(),
+    })
 }
 
 pub(crate) fn span(

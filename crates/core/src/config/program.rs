@@ -6,8 +6,10 @@ use std::fmt;
 use toml::Spanned;
 
 use super::file::{UpstreamTable, http_url, line};
+use super::reach::template;
 use super::{Mistake, Reach, Transport};
 use crate::name::UpstreamName;
+use crate::reference::Template;
 
 /// A program to start. A leading `~` in each part but `env` is the home folder.
 #[derive(Clone, PartialEq, Eq)]
@@ -16,7 +18,7 @@ pub struct Program {
     pub command: String,
     pub args: Vec<String>,
     /// What it gets besides the little that every child gets.
-    pub env: BTreeMap<String, String>,
+    pub env: BTreeMap<String, Template>,
     /// Where it starts; the home folder if nothing is said.
     pub cwd: Option<String>,
 }
@@ -48,12 +50,16 @@ impl Program {
             let what = format!("\"{bad}\" in `env` is not the name of a variable.");
             return Err(wrong(what, "Write env = { NAME = \"value\" }."));
         }
-        Ok(Self {
-            command: name.clone(),
-            args: table.args.clone().unwrap_or_default(),
-            env: table.env.clone(),
-            cwd: table.cwd.clone(),
-        })
+        let args = table.args.clone().unwrap_or_default();
+        if args.iter().any(|word| refers_to_a_secret(word)) {
+            let what = "A secret in `args` could be read by every program on this machine.".into();
+            let remedy = "Refer to it in `env`, if the program reads it from a variable.";
+            return Err(wrong(what, remedy));
+        }
+        let read =
+            |(name, value): (&String, &Spanned<String>)| Ok((name.clone(), template(text, value)?));
+        let env = table.env.iter().map(read).collect::<Result<_, Mistake>>()?;
+        Ok(Self { command: name.clone(), args, env, cwd: table.cwd.clone() })
     }
 
     /// The command line for a person to read, without what looks like a secret.
@@ -128,6 +134,10 @@ pub(super) fn or_url(
     }
 }
 
+fn refers_to_a_secret(word: &str) -> bool {
+    Template::parse(word).is_ok_and(|template| !template.is_plain())
+}
+
 fn is_secret(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     ["token", "secret", "password", "passwd", "key", "auth"].iter().any(|sign| word.contains(sign))
@@ -155,7 +165,7 @@ mod tests {
             "command = \"npx\"\nargs = [\"-y\", \"~/code\"]\nenv = { A = \"1\" }\ncwd = \"~\"";
         let program = parse(entry).unwrap();
         assert_eq!((program.command.as_str(), program.args.len()), ("npx", 2));
-        assert_eq!((program.env["A"].as_str(), program.cwd.as_deref()), ("1", Some("~")));
+        assert_eq!((program.env["A"].as_written(), program.cwd.as_deref()), ("1", Some("~")));
     }
 
     #[test]
@@ -164,6 +174,8 @@ mod tests {
             ("command = \"\"", 2, "empty"),
             ("title = \"A\"\ncommand = \"npx -y x\"", 3, "`args`"),
             ("command = \"x\"\nenv = { \"A=B\" = \"1\" }", 2, "A=B"),
+            ("command = \"x\"\nenv = { A = \"${keyring}\" }", 3, "${keyring:NAME}"),
+            ("command = \"x\"\nargs = [\"--token=${keyring:a}\"]", 2, "in `env`"),
             ("command = \"x\"\nurl = \"http://x\"", 3, "one of them"),
             ("url = \"http://x\"\nargs = [\"x\"]", 1, "`command`"),
             ("title = \"A\"", 1, "`command`"),

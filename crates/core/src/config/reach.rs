@@ -1,8 +1,8 @@
 //! What is said about the way to a server besides its address: headers, certificates, a proxy.
 //!
-//! Headers here are for values that anybody may read. One whose name says that it carries a secret
-//! is refused, because the file is no place for secrets; so is one that MCP or the connection sets
-//! itself, because a second opinion there breaks the connection.
+//! The file is no place for secrets: a header whose name or value says that it carries one is refused
+//! unless it refers to where the secret is kept. So is one that MCP or the connection sets itself,
+//! because a second opinion there breaks the connection.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,13 @@ use url::Url;
 
 use super::Mistake;
 use super::file::{Files, UpstreamTable, line};
+use crate::reference::Template;
 
 /// The way to a server, besides its address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
     /// Sent with every request, under lower-case names.
-    pub headers: BTreeMap<String, String>,
+    pub headers: BTreeMap<String, Template>,
     /// PEM files with authorities that are trusted besides the system's. A leading `~` is the home
     /// folder.
     pub ca_files: Vec<String>,
@@ -110,14 +111,14 @@ fn header(
     text: &str,
     name: &Spanned<String>,
     value: &Spanned<String>,
-) -> Result<(String, String), Mistake> {
+) -> Result<(String, Template), Mistake> {
     let wrong = |what: String, remedy: &str| Mistake {
         line: Some(line(text, name.span().start)),
         what,
         remedy: remedy.to_owned(),
     };
-    let (shown, name, value) =
-        (name.get_ref(), name.get_ref().to_ascii_lowercase(), value.get_ref());
+    let (shown, name) = (name.get_ref(), name.get_ref().to_ascii_lowercase());
+    let value = template(text, value)?;
     let in_name = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty() || !name.bytes().all(in_name) {
         let what = format!("\"{shown}\" in `headers` is not the name of a header.");
@@ -127,19 +128,35 @@ fn header(
         let what = format!("The header \"{shown}\" is one that Evermoor sets itself.");
         return Err(wrong(what, "Remove it from `headers`."));
     }
-    if is_secret(&name) || carries_credentials(value) {
+    if value.is_plain() && carries_secret(&name, value.as_written()) {
         let what =
             format!("The header \"{shown}\" carries a secret, and this file is no place for one.");
         return Err(wrong(
             what,
-            "Remove it from `headers`; Evermoor keeps secrets in the keychain of the system only.",
+            "Put it into the keychain with `evermoor secret set NAME`, and write `${keyring:NAME}` in its place.",
         ));
     }
-    if !value.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') || value.trim() != value {
+    let sendable = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
+    let written = value.as_written();
+    if !value.literals().all(sendable) || written.trim() != written {
         let what = format!("The value of the header \"{shown}\" cannot be sent.");
         return Err(wrong(what, "Write it in plain letters, digits and signs, on one line."));
     }
-    Ok((name, value.clone()))
+    Ok((name, value))
+}
+
+/// A setting that may refer to secrets.
+pub(super) fn template(text: &str, value: &Spanned<String>) -> Result<Template, Mistake> {
+    Template::parse(value.get_ref()).map_err(|bad| Mistake {
+        line: Some(line(text, value.span().start)),
+        what: bad.to_string(),
+        remedy: bad.remedy().to_owned(),
+    })
+}
+
+/// Whether a header carries a secret, as far as its name (in lower case) and its value tell.
+pub fn carries_secret(name: &str, value: &str) -> bool {
+    is_secret(name) || carries_credentials(value)
 }
 
 /// Whether the name of a header says that its value is a secret.
@@ -189,8 +206,8 @@ mod tests {
              ca_file = [\"~/ca.pem\", \"/etc/ca.pem\"]\nproxy = \"http://proxy.example:3128\"",
         );
         let reach = reach.unwrap();
-        assert_eq!(reach.headers["x-team"], "blue");
-        assert_eq!(reach.headers["user-agent"], "mine/1");
+        assert_eq!(reach.headers["x-team"].as_written(), "blue");
+        assert_eq!(reach.headers["user-agent"].as_written(), "mine/1");
         assert_eq!(reach.ca_files, ["~/ca.pem", "/etc/ca.pem"]);
         assert!(matches!(reach.proxy, Proxy::At(url) if url.port() == Some(3128)));
         assert_eq!(parse("ca_file = \"ca.pem\"").unwrap().ca_files, ["ca.pem"]);
@@ -228,6 +245,17 @@ mod tests {
         for name in ["X-Keyboard", "X-Author", "X-Tokenizer", "X-Team", "X-Monkeys"] {
             assert!(parse(&format!("headers.{name} = \"a\"")).is_ok(), "{name} is no secret");
         }
+    }
+
+    #[test]
+    fn a_header_may_refer_to_where_its_secret_is_kept() {
+        let reach = parse("headers.Authorization = \"Bearer ${keyring:canny}\"").unwrap();
+        let needs: Vec<String> =
+            reach.headers["authorization"].references().map(ToString::to_string).collect();
+        assert_eq!(needs, ["${keyring:canny}"]);
+        let mistake = parse("proxy = \"none\"\nheaders.X-A = \"${keyrng:a}\"").unwrap_err();
+        assert_eq!(mistake.line, Some(4));
+        assert!(mistake.remedy.contains("${keyring:NAME}"), "{mistake}");
     }
 
     #[test]

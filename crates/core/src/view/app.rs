@@ -38,6 +38,9 @@ pub struct App {
     pub trend: Option<String>,
     /// What a person is offered, in a sentence.
     pub offer: Option<String>,
+    /// It ended too often: it is not started again until a person asks for it.
+    #[serde(default)]
+    pub gave_up: bool,
     /// The restart that is under way, or the last one.
     pub restart: Option<Restart>,
 }

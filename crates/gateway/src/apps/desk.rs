@@ -42,6 +42,8 @@ pub(crate) struct Seen {
     pub(super) usage: Option<Usage>,
     /// What a person is offered.
     pub(super) offer: Option<String>,
+    /// It is not started again by itself.
+    pub(super) gave_up: bool,
     pub(super) restart: Option<view::Restart>,
     /// Somebody wishes that it is restarted.
     wished: bool,
@@ -93,7 +95,7 @@ impl Desk {
             (seen.served, seen.answered) = (true, Some(Instant::now()));
             if !seen.standing.as_ref().is_some_and(|before| before.state.is_usable()) {
                 // Nothing that was offered while it was away helps any more.
-                (seen.standing, seen.offer) = (Some(standing), None);
+                (seen.standing, seen.offer, seen.gave_up) = (Some(standing), None, false);
             }
         });
     }
@@ -146,7 +148,7 @@ impl Desk {
     pub(super) fn begin_restart(&self, at: u64) {
         self.change(|seen| {
             seen.wished = false;
-            seen.offer = None;
+            (seen.offer, seen.gave_up) = (None, false);
             let number = seen.restart.as_ref().map_or(0, |restart| restart.number) + 1;
             seen.restart = Some(view::Restart { number, began: at, steps: vec![], end: None });
         });
@@ -210,6 +212,7 @@ impl Desk {
             load: seen.usage.as_ref().map(|usage| usage.load),
             trend: seen.usage.as_ref().map(|usage| usage.trend.clone()),
             offer: seen.offer.clone(),
+            gave_up: seen.gave_up,
             restart: seen.restart.clone(),
         })
     }

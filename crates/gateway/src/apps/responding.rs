@@ -83,7 +83,8 @@ impl Minder {
         }
         if let Some(sentence) = response.sentence(&self.preset.title) {
             self.tell(sentence.clone());
-            self.show(|seen| seen.offer = Some(sentence));
+            let gave_up = self.guard.has_stopped();
+            self.show(|seen| (seen.offer, seen.gave_up) = (Some(sentence), gave_up));
         }
     }
 

@@ -3,15 +3,23 @@
 //! Its token is another one than the editors', lies in the runtime file, and is new at each start.
 //! No request ever carries a command line or an address to connect to.
 
+mod activity;
 mod calls;
+mod catalog;
+mod doctor;
 mod editors;
 mod events;
 mod incidents;
 pub mod links;
+mod logs;
 mod pausing;
 mod restarting;
 mod samples;
+mod secrets;
+mod selftest;
+mod settings;
 pub mod setup;
+mod trial;
 
 use std::sync::Arc;
 
@@ -20,17 +28,24 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use http::StatusCode;
+use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::name::UpstreamName;
 use evermoor_core::view::{Refusal, Status};
+use evermoor_platform::paths::Paths;
 
+use crate::activity::Activity;
 use crate::apps::Apps;
+use crate::config_book::ConfigBook;
+use crate::downstream::endpoint::Endpoint;
 use crate::editors::Editors;
 use crate::history::History;
 use crate::pauses::Pauses;
 use crate::router;
+use crate::timelines::Timelines;
+use crate::welcome::Welcome;
 use links::Links;
 
 /// What the control API works on.
@@ -45,12 +60,24 @@ pub struct Control {
     pub here: setup::Whereabouts,
     /// Cancelled when another gateway serves, or none.
     pub moved: CancellationToken,
+    /// Where editors' calls go.
+    pub endpoint: Arc<Endpoint>,
+    pub activity: Activity,
+    pub timelines: Timelines,
+    pub book: ConfigBook,
+    pub welcome: Welcome,
+    /// Ends the gateway.
+    pub stop: CancellationToken,
+    pub paths: Paths,
 }
 
 /// The routes that need the control token.
 pub fn routes() -> Router<Arc<Control>> {
     Router::new()
         .route("/api/status", get(status))
+        .route("/api/stop", post(stop))
+        .route("/api/doctor", get(doctor::list))
+        .route("/api/doctor/{id}/fix", post(doctor::fix))
         .route("/api/events", get(events::follow))
         .route("/api/calls", get(calls::count))
         .route("/api/pause", post(pausing::pause_all))
@@ -60,10 +87,24 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/upstreams/{name}/restart", post(restarting::restart))
         .route("/api/upstreams/{name}/reconnect", post(restarting::reconnect))
         .route("/api/upstreams/{name}/samples", get(samples::list))
+        .route("/api/upstreams/{name}", post(settings::add).delete(settings::remove))
+        .route("/api/upstreams/{name}/catalog", get(catalog::read))
+        .route("/api/upstreams/{name}/tools/{tool}", post(settings::show_tool))
+        .route("/api/upstreams/{name}/enabled", post(settings::enable))
+        .route("/api/upstreams/{name}/call", post(trial::call))
+        .route("/api/upstreams/{name}/timeline", get(activity::timeline))
+        .route("/api/upstreams/{name}/latency", get(activity::latency))
+        .route("/api/activity", get(activity::list))
+        .route("/api/settings", get(settings::read).put(settings::change))
+        .route("/api/welcome", post(selftest::welcomed))
+        .route("/api/selftest", post(selftest::run))
         .route("/api/incidents", get(incidents::list))
+        .route("/api/logs", get(logs::list))
+        .route("/api/logs/follow", get(logs::follow))
         .route("/api/editors", get(editors::list))
         .route("/api/editors/{name}", post(editors::add).delete(editors::revoke))
         .route("/api/editors/{name}/rotate", post(editors::rotate))
+        .route("/api/secrets/{name}/changed", post(secrets::changed))
         .route("/api/links", post(links::make))
         .route("/api/setup", get(setup::list))
         .route("/api/setup/{id}/preview", post(setup::preview))
@@ -80,6 +121,13 @@ async fn status(State(control): State<Arc<Control>>) -> Json<Status> {
     Json(control.router.overview().borrow().status.clone())
 }
 
+/// Ends the gateway as a signal would: calls under way may end first.
+async fn stop(State(control): State<Arc<Control>>) -> StatusCode {
+    tracing::info!("a person stops the gateway");
+    control.stop.cancel();
+    StatusCode::NO_CONTENT
+}
+
 fn unknown(control: &Control, name: &str) -> Response {
     let is_off = UpstreamName::parse(name).is_ok_and(|name| control.router.is_off(&name));
     let (what, remedy) = match is_off {
@@ -87,6 +135,21 @@ fn unknown(control: &Control, name: &str) -> Response {
         false => (format!("There is no upstream `{name}`."), "See `evermoor status`."),
     };
     refuse(StatusCode::NOT_FOUND, Failure::new(Code::NotFound, what, remedy))
+}
+
+/// Whether there is such an upstream, also one that is turned off.
+fn is_known(control: &Control, name: &str) -> bool {
+    let overview = control.router.overview();
+    overview.borrow().status.upstreams.iter().any(|upstream| upstream.name == name)
+}
+
+/// Reads what a request says. One that says something else is refused, and nothing is done.
+fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Box<Response>> {
+    serde_json::from_slice(body).map_err(|error| {
+        let what = format!("The request cannot be read: {error}.");
+        let failure = Failure::new(Code::Refused, what, "Update the program that asked.");
+        Box::new(refuse(StatusCode::BAD_REQUEST, failure))
+    })
 }
 
 fn refuse(status: StatusCode, error: Failure) -> Response {

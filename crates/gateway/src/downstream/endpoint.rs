@@ -8,7 +8,11 @@ use tokio_util::task::TaskTracker;
 use evermoor_core::envelope::{INVALID_REQUEST, Response};
 
 use super::continuation::Continuations;
+use super::finished::Finished;
+use super::parked::Parked;
 use super::sessions::Sessions;
+use crate::activity::Activity;
+use crate::attendance::Attendance;
 use crate::interests::Interests;
 use crate::news::Newsroom;
 use crate::predecessor::Predecessor;
@@ -20,9 +24,15 @@ pub struct Endpoint {
     pub sessions: Sessions,
     pub interests: Interests,
     pub news: Newsroom,
+    /// The calls that are answered here.
+    pub activity: Activity,
+    /// Those who are here.
+    pub attendance: Attendance,
     /// Tells this life of the gateway from others.
     pub edition: String,
     pub continuations: Continuations,
+    pub finished: Finished,
+    pub parked: Parked,
     /// Calls that go on whoever listens.
     pub tasks: TaskTracker,
     /// Cancelled when another gateway serves, or none.

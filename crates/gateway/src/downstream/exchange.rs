@@ -8,48 +8,56 @@
 //! the second call, so that the editor sees one long call. Dropping the exchange cancels it. When the
 //! gateway ends and does not wait any longer, the exchange answers with what is known of the call.
 
+mod bridge;
+mod stage;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use evermoor_core::abilities::Abilities;
-use evermoor_core::envelope::{Message, Outcome, Request, Response};
+use evermoor_core::envelope::{Message, Notification, Request, Response};
+use evermoor_core::era::mirrored::mirrored;
+use evermoor_core::era::spoken::Spoken;
+use evermoor_core::era::stateless::header_text;
 use evermoor_core::event_id::Call;
 use evermoor_core::json::Raw;
-use evermoor_core::mirrored::mirrored;
 use evermoor_core::outcome::{Fate, NotSent, Unknown};
-use evermoor_core::protocol::WhoAsks;
-use evermoor_core::stateless::header_text;
+use evermoor_core::protocol::Revision;
 
+pub use super::asker::Asker;
 use super::endpoint::Endpoint;
-use super::input::{self, Round};
+use super::input::Gathered;
 use super::lost;
+use crate::activity::Record;
 use crate::router::{Addressee, View};
-use crate::upstream::{Caller, Handle, Owner, Question, Reply, ReplyStream};
-use crate::view::Sieve;
+use crate::upstream::{Caller, Handle, Owner, Question, Reply};
+use crate::view::{Scope, Sieve};
+use bridge::{Bridge, Settled};
+use stage::{Stage, Step, advance};
 
 /// A request under way.
 pub struct Exchange {
     stage: Stage,
-    /// What it is about, for an answer of our own.
-    call: Call,
+    /// Between the editor's revision and the upstream's.
+    bridge: Bridge,
     given_up: CancellationToken,
     asked: mpsc::Receiver<Question>,
+    /// Log messages that an editor without sessions hears on its call alone.
+    logged: Option<mpsc::Receiver<Notification>>,
     caller: Caller,
     /// What the editor is still to be asked.
     questions: VecDeque<Question>,
-    abilities: Abilities,
     owner: Owner,
     /// The upstream that answers, once it is known, with the request in its words.
     upstream: Option<(Handle, Request)>,
-    rounds: u32,
     /// What the answer must go through before the editor sees it.
     sieve: Option<Sieve>,
+    /// What people will be shown of it.
+    record: Record,
 }
 
 /// What comes next.
@@ -60,37 +68,24 @@ pub enum Part {
     Question(Question),
 }
 
-enum Stage {
-    Finding(BoxFuture<'static, Addressee>),
-    Asking(BoxFuture<'static, Reply>),
-    Hearing(Box<ReplyStream>),
-    /// The upstream needs input that the editor is being asked for.
-    Gathering(BoxFuture<'static, Request>),
-    Over,
-}
-
-/// Who makes the request, as far as it matters here.
-pub struct Asker {
-    pub session: u64,
-    /// Whose upstreams are used, where they are not shared.
-    pub owner: Owner,
-    pub abilities: Abilities,
-    /// What an upstream without sessions is told; `None` if the request says it itself.
-    pub who_asks: Option<WhoAsks>,
-}
-
 /// How many questions of an upstream wait for the editor at a time.
 const MOST_QUESTIONS: usize = 16;
-/// How often one call may need more input.
-const MOST_ROUNDS: u32 = 16;
+/// How many log messages wait for the editor at a time.
+const MOST_LOGGED: usize = 64;
 
 impl Exchange {
     /// A request that somebody must be found for.
     pub fn start(endpoint: &Endpoint, view: View, request: Request, asker: Asker) -> Self {
-        let (router, call) = (endpoint.router.clone(), Call::of(&request));
-        let sieve = view.sieve(&request);
-        let finding = async move { router.addressee(&view, &request).await };
-        Self::at(endpoint, Stage::Finding(finding.boxed()), call, sieve, asker)
+        let router = endpoint.router.clone();
+        let mut exchange = Self::at(endpoint, &view, &request, asker);
+        exchange.stage = match exchange.bridge.own_answer(&request) {
+            Some(response) => Stage::Asking(std::future::ready(Reply::Whole(response)).boxed()),
+            None => {
+                let finding = async move { router.addressee(&view, &request).await };
+                Stage::Finding(finding.boxed())
+            }
+        };
+        exchange
     }
 
     /// A request whose addressee is known.
@@ -101,46 +96,61 @@ impl Exchange {
         request: &Request,
         asker: Asker,
     ) -> Self {
-        let (call, sieve) = (Call::of(request), view.sieve(request));
-        let mut exchange = Self::at(endpoint, Stage::Over, call, sieve, asker);
+        let mut exchange = Self::at(endpoint, view, request, asker);
         exchange.address(addressee);
         exchange
     }
 
-    fn at(
-        endpoint: &Endpoint,
-        stage: Stage,
-        call: Call,
-        sieve: Option<Sieve>,
-        asker: Asker,
-    ) -> Self {
+    fn at(endpoint: &Endpoint, view: &View, request: &Request, asker: Asker) -> Self {
+        let call = Call::of(request);
+        let record = asker.record(endpoint, view, request, &call);
         let (questions, asked) = mpsc::channel(MOST_QUESTIONS);
-        let (session, who_asks) = (asker.session, asker.who_asks);
-        let headers = Vec::new();
-        let caller = Caller { session, who_asks, questions, headers, sent: Arc::default() };
+        let (log, logged) = asker.logs.then(|| mpsc::channel(MOST_LOGGED)).unzip();
+        let caller = Caller {
+            session: asker.session,
+            who_asks: asker.who_asks,
+            questions,
+            logs: log,
+            headers: Vec::new(),
+            journey: Arc::default(),
+        };
+        let bridge = Bridge::new(
+            (asker.spoken, asker.editor),
+            asker.abilities,
+            asker.tasks,
+            matches!(view.scope, Scope::All),
+            endpoint.finished.clone(),
+            (request.method.clone(), call),
+        );
         Self {
-            stage,
-            call,
+            stage: Stage::Over,
+            bridge,
             given_up: endpoint.given_up.clone(),
             asked,
+            logged,
             caller,
             questions: VecDeque::new(),
-            abilities: asker.abilities,
             owner: asker.owner,
             upstream: None,
-            rounds: 0,
-            sieve,
+            sieve: view.sieve(request),
+            record,
         }
     }
 
     /// What it is about.
     pub fn about(&self) -> &Call {
-        &self.call
+        &self.bridge.call
+    }
+
+    /// What the editor is told of a task that waits for it, if this is asked about one.
+    pub fn waiting_task(&self, needed: &Raw) -> Option<(Raw, Raw)> {
+        let errand = self.bridge.errand()?;
+        Some((errand.id().clone(), errand.waiting(needed)?))
     }
 
     /// Whether the upstream that answers speaks the newer revision.
     pub fn is_newer(&self) -> bool {
-        self.upstream.as_ref().is_some_and(|(upstream, _)| upstream.is_stateless())
+        self.upstream.as_ref().is_some_and(|(upstream, _)| upstream.spoken().is_stateless())
     }
 
     /// Whether an upstream may have the call by now.
@@ -152,7 +162,7 @@ impl Exchange {
     pub async fn next(&mut self) -> Option<Part> {
         loop {
             if let Some(question) = self.questions.pop_front() {
-                match self.abilities.can_answer(&question.request) {
+                match self.bridge.abilities.can_answer(&question.request) {
                     true => return Some(Part::Question(question)),
                     false => question.turn_away("The editor at hand does not offer this."),
                 }
@@ -162,24 +172,32 @@ impl Exchange {
                 biased;
                 () = self.given_up.cancelled(), if !matches!(self.stage, Stage::Over) => {
                     self.stage = Stage::Over;
-                    return Some(Part::Message(Message::Response(self.given_up())));
+                    return Some(self.last(self.given_up()));
                 }
                 Some(question) = self.asked.recv() => self.questions.push_back(question),
+                Some(told) = heard(&mut self.logged) => {
+                    return Some(Part::Message(Message::Notification(told)));
+                }
                 step = advance(&mut self.stage) => match step {
                     Step::Found(addressee) => self.address(addressee),
                     Step::Replied(Reply::Whole(response)) => {
                         if let Some(response) = self.settle(response) {
-                            return Some(Part::Message(Message::Response(response)));
+                            return Some(self.last(response));
                         }
                     }
                     Step::Replied(Reply::Stream(messages)) => self.stage = Stage::Hearing(Box::new(messages)),
                     Step::Heard(Some(Message::Response(response))) => {
                         if let Some(response) = self.settle(response) {
-                            return Some(Part::Message(Message::Response(response)));
+                            return Some(self.last(response));
                         }
                     }
                     Step::Heard(Some(message)) => return Some(Part::Message(message)),
-                    Step::Gathered(request) => self.call(request),
+                    Step::Gathered(Gathered::Ask(request)) => self.call(request),
+                    Step::Gathered(Gathered::Refused(why)) => {
+                        self.stage = Stage::Over;
+                        let unfinished = self.bridge.unfinished(&why);
+                        return Some(self.last(unfinished));
+                    }
                     Step::Heard(None) | Step::Over => {
                         self.stage = Stage::Over;
                         return None;
@@ -189,6 +207,12 @@ impl Exchange {
         }
     }
 
+    /// The answer, after which there is nothing.
+    fn last(&mut self, response: Response) -> Part {
+        self.record.close(&response, self.caller.held());
+        Part::Message(Message::Response(response))
+    }
+
     /// What is known of a call that is not waited for any longer.
     fn given_up(&self) -> Response {
         let detail = "Evermoor was stopped before the answer came";
@@ -196,7 +220,7 @@ impl Exchange {
             true => Fate::Unknown(Unknown::GatewayRestarted, SystemTime::now()),
             false => Fate::NotSent(NotSent::ShuttingDown),
         };
-        lost::answer(&self.call, fate, detail)
+        lost::answer(self.about(), fate, detail)
     }
 
     fn address(&mut self, addressee: Addressee) {
@@ -211,6 +235,8 @@ impl Exchange {
                     let told = told.filter_map(|(name, value)| Some((name, header_text(&value?))));
                     self.caller.headers = told.collect();
                 }
+                self.record.address(&upstream, &request);
+                let request = self.bridge.set_out(&upstream, &mut self.caller, request);
                 self.upstream = Some((upstream, request.clone()));
                 self.call(request);
             }
@@ -224,55 +250,34 @@ impl Exchange {
         self.stage = Stage::Asking(calling.boxed());
     }
 
-    /// Takes an answer for the last word, unless it asks for input that the editor can only be
-    /// asked for by us.
+    /// Takes an answer for the last word, unless the editor or the upstream must be asked first.
     fn settle(&mut self, response: Response) -> Option<Response> {
         self.stage = Stage::Over;
         let response = match &self.sieve {
             Some(sieve) => sieve.sift(response),
             None => response,
         };
-        // An editor of the newer revision understands all of this itself.
-        if !self.is_newer() || self.caller.who_asks.is_none() {
-            return Some(response);
-        }
-        let Outcome::Result(result) = &response.outcome else { return Some(response) };
-        let Some((_, request)) = &self.upstream else { return Some(response) };
-        match input::round(request, result) {
-            Some(Round { questions, gathering }) if self.rounds < MOST_ROUNDS => {
-                self.rounds += 1;
+        let (from, request) = match &self.upstream {
+            Some((upstream, request)) => (upstream.spoken(), Some(request)),
+            // What the gateway says itself is put into the words of whoever asked.
+            None if self.bridge.editor.is_stateless() => (Spoken::Session(Revision::LATEST), None),
+            None => (Spoken::Stateless, None),
+        };
+        match self.bridge.settle(from, request, response) {
+            Settled::Answer(response) => Some(response),
+            Settled::Gather(questions, gathering) => {
                 self.questions.extend(questions);
                 self.stage = Stage::Gathering(gathering);
                 None
             }
-            Some(_) | None => {
-                let outcome = Outcome::Result(older(result));
-                Some(Response { outcome, ..response })
-            }
         }
     }
 }
 
-/// What happened to a stage.
-enum Step {
-    Found(Addressee),
-    Replied(Reply),
-    Heard(Option<Message>),
-    Gathered(Request),
-    Over,
-}
-
-async fn advance(stage: &mut Stage) -> Step {
-    match stage {
-        Stage::Finding(finding) => Step::Found(finding.await),
-        Stage::Asking(asking) => Step::Replied(asking.await),
-        Stage::Hearing(messages) => Step::Heard(messages.next().await),
-        Stage::Gathering(gathering) => Step::Gathered(gathering.await),
-        Stage::Over => Step::Over,
+/// The next log message, if any can come.
+async fn heard(logged: &mut Option<mpsc::Receiver<Notification>>) -> Option<Notification> {
+    match logged {
+        Some(logged) => logged.recv().await,
+        None => None,
     }
-}
-
-/// A result of the newer revision as the older ones know it.
-fn older(result: &Raw) -> Raw {
-    result.without(&["resultType", "ttlMs", "cacheScope"])
 }

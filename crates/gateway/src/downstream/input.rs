@@ -1,86 +1,118 @@
-//! What an upstream of the newer revision needs before it can answer, as questions to an editor.
-//!
-//! Its answer names what it needs and a state that only it understands. The same call is made
-//! again with the editor's answers and that state, byte for byte.
+//! What an upstream of the newer revision needs before it goes on, as questions to an editor.
+
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use tokio::sync::oneshot;
+use tokio::time::sleep;
 
-use evermoor_core::envelope::{Id, Outcome, Request, Response};
+use evermoor_core::envelope::{Outcome, Request, Response};
+use evermoor_core::era::abilities::ELICIT;
+use evermoor_core::era::question::{Needed, again};
 use evermoor_core::json::Raw;
 
 use crate::upstream::Question;
 
-/// What to ask, and the call to make when everything has been answered.
+/// What to ask, and what follows when everything has been answered.
 pub(super) struct Round {
     pub(super) questions: Vec<Question>,
-    pub(super) gathering: BoxFuture<'static, Request>,
+    pub(super) gathering: BoxFuture<'static, Gathered>,
 }
 
-/// Reads a result that asks for input. `None` if it does not.
-pub(super) fn round(request: &Request, result: &Raw) -> Option<Round> {
-    if result.text_member("resultType").as_deref() != Some("input_required") {
-        return None;
-    }
-    let wanted = result.member("inputRequests").and_then(|wanted| wanted.entries());
+/// What came of asking.
+pub(super) enum Gathered {
+    /// The upstream is asked this.
+    Ask(Request),
+    /// The editor refused to answer, in these words.
+    Refused(String),
+}
+
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// Has the editor asked for what is needed before `request` is made again, for the `rounds`th time.
+pub(super) fn round(request: &Request, needed: Needed, rounds: u32) -> Round {
     let (mut questions, mut answers) = (Vec::new(), Vec::new());
-    for (key, wanted) in wanted.unwrap_or_default() {
-        let method = wanted.text_member("method")?;
+    for (key, asked) in needed.asked {
         let (send, answered) = oneshot::channel::<Response>();
         let send = move |response| drop(send.send(response));
-        let asked = Request::new(Id::text(&key), &method, wanted.member("params"));
+        let called = asked.method.clone();
         questions.push(Question::new(asked, Box::new(send)));
-        answers.push(async move { (key, answered.await.ok()) });
+        answers.push(async move { (key, called, answered.await.ok()) });
     }
-    let (state, request) = (result.member("requestState"), request.clone());
+    let (state, request, idle) = (needed.state, request.clone(), questions.is_empty());
     let gathering = async move {
-        let answers = join_all(answers).await;
-        again(&request, answers, state.as_ref())
+        if idle {
+            // It only wants to be asked again, and not at once every time.
+            sleep((FIRST_PAUSE * 2_u32.saturating_pow(rounds)).min(LONGEST_PAUSE)).await;
+        }
+        let mut given = Vec::new();
+        for (key, called, answer) in join_all(answers).await {
+            match read(&called, answer) {
+                Ok(answer) => given.push((key, answer)),
+                Err(why) => return Gathered::Refused(why),
+            }
+        }
+        Gathered::Ask(again(&request, &given, state.as_ref()))
     };
-    Some(Round { questions, gathering: gathering.boxed() })
+    Round { questions, gathering: gathering.boxed() }
 }
 
-/// The same call with the answers.
-fn again(
-    request: &Request,
-    answers: Vec<(String, Option<Response>)>,
-    state: Option<&Raw>,
-) -> Request {
-    let nothing = || Raw::of(&serde_json::json!({}));
-    let mut given = nothing();
-    for (key, answer) in answers {
-        // A question that was refused is left unanswered, which the upstream must understand.
-        if let Some(Response { outcome: Outcome::Result(result), .. }) = answer {
-            given = given.with(&key, &result);
+/// Asks the upstream something after a while.
+pub(super) fn later(pause: Duration, request: Request) -> BoxFuture<'static, Gathered> {
+    async move {
+        sleep(pause).await;
+        Gathered::Ask(request)
+    }
+    .boxed()
+}
+
+/// An answer of an editor. A form that was not filled in is an answer, too.
+fn read(called: &str, answer: Option<Response>) -> Result<Raw, String> {
+    match answer.map(|response| response.outcome) {
+        Some(Outcome::Result(result)) => Ok(result),
+        Some(Outcome::Error(_)) | None if called == ELICIT => {
+            Ok(Raw::of(&serde_json::json!({ "action": "cancel" })))
         }
+        Some(Outcome::Error(error)) => {
+            let said = error.text_member("message").unwrap_or_default();
+            Err(format!("the client refused `{called}`: {said}"))
+        }
+        None => Err(format!("the client did not answer `{called}`")),
     }
-    let mut params = request.params.clone().unwrap_or_else(nothing);
-    params = params.with("inputResponses", &given);
-    if let Some(state) = state {
-        params = params.with("requestState", state);
-    }
-    Request { params: Some(params), ..request.clone() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evermoor_core::envelope::Id;
+    use tokio::time::Instant;
+
+    fn request() -> Request {
+        let params = Raw::of(&serde_json::json!({ "name": "x" }));
+        Request::new(Id::number(1), "tools/call", Some(params))
+    }
+
+    fn needed(result: &serde_json::Value) -> Needed {
+        Needed::read(&Raw::of(result)).unwrap()
+    }
+
+    fn asks(method: &str) -> Needed {
+        needed(
+            &serde_json::json!({ "resultType": "input_required", "requestState": "opaque=\u{e9}",
+            "inputRequests": { "who": { "method": method, "params": { "m": 1 } } } }),
+        )
+    }
 
     #[tokio::test]
     async fn the_call_is_made_again_with_the_answers_and_the_state_as_it_came() {
-        let params = Raw::of(&serde_json::json!({ "name": "x" }));
-        let request = Request::new(Id::number(1), "tools/call", Some(params));
-        let result = Raw::of(&serde_json::json!({
-            "resultType": "input_required",
-            "inputRequests": { "who": { "method": "elicitation/create", "params": { "m": 1 } } },
-            "requestState": "opaque=\u{e9}",
-        }));
-        let Round { mut questions, gathering } = round(&request, &result).unwrap();
+        let Round { mut questions, gathering } = round(&request(), asks(ELICIT), 0);
         let question = questions.remove(0);
-        assert_eq!(question.request.method, "elicitation/create");
+        assert_eq!(question.request.method, ELICIT);
         question.answer(Outcome::Result(Raw::of(&serde_json::json!({ "action": "accept" }))));
-        let params: serde_json::Value = gathering.await.params.unwrap().read().unwrap();
+        let Gathered::Ask(again) = gathering.await else { panic!("it is asked") };
+        let params: serde_json::Value = again.params.unwrap().read().unwrap();
         assert_eq!(
             params,
             serde_json::json!({
@@ -91,10 +123,30 @@ mod tests {
         );
     }
 
-    #[test]
-    fn an_answer_that_is_complete_asks_for_nothing() {
-        let request = Request::new(Id::number(1), "tools/call", None);
-        let result = Raw::of(&serde_json::json!({ "resultType": "complete" }));
-        assert!(round(&request, &result).is_none());
+    #[tokio::test]
+    async fn a_form_that_nobody_filled_in_is_an_answer_and_a_refused_sample_is_none() {
+        let Round { questions, gathering } = round(&request(), asks(ELICIT), 0);
+        drop(questions);
+        let Gathered::Ask(again) = gathering.await else { panic!("it is asked") };
+        let given = again.params.unwrap().member("inputResponses").unwrap();
+        assert_eq!(given.as_str(), r#"{"who":{"action":"cancel"}}"#);
+        let Round { questions, gathering } = round(&request(), asks("sampling/createMessage"), 0);
+        questions.into_iter().for_each(|question| question.turn_away("No."));
+        let Gathered::Refused(why) = gathering.await else { panic!("it is refused") };
+        assert!(why.ends_with("No."), "{why}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_wants_only_to_be_asked_again_is_asked_after_growing_pauses() {
+        let waits = serde_json::json!({ "resultType": "input_required", "requestState": "s" });
+        let mut paused = Vec::new();
+        for rounds in [0, 1, 10] {
+            let began = Instant::now();
+            let Gathered::Ask(_) = round(&request(), needed(&waits), rounds).gathering.await else {
+                panic!("it is asked")
+            };
+            paused.push(began.elapsed());
+        }
+        assert_eq!(paused, [FIRST_PAUSE, FIRST_PAUSE * 2, LONGEST_PAUSE]);
     }
 }

@@ -9,17 +9,21 @@
 //! - [`events`]: `/sse`, the transport of 2024-11-05
 //! - [`newer`]: editors of 2026-07-28; [`subscription`]: their stream of news
 //! - [`continuation`]: their calls that wait for input; [`input`]: the other way round
-//! - [`exchange`]: one request from its arrival to its answer; [`lost`]: an answer in place of it
+//! - [`finished`]: tasks of the gateway's own; [`parked`]: tasks that wait for their editor
+//! - [`asker`]: who makes a request; [`exchange`]: one request from its arrival to its answer
+//! - [`lost`]: an answer in place of it
 //! - [`session`], [`sessions`]: what is known of a session beyond its id
 //! - [`wishes`]: what a session wants to hear of; [`notes`]: the same on the disk
 //! - [`listener`]: which news are for whom; [`transcript`]: what was said about a call
-//! - [`stream`]: streams of events as bodies
+//! - [`visitor`]: who speaks; [`stream`]: streams of events as bodies
 
+mod asker;
 mod batch;
 mod continuation;
 pub mod endpoint;
 pub mod events;
-mod exchange;
+pub mod exchange;
+mod finished;
 pub mod guard;
 mod input;
 mod legacy;
@@ -29,13 +33,17 @@ mod lost;
 pub mod mcp;
 mod newer;
 mod notes;
+mod parked;
 mod session;
 mod sessions;
 mod stream;
 mod subscription;
 mod transcript;
+mod visitor;
 mod wishes;
 
 pub use continuation::Continuations;
+pub use finished::Finished;
 pub use notes::{Notes, Remembered};
+pub use parked::Parked;
 pub use sessions::Sessions;

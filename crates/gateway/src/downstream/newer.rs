@@ -16,19 +16,30 @@ use tokio::time::sleep;
 use evermoor_core::envelope::{
     INVALID_PARAMS, METHOD_NOT_FOUND, Message, Outcome, Request, Response,
 };
-use evermoor_core::mirrored::{agree, mirrored};
+use evermoor_core::era::answer::{ABILITY_MISSING, HEADERS_DISAGREE, newer};
+use evermoor_core::era::mirrored::{agree, mirrored};
+use evermoor_core::era::question::links_required;
+use evermoor_core::era::spoken::Spoken;
+use evermoor_core::era::stateless::{self, Asked};
+use evermoor_core::event_id::Call;
+use evermoor_core::json::Raw;
+use evermoor_core::outcome::{self, Fate, META_KEY, Unknown};
 use evermoor_core::protocol::method;
 use evermoor_core::sse;
-use evermoor_core::stateless::{self, Asked, HEADERS_DISAGREE};
 
 use super::continuation::Back;
 use super::endpoint::{Endpoint, json, json_with, refuse, value};
 use super::exchange::{Asker, Exchange, Part};
 use super::legacy::SIGN_OF_LIFE;
+use super::lost;
 use super::stream::{self, Events};
+use super::wishes;
+use crate::attendance::Who;
 use crate::editors::Editor;
 use crate::router::{Addressee, View};
 use crate::upstream::Owner;
+
+const NOT_NOW: &str = "The editor cannot be asked during this request.";
 
 impl Endpoint {
     /// Answers a message that speaks for itself.
@@ -54,12 +65,13 @@ impl Endpoint {
                 return json_with(status.unwrap_or(StatusCode::BAD_REQUEST), &refused.response);
             }
         };
+        let who = self.attend_program(editor, &request, headers, &view);
         match request.method.as_str() {
             method::DISCOVER => {
                 let result = self.router.introduce(&view).await.discovery();
                 json(&Response::result(request.id, result))
             }
-            method::LISTEN => self.tell_news(view, request, editor),
+            method::LISTEN => self.tell_news(view, request, editor, self.attendance.listens(who)),
             _ => {
                 let addressee = self.router.addressee(&view, &request).await;
                 if !headers_agree(&addressee, headers) {
@@ -67,7 +79,10 @@ impl Endpoint {
                     let refusal = Response::error(Some(request.id), HEADERS_DISAGREE, why);
                     return json_with(StatusCode::BAD_REQUEST, &refusal);
                 }
-                self.answer_newer(view, addressee, request, asked, editor).await
+                if let Some(told) = self.parked.answer(&editor.name, &request) {
+                    return json(&newer(&request.method, told, None));
+                }
+                self.answer_newer(view, addressee, request, asked, editor, who).await
             }
         }
     }
@@ -79,17 +94,39 @@ impl Endpoint {
         request: Request,
         asked: Asked,
         editor: &Editor,
+        who: Who,
     ) -> HttpResponse {
         let exchange = match self.continuations.resume(&editor.name, &request) {
             Back::Goes(exchange) => *exchange,
-            Back::Unknown => {
-                let why = "`requestState` is not known here any more. Make the call again without it; it may have run.";
+            Back::Refused(why) => {
                 return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
             }
-            Back::New => {
-                let (session, abilities) = (self.sessions.number(), asked.abilities);
-                let owner = Owner::Editor(editor.name.clone());
-                let asker = Asker { session, owner, abilities, who_asks: None };
+            Back::Lost(since, why) => {
+                let fate = Fate::Unknown(Unknown::GatewayRestarted, since);
+                let told = lost::answer(&Call::of(&request), fate, why);
+                return json(&newer(&request.method, told, None));
+            }
+            Back::Declined => return json(&declined(&request)),
+            Back::New if is_foreign(&addressee, &request) => {
+                let why = "`requestState` is not one that was given here.";
+                return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
+            }
+            Back::New | Back::Again => {
+                let asker = Asker {
+                    session: self.sessions.number(),
+                    editor: editor.name.clone(),
+                    spoken: Spoken::Stateless,
+                    owner: Owner::Editor(editor.name.clone()),
+                    abilities: asked.abilities,
+                    tasks: asked.tasks,
+                    logs: asked.level.is_some(),
+                    who_asks: None,
+                    client: who.client(),
+                };
+                if let (Some(level), Addressee::Upstream(upstream, _)) = (asked.level, &addressee) {
+                    let upstream = upstream.used_by(&asker.owner);
+                    wishes::speak_up(&self.interests, &upstream, level).await;
+                }
                 Exchange::with(self, addressee, &view, &request, asker)
             }
         };
@@ -110,6 +147,9 @@ impl Endpoint {
 /// Whether the parameters that stand in headers are those of the body.
 fn headers_agree(addressee: &Addressee, headers: &HeaderMap) -> bool {
     let Addressee::Upstream(upstream, request) = addressee else { return true };
+    if headers.contains_key(stateless::OVER_PIPES) {
+        return true;
+    }
     let Some(known) = upstream.state().known else { return true };
     agree(&mirrored(request, &known.traits), |name| match headers.get(name) {
         None => Ok(None),
@@ -134,14 +174,7 @@ impl Telling {
             match self.exchange.as_mut()?.next().await? {
                 Part::Message(Message::Response(response)) => {
                     let newer = self.exchange.take().is_some_and(|exchange| exchange.is_newer());
-                    let response = Response { id: Some(self.request.id.clone()), ..response };
-                    return Some(Message::Response(match newer {
-                        true => response,
-                        false => {
-                            let server = self.endpoint.router.server_info(&self.view);
-                            stateless::newer(&self.request.method, response, Some(&server))
-                        }
-                    }));
+                    return Some(Message::Response(self.last_word(response, newer)));
                 }
                 Part::Message(Message::Notification(told)) if told.method == method::LOG => {
                     if self.asked.level.is_some_and(|level| level.hears(&told)) {
@@ -149,8 +182,22 @@ impl Telling {
                     }
                 }
                 Part::Message(message) => return Some(message),
+                Part::Question(question) if self.request.method == method::TASKS_GET => {
+                    let exchange = self.exchange.take()?;
+                    match self.endpoint.parked.park(exchange, question, &self.editor_name) {
+                        Ok(state) => {
+                            let told = Response::result(self.request.id.clone(), state);
+                            return Some(Message::Response(self.last_word(told, false)));
+                        }
+                        Err(other) => {
+                            let (exchange, question) = *other;
+                            self.exchange = Some(exchange);
+                            question.turn_away(NOT_NOW);
+                        }
+                    }
+                }
                 Part::Question(question) if !may_need_input(&self.request.method) => {
-                    question.turn_away("The editor cannot be asked during this request.");
+                    question.turn_away(NOT_NOW);
                 }
                 Part::Question(question) => {
                     let (exchange, id) = (self.exchange.take()?, self.request.id.clone());
@@ -163,6 +210,26 @@ impl Telling {
                 }
             }
         }
+    }
+}
+
+impl Telling {
+    /// The answer in the words of this revision.
+    fn last_word(&self, response: Response, newer_already: bool) -> Response {
+        let response = Response { id: Some(self.request.id.clone()), ..response };
+        if newer_already && !is_ours(&response) {
+            return response;
+        }
+        if let Outcome::Error(error) = &response.outcome
+            && let Some(links) = links_required(error)
+            && links.iter().all(|link| self.asked.abilities.can_answer(link))
+            && let Some(needed) =
+                self.endpoint.continuations.links(&links, &self.editor_name, &self.request)
+        {
+            return Response::result(self.request.id.clone(), needed);
+        }
+        let server = self.endpoint.router.server_info(&self.view);
+        newer(&self.request.method, response, Some(&server))
     }
 }
 
@@ -181,6 +248,38 @@ impl Events for Told {
     }
 }
 
+/// Whether the gateway answers in place of the upstream. Such answers are short.
+fn is_ours(response: &Response) -> bool {
+    const LONGEST: usize = 8 << 10;
+    match &response.outcome {
+        Outcome::Result(result) => {
+            result.as_bytes().len() < LONGEST && result.as_str().contains(META_KEY)
+        }
+        Outcome::Error(_) => false,
+    }
+}
+
+/// Whether a call comes back with a state that its upstream cannot have given, which would be taken
+/// for a new call there.
+fn is_foreign(addressee: &Addressee, request: &Request) -> bool {
+    let params = request.params.as_ref();
+    let brings = params.is_some_and(|params| params.member("requestState").is_some());
+    let Addressee::Upstream(upstream, _) = addressee else { return false };
+    brings && !upstream.spoken().is_stateless()
+}
+
+/// The answer to a call that needs what a person did not want to do.
+fn declined(request: &Request) -> Response {
+    let words = "Not executed: the person did not open the link that the server needs first.";
+    let (_, is_tool) = outcome::subject(&request.method, request.params.as_ref());
+    if !is_tool {
+        return Response::error(Some(request.id.clone()), INVALID_PARAMS, words);
+    }
+    let block = serde_json::json!({ "type": "text", "text": words });
+    let result = serde_json::json!({ "content": [block], "isError": true });
+    newer(&request.method, Response::result(request.id.clone(), Raw::of(&result)), None)
+}
+
 /// Requests that may be answered with what they need.
 fn may_need_input(called: &str) -> bool {
     matches!(called, method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ)
@@ -194,7 +293,7 @@ fn status(response: &Response) -> StatusCode {
     };
     match code {
         Some(METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
-        Some(-32021) => StatusCode::BAD_REQUEST,
+        Some(ABILITY_MISSING) => StatusCode::BAD_REQUEST,
         Some(_) | None => StatusCode::OK,
     }
 }

@@ -12,9 +12,11 @@ use parking_lot::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
 
 use evermoor_core::envelope::{Id, Message, Notification, Response};
+use evermoor_core::era::spoken::Spoken;
+use evermoor_core::era::who_asks::WhoAsks;
 use evermoor_core::json::Raw;
 use evermoor_core::level::Level;
-use evermoor_core::protocol::{WhoAsks, method};
+use evermoor_core::protocol::{Revision, method};
 use evermoor_core::session::Session;
 
 use super::events::Channel;
@@ -94,9 +96,14 @@ impl Live {
         };
         Asker {
             session: self.number,
+            editor: said.editor.clone(),
             owner: self.owner(),
+            spoken: Spoken::Session(said.revision),
             abilities: said.abilities,
+            tasks: said.revision >= Revision::V2025_11_25,
+            logs: false,
             who_asks: Some(who_asks),
+            client: Some(said.client.name.clone()),
         }
     }
 

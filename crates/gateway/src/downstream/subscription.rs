@@ -6,20 +6,21 @@ use axum::body::Bytes;
 use axum::response::Response as HttpResponse;
 
 use evermoor_core::envelope::{INVALID_PARAMS, Id, Notification, Request, Response};
+use evermoor_core::era::stateless::ACKNOWLEDGED;
 use evermoor_core::json::Raw;
 use evermoor_core::protocol::{meta, method};
 use evermoor_core::sse;
-use evermoor_core::stateless::ACKNOWLEDGED;
 
 use super::endpoint::{Endpoint, json};
 use super::listener::{Ear, Listener, updated};
 use super::stream::{self, Events};
 use super::wishes;
+use crate::attendance::Stream;
 use crate::editors::Editor;
 use crate::interests::Interests;
 use crate::news::News;
 use crate::router::{NoOwner, View};
-use crate::upstream::Owner;
+use crate::upstream::{Handle, Owner};
 
 const LISTS: [(&str, &str); 3] = [
     ("toolsListChanged", "notifications/tools/list_changed"),
@@ -28,7 +29,13 @@ const LISTS: [(&str, &str); 3] = [
 ];
 
 impl Endpoint {
-    pub(super) fn tell_news(&self, view: View, request: Request, editor: &Editor) -> HttpResponse {
+    pub(super) fn tell_news(
+        &self,
+        view: View,
+        request: Request,
+        editor: &Editor,
+        here: Stream,
+    ) -> HttpResponse {
         let wanted = request.params.as_ref().and_then(|params| params.member("notifications"));
         let Some(wanted) = wanted.filter(|wanted| wanted.entries().is_some()) else {
             let why = "`notifications` must say what is wanted.";
@@ -42,6 +49,7 @@ impl Endpoint {
         let session = self.sessions.number();
         let owner = Owner::Editor(editor.name.clone());
         resources.retain(|uri| match self.router.owner(&view, uri) {
+            Ok(upstream) if tells_nothing(&upstream) => false,
             Ok(upstream) => {
                 let upstream = upstream.used_by(&owner);
                 let (interests, uri) = (self.interests.clone(), uri.clone());
@@ -71,9 +79,15 @@ impl Endpoint {
             first: Some(acknowledged),
             listener,
             _interested: interested,
+            _here: here,
         };
         stream::news(events, self.moved.clone())
     }
+}
+
+/// Whether an upstream is known not to tell of changes of single resources.
+fn tells_nothing(upstream: &Handle) -> bool {
+    upstream.state().known.is_some_and(|known| !known.handshake.tells_of_resources())
 }
 
 /// What was asked for.
@@ -119,6 +133,7 @@ struct Telling {
     first: Option<Notification>,
     listener: Listener<WishEar>,
     _interested: Interested,
+    _here: Stream,
 }
 
 impl Events for Telling {

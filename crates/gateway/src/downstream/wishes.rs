@@ -162,6 +162,21 @@ async fn listen_from(interests: &Interests, upstream: &Handle, session: u64, lev
     }
 }
 
+/// Has an upstream of the older revisions speak of log messages that are this loud, for editors that
+/// set no level but say with each request what they want to hear.
+pub(super) async fn speak_up(interests: &Interests, upstream: &Handle, level: Level) {
+    /// No session has this number.
+    const NOBODY: u64 = 0;
+    let known = upstream.state().known;
+    if upstream.is_stateless() || !known.is_some_and(|known| known.handshake.offers("logging")) {
+        return;
+    }
+    let spoken = interests.on_lane(upstream.lane()).borrow().level;
+    if spoken.is_none_or(|spoken| level < spoken) {
+        listen_from(interests, upstream, NOBODY, level).await;
+    }
+}
+
 fn is_there(upstream: &Handle) -> bool {
     matches!(upstream.state().link, Link::Ready(_))
 }

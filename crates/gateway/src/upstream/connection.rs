@@ -21,6 +21,7 @@ use super::question::Caller;
 use super::replay;
 use crate::history::Count;
 use crate::interests::Wanted;
+use crate::redaction;
 
 /// A live connection to an upstream.
 pub(crate) enum Connection {
@@ -117,6 +118,10 @@ impl Connection {
     pub(crate) async fn hear_of(&self, wanted: watch::Receiver<Wanted>, handshake: &Handshake) {
         match self {
             Self::Http(http) if !http.has_ping() => http.subscribe(wanted),
+            Self::Duplex(duplex) if duplex.is_stateless() => {
+                let wanted = wanted.borrow().clone();
+                duplex.listen(&wanted).await;
+            }
             Self::Http(_) | Self::Duplex(_) => {
                 let wanted = wanted.borrow().clone();
                 replay::replay(self, handshake, wanted).await;
@@ -124,11 +129,17 @@ impl Connection {
         }
     }
 
-    /// Stops asking for what nobody wants to hear of any more.
+    /// Stops asking for what nobody wants to hear of any more. An upstream without sessions is asked
+    /// anew for all that is wanted now.
     pub(crate) async fn hear_less(&self, before: &Wanted, now: &Wanted) {
         match self {
             // It listens to one stream for everything, and opens another one.
             Self::Http(http) if !http.has_ping() => {}
+            Self::Duplex(duplex) if duplex.is_stateless() => {
+                if before.resources != now.resources {
+                    duplex.listen(now).await;
+                }
+            }
             Self::Http(_) | Self::Duplex(_) => replay::stop(self, before, now).await,
         }
     }
@@ -272,8 +283,9 @@ impl ReplyStream {
     }
 }
 
-/// The start of a body, for an error text.
+/// The start of a body, for an error text. More is looked at, so that no secret is cut before it is found.
 pub(crate) fn excerpt(body: &Bytes) -> String {
-    let text = String::from_utf8_lossy(&body[..body.len().min(200)]);
+    let text = String::from_utf8_lossy(&body[..body.len().min(2000)]);
+    let text: String = redaction::scrub(&text).chars().take(200).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

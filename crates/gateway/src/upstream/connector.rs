@@ -5,10 +5,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use url::Url;
 
-use evermoor_core::config::{self, Reach, Transport};
-use evermoor_core::dialect::Dialect;
+use evermoor_core::config::{self, Address, Reach, Transport};
+use evermoor_core::era::dialect::Dialect;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::preset::Wire;
+use evermoor_core::reference::Reference;
 
 use super::connection::Connected;
 use super::discovery;
@@ -16,6 +17,7 @@ use super::http::Clients;
 use super::stdio::Program;
 use crate::apps::App;
 use crate::demo;
+use crate::secrets::{Found, Secrets};
 
 /// Makes connections. The supervisor knows nothing else of what is behind them.
 pub(crate) trait Connect: Send + 'static {
@@ -35,6 +37,10 @@ pub(crate) struct Connector {
     way: Way,
     /// What is known of the application, if it is one.
     app: App,
+    /// Where the secrets that it needs are looked for.
+    secrets: Secrets,
+    /// What it needs of them.
+    needed: Vec<Reference>,
     tasks: TaskTracker,
     stop: CancellationToken,
     dialect: Option<Dialect>,
@@ -42,7 +48,7 @@ pub(crate) struct Connector {
 
 enum Way {
     Http {
-        url: Url,
+        url: Address,
         local: bool,
         reach: Reach,
     },
@@ -59,11 +65,13 @@ impl Connector {
     pub(crate) fn new(
         config: &config::Upstream,
         app: App,
+        secrets: Secrets,
         dialect: Option<Dialect>,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        let mut connector = Self { way: Way::Demo(None), app, tasks, stop, dialect };
+        let (way, needed) = (Way::Demo(None), Vec::new());
+        let mut connector = Self { way, app, secrets, needed, tasks, stop, dialect };
         connector.turn_to(config, dialect);
         connector
     }
@@ -73,9 +81,10 @@ impl Connector {
         url: Url,
         local: bool,
         reach: &Reach,
+        found: &Found,
     ) -> Result<Connected, Failure> {
         // New clients for each connection: no socket of the last one can be reused by mistake.
-        let clients = Clients::new(&url, local, reach).await?;
+        let clients = Clients::new(&url, local, reach, found).await?;
         let (connected, dialect) =
             discovery::connect(&clients, &url, self.dialect, &self.tasks).await?;
         self.dialect = Some(dialect);
@@ -97,7 +106,7 @@ impl Connector {
                     Wire::Sse => Some(Dialect::Events),
                 };
                 let Ok(url) = Url::parse(&address) else { continue };
-                match self.over_http(url, true, &Reach::default()).await {
+                match self.over_http(url, true, &Reach::default(), &Found::default()).await {
                     Ok(connected) => {
                         app.serves(&preset, port);
                         return Ok(connected);
@@ -124,6 +133,7 @@ impl Connect for Connector {
             Way::Http { .. } | Way::App(_) | Way::Demo(_) => None,
         };
         self.dialect = dialect;
+        self.needed = config.transport.references().into_iter().cloned().collect();
         self.way = match &config.transport {
             Transport::Http { url, reach } => Way::Http {
                 url: url.clone(),
@@ -142,10 +152,15 @@ impl Connect for Connector {
 
     async fn connect(&mut self) -> Result<Connected, Failure> {
         match &mut self.way {
-            Way::Program(program) => program.connect().await,
+            Way::Program(program) => {
+                let found = self.secrets.find(&self.needed).await?;
+                program.connect(&found).await
+            }
             Way::Http { url, local, reach } => {
-                let (url, local, reach) = (url.clone(), *local, reach.clone());
-                self.over_http(url, local, &reach).await
+                let (address, local, reach) = (url.clone(), *local, reach.clone());
+                let found = self.secrets.find(&self.needed).await?;
+                let url = address.fill(|reference| found.value(reference))?;
+                self.over_http(url, local, &reach, &found).await
             }
             Way::App(preset) => {
                 let preset = preset.clone();
@@ -158,7 +173,7 @@ impl Connect for Connector {
                     Failure::new(Code::Internal, what, "Restart Evermoor.")
                 })?;
                 let url = server.insert(started).url();
-                self.over_http(url, true, &Reach::default()).await
+                self.over_http(url, true, &Reach::default(), &Found::default()).await
             }
         }
     }

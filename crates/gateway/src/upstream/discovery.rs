@@ -7,7 +7,7 @@
 
 use url::Url;
 
-use evermoor_core::dialect::Dialect;
+use evermoor_core::era::dialect::Dialect;
 use evermoor_core::failure::{Code, Failure};
 
 use super::connection::Connected;

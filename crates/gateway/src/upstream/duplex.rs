@@ -18,17 +18,20 @@ use std::time::Duration;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use evermoor_core::envelope::{Id, Message, Notification, Request, Response};
+use evermoor_core::era::who_asks::WhoAsks;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::json::Raw;
 use evermoor_core::outcome::Unknown;
 use evermoor_core::progress;
-use evermoor_core::protocol::WhoAsks;
+use evermoor_core::protocol::method;
 
 use super::connection::{CallError, Incoming, Reply, ReplyStream};
 use super::question::{self, Caller, Questions};
+use crate::interests::Wanted;
 pub(super) use inbox::Inbox;
 pub(super) use outgoing::{Fate, Outgoing, SendError};
 
@@ -41,6 +44,8 @@ pub(crate) struct Duplex {
     /// Set if the upstream speaks 2026-07-28: then every request says who asks.
     who_asks: Option<WhoAsks>,
     questions: Questions,
+    /// The call by which an upstream without sessions is asked for news, for as long as it is kept.
+    news: Mutex<Option<ReplyStream>>,
 }
 
 type Calls = Arc<Mutex<BTreeMap<u64, Call>>>;
@@ -53,12 +58,16 @@ struct Call {
     messages: mpsc::Sender<Message>,
     /// The upstream has it.
     sent: bool,
+    /// It lasts as long as the connection, and nobody waits for its end.
+    listens: bool,
     /// Why no answer will come, if it is known.
     lost: Arc<OnceLock<(Unknown, String)>>,
 }
 
 /// An upstream that is at work is asked again after this long.
 const BUSY_WAIT: Duration = Duration::from_secs(1);
+/// A server that takes longer to say that it will tell the news does not.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// How many messages about a call, or from the upstream, wait for their reader.
 const BUFFER: usize = 64;
 
@@ -79,7 +88,8 @@ pub(super) fn channel() -> (Duplex, Inbox, mpsc::Receiver<Outgoing>, mpsc::Recei
         questions: questions.clone(),
     };
     let ids = AtomicU64::new(1);
-    let duplex = Duplex { outgoing, calls, ids, closed, who_asks: None, questions };
+    let news = Mutex::default();
+    let duplex = Duplex { outgoing, calls, ids, closed, who_asks: None, questions, news };
     (duplex, inbox, to_send, received)
 }
 
@@ -95,8 +105,14 @@ impl Duplex {
         let sent = Request::new(Id::number(number), &request.method, params);
         let (messages, mut received) = mpsc::channel(BUFFER);
         let lost = Arc::new(OnceLock::new());
-        let call =
-            Call { id: request.id.clone(), token, messages, sent: false, lost: Arc::clone(&lost) };
+        let call = Call {
+            id: request.id.clone(),
+            token,
+            messages,
+            sent: false,
+            listens: request.method == method::LISTEN,
+            lost: Arc::clone(&lost),
+        };
         self.calls.lock().insert(number, call);
         let in_flight =
             InFlight { number, calls: Arc::clone(&self.calls), outgoing: self.outgoing.clone() };
@@ -178,6 +194,16 @@ impl Duplex {
         self.closed.is_cancelled() || self.outgoing.is_closed()
     }
 
+    /// Asks an upstream without sessions for all that is wanted, and then gives up what it was asked
+    /// for before.
+    pub(super) async fn listen(&self, wanted: &Wanted) {
+        let request = Request::new(Id::number(0), method::LISTEN, Some(wanted.filter()));
+        if let Ok(Ok(Reply::Stream(news))) = timeout(PATIENCE, self.call(&request, None)).await {
+            let before = self.news.lock().replace(news);
+            drop(before);
+        }
+    }
+
     /// Ends the channel; the transport sees it and goes.
     pub(super) fn close(&self) {
         self.closed.cancel();
@@ -237,8 +263,6 @@ fn broke(detail: String) -> CallError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
-    use tokio::time::timeout;
 
     fn request(number: u64) -> Request {
         Request::new(Id::number(number), "tools/call", Some(Raw::of(&serde_json::json!({}))))

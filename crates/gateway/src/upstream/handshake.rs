@@ -12,10 +12,11 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use evermoor_core::dialect::Dialect;
 use evermoor_core::envelope::{Id, Notification, Request};
+use evermoor_core::era::dialect::Dialect;
+use evermoor_core::era::who_asks::WhoAsks;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::protocol::{self, Handshake, Revision, WhoAsks, method};
+use evermoor_core::protocol::{self, Handshake, Revision, method};
 
 use super::connection::answer_of;
 use super::duplex::Duplex;

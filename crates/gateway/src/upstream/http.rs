@@ -14,6 +14,7 @@ mod line;
 mod listen;
 mod reply;
 mod subscribe;
+mod unwanted;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -38,6 +39,7 @@ use crate::interests::Wanted;
 pub(crate) use clients::Clients;
 use line::{Era, Line};
 pub(super) use reply::body_or_nothing;
+use unwanted::Unwanted;
 
 /// A connection to an upstream over HTTP.
 pub(crate) struct HttpConnection {
@@ -98,22 +100,31 @@ impl HttpConnection {
         let number = sent_id.raw().read().unwrap_or_default();
         let at_work = caller.map(|caller| line.questions.working_for(number, caller));
         let told = caller.map_or(&[][..], |caller| &caller.headers);
+        let unwanted = Unwanted::new(line, &self.tasks, sent_id.clone());
+        let answered = unwanted.answered();
         let answer = match line.post_with(&sent.into(), told).await {
             Ok(answer) => answer,
             Err(error) if errors::never_sent(&error) => {
+                unwanted.forget();
                 return Err(CallError::NotSent(errors::failure(&line.url, &error)));
             }
-            Err(error) => return Err(self.crashed_or(errors::lost(&error)).await),
+            Err(error) => {
+                unwanted.forget();
+                return Err(self.crashed_or(errors::lost(&error)).await);
+            }
         };
         let (id, caller) = (request.id.clone(), caller.cloned());
-        let addressee = reply::Addressee { id, sent: sent_id, token, caller };
-        match answer.status() {
+        let addressee = reply::Addressee { id, sent: sent_id, token, caller, answered };
+        let reply = match answer.status() {
             status if status.is_success() => {
                 match reply::read(answer, addressee, Some(line), &self.tasks).await {
                     Err(error @ CallError::Unknown { connection_broke: true, .. }) => {
                         Err(self.crashed_or(error).await)
                     }
-                    Ok(Reply::Stream(messages)) => Ok(Reply::Stream(messages.keeping(at_work))),
+                    Ok(Reply::Stream(messages)) => {
+                        let messages = messages.keeping(at_work).keeping(unwanted);
+                        return Ok(Reply::Stream(messages));
+                    }
                     reply => reply,
                 }
             }
@@ -128,7 +139,9 @@ impl HttpConnection {
                 connection_broke: false,
             }),
             _ => reply::refusal(answer, addressee, line).await,
-        }
+        };
+        unwanted.forget();
+        reply
     }
 
     /// A connection that broke because nobody listens any more broke because the server died.
@@ -178,6 +191,7 @@ async fn shake_hands(
             sent: request.id.clone(),
             token: None,
             caller: None,
+            answered: Arc::default(),
         };
         let response = match reply::read(answer, addressee, None, tasks).await {
             Ok(Reply::Whole(response)) => Some(response),

@@ -48,16 +48,19 @@ use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::config;
+use evermoor_core::era::spoken::Spoken;
 use evermoor_core::failure::Failure;
 use evermoor_core::memory::Memory;
 use evermoor_core::name::UpstreamName;
 use evermoor_core::paused::Paused;
+use evermoor_core::protocol::Revision;
 
 use crate::apps::Apps;
 use crate::chance::Chance;
 use crate::history::{History, Tallies};
 use crate::interests::Interests;
 use crate::news::Newsroom;
+use crate::secrets::Secrets;
 use budget::Budget;
 pub use connection::{Reply, ReplyStream};
 pub use lane::{Lane, Owner};
@@ -104,6 +107,8 @@ pub struct Surroundings {
     pub paused: watch::Receiver<Paused>,
     /// What is known of applications.
     pub apps: Apps,
+    /// Where the secrets of upstreams are looked for.
+    pub secrets: Secrets,
 }
 
 /// What is known of an upstream at one moment.
@@ -186,6 +191,12 @@ impl Handle {
     pub async fn stopped(&self) {
         let mut state = self.state.clone();
         while state.changed().await.is_ok() {}
+    }
+
+    /// Which revision it speaks, as far as it is known.
+    pub fn spoken(&self) -> Spoken {
+        let known = self.state.borrow().known.clone();
+        known.map_or(Spoken::Session(Revision::LATEST), |known| known.spoken())
     }
 
     /// Whether it is spoken to in the revision without sessions.

@@ -11,15 +11,18 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use evermoor_core::envelope::{Id, METHOD_NOT_FOUND, Notification, Outcome, Request, Response};
+use evermoor_core::era::abilities::ELICIT;
+use evermoor_core::era::who_asks::WhoAsks;
 use evermoor_core::json::Raw;
-use evermoor_core::protocol::{WhoAsks, method};
+use evermoor_core::protocol::method;
 
 /// Who makes a call.
 #[derive(Clone)]
@@ -30,20 +33,42 @@ pub struct Caller {
     pub who_asks: Option<WhoAsks>,
     /// Where questions about the call go.
     pub questions: mpsc::Sender<Question>,
+    /// Where log messages go that the upstream says to nobody in particular while it works, if the
+    /// caller can hear them on its call alone.
+    pub logs: Option<mpsc::Sender<Notification>>,
     /// What an upstream without sessions is told in headers too, by name.
     pub headers: Vec<(String, String)>,
+    pub journey: Arc<Journey>,
+}
+
+/// How far a call has come.
+#[derive(Debug, Default)]
+pub struct Journey {
     /// Set as soon as an upstream may have the call.
-    pub sent: Arc<AtomicBool>,
+    sent: AtomicBool,
+    /// How long it waited for its upstream, in milliseconds.
+    held: AtomicU64,
 }
 
 impl Caller {
     /// From now on an upstream may have the call.
     pub(super) fn is_being_sent(&self) {
-        self.sent.store(true, Ordering::Relaxed);
+        self.journey.sent.store(true, Ordering::Relaxed);
+    }
+
+    /// It waited so long for its upstream, once more.
+    pub(super) fn waited(&self, time: Duration) {
+        let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.journey.held.fetch_add(time, Ordering::Relaxed);
+    }
+
+    /// How long it waited for its upstream so far.
+    pub fn held(&self) -> Duration {
+        Duration::from_millis(self.journey.held.load(Ordering::Relaxed))
     }
 
     pub fn was_sent(&self) -> bool {
-        self.sent.load(Ordering::Relaxed)
+        self.journey.sent.load(Ordering::Relaxed)
     }
 }
 
@@ -68,6 +93,16 @@ impl Question {
         let response = Response { id: Some(self.request.id.clone()), outcome };
         if let Some(send) = self.answer.take() {
             send(response);
+        }
+    }
+
+    /// Says that a person did not want to.
+    pub fn decline(self) {
+        match self.request.method == ELICIT {
+            true => {
+                self.answer(Outcome::Result(Raw::of(&serde_json::json!({ "action": "cancel" }))))
+            }
+            false => self.turn_away("The editor did not come back with an answer."),
         }
     }
 
@@ -136,6 +171,17 @@ impl Questions {
         }
     }
 
+    /// Lets callers hear a log message that they could not hear otherwise.
+    pub(super) fn overhear(&self, told: &Notification) {
+        if told.method != method::LOG {
+            return;
+        }
+        for caller in self.0.lock().callers.values() {
+            // One that is this far behind can do without.
+            let _ = caller.logs.as_ref().map(|logs| logs.try_send(told.clone()));
+        }
+    }
+
     /// Passes on that the upstream does not want an answer any more. Says whether it was about a
     /// question.
     pub(super) fn withdraw(&self, notification: &Notification) -> bool {
@@ -190,8 +236,9 @@ mod tests {
                 session,
                 who_asks: None,
                 questions,
+                logs: None,
                 headers: Vec::new(),
-                sent: Arc::default(),
+                journey: Arc::default(),
             },
             asked,
         )

@@ -224,7 +224,7 @@ mod tests {
         let endpoint = Url::parse(&endpoint).unwrap();
         let (channel, inbox, outgoing, _incoming) = duplex::channel();
         let reach = Reach::default();
-        let clients = Clients::new(&endpoint, true, &reach).await.unwrap();
+        let clients = Clients::new(&endpoint, true, &reach, &Default::default()).await.unwrap();
         drop(tokio::spawn(write(outgoing, inbox.clone(), clients, endpoint, TaskTracker::new())));
         let serve = async {
             let (mut socket, _) = server.accept().await.unwrap();

@@ -38,8 +38,8 @@ impl Handle {
     ) -> Self {
         let dialect = known.as_ref().and_then(|known| known.dialect);
         let app = around.apps.of(&config.name);
-        let tasks = around.tasks.clone();
-        let connector = Connector::new(&config, app, dialect, tasks, stop.clone());
+        let (secrets, tasks) = (around.secrets.clone(), around.tasks.clone());
+        let connector = Connector::new(&config, app, secrets, dialect, tasks, stop.clone());
         Self::begin(lane, config, connector, known, around, stop)
     }
 

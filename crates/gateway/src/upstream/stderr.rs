@@ -13,6 +13,8 @@ use tokio::time::Instant;
 
 use evermoor_core::name::UpstreamName;
 
+use crate::redaction;
+
 /// How much is kept.
 const KEPT: usize = 256 << 10;
 const CHUNK: usize = 8 << 10;
@@ -21,6 +23,8 @@ const LOGGED: u32 = 20;
 const SECOND: Duration = Duration::from_secs(1);
 /// The longest line that is shown.
 const SHOWN: usize = 300;
+/// How much of a line is looked at, so that no secret is cut before it is found.
+const READ: usize = 4 * SHOWN;
 
 /// The last of what a program said. It outlives the program, so that one that was started again
 /// can still be asked what went wrong.
@@ -108,7 +112,7 @@ impl Log {
             return;
         }
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let room = SHOWN.saturating_sub(self.line.len());
+            let room = READ.saturating_sub(self.line.len());
             self.line.extend_from_slice(&part[..part.len().min(room)]);
             if part.ends_with(b"\n") {
                 let line = readable(&std::mem::take(&mut self.line));
@@ -133,9 +137,10 @@ impl Log {
     }
 }
 
-/// A line without colours and what else steers a terminal.
+/// A line without secrets, colours and what else steers a terminal.
 fn readable(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
+    let text = redaction::scrub(&text);
     let mut shown = String::new();
     let mut characters = text.chars();
     while let Some(character) = characters.next() {

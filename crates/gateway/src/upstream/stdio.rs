@@ -9,6 +9,7 @@
 
 mod words;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -21,9 +22,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::config;
-use evermoor_core::dialect::Dialect;
+use evermoor_core::era::dialect::Dialect;
 use evermoor_core::failure::Failure;
 use evermoor_core::name::UpstreamName;
+use evermoor_core::reference::Template;
 use evermoor_platform::child::orphans::Mark;
 use evermoor_platform::child::{self, Environment, Spec, Tree};
 
@@ -32,6 +34,7 @@ use super::duplex::{self, Inbox, Outgoing};
 use super::handshake::{self, Era};
 use super::pipe::{self, WriteEnd};
 use super::stderr::Stderr;
+use crate::secrets::Found;
 use words::{Said, Sign, not_started};
 
 /// A program may be downloaded before it can say who it is.
@@ -49,6 +52,8 @@ const CLEARED_LIMIT: Duration = Duration::from_secs(20);
 pub(super) struct Program {
     upstream: UpstreamName,
     spec: Spec,
+    /// Its variables, whose secrets are found each time it is started.
+    env: BTreeMap<String, Template>,
     stderr: Stderr,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -76,17 +81,17 @@ impl Program {
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        let env = config.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let spec = Spec {
             program: config.command.clone(),
             args: config.args.clone(),
-            env,
+            env: Default::default(),
             cwd: config.cwd.clone(),
         };
         let (_, running) = watch::channel(());
         Self {
             upstream,
             spec,
+            env: config.env.clone(),
             stderr: Stderr::default(),
             tasks,
             stop,
@@ -116,7 +121,12 @@ impl Program {
         }
     }
 
-    pub(super) async fn connect(&mut self) -> Result<Connected, Failure> {
+    pub(super) async fn connect(&mut self, found: &Found) -> Result<Connected, Failure> {
+        let variable = |(name, template): (&String, &Template)| {
+            let value = template.fill(|reference| found.value(reference))?;
+            Ok((name.clone(), value.reveal().to_owned()))
+        };
+        self.spec.env = self.env.iter().map(variable).collect::<Result<_, Failure>>()?;
         let known = self.era.take();
         let failed = match self.attempt(known).await {
             Ok(connected) => return Ok(connected),

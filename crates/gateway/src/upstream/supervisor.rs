@@ -34,6 +34,8 @@ use super::connector::Connect;
 use super::keepalive::{Keepalive, Verdict};
 use super::{Command, Link, Ready, State};
 use crate::chance::Chance;
+use crate::redaction;
+use crate::secrets::is_about_secrets;
 use connecting::backoff;
 pub(super) use pausing::Pausing;
 use words::{crash_loop, panicked, restarted};
@@ -143,6 +145,7 @@ impl<C: Connect> Supervisor<C> {
             };
             let failure = match end {
                 End::Failed(failure) => {
+                    let failure = redaction::of(failure);
                     self.went_down(&failure);
                     failure
                 }
@@ -153,6 +156,7 @@ impl<C: Connect> Supervisor<C> {
                 }
             };
             let looping = self.config.transport.is_process()
+                && !is_about_secrets(failure.code)
                 && self.crashes.ended(Instant::now().into_std(), began.elapsed());
             if attempt == 0 {
                 tracing::warn!(upstream = %self.config.name, %failure, "upstream down");
@@ -265,6 +269,10 @@ impl<C: Connect> Supervisor<C> {
         let wait = match attempt {
             _ if looping => SLOW_LANE,
             0 => Duration::ZERO,
+            // The keychain is on this machine, wherever the server is.
+            _ if is_about_secrets(failure.code) => {
+                Backoff::LOCAL.wait(attempt - 1, self.chance.dice())
+            }
             _ => self.backoff.wait(attempt - 1, self.chance.dice()),
         };
         let retry_at = self.chance.now() + wait;
@@ -331,6 +339,7 @@ mod tests {
             history: crate::history::History::nowhere(),
             paused: watch::channel(evermoor_core::paused::Paused::default()).1,
             apps: Default::default(),
+            secrets: crate::secrets::Secrets::of_the_system(),
         };
         let upstream = config.upstreams[0].clone();
         Handle::start_with(upstream, connector, None, &around, CancellationToken::new())

@@ -102,6 +102,7 @@ impl Machine {
                 history: crate::history::History::nowhere(),
                 paused: watch::channel(evermoor_core::paused::Paused::default()).1,
                 apps: Default::default(),
+                secrets: crate::secrets::Secrets::of_the_system(),
             };
             let server = Server {
                 slept: Arc::default(),

@@ -47,6 +47,7 @@ fn app(next: Next, restart: Option<Restart>) -> App {
         load: None,
         trend: None,
         offer: None,
+        gave_up: false,
         restart,
     }
 }

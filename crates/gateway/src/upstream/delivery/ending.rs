@@ -5,6 +5,7 @@ use evermoor_core::outcome::{self, Fate, Undelivered};
 
 use super::Delivery;
 use crate::history::{CallEnd, Touched};
+use crate::redaction;
 
 impl Delivery<'_> {
     /// An outage touches this call.
@@ -42,7 +43,7 @@ impl Delivery<'_> {
             upstream: self.handle.name().as_str(),
             title: &self.handle.config.title,
             fate,
-            detail: &self.detail,
+            detail: &redaction::scrub(&self.detail),
             attempts: self.attempts,
             held: self.began.elapsed(),
             retry_after: self.retry_after,

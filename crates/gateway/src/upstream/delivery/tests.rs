@@ -113,6 +113,7 @@ fn talkative(speaks_every: Option<Duration>, breaks: bool) -> Handle {
         history: crate::history::History::nowhere(),
         paused: watch::channel(evermoor_core::paused::Paused::default()).1,
         apps: Default::default(),
+        secrets: crate::secrets::Secrets::of_the_system(),
     };
     let connector = Talkative { speaks_every, breaks, connects: 0, tasks };
     let upstream = config.upstreams[0].clone();

@@ -9,10 +9,11 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use evermoor_core::envelope::{Message, Notification, Request, Response};
+use evermoor_core::era::stateless::{ACKNOWLEDGED, unsubscribed};
 use evermoor_core::failure::Failure;
 use evermoor_core::outcome::Unknown;
 use evermoor_core::progress;
-use evermoor_core::protocol::method;
+use evermoor_core::protocol::{meta, method};
 
 use super::super::connection::Incoming;
 use super::super::question::Questions;
@@ -44,7 +45,12 @@ impl Inbox {
             Message::Notification(notification)
                 if notification.method == method::CANCELLED
                     && self.questions.withdraw(&notification) => {}
+            Message::Notification(notification) if notification.method == ACKNOWLEDGED => {
+                self.acknowledge(notification);
+            }
             Message::Notification(notification) => {
+                self.questions.overhear(&notification);
+                let notification = unsubscribed(notification);
                 if self.incoming.try_send(Incoming::Notification(notification)).is_err() {
                     tracing::debug!("a notification was dropped: too many wait");
                 }
@@ -71,12 +77,12 @@ impl Inbox {
 
     /// How many calls the upstream has and has not answered.
     pub(in crate::upstream) fn at_work(&self) -> usize {
-        self.calls.lock().values().filter(|call| call.sent).count()
+        self.calls.lock().values().filter(|call| call.sent && !call.listens).count()
     }
 
     /// Resolves when no call waits for its answer.
     pub(in crate::upstream) async fn idle(&self) {
-        while !self.calls.lock().is_empty() {
+        while self.calls.lock().values().any(|call| !call.listens) {
             sleep(LOOK).await;
         }
     }
@@ -94,6 +100,21 @@ impl Inbox {
         };
         let response = Response { id: Some(call.id), outcome: response.outcome };
         let _ = call.messages.try_send(Message::Response(response));
+    }
+
+    /// The upstream tells from now on what a call of ours asked it to.
+    fn acknowledge(&self, notification: Notification) {
+        let said = notification.params.as_ref().and_then(|params| params.member("_meta"));
+        let number = said.and_then(|said| said.member(meta::SUBSCRIPTION)?.read::<u64>().ok());
+        let calls = self.calls.lock();
+        // One that does not say which can only be the last.
+        let call = match number {
+            Some(number) => calls.get(&number),
+            None => calls.values().rev().find(|call| call.listens),
+        };
+        if let Some(call) = call {
+            let _ = call.messages.try_send(Message::Notification(notification));
+        }
     }
 
     fn progress(&self, notification: Notification) {

@@ -11,7 +11,10 @@ use url::Url;
 use evermoor_core::call::Class;
 use evermoor_core::config::{Proxy, Reach};
 use evermoor_core::failure::{Code, Failure};
+use evermoor_core::reference::Template;
 use evermoor_platform::paths;
+
+use crate::secrets::Found;
 
 /// The same client twice: a call that must not be repeated only reuses a socket that was active
 /// within the last second, because a socket that the server is just closing makes it unknowable
@@ -31,7 +34,13 @@ const MOST_REDIRECTS: usize = 3;
 
 impl Clients {
     /// Reads the files that `reach` names, each time: one that was repaired counts at once.
-    pub(crate) async fn new(url: &Url, local: bool, reach: &Reach) -> Result<Self, Failure> {
+    pub(crate) async fn new(
+        url: &Url,
+        local: bool,
+        reach: &Reach,
+        found: &Found,
+    ) -> Result<Self, Failure> {
+        let headers = headers(reach, found)?;
         let files: Vec<PathBuf> = reach.ca_files.iter().map(|file| paths::expand(file)).collect();
         let reading = tokio::task::spawn_blocking(move || authorities(&files)).await;
         let authorities = reading.map_err(|panicked| no_client(&panicked))??;
@@ -40,7 +49,7 @@ impl Clients {
             let alive = if local { 5 } else { 15 };
             let client = reqwest::Client::builder()
                 .user_agent(concat!("evermoor/", env!("CARGO_PKG_VERSION")))
-                .default_headers(headers(reach))
+                .default_headers(headers.clone())
                 .redirect(Policy::custom(follow))
                 .retry(reqwest::retry::never())
                 .tcp_nodelay(true)
@@ -100,11 +109,21 @@ fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     }
 }
 
-fn headers(reach: &Reach) -> HeaderMap {
-    let read = |(name, value): (&String, &String)| {
-        Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?))
+/// The headers that are sent with every request, with their secrets in them.
+fn headers(reach: &Reach, found: &Found) -> Result<HeaderMap, Failure> {
+    let read = |(name, template): (&String, &Template)| {
+        let value = template.fill(|reference| found.value(reference))?;
+        let unsendable = |_| {
+            let what = format!("The secret in its header `{name}` holds what a header cannot.");
+            let remedy = "Set the secret again, on one line and in plain characters.";
+            Failure::new(Code::Configuration, what, remedy)
+        };
+        let mut value = HeaderValue::try_from(value.reveal()).map_err(unsendable)?;
+        value.set_sensitive(!template.is_plain());
+        let unnamed = |_| Failure::new(Code::Configuration, "It has no name.", "Name the header.");
+        Ok((HeaderName::try_from(name).map_err(unnamed)?, value))
     };
-    reach.headers.iter().filter_map(read).collect()
+    reach.headers.iter().map(read).collect()
 }
 
 /// The certificates in these files.

@@ -109,7 +109,9 @@ fn remedy(code: Code) -> &'static str {
         Code::Tls => {
             "Check the server's certificate; if it is your company's own, name the file of its authority as `ca_file`."
         }
-        Code::AuthRequired => "Give Evermoor valid credentials for it.",
+        Code::AuthRequired => {
+            "Keep its token with `evermoor secret set NAME`, and refer to it in `headers` as `Bearer ${keyring:NAME}`."
+        }
         Code::CrashLoop
         | Code::NotInstalled
         | Code::NotRunning
@@ -117,6 +119,9 @@ fn remedy(code: Code) -> &'static str {
         | Code::Crashed
         | Code::Quit
         | Code::Paused
+        | Code::KeychainLocked
+        | Code::KeychainMissing
+        | Code::SecretMissing
         | Code::Refused
         | Code::NotMcp
         | Code::Configuration

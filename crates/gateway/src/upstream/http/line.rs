@@ -7,10 +7,11 @@ use url::Url;
 
 use evermoor_core::call::Class;
 use evermoor_core::envelope::{Id, Message, Request};
+use evermoor_core::era::stateless::{header_text, named};
+use evermoor_core::era::who_asks::WhoAsks;
 use evermoor_core::json::Raw;
 use evermoor_core::progress;
-use evermoor_core::protocol::{self, Revision, WhoAsks};
-use evermoor_core::stateless::{header_text, named};
+use evermoor_core::protocol::{self, Revision};
 
 use super::super::question::{self, Caller, Questions};
 

@@ -70,6 +70,7 @@ async fn read(
                 Ok(Message::Notification(told))
                     if told.method == method::CANCELLED && line.questions.withdraw(&told) => {}
                 Ok(Message::Notification(notification)) => {
+                    line.questions.overhear(&notification);
                     let _ = incoming.send(Incoming::Notification(notification)).await;
                 }
                 Ok(Message::Request(request)) => reply::ask(line, request, None, tasks),

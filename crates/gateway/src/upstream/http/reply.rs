@@ -1,6 +1,7 @@
 //! Reads the answer to one request: a body of JSON, or a stream of events.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
@@ -26,6 +27,8 @@ pub(super) struct Addressee {
     pub(super) sent: Id,
     pub(super) token: Option<Raw>,
     pub(super) caller: Option<Caller>,
+    /// Set when the answer has come.
+    pub(super) answered: Arc<AtomicBool>,
 }
 
 impl Addressee {
@@ -94,6 +97,7 @@ async fn read_events(
                 continue;
             };
             let last = matches!(message, Message::Response(_));
+            addressee.answered.fetch_or(last, Ordering::Relaxed);
             // A reader that has gone wants no more, and dropping the stream tells the server.
             if send.send(message).await.is_err() || last {
                 return;

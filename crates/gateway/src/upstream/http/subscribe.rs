@@ -1,8 +1,8 @@
 //! The stream on which a server without sessions tells what changed.
 //!
 //! One stream carries everything that any editor wants to hear of, and all lists. When what is
-//! wanted changes, a new stream is opened and the old one closed. A server that offers none says
-//! so and is left alone.
+//! wanted changes, a new stream is opened; the old one is read until the server has said that the
+//! new one carries everything, and closed then. A server that offers none says so and is left alone.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
-use evermoor_core::envelope::{Message, Request};
-use evermoor_core::json::Raw;
-use evermoor_core::protocol::{meta, method};
+use evermoor_core::envelope::{Message, Notification, Outcome, Request};
+use evermoor_core::era::stateless::{ACKNOWLEDGED, unsubscribed};
+use evermoor_core::protocol::method;
 
 use super::super::connection::Incoming;
 use super::events::Events;
@@ -21,12 +21,12 @@ use crate::interests::Wanted;
 
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How one stream ended.
-enum End {
-    /// The server closed it, or it broke.
-    Closed,
-    /// Something else is wanted now.
-    Changed,
+/// What came of opening a stream.
+enum Opened {
+    /// It carries what is wanted.
+    Stream(Box<Events>),
+    /// It broke before it did.
+    Broken,
     /// The server offers no such stream.
     NotOffered,
 }
@@ -37,70 +37,93 @@ pub(super) async fn subscribe(
     incoming: mpsc::Sender<Incoming>,
     mut wanted: watch::Receiver<Wanted>,
 ) {
+    let mut current: Option<Box<Events>> = None;
     loop {
-        match listen(&line, &incoming, &mut wanted).await {
-            End::NotOffered => return,
-            End::Changed => {}
-            End::Closed => sleep(RETRY).await,
+        let now = wanted.borrow_and_update().clone();
+        let opened = {
+            let mut opening = std::pin::pin!(open(&line, &incoming, &now));
+            loop {
+                tokio::select! {
+                    biased;
+                    told = next(&mut current), if current.is_some() => tell(&incoming, told).await,
+                    opened = &mut opening => break opened,
+                }
+            }
+        };
+        match opened {
+            Opened::Stream(events) => current = Some(events),
+            Opened::NotOffered => return,
+            Opened::Broken => {
+                sleep(RETRY).await;
+                continue;
+            }
+        }
+        loop {
+            tokio::select! {
+                told = next(&mut current) => match told {
+                    Some(_) => tell(&incoming, told).await,
+                    None => {
+                        sleep(RETRY).await;
+                        break;
+                    }
+                },
+                changed = wanted.changed() => match changed {
+                    Ok(()) => break,
+                    Err(_) => std::future::pending().await,
+                },
+            }
         }
     }
 }
 
-async fn listen(
-    line: &Arc<Line>,
-    incoming: &mpsc::Sender<Incoming>,
-    wanted: &mut watch::Receiver<Wanted>,
-) -> End {
-    let request =
-        Request::new(line.next_id(), method::LISTEN, Some(filter(&wanted.borrow_and_update())));
+/// Asks for a stream, and waits until the server says that it carries what was asked for.
+async fn open(line: &Arc<Line>, incoming: &mpsc::Sender<Incoming>, wanted: &Wanted) -> Opened {
+    let request = Request::new(line.next_id(), method::LISTEN, Some(wanted.filter()));
     let (sent, _) = line.outbound(&request, None);
     let answer = match line.post(&sent.into()).await {
         Ok(answer) if answer.status().is_success() => answer,
-        Ok(answer) if answer.status().is_client_error() => return End::NotOffered,
-        Ok(_) | Err(_) => return End::Closed,
+        Ok(answer) if answer.status().is_client_error() => return Opened::NotOffered,
+        Ok(_) | Err(_) => return Opened::Broken,
     };
-    let mut events = Events::new(answer, None);
+    let mut events = Box::new(Events::new(answer, None));
     loop {
-        let event = tokio::select! {
-            event = events.next() => event,
-            changed = wanted.changed() => match changed {
-                Ok(()) => return End::Changed,
-                Err(_) => std::future::pending().await,
-            },
-        };
-        let Ok(event) = event else { return End::Closed };
+        let Ok(event) = events.next().await else { return Opened::Broken };
         match Message::parse(&event.data) {
-            Ok(Message::Notification(told)) if told.method.starts_with("notifications/sub") => {}
-            Ok(Message::Notification(mut told)) => {
-                told.params = told.params.map(without_subscription);
-                let _ = incoming.send(Incoming::Notification(told)).await;
+            Ok(Message::Notification(told)) if told.method == ACKNOWLEDGED => break,
+            // Who tells something has begun.
+            Ok(Message::Notification(told)) => {
+                tell(incoming, Some(told)).await;
+                break;
             }
-            // The server ends the stream in good order, or never began it.
             Ok(Message::Response(response)) => match response.outcome {
-                evermoor_core::envelope::Outcome::Result(_) => return End::Closed,
-                evermoor_core::envelope::Outcome::Error(_) => return End::NotOffered,
+                Outcome::Result(_) => return Opened::Broken,
+                Outcome::Error(_) => return Opened::NotOffered,
             },
+            Ok(Message::Request(_)) | Err(_) => {}
+        }
+    }
+    Opened::Stream(events)
+}
+
+/// The next piece of news; `None` when the stream has ended, and there is none any more.
+async fn next(current: &mut Option<Box<Events>>) -> Option<Notification> {
+    loop {
+        let Ok(event) = current.as_mut()?.next().await else {
+            *current = None;
+            return None;
+        };
+        match Message::parse(&event.data) {
+            Ok(Message::Notification(told)) if told.method == ACKNOWLEDGED => {}
+            Ok(Message::Notification(told)) => return Some(told),
+            // The server ends the stream in good order.
+            Ok(Message::Response(_)) => *current = None,
             Ok(Message::Request(_)) | Err(_) => {}
         }
     }
 }
 
-fn filter(wanted: &Wanted) -> Raw {
-    let mut notifications = serde_json::json!({
-        "toolsListChanged": true,
-        "promptsListChanged": true,
-        "resourcesListChanged": true,
-    });
-    if !wanted.resources.is_empty() {
-        notifications["resourceSubscriptions"] = serde_json::json!(wanted.resources);
-    }
-    Raw::of(&serde_json::json!({ "notifications": notifications }))
-}
-
-/// The number of our own stream means nothing to editors.
-fn without_subscription(params: Raw) -> Raw {
-    match params.member("_meta") {
-        Some(said) => params.with("_meta", &said.without(&[meta::SUBSCRIPTION])),
-        None => params,
+async fn tell(incoming: &mpsc::Sender<Incoming>, told: Option<Notification>) {
+    if let Some(told) = told {
+        let _ = incoming.send(Incoming::Notification(unsubscribed(told))).await;
     }
 }

@@ -73,6 +73,7 @@ impl Day {
                 history: crate::history::History::nowhere(),
                 paused: watch::channel(evermoor_core::paused::Paused::default()).1,
                 apps: Default::default(),
+                secrets: crate::secrets::Secrets::of_the_system(),
             };
             let text = format!("[upstreams.s{number}]\nurl = \"http://127.0.0.1:1/\"\n");
             let config = Config::parse(&text).expect("a valid configuration").upstreams.remove(0);

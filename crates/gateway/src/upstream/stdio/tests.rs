@@ -60,7 +60,7 @@ async fn call(connected: &Connected) -> Result<String, CallError> {
 
 impl Bench {
     async fn connect(&mut self) -> Connected {
-        self.program.connect().await.expect("it connects")
+        self.program.connect(&Default::default()).await.expect("it connects")
     }
 
     /// Everything that was started has ended.
@@ -105,7 +105,8 @@ async fn a_program_that_ends_over_the_question_is_started_again_without_it() {
 #[tokio::test]
 async fn a_program_that_ends_at_once_says_how_and_why() {
     let mut bench = sh("echo 'Error: no API key.' >&2; exit 3");
-    let failure = bench.program.connect().await.err().expect("it cannot be connected to");
+    let failure =
+        bench.program.connect(&Default::default()).await.err().expect("it cannot be connected to");
     assert_eq!(failure.what, "`sh` exited with code 3: Error: no API key.");
     assert_eq!(failure.code, Code::ConnectionRefused);
 }
@@ -113,13 +114,19 @@ async fn a_program_that_ends_at_once_says_how_and_why() {
 #[tokio::test]
 async fn a_program_that_stops_listening_before_it_ends_says_how_and_why_too() {
     let mut bench = sh("exec <&-; sleep 0.2; echo 'Error: no API key.' >&2; exit 3");
-    let failure = bench.program.connect().await.err().expect("it cannot be connected to");
+    let failure =
+        bench.program.connect(&Default::default()).await.err().expect("it cannot be connected to");
     assert_eq!(failure.what, "`sh` exited with code 3: Error: no API key.");
 }
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_named() {
-    let failure = bench("evermoor-nothing", &[]).program.connect().await.err().expect("it fails");
+    let failure = bench("evermoor-nothing", &[])
+        .program
+        .connect(&Default::default())
+        .await
+        .err()
+        .expect("it fails");
     assert_eq!(failure.code, Code::Configuration);
     assert_eq!(failure.what, "There is no program `evermoor-nothing` on the search path.");
     assert!(failure.remedy.contains("`command`"), "{failure}");
@@ -137,7 +144,7 @@ async fn a_program_that_dies_takes_only_the_call_in_flight_with_it() {
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     let error = call(&connected).await.unwrap_err();
     assert!(matches!(error, CallError::NotSent(_)), "{error}");
-    assert!(bench.program.connect().await.is_ok());
+    assert!(bench.program.connect(&Default::default()).await.is_ok());
 }
 
 #[tokio::test]

@@ -1,0 +1,102 @@
+//! `evermoor config`: finding, editing and checking `config.toml`.
+
+mod edit;
+
+use std::path::{Path, PathBuf};
+
+use evermoor_core::config::schema::SCHEMA;
+use evermoor_core::config::{Config, Mistake};
+use evermoor_core::failure::{Code, Failure};
+use evermoor_platform::paths::Paths;
+use serde_json::json;
+
+use crate::args::ConfigAction;
+use crate::exit::Exit;
+use crate::terminal;
+
+pub(crate) fn run(paths: &Paths, action: ConfigAction) -> Exit {
+    match action {
+        ConfigAction::Path => {
+            let path = paths.config.display().to_string();
+            match terminal::manner().json {
+                true => {
+                    terminal::print_json(json!({ "path": path, "exists": paths.config.exists() }))
+                }
+                false => terminal::print(&path),
+            }
+            Exit::Ok
+        }
+        ConfigAction::Edit => edit::run(&paths.config),
+        ConfigAction::Validate { file } => validate(&file.unwrap_or_else(|| paths.config.clone())),
+        ConfigAction::Schema => {
+            terminal::print(&SCHEMA.trim_end());
+            Exit::Ok
+        }
+    }
+}
+
+/// Says what a file comes to, or what is wrong with it. Nothing is written.
+fn validate(path: &PathBuf) -> Exit {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let what = format!("There is no {}.", path.display());
+            let remedy = "Without it the demo is served. `evermoor add` makes one.";
+            return Exit::failed(&Failure::new(Code::NotFound, what, remedy));
+        }
+        Err(error) => return Exit::failure(&format_args!("{}: {error}.", path.display())),
+    };
+    match Config::parse(&text) {
+        Ok(config) => {
+            tell(path, &config);
+            Exit::Ok
+        }
+        Err(mistake) => {
+            let failure = told(path, &mistake);
+            if terminal::manner().json {
+                terminal::print_json(json!({ "valid": false, "mistake": of(&mistake) }));
+                terminal::complain(&failure);
+            } else {
+                let _ = Exit::failed(&failure);
+            }
+            Exit::BadConfiguration
+        }
+    }
+}
+
+/// A mistake with the file and the line it stands in.
+fn told(path: &Path, mistake: &Mistake) -> Failure {
+    let place = mistake.line.map(|line| format!(", line {line}")).unwrap_or_default();
+    let what = format!("{}{place}: {}", path.display(), mistake.what);
+    Failure::new(Code::Configuration, what, mistake.remedy.clone())
+}
+
+fn of(mistake: &Mistake) -> serde_json::Value {
+    json!({ "line": mistake.line, "what": mistake.what, "remedy": mistake.remedy })
+}
+
+fn tell(path: &Path, config: &Config) {
+    let names = |all: &[evermoor_core::config::Upstream]| -> Vec<String> {
+        all.iter().map(|upstream| upstream.name.to_string()).collect()
+    };
+    let doubts: Vec<serde_json::Value> = config.doubts.iter().map(of).collect();
+    if terminal::manner().json {
+        let (on, off) = (names(&config.upstreams), names(&config.off));
+        let data = json!({ "valid": true, "upstreams": on, "off": off, "doubts": doubts });
+        return terminal::print_json(data);
+    }
+    terminal::say(&format_args!("{} is in order.", path.display()));
+    for (what, names) in [("Upstreams", &config.upstreams), ("Turned off", &config.off)] {
+        if !names.is_empty() {
+            terminal::say(&format_args!("{what:<10}  {}", self::listed(names)));
+        }
+    }
+    for doubt in &config.doubts {
+        terminal::remark(&told(path, doubt));
+    }
+}
+
+fn listed(upstreams: &[evermoor_core::config::Upstream]) -> String {
+    let names: Vec<&str> = upstreams.iter().map(|upstream| upstream.name.as_str()).collect();
+    names.join(", ")
+}

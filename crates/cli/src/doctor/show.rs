@@ -1,0 +1,111 @@
+//! The doctor's findings: a mark, what was looked at, what was found, and what to do.
+
+use std::time::Duration;
+
+use evermoor_core::incident::words::length;
+use evermoor_core::view::{Check, CheckState};
+use serde_json::json;
+
+use super::Repair;
+use crate::terminal::{self, Palette};
+
+/// Below this width a finding stands under its title.
+const NARROW: usize = 60;
+
+pub(super) fn all(checks: &[Check], repairs: &[Repair], took: Duration) {
+    if terminal::manner().json {
+        let fixed = repairs.iter().map(|repair| match &repair.done {
+            Ok(what) => json!({ "id": repair.id, "what": what }),
+            Err(failure) => json!({ "id": repair.id, "error": failure }),
+        });
+        let fixed: Vec<serde_json::Value> = fixed.collect();
+        let data = json!({ "checks": checks, "fixed": fixed, "ms": took.as_millis() as u64 });
+        return terminal::print_json(data);
+    }
+    let colours = Palette::for_output();
+    for repair in repairs {
+        tell(repair, colours);
+    }
+    if !repairs.is_empty() {
+        terminal::print(&"");
+    }
+    let widest = checks.iter().map(|check| check.title.chars().count()).max().unwrap_or(0);
+    let quiet = terminal::manner().quiet;
+    for check in checks.iter().filter(|check| !quiet || check.is_bad()) {
+        line(check, widest, colours);
+    }
+    terminal::say(&format_args!("\n{}", summary(checks, took)));
+}
+
+fn tell(repair: &Repair, colours: Palette) {
+    let (good, bad) = (colours.good, colours.bad);
+    match &repair.done {
+        Ok(what) => terminal::print(&format_args!("{good}✓{good:#} {}: {what}", repair.title)),
+        Err(why) => terminal::print(&format_args!("{bad}✗{bad:#} {}: {why}", repair.title)),
+    }
+}
+
+fn line(check: &Check, widest: usize, colours: Palette) {
+    let (mark, style) = match check.state {
+        CheckState::Good => ("✓", colours.good),
+        CheckState::Bad => ("✗", colours.bad),
+        CheckState::Skipped => ("–", colours.quiet),
+    };
+    let (width, quiet, strong) = (terminal::width(), colours.quiet, colours.strong);
+    let words = match check.state {
+        CheckState::Skipped => quiet,
+        CheckState::Good | CheckState::Bad => anstyle::Style::new(),
+    };
+    let narrow = width < NARROW;
+    let indent = if narrow { 2 } else { widest + 5 };
+    let detail = terminal::indented(&check.detail, indent, width);
+    match narrow {
+        true => terminal::print(&format_args!(
+            "{style}{mark}{style:#} {}\n{words}{detail}{words:#}",
+            terminal::fit(&check.title, width - 2)
+        )),
+        false => terminal::print(&format_args!(
+            "{style}{mark}{style:#} {:<widest$}   {words}{}{words:#}",
+            check.title,
+            detail.trim_start()
+        )),
+    }
+    if let Some(remedy) = check.remedy.as_ref().filter(|_| check.is_bad()) {
+        let remedy = terminal::indented(remedy, indent + 2, width);
+        let arrow = format!("{}→ ", " ".repeat(indent));
+        terminal::print(&format_args!("{arrow}{strong}{}{strong:#}", remedy.trim_start()));
+    }
+}
+
+fn summary(checks: &[Check], took: Duration) -> String {
+    let bad = checks.iter().filter(|check| check.is_bad()).count();
+    let fixable = checks.iter().filter(|check| check.is_bad() && check.fixable).count();
+    let took = length(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+    let looked = format!("{} checks in {took}", checks.len());
+    let found = match bad {
+        0 => return format!("{looked}. Everything is in order."),
+        1 => "1 problem".to_owned(),
+        many => format!("{many} problems"),
+    };
+    match fixable {
+        0 => format!("{looked}, {found}."),
+        one_or_more => format!(
+            "{looked}, {found}. `evermoor doctor --fix` tries to put {one_or_more} of them right."
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_says_what_there_is_to_do() {
+        let took = Duration::from_millis(140);
+        let (good, bad) = (Check::good("a", "A", "a"), Check::bad("b", "B", "b", "c"));
+        assert_eq!(summary(&[good.clone()], took), "1 checks in 140 ms. Everything is in order.");
+        assert_eq!(summary(&[good, bad.clone()], took), "2 checks in 140 ms, 1 problem.");
+        let told = summary(&[bad.fixable()], took);
+        assert!(told.ends_with("`evermoor doctor --fix` tries to put 1 of them right."), "{told}");
+    }
+}

@@ -1,0 +1,122 @@
+//! What importing did, so that it can be undone.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use evermoor_core::failure::{Code, Failure};
+use evermoor_platform::files;
+use evermoor_platform::paths::Paths;
+use evermoor_setup::Door;
+
+/// Everything that was done and not undone.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Record {
+    pub(super) upstreams: Vec<String>,
+    /// The names of secrets that were made.
+    pub(super) secrets: Vec<String>,
+    pub(super) config: Option<Written>,
+    pub(super) editors: Vec<Pointed>,
+}
+
+/// The configuration before and after.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Written {
+    /// `None` if there was no file.
+    pub(super) before: Option<String>,
+    pub(super) after: String,
+}
+
+/// An editor's file whose entries lead to us since.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Pointed {
+    pub(super) client: String,
+    pub(super) path: PathBuf,
+    /// Where the file is kept as it was before.
+    pub(super) copy: PathBuf,
+    /// The entries that were altered.
+    pub(super) names: Vec<String>,
+    /// Our entries that the file had before.
+    pub(super) doors: Vec<Door>,
+}
+
+/// The record on the disk.
+pub(super) struct Journal {
+    path: PathBuf,
+    pub(super) record: Record,
+}
+
+impl Record {
+    /// The configuration became `after`, with these upstreams in it. If a person changed it since the
+    /// last time, what it was before that time must not come back.
+    pub(super) fn wrote(&mut self, before: Option<&str>, after: &str, upstreams: Vec<String>) {
+        let first = self.upstreams.is_empty();
+        self.upstreams.extend(upstreams);
+        let after = after.to_owned();
+        self.config = match self.config.take() {
+            Some(last) if Some(last.after.as_str()) == before => {
+                Some(Written { before: last.before, after })
+            }
+            None if first => Some(Written { before: before.map(str::to_owned), after }),
+            Some(_) | None => None,
+        };
+    }
+}
+
+impl Journal {
+    pub(super) fn open(paths: &Paths) -> Result<Self, Failure> {
+        let path = paths.data.join("import.json");
+        let content = files::read_private(&path).map_err(|error| {
+            Failure::new(Code::Internal, format!("{error}."), "Correct that, and try again.")
+        })?;
+        let record = content.map(|content| serde_json::from_slice(&content)).transpose();
+        let record = record.map_err(|_| {
+            let what = format!("{} is damaged.", path.display());
+            Failure::new(Code::Internal, what, "Remove it; what was imported before stays.")
+        })?;
+        Ok(Self { path, record: record.unwrap_or_default() })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        let Record { upstreams, secrets, config, editors } = &self.record;
+        upstreams.is_empty() && secrets.is_empty() && config.is_none() && editors.is_empty()
+    }
+
+    /// Writes down what is about to be done, or what is undone.
+    pub(super) fn note(&mut self, change: impl FnOnce(&mut Record)) -> Result<(), Failure> {
+        change(&mut self.record);
+        let written = match self.is_empty() {
+            true => match std::fs::remove_file(&self.path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+                removed => removed,
+            },
+            false => {
+                let content = serde_json::to_vec(&self.record).unwrap_or_default();
+                files::write_private(&self.path, &content)
+            }
+        };
+        written.map_err(|error| {
+            let what = format!("{} cannot be written: {error}.", self.path.display());
+            Failure::new(Code::Internal, what, "Make room or correct its permissions.")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_comes_back_byte_for_byte_unless_a_person_changed_it_in_between() {
+        let mut record = Record::default();
+        record.wrote(Some("a"), "ab", vec!["b".into()]);
+        record.wrote(Some("ab"), "abc", vec!["c".into()]);
+        let written = record.config.clone().unwrap();
+        assert_eq!((written.before.as_deref(), written.after.as_str()), (Some("a"), "abc"));
+        record.wrote(Some("abc of mine"), "abcd of mine", vec!["d".into()]);
+        assert!(record.config.is_none(), "what a person wrote stays");
+        record.wrote(Some("abcd of mine"), "abcde of mine", vec!["e".into()]);
+        assert!(record.config.is_none());
+        assert_eq!(record.upstreams, ["b", "c", "d", "e"]);
+    }
+}

@@ -1,0 +1,101 @@
+//! What a person reads about an import.
+
+use evermoor_core::adopt::{Adopted, Plan, Skipped};
+use serde_json::{Value, json};
+
+use super::point::Told;
+use crate::terminal::{self, Palette};
+
+/// What would be done, with the change of the configuration as a diff.
+pub(super) fn dry_run(plan: &Plan, before: &str, after: &str, as_json: bool) {
+    let diff = similar::TextDiff::from_lines(before, after);
+    let diff =
+        diff.unified_diff().context_radius(2).header("config.toml", "config.toml").to_string();
+    if as_json {
+        let mut data = data(plan, &[]);
+        data["dryRun"] = true.into();
+        data["diff"] = diff.into();
+        return terminal::print_json(data);
+    }
+    rows(plan, "Would become upstreams");
+    if !diff.is_empty() {
+        terminal::print(&format_args!("\n{}", diff.trim_end()));
+    }
+    terminal::remark(&"Nothing was changed.");
+}
+
+/// What was done.
+pub(super) fn done(plan: &Plan, pointed: &[Told], as_json: bool) {
+    if as_json {
+        return terminal::print_json(data(plan, pointed));
+    }
+    rows(plan, "Upstreams now");
+    let colours = Palette::for_output();
+    for told in pointed {
+        let Told { title, path, trouble, hint } = told;
+        if let Some(trouble) = trouble {
+            let bad = colours.bad;
+            terminal::print(&format_args!("\n{bad}{title}:{bad:#} {trouble}"));
+        } else if let Some(path) = path {
+            terminal::print(&format_args!(
+                "\n{title} uses them through Evermoor: {}",
+                path.display()
+            ));
+            terminal::print(&format_args!("  {hint}"));
+        }
+    }
+    if plan.adopted.iter().any(|one| one.way.is_some()) {
+        terminal::remark(&"`evermoor import --undo` puts everything back.");
+    }
+}
+
+fn rows(plan: &Plan, title: &str) {
+    let colours = Palette::for_output();
+    let (strong, quiet, busy) = (colours.strong, colours.quiet, colours.busy);
+    if plan.adopted.is_empty() && plan.skipped.is_empty() {
+        return terminal::remark(&"No editor on this machine has an MCP server of its own.");
+    }
+    if !plan.adopted.is_empty() {
+        terminal::print(&format_args!("{strong}{title}{strong:#}"));
+        let cells: Vec<Vec<String>> = plan.adopted.iter().map(row).collect();
+        for line in terminal::columns(&cells, terminal::width().saturating_sub(2)) {
+            terminal::print(&format_args!("  {line}"));
+        }
+    }
+    if !plan.skipped.is_empty() {
+        terminal::print(&format_args!("{strong}Left where they are{strong:#}"));
+        for Skipped { editor, name, why } in &plan.skipped {
+            let name = if name.is_empty() { String::new() } else { format!(" {name}") };
+            terminal::print(&format_args!("  {busy}{editor}{name}:{busy:#} {quiet}{why}{quiet:#}"));
+        }
+    }
+}
+
+fn row(adopted: &Adopted) -> Vec<String> {
+    let from: Vec<String> =
+        adopted.from.iter().map(|(editor, name)| format!("{editor} ({name})")).collect();
+    let secrets: Vec<&str> = adopted.secrets.iter().map(|(name, _)| name.as_str()).collect();
+    let note = match (&adopted.way, secrets.as_slice()) {
+        (None, _) => "was one already".to_owned(),
+        (Some(_), []) => String::new(),
+        (Some(_), secrets) => format!("in the keychain: {}", secrets.join(", ")),
+    };
+    vec![adopted.name.clone(), format!("from {}", from.join(", ")), note]
+}
+
+fn data(plan: &Plan, pointed: &[Told]) -> Value {
+    let adopted = |one: &Adopted| {
+        let secrets: Vec<&String> = one.secrets.iter().map(|(name, _)| name).collect();
+        let entry = |(editor, name): &(String, String)| json!({ "editor": editor, "name": name });
+        let from: Vec<Value> = one.from.iter().map(entry).collect();
+        json!({ "name": one.name, "isNew": one.way.is_some(), "secrets": secrets, "from": from })
+    };
+    let skipped = |one: &Skipped| json!({ "editor": one.editor, "name": one.name, "why": one.why });
+    let told =
+        |one: &Told| json!({ "editor": one.title, "path": one.path, "trouble": one.trouble });
+    json!({
+        "adopted": plan.adopted.iter().map(adopted).collect::<Vec<_>>(),
+        "skipped": plan.skipped.iter().map(skipped).collect::<Vec<_>>(),
+        "pointed": pointed.iter().map(told).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,34 @@
+//! `evermoor completions` and `evermoor man`: made from what can be typed, so that they are never stale.
+
+use std::io::{self, Write as _};
+
+use clap::CommandFactory as _;
+
+use crate::args::Args;
+use crate::exit::Exit;
+
+pub(crate) fn completions(shell: clap_complete::Shell) -> Exit {
+    let mut made = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "evermoor", &mut made);
+    write(&made)
+}
+
+/// The page of the program, then those of its commands.
+pub(crate) fn page() -> Exit {
+    let mut command = Args::command();
+    command.build();
+    let mut made = Vec::new();
+    let pages = std::iter::once(command.clone()).chain(command.get_subcommands().cloned());
+    for page in pages.filter(|page| !page.is_hide_set()) {
+        if let Err(error) = clap_mangen::Man::new(page).render(&mut made) {
+            return Exit::failure(&error);
+        }
+    }
+    write(&made)
+}
+
+/// A reader that went away is no failure.
+fn write(made: &[u8]) -> Exit {
+    let _ = io::stdout().write_all(made);
+    Exit::Ok
+}

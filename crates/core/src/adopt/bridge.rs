@@ -1,0 +1,39 @@
+//! Bridges that people put before a server because their editor speaks over pipes only. Evermoor
+//! speaks to the server itself.
+
+use std::collections::BTreeMap;
+
+use crate::config::edit::Way;
+
+/// The server behind `mcp-remote`, where nothing is asked of the bridge that we would not do.
+pub(super) fn unwrapped(way: &Way) -> Way {
+    let Way::Program { args, env, .. } = way else { return way.clone() };
+    behind(args, env).unwrap_or_else(|| way.clone())
+}
+
+fn behind(args: &[String], env: &BTreeMap<String, String>) -> Option<Way> {
+    let at =
+        args.iter().position(|word| word == "mcp-remote" || word.starts_with("mcp-remote@"))?;
+    let mut words = args[at + 1..].iter();
+    let url = words.next().filter(|url| url.starts_with("http"))?.clone();
+    let mut headers = BTreeMap::new();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--header" => {
+                let (name, value) = words.next()?.split_once(':')?;
+                headers.insert(name.trim().to_owned(), filled(value.trim(), env));
+            }
+            "--transport" => drop(words.next()?),
+            "--allow-http" | "--debug" => {}
+            _ => return None,
+        }
+    }
+    Some(Way::Http { url, headers })
+}
+
+/// The bridge fills in variables of its own.
+fn filled(value: &str, env: &BTreeMap<String, String>) -> String {
+    env.iter().fold(value.to_owned(), |value, (name, content)| {
+        value.replace(&format!("${{{name}}}"), content)
+    })
+}

@@ -1,0 +1,250 @@
+use super::*;
+use proptest::prelude::*;
+
+fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn server(editor: &str, name: &str, url: &str, headers: &[(&str, &str)]) -> Existing {
+    let way = Way::Http { url: url.into(), headers: pairs(headers) };
+    Existing { editor: editor.into(), name: name.into(), way }
+}
+
+fn tool(editor: &str, name: &str, line: &[&str], env: &[(&str, &str)]) -> Existing {
+    let way = Way::Program {
+        command: line[0].into(),
+        args: line[1..].iter().map(|word| (*word).to_owned()).collect(),
+        env: pairs(env),
+        cwd: None,
+    };
+    Existing { editor: editor.into(), name: name.into(), way }
+}
+
+fn planned(existing: &[Existing]) -> Plan {
+    plan(existing, &Config::default(), &BTreeSet::new())
+}
+
+fn only(existing: Existing) -> Adopted {
+    let plan = planned(&[existing]);
+    assert_eq!((plan.adopted.len(), plan.skipped.len()), (1, 0), "{plan:?}");
+    plan.adopted[0].clone()
+}
+
+fn secrets(adopted: &Adopted) -> Vec<(&str, &str)> {
+    adopted.secrets.iter().map(|(name, secret)| (name.as_str(), secret.reveal())).collect()
+}
+
+#[test]
+fn one_server_in_several_editors_becomes_one_upstream() {
+    let plan = planned(&[
+        tool("cursor", "Files", &["npx", "-y", "files"], &[]),
+        tool("zed", "files", &["npx", "-y", "files"], &[]),
+        tool("zed", "more", &["npx", "-y", "more"], &[]),
+    ]);
+    let names: Vec<(&str, usize)> =
+        plan.adopted.iter().map(|it| (it.name.as_str(), it.from.len())).collect();
+    assert_eq!(names, [("files", 2), ("more", 1)]);
+}
+
+#[test]
+fn two_servers_of_one_name_get_two_names() {
+    let plan = planned(&[
+        server("cursor", "My Notes!", "https://one.example/mcp", &[]),
+        server("zed", "my-notes", "https://two.example/mcp", &[]),
+    ]);
+    let names: Vec<&str> = plan.adopted.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["my-notes", "my-notes-2"]);
+}
+
+#[test]
+fn what_is_secret_goes_to_the_keychain_and_a_reference_takes_its_place() {
+    let bearer = [("Authorization", "Bearer t0ken-value"), ("X-Team", "blue")];
+    let adopted = only(server("cursor", "canny", "https://canny.example/mcp", &bearer));
+    let headers = pairs(&[("Authorization", "Bearer ${keyring:canny}"), ("X-Team", "blue")]);
+    let url = "https://canny.example/mcp".to_owned();
+    assert_eq!(adopted.way, Some(Way::Http { url, headers }));
+    assert_eq!(secrets(&adopted), [("canny", "t0ken-value")]);
+
+    let env = [
+        ("GITHUB_TOKEN", "ghp_0123456789abcdefghij"),
+        ("LOG_LEVEL", "debug"),
+        ("OTHER", "sk-0123456789abcdefghij"),
+        ("DATABASE_URL", "postgres://me:pw12345@db/x"),
+        ("KEY_FILE", "/home/me/key"),
+        ("AUTH_ENABLED", "true"),
+    ];
+    let adopted = only(tool("zed", "git", &["npx", "git"], &env));
+    let kept: Vec<&str> = adopted.secrets.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(kept, ["git", "git-github-token", "git-other"]);
+    let Some(Way::Program { env, .. }) = &adopted.way else { panic!("{adopted:?}") };
+    assert_eq!(env["LOG_LEVEL"], "debug");
+    assert_eq!((env["KEY_FILE"].as_str(), env["AUTH_ENABLED"].as_str()), ("/home/me/key", "true"));
+    assert_eq!(env["DATABASE_URL"], "${keyring:git}");
+}
+
+#[test]
+fn a_secret_in_an_address_is_found_too() {
+    let url = "https://x.example/s/0a1b2c3d4e5f60718293a4b5c6/mcp?api_key=abc%2Bdef%3D&page=2";
+    let adopted = only(server("cursor", "x", url, &[]));
+    let Some(Way::Http { url, .. }) = &adopted.way else { panic!("{adopted:?}") };
+    assert_eq!(url, "https://x.example/s/${keyring:x}/mcp?api_key=${keyring:x-api-key}&page=2");
+    assert_eq!(secrets(&adopted), [("x", "0a1b2c3d4e5f60718293a4b5c6"), ("x-api-key", "abc+def=")]);
+}
+
+#[test]
+fn a_secret_in_an_argument_stays_where_it_is_with_the_reason() {
+    for line in [
+        &["x", "--api-key", "abcdefgh"][..],
+        &["x", "--token=abcdefgh"],
+        &["x", "ghp_0123456789abcdefghij"],
+    ] {
+        let plan = planned(&[tool("cursor", "x", line, &[])]);
+        assert!(plan.adopted.is_empty() && plan.skipped[0].why.contains("`env`"), "{plan:?}");
+        assert!(!plan.skipped[0].why.contains("abcdefgh"));
+    }
+    only(tool(
+        "cursor",
+        "x",
+        &["x", "--key-file", "/home/me/key", "-y", "@scope/server-auth"],
+        &[],
+    ));
+}
+
+#[test]
+fn the_variables_of_editors_become_ours_and_what_only_an_editor_knows_is_left() {
+    for written in ["${API}", "${env:API}", "{env:API}", "$API", "${API:-none}"] {
+        let adopted = only(server("x", "a", "https://a.example/", &[("X-Api-Key", written)]));
+        let Some(Way::Http { headers, .. }) = &adopted.way else { panic!("{adopted:?}") };
+        assert_eq!(headers["X-Api-Key"], "${env:API}", "{written}");
+        assert!(adopted.secrets.is_empty());
+    }
+    for written in ["${input:key}", "${{ secrets.KEY }}", "${workspaceFolder}", "${cmd: pass}"] {
+        let plan = planned(&[server("x", "a", "https://a.example/", &[("X-Api-Key", written)])]);
+        assert!(plan.adopted.is_empty(), "{plan:?}");
+        assert!(plan.skipped[0].why.contains("only the editor"), "{plan:?}");
+    }
+    let plan = planned(&[tool("x", "a", &["run", "${workspaceFolder}"], &[])]);
+    assert!(plan.skipped[0].why.contains("${workspaceFolder}"), "{plan:?}");
+}
+
+#[test]
+fn entries_of_pieces_become_the_preset_wherever_they_lead() {
+    let plan = planned(&[
+        tool("cursor", "Pieces", &["/opt/bin/pieces", "mcp", "start"], &[]),
+        server(
+            "zed",
+            "pieces",
+            "http://localhost:39300/model_context_protocol/2024-11-05/sse",
+            &[],
+        ),
+        tool(
+            "x",
+            "p",
+            &["npx", "mcp-remote", "http://127.0.0.1:39301/model_context_protocol/2025-03-26/mcp"],
+            &[],
+        ),
+    ]);
+    assert_eq!(plan.adopted.len(), 1, "{plan:?}");
+    assert_eq!(plan.adopted[0].way, Some(Way::Preset("pieces-os".into())));
+    assert_eq!((plan.adopted[0].name.as_str(), plan.adopted[0].from.len()), ("pieces", 3));
+}
+
+#[test]
+fn a_bridge_is_left_out_where_we_can_do_what_it_does() {
+    let line = [
+        "npx",
+        "-y",
+        "mcp-remote@latest",
+        "https://a.example/sse",
+        "--header",
+        "Authorization: Bearer ${T}",
+    ];
+    let adopted = only(tool("cursor", "a", &line, &[("T", "t0ken-value")]));
+    let Some(Way::Http { url, headers }) = &adopted.way else { panic!("{adopted:?}") };
+    assert_eq!(
+        (url.as_str(), headers["Authorization"].as_str()),
+        ("https://a.example/sse", "Bearer ${keyring:a}")
+    );
+    assert_eq!(secrets(&adopted), [("a", "t0ken-value")]);
+    let line = ["npx", "mcp-remote", "https://a.example/sse", "--static-oauth-client-info", "x"];
+    let adopted = only(tool("cursor", "a", &line, &[]));
+    assert!(matches!(adopted.way, Some(Way::Program { .. })));
+}
+
+#[test]
+fn our_own_entries_are_not_adopted() {
+    let plan = planned(&[
+        server("cursor", "evermoor", "http://127.0.0.1:7420/mcp", &[]),
+        server("zed", "notes", "http://localhost:7420/mcp/notes", &[]),
+        tool("x", "evermoor", &["/usr/bin/evermoor", "connect"], &[]),
+    ]);
+    assert_eq!(plan, Plan::default());
+}
+
+/// The configuration after a plan was carried out.
+fn after(plan: &Plan) -> Config {
+    let mut edit = crate::config::edit::Edit::of("").unwrap();
+    for adopted in &plan.adopted {
+        let Some(way) = adopted.way.clone() else { continue };
+        let new = crate::config::edit::NewUpstream { name: adopted.name.clone(), title: None, way };
+        edit.add_upstream(&new).unwrap();
+    }
+    edit.done().unwrap().1
+}
+
+fn any_entry() -> impl Strategy<Value = Existing> {
+    let value = prop_oneof![
+        "[a-z]{0,8}",
+        "ghp_[A-Za-z0-9]{20}",
+        "Bearer [a-z0-9]{12}",
+        "\\$\\{[A-Z]{1,5}\\}",
+        "[ -~]{0,12}",
+    ];
+    let values = prop::collection::btree_map("[A-Z]{1,4}_(TOKEN|KEY|LEVEL)", value.clone(), 0..3);
+    let headers = prop::collection::btree_map("X-(Api-Key|Team|Auth)", "[a-z0-9]{1,12}", 0..3);
+    prop_oneof![
+        ("[A-Za-z ._]{0,30}", "[a-z]{1,5}", prop::collection::vec("[a-z@/-]{1,8}", 0..3), values)
+            .prop_map(|(name, command, args, env)| Existing {
+                editor: "one".into(),
+                name,
+                way: Way::Program { command, args, env, cwd: None },
+            }),
+        ("[A-Za-z ._]{0,30}", "[a-z]{1,4}", "[a-zA-Z0-9]{0,30}", headers).prop_map(
+            |(name, host, key, headers)| Existing {
+                editor: "two".into(),
+                name,
+                way: Way::Http { url: format!("https://{host}.example/{key}?key={key}"), headers },
+            }
+        ),
+    ]
+}
+
+proptest! {
+    // Each case reads several configurations.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_is_adopted_is_a_configuration_and_adopting_again_changes_nothing(
+        existing in prop::collection::vec(any_entry(), 0..6),
+    ) {
+        let first = planned(&existing);
+        let config = after(&first);
+        let again = plan(&existing, &config, &BTreeSet::new());
+        let fresh: Vec<&Adopted> = again.adopted.iter().filter(|it| it.way.is_some()).collect();
+        prop_assert!(fresh.is_empty(), "{:?}", fresh);
+        let stands_for = |plan: &Plan| plan.adopted.iter().map(|it| it.from.len()).sum::<usize>();
+        prop_assert_eq!(stands_for(&first) + first.skipped.len(), existing.len());
+    }
+
+    #[test]
+    fn no_secret_is_left_in_what_is_written(token in "ghp_[A-Za-z0-9]{20}", name in "[A-Z]{1,6}") {
+        let plan = planned(&[
+            tool("a", "one", &["x"], &[(&name, &token)]),
+            server("b", "two", &format!("https://h.example/{token}?q={token}"), &[("X-A", &token)]),
+        ]);
+        for adopted in &plan.adopted {
+            prop_assert!(!format!("{:?}", adopted.way).contains(&token), "{:?}", adopted);
+            prop_assert!(adopted.secrets.iter().any(|(_, secret)| secret.reveal() == token));
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! What holds whatever happens, in whatever order.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Something that happens.
+#[derive(Clone, Debug)]
+enum Event {
+    Link(usize, Link),
+    GaveUp(bool),
+    Restart(u64, Option<Option<Code>>),
+    Act(Act),
+    Wait(u64),
+    Sleep(u64),
+    Wake,
+    Network,
+    Lost,
+    Level(Notifications),
+    Broken(bool),
+}
+
+fn codes() -> impl Strategy<Value = Code> {
+    prop::sample::select(vec![
+        Code::Crashed,
+        Code::NotRunning,
+        Code::Timeout,
+        Code::Starting,
+        Code::AuthRequired,
+        Code::CrashLoop,
+        Code::Quit,
+    ])
+}
+
+fn links() -> impl Strategy<Value = Link> {
+    prop_oneof![
+        4 => Just(connected()),
+        6 => (codes(), 0_u32..3).prop_map(|(code, attempts)| down(code, attempts)),
+        1 => Just(Link::Connecting),
+        1 => Just(Link::Paused { since: 1 }),
+        1 => Just(Link::Off),
+    ]
+}
+
+fn acts() -> impl Strategy<Value = Act> {
+    let name = || prop::sample::select(vec![PIECES, NOTES, GITHUB]).prop_map(str::to_owned);
+    prop_oneof![
+        name().prop_map(Act::Restart),
+        prop::option::of(name()).prop_map(Act::Touch),
+        name().prop_map(|upstream| Act::Ignore { upstream, until: 1_010 * HOUR }),
+    ]
+}
+
+fn events() -> impl Strategy<Value = Event> {
+    let levels = vec![Notifications::All, Notifications::Problems, Notifications::None];
+    prop_oneof![
+        12 => (0_usize..3, links()).prop_map(|(which, link)| Event::Link(which, link)),
+        8 => (0_u64..4 * MINUTE).prop_map(Event::Wait),
+        2 => acts().prop_map(Event::Act),
+        1 => (1_u64..5, prop::option::of(prop::option::of(codes())))
+            .prop_map(|(number, end)| Event::Restart(number, end)),
+        1 => any::<bool>().prop_map(Event::GaveUp),
+        1 => (0_u64..9 * HOUR).prop_map(Event::Sleep),
+        1 => Just(Event::Wake),
+        1 => Just(Event::Network),
+        1 => Just(Event::Lost),
+        1 => prop::sample::select(levels).prop_map(Event::Level),
+        1 => any::<bool>().prop_map(Event::Broken),
+    ]
+}
+
+/// Who checks everything that is ordered.
+struct Witness {
+    stage: Stage,
+    /// What is on the screen.
+    screen: BTreeMap<Id, Notice>,
+    shown: Vec<(u64, Notice)>,
+    muted_until: u64,
+    ignored: Vec<(String, u64)>,
+}
+
+impl Witness {
+    fn happens(&mut self, event: Event) {
+        let now = self.stage.now;
+        let status = &mut self.stage.status;
+        match event {
+            Event::Link(which, link) => status.upstreams[which].link = link,
+            Event::GaveUp(gave_up) => {
+                status.upstreams[0].app.as_mut().unwrap().gave_up = gave_up;
+            }
+            Event::Restart(number, end) => {
+                let end = end.map(|code| RestartEnd { at: 2, failure: code.map(failure) });
+                let restart = Restart { number, began: 1, steps: vec![], end };
+                status.upstreams[0].app.as_mut().unwrap().restart = Some(restart);
+            }
+            Event::Act(act) => {
+                if let Act::Ignore { upstream, until } = &act {
+                    self.ignored
+                        .push((upstream.clone(), now.awake + until.saturating_sub(now.wall)));
+                }
+                let orders = self.stage.alerts.act(&act, now);
+                return self.check(orders);
+            }
+            Event::Wait(time) => return self.wait(time),
+            Event::Sleep(time) => {
+                self.stage.now.wall += time;
+                if time >= 30 * SECOND {
+                    self.mute();
+                }
+                let orders = self.stage.alerts.look(self.stage.now);
+                return self.check(orders);
+            }
+            Event::Wake => {
+                status.muted_until = Some(now.wall + 45 * SECOND);
+                self.mute();
+            }
+            Event::Network => {
+                self.mute();
+                let orders = self.stage.alerts.network_changed(now);
+                return self.check(orders);
+            }
+            Event::Lost => {
+                let orders = self.stage.alerts.lose(&failure(Code::ConnectionLost), now);
+                return self.check(orders);
+            }
+            Event::Level(level) => status.tray.notifications = level,
+            Event::Broken(broken) => {
+                self.stage.broken = broken;
+                return;
+            }
+        }
+        let orders = self.stage.alerts.see(&self.stage.status, now);
+        self.check(orders);
+        if self.stage.status.tray.notifications == Notifications::None {
+            assert!(self.screen.is_empty(), "nothing is left for who wants nothing");
+        }
+    }
+
+    fn mute(&mut self) {
+        self.muted_until = self.stage.now.awake + 45 * SECOND;
+    }
+
+    fn wait(&mut self, time: u64) {
+        let end = self.stage.now.awake + time;
+        while let Some(next) = self.stage.alerts.next_look(self.stage.now) {
+            assert!(next > 0);
+            if self.stage.now.awake + next > end {
+                break;
+            }
+            self.stage.pass(next);
+            let orders = self.stage.alerts.look(self.stage.now);
+            self.check(orders);
+        }
+        self.stage.pass(end - self.stage.now.awake);
+        assert_eq!(self.stage.alerts.look(self.stage.now), [], "it asks to be asked in time");
+    }
+
+    fn check(&mut self, orders: Vec<Order>) {
+        let (now, muted) = (self.stage.now.awake, self.stage.now.awake < self.muted_until);
+        self.stage.done(orders.clone());
+        for order in orders {
+            match order {
+                Order::Show(id, notice) => {
+                    assert!(!muted, "nothing is shown while it is muted: {notice:?}");
+                    assert!(!notice.title.ends_with("back") || notice.title.contains("did not"));
+                    self.is_not_ignored(&notice);
+                    self.is_in_time(&notice);
+                    if !self.stage.broken {
+                        assert!(self.screen.insert(id, notice.clone()).is_none());
+                    }
+                    self.shown.push((now, notice));
+                }
+                Order::Replace(id, notice) => {
+                    assert!(!muted, "nothing is written while it is muted: {notice:?}");
+                    assert!(self.screen.insert(id, notice).is_some(), "it was on the screen");
+                }
+                Order::Withdraw(id) => assert!(self.screen.remove(&id).is_some()),
+            }
+        }
+        self.is_true();
+    }
+
+    /// At most four in an hour and one that sums up, and one per upstream and kind in ten minutes.
+    fn is_in_time(&self, notice: &Notice) {
+        let now = self.stage.now.awake;
+        let is_summary = |notice: &Notice| notice.title.starts_with("Several");
+        let recent = self.shown.iter().filter(|(at, _)| now - at < HOUR);
+        let (sums, others): (Vec<_>, Vec<_>) = recent.partition(|(_, other)| is_summary(other));
+        let before = if is_summary(notice) { (sums.len(), 1) } else { (others.len(), 4) };
+        assert!(before.0 < before.1, "{} in an hour", before.0 + 1);
+        if let [_] = notice.about.as_slice() {
+            let same = others
+                .iter()
+                .filter(|(at, other)| now - at < 10 * MINUTE && other.title == notice.title);
+            assert_eq!(same.count(), 0, "{} twice in ten minutes", notice.title);
+        }
+    }
+
+    fn is_not_ignored(&self, notice: &Notice) {
+        let now = self.stage.now.awake;
+        let ignored =
+            |name: &String| self.ignored.iter().any(|(own, until)| own == name && now < *until);
+        assert!(!notice.about.iter().any(ignored), "{notice:?} is ignored");
+    }
+
+    /// Nothing on the screen is a lie about what is connected, paused or off.
+    fn is_true(&self) {
+        for notice in self.screen.values().filter(|notice| !notice.about.is_empty()) {
+            let back = notice.title.ends_with("is back") || notice.title.ends_with("are back");
+            for name in notice.about.iter().filter(|name| !name.is_empty()) {
+                let upstreams = &self.stage.status.upstreams;
+                let link = &upstreams.iter().find(|upstream| upstream.name == *name).unwrap().link;
+                let well = matches!(link, Link::Connected { .. });
+                let unseen = matches!(link, Link::Connecting);
+                let muted = self.stage.now.awake < self.muted_until;
+                assert!(back == well || unseen || muted, "{notice:?} while {link:?}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn nobody_is_disturbed_too_often_or_at_the_wrong_time_or_with_what_is_not_true(
+        events in prop::collection::vec(events(), 1..120),
+    ) {
+        let mut witness = Witness {
+            stage: Stage::new(),
+            screen: BTreeMap::new(),
+            shown: Vec::new(),
+            muted_until: 0,
+            ignored: Vec::new(),
+        };
+        for event in events {
+            witness.happens(event);
+        }
+    }
+}

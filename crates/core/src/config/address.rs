@@ -1,0 +1,176 @@
+//! The address of a server, which may have references to secrets in it.
+//!
+//! Where it leads is known from the file alone: a reference may stand for a part of the path or the
+//! query, or for a user name or a password, never for the host. So nobody who changes a secret can
+//! send others elsewhere.
+
+use url::Url;
+
+use crate::redact::percent;
+use crate::reference::{self, Reference, Template};
+
+/// An address over http or https.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// With its references as they are written.
+    template: Template,
+    /// With something harmless in place of each.
+    place: Url,
+}
+
+/// What is wrong with an address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadAddress {
+    #[error("`{address}` is not an address of an MCP server: {why}.")]
+    NoAddress { address: String, why: String },
+    #[error("An address cannot have a secret as its host or its port.")]
+    Elsewhere,
+    #[error(transparent)]
+    Reference(#[from] reference::Bad),
+}
+
+impl BadAddress {
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::NoAddress { .. } => {
+                "Write an http or https address, such as \"http://127.0.0.1:3001/mcp\"."
+            }
+            Self::Elsewhere => "Write the host itself, and refer to secrets behind it only.",
+            Self::Reference(bad) => bad.remedy(),
+        }
+    }
+}
+
+impl Address {
+    pub fn parse(text: &str) -> Result<Self, BadAddress> {
+        let template = Template::parse(text)?;
+        let with = |value: &str| -> Result<Url, BadAddress> {
+            let filled = template.fill(|_| Ok::<_, BadAddress>(value.to_owned()))?;
+            let wrong = |why: String| BadAddress::NoAddress { address: text.to_owned(), why };
+            let url = Url::parse(filled.reveal()).map_err(|error| wrong(error.to_string()))?;
+            match url.scheme() {
+                "http" | "https" if url.has_host() => Ok(url),
+                scheme => Err(wrong(format!("`{scheme}` is not http or https"))),
+            }
+        };
+        if template.is_plain() {
+            let place = with("")?;
+            return Ok(Self { template, place });
+        }
+        // Digits may pass for a port, letters for a host.
+        let (place, other) = (with("x"), with("1"));
+        match (place, other) {
+            (Ok(place), Ok(other)) if place.origin() == other.origin() => {
+                Ok(Self { template, place })
+            }
+            (Err(bad @ BadAddress::NoAddress { .. }), Err(_)) => Err(bad),
+            _ => Err(BadAddress::Elsewhere),
+        }
+    }
+
+    pub fn template(&self) -> &Template {
+        &self.template
+    }
+
+    /// Where it leads: good for its scheme, its host and its port.
+    pub fn place(&self) -> &Url {
+        &self.place
+    }
+
+    /// For a person to read: without user name, password or query, and with references as such.
+    pub fn shown(&self) -> String {
+        let mut shown = self.place.clone();
+        let _ = shown.set_username("");
+        let _ = shown.set_password(None);
+        shown.set_query(None);
+        let marked = self.template.fill(|_| Ok::<_, ()>("…".into()));
+        let path = marked.ok().and_then(|text| Url::parse(text.reveal()).ok());
+        match path {
+            Some(marked) if !self.template.is_plain() => {
+                shown.set_path(marked.path());
+                shown.to_string().replace("%E2%80%A6", "…")
+            }
+            Some(_) | None => shown.to_string(),
+        }
+    }
+
+    /// The address to connect to. What a reference stands for is one piece of it, whatever is in it.
+    pub fn fill<E>(
+        &self,
+        mut value: impl FnMut(&Reference) -> Result<String, E>,
+    ) -> Result<Url, E> {
+        let filled = self.template.fill(|reference| Ok(percent(&value(reference)?)))?;
+        Ok(Url::parse(filled.reveal()).unwrap_or_else(|_| self.place.clone()))
+    }
+}
+
+impl std::fmt::Display for Address {
+    /// As an address is written after it was read, or with its references.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.template.is_plain() {
+            true => self.place.fmt(f),
+            false => f.write_str(self.template.as_written()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn filled(text: &str, value: &str) -> String {
+        let address = Address::parse(text).unwrap();
+        address.fill(|_| Ok::<_, ()>(value.to_owned())).unwrap().to_string()
+    }
+
+    #[test]
+    fn a_secret_may_be_a_piece_of_what_follows_the_host() {
+        let key = filled("https://x.example/mcp?key=${env:KEY}&a=1", "a&b=c d");
+        assert_eq!(key, "https://x.example/mcp?key=a%26b%3Dc%20d&a=1");
+        assert_eq!(
+            filled("https://x.example/${keyring:a}/mcp", "../y"),
+            "https://x.example/..%2Fy/mcp"
+        );
+        assert_eq!(
+            filled("https://me:${keyring:a}@x.example/", "p@ss"),
+            "https://me:p%40ss@x.example/"
+        );
+    }
+
+    #[test]
+    fn no_secret_says_where_an_address_leads() {
+        for text in [
+            "https://${env:HOST}/mcp",
+            "https://x.${env:HOST}/mcp",
+            "https://x:${env:PORT}/mcp",
+            "${env:URL}",
+            "http${env:S}://x/mcp",
+        ] {
+            let bad = Address::parse(text).unwrap_err();
+            assert!(!bad.remedy().is_empty(), "{bad}");
+        }
+        assert!(matches!(
+            Address::parse("https://x/${keyring:a b}"),
+            Err(BadAddress::Reference(_))
+        ));
+    }
+
+    #[test]
+    fn what_is_shown_holds_neither_a_secret_nor_a_query() {
+        let shown = |text: &str| Address::parse(text).unwrap().shown();
+        assert_eq!(shown("https://me:pw@x.example/mcp?key=${env:KEY}"), "https://x.example/mcp");
+        assert_eq!(shown("https://x.example/${keyring:a}/mcp"), "https://x.example/…/mcp");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_secret_is_it_leads_nowhere_else(value in ".*") {
+            let address = Address::parse("https://x.example:8443/a/${keyring:k}?b=${keyring:k}").unwrap();
+            let url = address.fill(|_| Ok::<_, ()>(value.clone())).unwrap();
+            prop_assert_eq!(url.origin(), address.place().origin());
+            let told: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+            prop_assert_eq!(told, [("b".to_owned(), value)]);
+        }
+    }
+}

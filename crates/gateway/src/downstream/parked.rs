@@ -1,0 +1,86 @@
+//! Questions of older upstreams' tasks, until an editor of the newer revision has answered them.
+//!
+//! An older upstream asks while somebody waits for the result of a task. An editor of the newer
+//! revision looks at the state of its task now and then, finds there what is needed, and brings it
+//! with a request of its own.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use evermoor_core::envelope::{INVALID_PARAMS, Outcome, Request, Response};
+use evermoor_core::era::question::by_name;
+use evermoor_core::json::Raw;
+use evermoor_core::protocol::method;
+
+use super::exchange::Exchange;
+use crate::upstream::Question;
+
+#[derive(Default)]
+pub struct Parked(Mutex<HashMap<(String, Raw), Waiting>>);
+
+struct Waiting {
+    /// Waits for the result. Without it the upstream would have nobody to ask.
+    _exchange: Exchange,
+    question: Question,
+    /// What the editor is told of the task.
+    state: Raw,
+    since: Instant,
+}
+
+const KEY: &str = "answer";
+const PATIENCE: Duration = Duration::from_secs(600);
+
+impl Parked {
+    /// Keeps the question of a task, and says what the editor is told of the task. Gives both back if
+    /// the exchange is not about a task.
+    pub fn park(
+        &self,
+        exchange: Exchange,
+        question: Question,
+        editor: &str,
+    ) -> Result<Raw, Box<(Exchange, Question)>> {
+        let needed = by_name([(KEY.to_owned(), &question.request)].into_iter());
+        let Some((task, state)) = exchange.waiting_task(&needed) else {
+            return Err(Box::new((exchange, question)));
+        };
+        let since = Instant::now();
+        let waiting = Waiting { _exchange: exchange, question, state: state.clone(), since };
+        let mut all = self.0.lock();
+        let late = all.extract_if(|_, waiting| waiting.since.elapsed() >= PATIENCE);
+        late.for_each(|(_, waiting)| waiting.question.decline());
+        all.insert((editor.to_owned(), task), waiting);
+        Ok(state)
+    }
+
+    /// The answer to a request about a task that waits for its editor. `None` if none does.
+    pub fn answer(&self, editor: &str, request: &Request) -> Option<Response> {
+        let params = request.params.as_ref()?;
+        let place = (editor.to_owned(), params.member("taskId")?);
+        let id = request.id.clone();
+        match request.method.as_str() {
+            method::TASKS_GET => {
+                let all = self.0.lock();
+                Some(Response::result(id, all.get(&place)?.state.clone()))
+            }
+            method::TASKS_UPDATE => {
+                let waiting = self.0.lock().remove(&place)?;
+                let brought = params.member("inputResponses");
+                match brought.and_then(|brought| brought.member(KEY)) {
+                    Some(answer) => {
+                        waiting.question.answer(Outcome::Result(answer));
+                        Some(Response::result(id, Raw::of(&serde_json::json!({}))))
+                    }
+                    None => {
+                        waiting.question.decline();
+                        let why = "`inputResponses` has no answer to what the task needs.";
+                        Some(Response::error(Some(id), INVALID_PARAMS, why))
+                    }
+                }
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The log on the disk: one JSON object per line, and never more than a few files of it.
+//!
+//! A thread of its own writes. When the file has grown large enough it is put aside as
+//! `gateway.log.1`, the one before as `.2`, and the last one is dropped. Two gateways may write for
+//! a moment, while one takes over from the other: each line is one write at the end of the file.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use evermoor_core::view::{LogLevel, LogLine};
+use evermoor_platform::files;
+
+/// A file of this size is put aside.
+const LARGEST: u64 = 2 << 20;
+/// How many files are kept besides the one that is written to.
+pub(super) const OLDER: usize = 4;
+/// How many lines may wait for the disk.
+const ROOM: usize = 1_024;
+
+/// Where lines are left for the thread that writes them.
+pub(super) struct Desk {
+    orders: SyncSender<Order>,
+    lost: Arc<AtomicU64>,
+}
+
+enum Order {
+    Write(LogLine),
+    /// Say when all before it is written.
+    Finish(SyncSender<()>),
+}
+
+impl Desk {
+    /// Starts the thread; without one there is no file.
+    pub(super) fn start(path: PathBuf) -> Option<Self> {
+        let (orders, take) = sync_channel(ROOM);
+        let lost = Arc::new(AtomicU64::new(0));
+        let writer = Writer { path, file: None, largest: LARGEST, lost: Arc::clone(&lost) };
+        let thread = std::thread::Builder::new().name("log".into());
+        thread.spawn(move || writer.run(&take)).ok()?;
+        Some(Self { orders, lost })
+    }
+
+    /// Leaves a line, if there is room.
+    pub(super) fn write(&self, line: &LogLine) {
+        if self.orders.try_send(Order::Write(line.clone())).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn finish(&self, within: Duration) {
+        let (done, wait) = sync_channel(1);
+        if self.orders.try_send(Order::Finish(done)).is_ok() {
+            let _ = wait.recv_timeout(within);
+        }
+    }
+}
+
+struct Writer {
+    path: PathBuf,
+    file: Option<File>,
+    largest: u64,
+    lost: Arc<AtomicU64>,
+}
+
+impl Writer {
+    fn run(mut self, orders: &Receiver<Order>) {
+        while let Ok(order) = orders.recv() {
+            match order {
+                Order::Write(line) => self.take(&line),
+                Order::Finish(done) => drop(done.try_send(())),
+            }
+        }
+    }
+
+    fn take(&mut self, line: &LogLine) {
+        let lost = self.lost.swap(0, Ordering::Relaxed);
+        if lost > 0 {
+            let text = format!("{lost} lines are missing here: the disk did not take them");
+            let gap = LogLine { level: LogLevel::Warn, upstream: None, text, ..line.clone() };
+            if self.write(&gap).is_err() {
+                self.lost.fetch_add(lost, Ordering::Relaxed);
+            }
+        }
+        if self.write(line).is_err() {
+            self.file = None;
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn write(&mut self, line: &LogLine) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        let largest = self.largest;
+        let is_full = |file: &File| Ok::<_, io::Error>(file.metadata()?.len() >= largest);
+        let file = match self.file.take() {
+            Some(file) if !is_full(&file)? => file,
+            Some(_) | None => {
+                let file = open(&self.path)?;
+                if is_full(&file)? {
+                    put_aside(&self.path)?;
+                    open(&self.path)?
+                } else {
+                    file
+                }
+            }
+        };
+        (&file).write_all(&bytes)?;
+        self.file = Some(file);
+        Ok(())
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    files::create_private(path)?;
+    File::options().append(true).open(path)
+}
+
+/// The file that was put aside as the `number`th.
+pub(super) fn older(path: &Path, number: usize) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!("{name}.{number}"))
+}
+
+fn put_aside(path: &Path) -> io::Result<()> {
+    for number in (1..OLDER).rev() {
+        let from = older(path, number);
+        if from.exists() {
+            std::fs::rename(&from, older(path, number + 1))?;
+        }
+    }
+    std::fs::rename(path, older(path, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: String) -> LogLine {
+        LogLine { at: 1, level: LogLevel::Info, upstream: None, text }
+    }
+
+    #[test]
+    fn the_log_never_takes_more_than_its_share_of_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("logs/gateway.log");
+        let lost = Arc::default();
+        let mut writer = Writer { path: path.clone(), file: None, largest: 1_000, lost };
+        for number in 0..500 {
+            writer.take(&line(format!("line {number}")));
+        }
+        let files: Vec<PathBuf> = std::fs::read_dir(folder.path().join("logs"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        assert_eq!(files.len(), 1 + OLDER);
+        assert!(files.iter().all(|file| file.metadata().unwrap().len() < 1_200));
+        let newest = super::super::read::newest(&path, 30, |_| true);
+        assert_eq!(newest.len(), 30);
+        assert_eq!(newest[29].text, "line 499");
+        assert_eq!(newest[0].text, "line 470", "also from a file that was put aside");
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_counted_and_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gateway.log");
+        std::fs::create_dir(&path).unwrap();
+        let lost = Arc::default();
+        let mut writer = Writer { path: path.clone(), file: None, largest: 1_000, lost };
+        writer.take(&line("one".into()));
+        writer.take(&line("two".into()));
+        std::fs::remove_dir(&path).unwrap();
+        writer.take(&line("three".into()));
+        let told = super::super::read::newest(&path, 9, |_| true);
+        assert!(told[0].text.starts_with("2 lines are missing"), "{told:?}");
+        assert_eq!(told[1].text, "three");
+    }
+
+    #[test]
+    fn what_was_said_is_on_the_disk_when_the_log_is_finished() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gateway.log");
+        let desk = Desk::start(path.clone()).unwrap();
+        desk.write(&line("last words".into()));
+        desk.finish(Duration::from_secs(20));
+        assert_eq!(super::super::read::newest(&path, 9, |_| true)[0].text, "last words");
+    }
+}

@@ -1,0 +1,133 @@
+//! The store of this system, in our words.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use keyring_core::api::CredentialStoreApi;
+use keyring_core::{Entry, Error};
+
+#[cfg(target_os = "macos")]
+use apple_native_keyring_store::keychain::Store as System;
+#[cfg(windows)]
+use windows_native_keyring_store::Store as System;
+#[cfg(target_os = "linux")]
+use zbus_secret_service_keyring_store::Store as System;
+
+use super::{Manner, SERVICE, Store, StoreError};
+
+/// The keychain of the system, open.
+struct Native {
+    system: Arc<System>,
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "they ask as they see fit"))]
+    manner: Manner,
+}
+
+pub(super) fn open(manner: Manner) -> Result<Box<dyn Store>, StoreError> {
+    let system = System::new().map_err(|error| StoreError::Missing(innermost(&error)))?;
+    Ok(Box::new(Native { system, manner }))
+}
+
+impl Native {
+    fn entry(&self, name: &str) -> Result<Entry, StoreError> {
+        // What a person sees in the password program of a Linux desktop.
+        #[cfg(target_os = "linux")]
+        let label = format!("Evermoor: {name}");
+        #[cfg(target_os = "linux")]
+        let modifiers = HashMap::from([("label", label.as_str())]);
+        #[cfg(target_os = "linux")]
+        let modifiers = Some(&modifiers);
+        #[cfg(not(target_os = "linux"))]
+        let modifiers = None;
+        self.system.build(SERVICE, name, modifiers).map_err(refused)
+    }
+
+    /// Says that it is locked, where that would look like having nothing, or would make the system
+    /// ask a person.
+    fn check_open(&self, name: Option<&str>) -> Result<(), StoreError> {
+        #[cfg(target_os = "linux")]
+        if self.manner == Manner::Quiet {
+            return super::session::check_open(name);
+        }
+        let _ = name;
+        Ok(())
+    }
+}
+
+impl Store for Native {
+    fn get(&self, name: &str) -> Result<Option<String>, StoreError> {
+        self.check_open(Some(name))?;
+        match self.entry(name)?.get_password() {
+            Ok(value) => Ok(Some(value)),
+            Err(Error::NoEntry) => {
+                #[cfg(target_os = "linux")]
+                super::session::check_open(Some(name))?;
+                Ok(None)
+            }
+            Err(error) => Err(refused(error)),
+        }
+    }
+
+    fn set(&self, name: &str, value: &str) -> Result<(), StoreError> {
+        self.check_open(Some(name))?;
+        self.entry(name)?.set_password(value).map_err(refused)
+    }
+
+    fn delete(&self, name: &str) -> Result<bool, StoreError> {
+        self.check_open(Some(name))?;
+        match self.entry(name)?.delete_credential() {
+            Ok(()) => Ok(true),
+            Err(Error::NoEntry) => {
+                #[cfg(target_os = "linux")]
+                super::session::check_open(Some(name))?;
+                Ok(false)
+            }
+            Err(error) => Err(refused(error)),
+        }
+    }
+
+    fn list(&self) -> Result<Vec<String>, StoreError> {
+        self.check_open(None)?;
+        #[cfg(windows)]
+        let wanted = HashMap::from([("pattern", SERVICE)]);
+        #[cfg(not(windows))]
+        let wanted = HashMap::from([("service", SERVICE)]);
+        let found = self.system.search(&wanted).map_err(refused)?;
+        #[cfg(target_os = "linux")]
+        if found.is_empty() {
+            super::session::check_open(None)?;
+        }
+        let ours = found.iter().filter_map(Entry::get_specifiers);
+        Ok(ours.filter(|(service, _)| service == SERVICE).map(|(_, name)| name).collect())
+    }
+}
+
+fn refused(error: Error) -> StoreError {
+    match &error {
+        Error::NoStorageAccess(_) => StoreError::Locked,
+        Error::TooLong(_, most) => StoreError::TooLong(*most),
+        Error::Ambiguous(found) => {
+            StoreError::Refused(format!("it has {} of this name", found.len()))
+        }
+        // What it holds is not repeated.
+        Error::BadEncoding(_) | Error::BadDataFormat(..) => {
+            StoreError::Refused("what it has under this name is no text".into())
+        }
+        Error::PlatformFailure(_)
+        | Error::NoEntry
+        | Error::BadStoreFormat(_)
+        | Error::Invalid(..)
+        | Error::NoDefaultStore
+        | Error::NotSupportedByStore(_) => StoreError::Refused(innermost(&error)),
+        // The library may learn to say more.
+        _ => StoreError::Refused(innermost(&error)),
+    }
+}
+
+/// The cause of all, which says the most.
+fn innermost(error: &Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string().trim_end_matches('.').to_owned()
+}

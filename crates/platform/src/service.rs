@@ -1,0 +1,138 @@
+//! A gateway that the system itself starts at login and, where it can, keeps running.
+//!
+//! launchd and systemd read a file that says how; both are told that a gateway that ends well wants
+//! to be left alone. Windows has no such manager for what a person runs without being asked for
+//! an administrator, so there the gateway is only started at logon. What is written and what is run
+//! are pure functions of the system.
+
+pub mod unit;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::run::{self, Said};
+use crate::system::System;
+use unit::{Act, Step};
+
+/// Which gateway is to be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    pub program: PathBuf,
+    /// What `--home` was given, if it was.
+    pub home: Option<PathBuf>,
+    /// Where what it prints goes, where the system does not keep that itself.
+    pub output: PathBuf,
+}
+
+/// How the service stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    NotInstalled,
+    /// It is installed, and nobody is there to run it.
+    NoManager,
+    Installed {
+        running: bool,
+    },
+}
+
+/// What became of an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Done {
+    Well,
+    /// Nobody is there to run it: the file is written or removed, and that is all.
+    NoManager,
+    /// The manager refused, in its own words.
+    Refused(String),
+}
+
+const PATIENCE: Duration = Duration::from_secs(10);
+const GLANCE: Duration = Duration::from_millis(800);
+
+/// The file that the manager reads, where it reads one.
+pub fn file() -> Option<PathBuf> {
+    unit::path(System::HERE, |name| std::env::var_os(name))
+}
+
+/// Writes the file and has the manager start it.
+pub async fn install(service: &Service) -> std::io::Result<Done> {
+    if let (Some(path), Some(text)) = (file(), unit::text(System::HERE, service)) {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(&path, text)?;
+    }
+    Ok(order(Act::Install, service).await)
+}
+
+/// Has the manager end it and forget it, and removes the file.
+pub async fn uninstall(service: &Service) -> std::io::Result<Done> {
+    let done = order(Act::Uninstall, service).await;
+    match file() {
+        Some(path) if path.exists() => std::fs::remove_file(path)?,
+        Some(_) | None => {}
+    }
+    Ok(done)
+}
+
+/// Has the manager end it and start it again.
+pub async fn restart(service: &Service) -> Done {
+    order(Act::Restart, service).await
+}
+
+/// How it stands now.
+pub async fn state() -> State {
+    let file = file();
+    if file.as_ref().is_some_and(|file| !file.exists()) {
+        return State::NotInstalled;
+    }
+    let service = Service { program: PathBuf::new(), home: None, output: PathBuf::new() };
+    let mut steps = unit::steps(System::HERE, Act::Ask, &service, user(), file.as_deref());
+    let Some(step) = steps.pop() else { return State::NotInstalled };
+    let said = ask(&step, GLANCE).await;
+    match (System::HERE, said) {
+        // The entry is all there is, and it is started at logon.
+        (System::Windows, Some(said)) if said.good => State::Installed { running: true },
+        (System::Windows, _) => State::NotInstalled,
+        (_, None) => State::NoManager,
+        (_, Some(said)) if no_manager(&said.complaint) => State::NoManager,
+        (_, Some(said)) => State::Installed { running: said.good },
+    }
+}
+
+async fn order(act: Act, service: &Service) -> Done {
+    let file = file();
+    for step in unit::steps(System::HERE, act, service, user(), file.as_deref()) {
+        match ask(&step, PATIENCE).await {
+            None => return Done::NoManager,
+            Some(said) if said.good || step.may_fail => {}
+            Some(said) if no_manager(&said.complaint) => return Done::NoManager,
+            Some(said) => return Done::Refused(said.complaint),
+        }
+    }
+    Done::Well
+}
+
+/// What systemd and launchd say where no session of theirs runs.
+fn no_manager(complaint: &str) -> bool {
+    let signs = [
+        "Failed to connect",
+        "not been booted with systemd",
+        "No medium found",
+        "Could not find domain",
+    ];
+    signs.iter().any(|sign| complaint.contains(sign))
+}
+
+async fn ask(step: &Step, within: Duration) -> Option<Said> {
+    run::said(&step.program, &step.args, within).await
+}
+
+#[cfg(unix)]
+fn user() -> u32 {
+    rustix::process::getuid().as_raw()
+}
+
+#[cfg(not(unix))]
+fn user() -> u32 {
+    0
+}

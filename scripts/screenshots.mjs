@@ -1,0 +1,149 @@
+// npm run screenshots: pictures of every page in light and dark, of a real gateway with sample upstreams, in docs/screenshots.
+
+import { spawn } from "node:child_process";
+import { mkdirSync, symlinkSync } from "node:fs";
+import path from "node:path";
+
+import { connectEditor, installEditors, makeHome, startGateway } from "../tests/browser/gateway.mjs";
+import { goTo, openBrowser } from "../tests/browser/page.mjs";
+import { serveSample } from "../tests/browser/sample.mjs";
+import { cargo } from "./command.mjs";
+import { buildDashboard } from "./dashboard.mjs";
+import { root } from "./env.mjs";
+import { main } from "./main.mjs";
+import { runSteps } from "./steps.mjs";
+import { say } from "./terminal.mjs";
+
+const folder = path.join(root, "docs", "screenshots");
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const PIECES = 39_731;
+
+/** An application that the gateway finds by its port and restarts by its program, as it does PiecesOS. */
+function installPieces(place) {
+  const program = path.join(place.person, "PiecesOS");
+  symlinkSync(process.execPath, program);
+  const args = JSON.stringify([path.join(root, "tests/browser/sample.mjs"), "pieces", String(PIECES), place.person]);
+  place.write(
+    ".evermoor/presets/pieces-os.toml",
+    `extends = "pieces-os"
+[find]
+ports = "${PIECES}"
+[[find.identity]]
+ask = "GET /.well-known/version"
+body = "version"
+[linux]
+programs = [${JSON.stringify(program)}]
+args = ${args}
+processes = ["PiecesOS"]
+`,
+  );
+  return { program, args: JSON.parse(args) };
+}
+
+async function pictures(page, name, settle = async () => {}) {
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await settle();
+    await page.screenshot({ path: path.join(folder, `${name}-${colorScheme}.png`) });
+  }
+  say(`  ${name}`);
+}
+
+/** A morning's work: calls of two editors, an application that quit and came back, a server that is away. */
+async function live(gateway, linear) {
+  const [claude, cursor] = [await connectEditor(gateway, "Claude Code", "2.1.4"), await connectEditor(gateway, "Cursor", "3.2.0")];
+  for (let round = 0; round < 4; round++) {
+    await claude.call("pieces__ask_pieces_ltm", { question: "?" });
+    await Promise.all([claude.call("github__search_code", { query: "retry" }), cursor.call("files__list_directory", { path: "." })]);
+    await cursor.call(round === 2 ? "files__read_text_file" : "github__list_issues", { path: "/nowhere", repository: "evermoor" });
+    await pause(700);
+  }
+  await linear.stop();
+  return [claude, cursor];
+}
+
+async function take() {
+  const place = makeHome();
+  installEditors(place);
+  const { program, args } = installPieces(place);
+  // It ends by itself when its folder is gone, whoever started it last.
+  spawn(program, args, { stdio: "ignore", detached: true }).unref();
+  const wait = () => 20 + Math.random() * 90;
+  const [github, files, linear] = await Promise.all(["github", "files", "github"].map((name) => serveSample(name, 0, wait)));
+  const gateway = await startGateway(
+    place,
+    `[gateway]
+listen = "127.0.0.1:7420"
+
+[upstreams.pieces]
+preset = "pieces-os"
+
+[upstreams.github]
+title = "GitHub"
+url = "${github.url}"
+
+[upstreams.files]
+title = "Files"
+url = "${files.url}"
+
+[upstreams.linear]
+title = "Linear"
+url = "${linear.url}"
+`,
+  );
+  const browser = await openBrowser({ width: 1160, height: 780 });
+  const { page } = browser;
+  let editors = [];
+  try {
+    await page.goto(gateway.link());
+    await page.getByRole("heading", { level: 1, name: "All 4 upstreams are connected" }).waitFor();
+    editors = await live(gateway, linear);
+    await goTo(page, "#/");
+    await page.getByText("next try in").first().waitFor();
+    await pictures(page, "overview");
+    await goTo(page, "#/upstreams/pieces");
+    await page.getByRole("button", { name: "Restart PiecesOS" }).click();
+    await pause(1_500);
+    await pictures(page, "restart");
+    await page.getByText("It is back.").waitFor({ timeout: 60_000 });
+    for (let round = 0; round < 5; round++) await editors[0].call("pieces__ask_pieces_ltm", { question: "?" });
+    await pause(5_000);
+    await goTo(page, "#/upstreams/pieces");
+    await pictures(page, "upstream", () => pause(800));
+    await page.getByRole("tab", { name: "Tools" }).click();
+    await pictures(page, "tools");
+    await page.getByRole("button", { name: "Try ask_pieces_ltm" }).click();
+    await page.getByRole("textbox", { name: "question" }).fill("What did I work on yesterday?");
+    await pictures(page, "try");
+    await page.keyboard.press("Escape");
+    await page.getByRole("tab", { name: "Log" }).click();
+    await pictures(page, "log");
+    await goTo(page, "#/editors");
+    await pictures(page, "editors");
+    await page.getByRole("button", { name: "Connect VS Code" }).click();
+    await page.locator(".added").first().waitFor();
+    await pictures(page, "connect");
+    await page.keyboard.press("Escape");
+    for (const name of ["activity", "incidents", "settings", "doctor", "welcome"]) {
+      await goTo(page, `#/${name}`);
+      await pause(300);
+      await pictures(page, name);
+    }
+    await page.setViewportSize({ width: 420, height: 780 });
+    await goTo(page, "#/");
+    await pictures(page, "narrow");
+    return 0;
+  } finally {
+    await browser.close();
+    await Promise.all(editors.map((editor) => editor.stop()));
+    await gateway.stop();
+    await Promise.all([github.stop(), files.stop()]);
+    place.remove();
+  }
+}
+
+await main(async () => {
+  mkdirSync(folder, { recursive: true });
+  const status = await runSteps([buildDashboard(), { name: "program", command: cargo("build", "--locked", "-p", "evermoor") }]);
+  return status || take();
+});

@@ -1,0 +1,122 @@
+//! The task that tells.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use evermoor_client::Presence;
+use evermoor_core::alerts::{Act, Alerts, Id, Notice, Now, Order, Times};
+use tauri::AppHandle;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::notifier::Notifier;
+use super::pressing;
+use crate::system::network::Network;
+use crate::updates::Update;
+
+pub(super) struct Task<N> {
+    app: AppHandle,
+    notifier: N,
+    presence: watch::Receiver<Presence>,
+    updates: watch::Receiver<Update>,
+    acts: mpsc::UnboundedReceiver<Act>,
+    began: Instant,
+    rules: Alerts,
+    /// What is on the screen, as far as is known.
+    shown: BTreeMap<Id, Notice>,
+}
+
+impl<N: Notifier> Task<N> {
+    pub(super) fn new(
+        app: AppHandle,
+        notifier: N,
+        mut presence: watch::Receiver<Presence>,
+        updates: watch::Receiver<Update>,
+        acts: mpsc::UnboundedReceiver<Act>,
+        at_login: bool,
+    ) -> Self {
+        // What is known already counts as news.
+        presence.mark_changed();
+        let began = Instant::now();
+        let rules = Alerts::new(Times::default(), at_login, now(began));
+        Self { app, notifier, presence, updates, acts, began, rules, shown: BTreeMap::new() }
+    }
+
+    pub(super) async fn run(mut self, stop: CancellationToken) {
+        let mut network = Network::watch().await;
+        loop {
+            let next = self.rules.next_look(now(self.began));
+            let orders = tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                Some(act) = self.acts.recv() => self.rules.act(&act, now(self.began)),
+                Ok(()) = self.presence.changed() => self.look(),
+                Ok(()) = self.updates.changed() => self.look_for_updates(),
+                press = self.notifier.pressed() => {
+                    if let Some(notice) = self.shown.get(&press.id) {
+                        pressing::perform(&self.app, notice, press.on);
+                    }
+                    continue;
+                }
+                () = network.changed() => self.rules.network_changed(now(self.began)),
+                () = after(next) => self.rules.look(now(self.began)),
+            };
+            self.carry_out(orders).await;
+        }
+        let orders = self.rules.act(&Act::Quit, now(self.began));
+        self.carry_out(orders).await;
+    }
+
+    fn look(&mut self) -> Vec<Order> {
+        let now = now(self.began);
+        match &*self.presence.borrow_and_update() {
+            Presence::Starting => self.rules.look(now),
+            Presence::Serving { status } => self.rules.see(status, now),
+            Presence::Lost { failure } => self.rules.lose(failure, now),
+        }
+    }
+
+    fn look_for_updates(&mut self) -> Vec<Order> {
+        let Update::Available { version } = &*self.updates.borrow_and_update() else {
+            return Vec::new();
+        };
+        self.rules.update_is_ready(version, now(self.began))
+    }
+
+    async fn carry_out(&mut self, orders: Vec<Order>) {
+        for order in orders {
+            match order {
+                Order::Show(id, notice) => match self.notifier.show(id, &notice).await {
+                    true => drop(self.shown.insert(id, notice)),
+                    false => self.rules.was_not_shown(id),
+                },
+                Order::Replace(id, notice) => {
+                    self.notifier.replace(id, &notice).await;
+                    self.shown.insert(id, notice);
+                }
+                Order::Withdraw(id) => {
+                    self.notifier.withdraw(id).await;
+                    self.shown.remove(&id);
+                }
+            }
+        }
+    }
+}
+
+/// Both clocks; the first counts from the start of the task.
+fn now(began: Instant) -> Now {
+    let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Now { awake: millis(began.elapsed()), wall: millis(wall) }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+async fn after(time: Option<u64>) {
+    match time {
+        Some(time) => sleep(Duration::from_millis(time)).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,117 @@
+//! Windows: toasts.
+//!
+//! Windows shows them for applications that are installed under a known id. A notice keeps its tag,
+//! under which the next one takes its place.
+
+use std::collections::BTreeMap;
+
+use evermoor_core::alerts::{Id, Notice};
+use tokio::sync::mpsc;
+use tracing::warn;
+use windows::Data::Xml::Dom::XmlDocument;
+use windows::Foundation::TypedEventHandler;
+use windows::UI::Notifications::{
+    ToastActivatedEventArgs, ToastNotification, ToastNotificationManager,
+};
+use windows::core::{HSTRING, IInspectable, Interface, Ref};
+
+use crate::alerts::{Notifier, Press};
+
+/// As the installer registers the application.
+const APPLICATION: &str = "dev.evermoor.app";
+const GROUP: &str = "evermoor";
+
+pub(crate) struct Notifications {
+    press: mpsc::UnboundedSender<Press>,
+    presses: mpsc::UnboundedReceiver<Press>,
+    /// A toast that is dropped tells nothing any more.
+    shown: BTreeMap<Id, ToastNotification>,
+}
+
+impl Notifications {
+    pub(crate) fn new() -> Self {
+        let (press, presses) = mpsc::unbounded_channel();
+        Self { press, presses, shown: BTreeMap::new() }
+    }
+
+    fn toast(&mut self, id: Id, notice: &Notice) -> windows::core::Result<()> {
+        let document = XmlDocument::new()?;
+        document.LoadXml(&HSTRING::from(text(notice)))?;
+        let toast = ToastNotification::CreateToastNotification(&document)?;
+        toast.SetTag(&tag(id))?;
+        toast.SetGroup(&HSTRING::from(GROUP))?;
+        // A word in the place of another does not pop up anew.
+        toast.SetSuppressPopup(notice.quiet && self.shown.contains_key(&id))?;
+        let press = self.press.clone();
+        toast.Activated(&TypedEventHandler::new(
+            move |_: Ref<'_, ToastNotification>, said: Ref<'_, IInspectable>| {
+                let said = said.ok()?.cast::<ToastActivatedEventArgs>()?;
+                let _ = press.send(Press::of(id, &said.Arguments()?.to_string()));
+                Ok(())
+            },
+        ))?;
+        let application = HSTRING::from(APPLICATION);
+        ToastNotificationManager::CreateToastNotifierWithId(&application)?.Show(&toast)?;
+        self.shown.insert(id, toast);
+        Ok(())
+    }
+
+    fn remove(id: Id) -> windows::core::Result<()> {
+        let (group, application) = (HSTRING::from(GROUP), HSTRING::from(APPLICATION));
+        let history = ToastNotificationManager::History()?;
+        history.RemoveGroupedTagWithId(&tag(id), &group, &application)
+    }
+}
+
+impl Notifier for Notifications {
+    async fn show(&mut self, id: Id, notice: &Notice) -> bool {
+        let shown = self.toast(id, notice);
+        if let Err(error) = &shown {
+            warn!(%error, "a notification could not be shown");
+        }
+        shown.is_ok()
+    }
+
+    async fn replace(&mut self, id: Id, notice: &Notice) {
+        self.show(id, notice).await;
+    }
+
+    async fn withdraw(&mut self, id: Id) {
+        if self.shown.remove(&id).is_some()
+            && let Err(error) = Self::remove(id)
+        {
+            warn!(%error, "a notification could not be taken away");
+        }
+    }
+
+    async fn pressed(&mut self) -> Press {
+        match self.presses.recv().await {
+            Some(press) => press,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+fn tag(Id(id): Id) -> HSTRING {
+    HSTRING::from(format!("notice{id}"))
+}
+
+/// The toast as Windows wants it described.
+fn text(notice: &Notice) -> String {
+    let buttons = notice.buttons.iter().map(|button| {
+        format!("<action content=\"{}\" arguments=\"{}\"/>", button.label(), button.key())
+    });
+    let buttons: String = buttons.collect();
+    let sound = if notice.quiet { "<audio silent=\"true\"/>" } else { "" };
+    format!(
+        "<toast><visual><binding template=\"ToastGeneric\"><text>{}</text><text>{}</text></binding>\
+         </visual><actions>{buttons}</actions>{sound}</toast>",
+        escaped(&notice.title),
+        escaped(&notice.body),
+    )
+}
+
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.replace('"', "&quot;")
+}

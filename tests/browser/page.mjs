@@ -1,0 +1,60 @@
+// A page of a real browser, which keeps what went wrong in it.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { chromium } from "playwright-core";
+
+import { findBrowser } from "../../scripts/chromium.mjs";
+
+const quiet = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+
+export async function openBrowser({ width = 1160, height = 820 } = {}) {
+  const folder = mkdtempSync(path.join(tmpdir(), "evermoor-chromium-"));
+  const context = await chromium.launchPersistentContext(folder, {
+    executablePath: findBrowser(),
+    headless: true,
+    args: quiet,
+    viewport: { width, height },
+    reducedMotion: "reduce",
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  context.setDefaultTimeout(15_000);
+  const page = context.pages()[0] ?? (await context.newPage());
+  const faults = [];
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("console", (message) => {
+    // A request that is refused is told to the person by the page itself.
+    const told = /Failed to load resource|net::ERR/.test(message.text());
+    if (["error", "warning"].includes(message.type()) && !told) faults.push(message.text());
+  });
+  return {
+    page,
+    /** What the console complained about: a policy that was broken, a fault of a script. */
+    faults,
+    close: async () => {
+      await context.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export const places = {
+  overview: "#/",
+  upstream: "#/upstreams/github",
+  editors: "#/editors",
+  activity: "#/activity",
+  incidents: "#/incidents",
+  settings: "#/settings",
+  doctor: "#/doctor",
+  welcome: "#/welcome",
+};
+
+/** Goes to a place as a link does, and waits until its sentence is there. */
+export async function goTo(page, hash) {
+  await page.evaluate((hash) => (location.hash = hash), hash);
+  await page.locator("h1").waitFor();
+  // What a page asks for when it is opened has been answered when no request is open but the streams.
+  await page.waitForFunction(() => !/…$/.test(document.querySelector("h1")?.textContent ?? "…"));
+}

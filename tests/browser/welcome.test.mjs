@@ -1,0 +1,70 @@
+// The first run in a real browser: a machine on which Evermoor has never been.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+
+import { AxeBuilder } from "@axe-core/playwright";
+
+import { installEditors, makeHome, startGateway } from "./gateway.mjs";
+import { openBrowser } from "./page.mjs";
+
+let place, gateway, browser, page;
+
+before(async () => {
+  place = makeHome();
+  installEditors(place);
+  gateway = await startGateway(place);
+  browser = await openBrowser({ width: 1000, height: 760 });
+  page = browser.page;
+});
+
+after(async () => {
+  await browser?.close();
+  await gateway?.stop();
+  place?.remove();
+});
+
+async function accepted() {
+  const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).analyze();
+  assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`), []);
+}
+
+const press = (name) => page.getByRole("button", { name, exact: true }).click();
+
+test("the first run finds editors, shows each change, connects them, and ends in a real test", async () => {
+  await page.goto(gateway.link());
+  await page.getByRole("heading", { level: 1, name: /^Found: .*4 editors/ }).waitFor();
+  await page.getByText("playwright").waitFor();
+  await accepted();
+  await press("Next");
+
+  await page.getByRole("heading", { level: 1, name: "Point your editors at Evermoor" }).and(page.locator(":focus")).waitFor();
+  await page.getByRole("checkbox", { name: "Zed" }).uncheck();
+  await page.getByText("Show the change").first().click();
+  await page.locator(".added").first().waitFor();
+  await accepted();
+  await press("Connect 3 editors");
+
+  await page.getByRole("heading", { level: 1, name: "Keep it running" }).waitFor();
+  await accepted();
+  await press("Finish and test");
+  await page.getByRole("heading", { level: 1, name: /^It works: \d+ tools? in / }).waitFor();
+  await accepted();
+  await press("Open the overview");
+  await page.getByRole("region", { name: "Upstreams" }).waitFor();
+
+  const read = (name) => readFileSync(path.join(place.person, name), "utf8");
+  assert.match(read(".cursor/mcp.json"), /evermoor/);
+  assert.match(read(".claude.json"), /playwright/);
+  assert.doesNotMatch(read(".config/zed/settings.json"), /evermoor/);
+  assert.deepEqual(browser.faults, []);
+});
+
+test("there is no second first run", async () => {
+  await page.goto("about:blank");
+  await page.goto(gateway.link());
+  await page.getByRole("region", { name: "Upstreams" }).waitFor();
+  assert.equal(await page.getByText("Step 1 of 3").count(), 0);
+});

@@ -1,0 +1,94 @@
+//! What a person is told unasked, as a notification daemon gets it. Each of these waits for the five
+//! seconds that an application has to come back by itself.
+
+use evermoor_tests::Scene;
+use evermoor_tests::desktop::{Desktop, Tray};
+use evermoor_tests::gateway::Gateway;
+use evermoor_tests::pieces::Pieces;
+use serde_json::json;
+
+use super::launch_with;
+
+/// Waits until the tray knows that everything is connected.
+async fn until_connected(tray: &Tray) {
+    let connected = |text: &str| text.contains("connected") && !text.contains("Connecting");
+    tray.until_menu("all is connected", |menu| connected(&menu.to_string())).await;
+}
+
+#[tokio::test]
+async fn an_application_that_was_killed_is_told_and_restarted_with_the_button_and_a_held_call_is_answered()
+ {
+    let scene = Scene::new();
+    let pieces = Pieces::start(&scene).await;
+    pieces.describe(&scene.home(), "");
+    scene.write("", "[upstreams.pieces]\npreset = \"pieces-os\"\nrestart = \"ask\"\n");
+    let gateway = Gateway::start(&scene.home()).await;
+    gateway.until("pieces", |it| it.app.as_ref().is_some_and(|app| app.pid.is_some())).await;
+    let mut editor = gateway.editor("/mcp/pieces").await;
+    let desktop = Desktop::start().await;
+    let notifications = desktop.notifications(true).await;
+    let _app = launch_with(&desktop, &scene, &[], &[]);
+    until_connected(&desktop.tray().await).await;
+
+    pieces.kill().await;
+    let arguments = json!({ "summary": "held" });
+    let call = editor.call("create_pieces_memory", &arguments);
+    let restarting = async {
+        let told = notifications.until("PiecesOS quit unexpectedly").await;
+        assert_eq!(told.body, "Your editors keep working without it. Restart it now?");
+        assert_eq!(
+            (told.buttons.as_slice(), told.quiet),
+            (&["Restart", "Details"].map(String::from)[..], false)
+        );
+        notifications.press(&told, "Restart").await;
+        told
+    };
+    let (answer, told) = tokio::join!(call, restarting);
+    assert_eq!(answer["content"][0]["text"], "held");
+    assert_eq!((pieces.ledger.executions("held"), pieces.lives()), (1, 2));
+    let back = notifications.until("PiecesOS is back").await;
+    assert_eq!((back.number, back.replaced, back.quiet), (told.number, true, true));
+    assert_eq!(notifications.titles().len(), 2);
+}
+
+#[tokio::test]
+async fn what_a_person_does_in_the_menu_is_not_told_to_them() {
+    let scene = Scene::new();
+    let mut notes = scene.upstream("notes").await;
+    let mut other = scene.upstream("other").await;
+    let gateway = scene.gateway(&[&notes, &other]).await;
+    let desktop = Desktop::start().await;
+    let notifications = desktop.notifications(true).await;
+    let mut app = launch_with(&desktop, &scene, &[], &[]);
+    let tray = desktop.tray().await;
+    until_connected(&tray).await;
+
+    notes.kill().await;
+    tray.click("Restart notes").await;
+    gateway.until_down("notes").await;
+    other.kill().await;
+    let told = notifications.until("other quit unexpectedly").await;
+    assert_eq!(told.buttons, ["Details"], "nobody can restart what somebody else runs");
+    assert_eq!(notifications.titles(), ["other quit unexpectedly"]);
+    tray.click("Quit Evermoor").await;
+    assert!(app.ended().await.success());
+    notifications.until_closed(&told).await;
+}
+
+#[tokio::test]
+async fn where_no_buttons_can_be_shown_a_click_opens_the_dashboard() {
+    let scene = Scene::new();
+    let mut notes = scene.upstream("notes").await;
+    let _gateway = scene.gateway(&[&notes]).await;
+    let desktop = Desktop::start().await;
+    let notifications = desktop.notifications(false).await;
+    let app = launch_with(&desktop, &scene, &[], &[]);
+    until_connected(&desktop.tray().await).await;
+    assert!(!app.has_window());
+
+    notes.kill().await;
+    let told = notifications.until("notes quit unexpectedly").await;
+    assert!(told.buttons.is_empty());
+    notifications.click(&told).await;
+    app.until_window().await;
+}

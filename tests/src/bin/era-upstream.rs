@@ -1,0 +1,51 @@
+//! `era-upstream REVISION TRANSPORT LEDGER [ADDRESS]`: an MCP server that speaks one revision.
+//!
+//! TRANSPORT is `stdio`, `http` or `sse`. It prints its address once it listens. Each life writes its
+//! process id to LEDGER.lives.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::{get, post};
+
+use evermoor_core::era::spoken::Spoken;
+use evermoor_tests::era::desk::Desk;
+use evermoor_tests::era::{events, pipes, web};
+use evermoor_tests::ledger::Ledger;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let mut args = std::env::args().skip(1);
+    let revision = args.next().expect("a revision");
+    let spoken = Spoken::ALL.into_iter().find(|spoken| spoken.as_str() == revision);
+    let transport = args.next().expect("a transport");
+    let ledger = PathBuf::from(args.next().expect("a ledger"));
+    Ledger::at(ledger.with_extension("lives")).record(&std::process::id().to_string());
+    let desk = Desk::new(spoken.expect("a revision of MCP"), Ledger::at(ledger));
+    if transport == "stdio" {
+        return pipes::serve(desk).await;
+    }
+    let address = args.next().expect("an address");
+    let listener = tokio::net::TcpListener::bind(address).await.expect("the address is free");
+    let address = listener.local_addr().expect("it listens");
+    let (place, app) = match transport.as_str() {
+        "sse" => ("sse", by_events(desk)),
+        _ => ("mcp", Router::new().route("/mcp", post(web::post).get(web::get)).with_state(desk)),
+    };
+    say(&format!("http://{address}/{place}"));
+    axum::serve(listener, app).await.expect("it serves until it is killed");
+}
+
+fn by_events(desk: Arc<Desk>) -> Router {
+    let stage = events::Stage { desk, mouth: Arc::default(), tasks: Default::default() };
+    Router::new()
+        .route("/sse", get(events::open))
+        .route("/messages", post(events::post))
+        .with_state(stage)
+}
+
+#[expect(clippy::print_stdout, reason = "the test that started it reads what it says")]
+fn say(line: &str) {
+    println!("{line}");
+}
