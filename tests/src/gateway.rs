@@ -89,6 +89,27 @@ impl Gateway {
         serde_json::from_slice(&body).expect("the answer is JSON")
     }
 
+    /// Asks something of the control API that needs words, whatever the answer is.
+    pub async fn command(
+        &self,
+        method: http::Method,
+        path: &str,
+        body: &serde_json::Value,
+    ) -> (http::StatusCode, serde_json::Value) {
+        let request = self.http.request(method, format!("{}{path}", self.origin));
+        let request = request.bearer_auth(&self.control_token).body(body.to_string());
+        let answer = request.header("content-type", "application/json").send();
+        let answer = answer.await.expect("the gateway answers");
+        let status = answer.status();
+        let body = answer.bytes().await.expect("the answer is complete");
+        (status, serde_json::from_slice(&body).unwrap_or_default())
+    }
+
+    /// The text of `config.toml` as it is now.
+    pub fn config(&self) -> String {
+        std::fs::read_to_string(self.home.join("config.toml")).expect("there is a configuration")
+    }
+
     /// A token for a new editor.
     pub async fn add_editor(&self, name: &str) -> String {
         let made = self.control(http::Method::POST, &format!("/api/editors/{name}")).await;

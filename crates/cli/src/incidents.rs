@@ -8,7 +8,7 @@ use evermoor_core::incident::private::Private;
 use evermoor_core::incident::report::{self, Environment};
 use evermoor_core::incident::words::{length, moment};
 use evermoor_core::incident::{Calls, Incident};
-use evermoor_core::view::{Link, Status};
+use evermoor_core::view::Status;
 use evermoor_platform::machine::{self, Person};
 use evermoor_platform::paths::Paths;
 
@@ -54,7 +54,7 @@ pub(crate) fn run(paths: &Paths, upstream: Option<&str>, period: u64, form: Form
         }
         Form::Markdown => {
             let system = run_async(machine::system()).unwrap_or_default();
-            let environment = environment(&status, upstream, &incidents, system);
+            let environment = Environment::of(&status, upstream, &incidents, system);
             let text = report::markdown(&environment, &incidents, Some(period), now);
             let Person { home, user, machine } = Person::here();
             terminal::print(&Private { home, user, machine }.remove_from(text.trim_end()));
@@ -81,28 +81,6 @@ async fn look_up(
         }
         Some(_) | None => Ok((status, incidents)),
     }
-}
-
-/// Where it happened: the upstreams that were asked for, or those that had an outage.
-fn environment(
-    status: &Status,
-    asked: Option<&str>,
-    incidents: &[Incident],
-    system: String,
-) -> Environment {
-    let wanted = |name: &str| match asked {
-        Some(asked) => asked == name,
-        None => incidents.iter().any(|incident| incident.upstream == name),
-    };
-    let upstreams = status.upstreams.iter().filter(|upstream| wanted(&upstream.name));
-    let upstreams = upstreams.map(|upstream| {
-        let server = match &upstream.link {
-            Link::Connected { server, .. } => server.clone(),
-            Link::Off | Link::Connecting | Link::Down { .. } | Link::Paused { .. } => String::new(),
-        };
-        (upstream.title.clone(), server)
-    });
-    Environment { evermoor: status.version.clone(), system, upstreams: upstreams.collect() }
 }
 
 fn show(incidents: &[Incident], period: u64, now: u64) {

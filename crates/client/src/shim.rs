@@ -46,6 +46,8 @@ const PATIENCE: Duration = Duration::from_secs(25);
 /// How long answers under way are waited for once the editor has closed its end.
 const FAREWELL: Duration = Duration::from_secs(4);
 const PAUSE: Duration = Duration::from_millis(100);
+/// By this the gateway knows that an editor speaks over standard input and output.
+const AGENT: &str = concat!("evermoor-connect/", env!("CARGO_PKG_VERSION"));
 const SESSION: HeaderName = HeaderName::from_static(header::SESSION);
 
 /// Bridges `input` and `output` to `path` of the gateway, until the input ends.
@@ -211,6 +213,7 @@ impl Shim {
         let mut headers = vec![
             (http::header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
             (http::header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream")),
+            (http::header::USER_AGENT, HeaderValue::from_static(AGENT)),
         ];
         headers.extend_from_slice(own_words);
         let session = self.session.borrow().clone().filter(|_| own_words.is_empty());

@@ -54,7 +54,7 @@ impl Latencies {
 
 impl Minute {
     fn add(&mut self, ms: u32) {
-        if self.calls % self.every.max(1) == 0 {
+        if self.calls.is_multiple_of(self.every.max(1)) {
             self.kept.push(ms);
         }
         self.calls = self.calls.saturating_add(1);

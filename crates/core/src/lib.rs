@@ -17,6 +17,7 @@
 //! - [`adopt`]: the MCP servers that editors have already, as upstreams
 //! - [`size`]: amounts of memory, as people write and read them
 //! - [`incident`]: one outage, as it is kept and shown
+//! - [`latency`]: how long calls take, minute by minute; [`timeline`]: how an upstream fared
 //! - [`level`]: how loud a log message is, and who hears it
 //! - [`memory`]: what an upstream last said of itself, as it lies on the disk
 //! - [`failure`]: failures with a code for programs and a remedy for people
@@ -57,6 +58,7 @@ pub mod handover;
 pub mod head;
 pub mod incident;
 pub mod json;
+pub mod latency;
 pub mod level;
 pub mod memory;
 pub mod name;
@@ -76,6 +78,7 @@ pub mod session;
 pub mod sight;
 pub mod size;
 pub mod sse;
+pub mod timeline;
 pub mod tokens;
 pub mod traits;
 pub mod version;

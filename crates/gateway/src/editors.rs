@@ -84,6 +84,11 @@ impl Editors {
         self.seen(&self.book.read(), LOCAL)
     }
 
+    /// The token that our own programs use.
+    pub fn own_token(&self) -> Option<String> {
+        self.book.read().tokens.of(LOCAL).map(str::to_owned)
+    }
+
     /// Whether this is an editor's token.
     pub fn knows(&self, presented: &str) -> bool {
         self.book.read().tokens.editor(presented).is_some()

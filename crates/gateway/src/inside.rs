@@ -4,9 +4,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::DefaultBodyLimit;
-use axum::routing::{MethodRouter, get, post};
-use axum::{Router, middleware};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
@@ -20,12 +17,15 @@ use evermoor_core::session::SessionKey;
 use evermoor_core::tokens::Tokens;
 use evermoor_platform::paths::Paths;
 
+use crate::activity::Activity;
 use crate::apps::{Apps, Around as Minding};
+use crate::attendance::Attendance;
 use crate::chance::Chance;
-use crate::control::{self, Control, links::Links, setup::Whereabouts};
+use crate::config_book::ConfigBook;
+use crate::control::{Control, links::Links, setup::Whereabouts};
 use crate::downstream::endpoint::{Endpoint, LARGEST_REQUEST};
-use crate::downstream::guard::{self, Door};
-use crate::downstream::{Continuations, Finished, Notes, Parked, Sessions, events, listen, mcp};
+use crate::downstream::guard::Door;
+use crate::downstream::{Continuations, Finished, Notes, Parked, Sessions};
 use crate::editors::Editors;
 use crate::history::History;
 use crate::interests::Interests;
@@ -39,10 +39,13 @@ use crate::predecessor::Predecessor;
 use crate::presets::{self, Presets};
 use crate::roster::{Roster, Surroundings};
 use crate::secrets::Secrets;
+use crate::status::Sources;
 use crate::store::Store;
+use crate::timelines::Timelines;
 use crate::upstream::Handle;
 use crate::wake::{self, Bell};
-use crate::{apps, config_watch, dashboard, redaction, router, status};
+use crate::welcome::Welcome;
+use crate::{apps, config_watch, router, routes, status};
 
 /// The parts.
 pub(crate) struct Inside {
@@ -75,6 +78,8 @@ pub(crate) struct Plan {
     pub(crate) stop: CancellationToken,
 }
 
+/// Set for a gateway that the system's own supervisor runs.
+const SUPERVISED: &str = "EVERMOOR_SUPERVISED";
 /// How long the last answers may take to be sent.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -108,11 +113,12 @@ impl Inside {
             interests: interests.clone(),
             history: history.clone(),
             paused: pauses.subscribe(),
-            shelf: presets.shelf,
+            shelf: presets.shelf.clone(),
             troubles: presets.troubles,
             apps: apps.clone(),
             secrets: Secrets::of_the_system(),
         };
+        let shelf = presets.shelf;
         let minding = Minding {
             apps: apps.clone(),
             history: history.clone(),
@@ -129,12 +135,24 @@ impl Inside {
             Chance::real(),
             tasks.clone(),
         ));
-        let first = status::overview(&lineup, &editors, &origin, None, None);
+        let attendance = Attendance::new(Arc::clone(&changed));
+        let welcome = Welcome::new(&paths, Arc::clone(&changed), tasks.clone());
+        let sources = Sources {
+            lineup: lineup.clone(),
+            editors: Arc::clone(&editors),
+            attendance: attendance.clone(),
+            welcome: welcome.clone(),
+            origin: origin.clone(),
+            supervised: std::env::var_os(SUPERVISED).is_some_and(|set| !set.is_empty()),
+        };
+        let first = status::overview(&sources, None, None);
         let (show, overview) = watch::channel(first);
         let (readings, read) = mpsc::channel(1);
-        let (known, told) = (Arc::clone(&editors), news.clone());
-        let (place, woke) = (origin.clone(), woken.last);
-        let keep = status::keep(lineup.clone(), known, place, woke, changed, told, show);
+        let keep = status::keep(sources, woken.last, changed, news.clone(), show);
+        let timelines = Timelines::read(paths.timelines_file(), pen.clone());
+        let watched = timelines.clone().keep(overview.clone(), tasks.clone(), stop.clone());
+        // It ends by itself, when it has written how upstreams fared.
+        tasks.spawn(watched);
         let remember = store.keep(lineup.upstreams.clone(), overview.clone());
         let follow =
             config_watch::follow(paths.config.clone(), Ok(config), readings, tasks.clone());
@@ -163,28 +181,18 @@ impl Inside {
             control_token,
             guesses: Mutex::default(),
         });
-        let control = Arc::new(Control {
-            router: router.clone(),
-            editors,
-            history,
-            pauses,
-            apps,
-            here: Whereabouts { paths: paths.clone(), origin: origin.clone() },
-            links: Links::new(origin),
-            control_token: door.control_token.clone(),
-            moved: moved.clone(),
-            stop: stop.clone(),
-            paths: paths.clone(),
-        });
         let (outbox, parcels) = mpsc::channel(outbox::ROOM);
         let notes = Notes::new(paths.sessions_file(), pen.clone(), outbox.clone(), calls.clone());
         let (routes, wanted, asking) = (router.clone(), interests.clone(), calls.clone());
         let continuations = Continuations::new(key.clone(), &edition);
+        let activity = Activity::default();
         let endpoint = Arc::new(Endpoint {
             sessions: Sessions::new(key, &edition, notes, routes, wanted, asking),
-            router,
+            router: router.clone(),
             interests,
             news,
+            activity: activity.clone(),
+            attendance: attendance.clone(),
             edition,
             continuations,
             finished: Finished::default(),
@@ -194,10 +202,38 @@ impl Inside {
             given_up: CancellationToken::new(),
             predecessor: Predecessor::default(),
         });
+        let book = ConfigBook {
+            path: paths.config.clone(),
+            in_force: lineup.config,
+            shelf,
+            tasks: tasks.clone(),
+            turn: tokio::sync::Mutex::default(),
+        };
+        let control = Arc::new(Control {
+            router,
+            editors,
+            history,
+            pauses,
+            apps,
+            here: Whereabouts { paths: paths.clone(), origin: origin.clone() },
+            links: Links::new(origin),
+            control_token: door.control_token.clone(),
+            moved: moved.clone(),
+            stop: stop.clone(),
+            paths,
+            endpoint: Arc::clone(&endpoint),
+            activity,
+            timelines,
+            book,
+            welcome,
+        });
         let waiting = Arc::clone(&endpoint);
         let tidy = async move { waiting.continuations.tidy().await };
-        tasks.spawn(stop.clone().run_until_cancelled_owned(tidy));
-        let app = app(&door, Arc::clone(&endpoint), Arc::clone(&control));
+        let leaving = async move { attendance.tidy().await };
+        for task in [tidy.boxed(), leaving.boxed()] {
+            tasks.spawn(stop.clone().run_until_cancelled_owned(task));
+        }
+        let app = routes::app(&door, Arc::clone(&endpoint), Arc::clone(&control));
         let limits = Limits { body: LARGEST_REQUEST, ..Limits::default() };
         let ending = Ending { stop, moved: moved.clone(), outbox };
         let reception = Arc::new(Reception::new(app, limits, ending));
@@ -238,35 +274,4 @@ impl Inside {
         let upstreams = Arc::clone(&self.upstreams.borrow());
         let _ = timeout(patience, join_all(upstreams.iter().map(Handle::tried))).await;
     }
-}
-
-fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Control>) -> Router {
-    let editors = Router::new()
-        .route("/mcp", streamable())
-        .route("/mcp/{upstream}", streamable())
-        .route("/sse", get(events::open).fallback(mcp::not_offered))
-        .route("/sse/{upstream}", get(events::open).fallback(mcp::not_offered))
-        .route("/messages", post(events::post).fallback(mcp::not_offered))
-        .route("/messages/{upstream}", post(events::post).fallback(mcp::not_offered))
-        .layer(DefaultBodyLimit::max(LARGEST_REQUEST))
-        .layer(middleware::from_fn_with_state(Arc::clone(door), guard::editors))
-        .with_state(endpoint);
-    let tools = control::routes()
-        .layer(middleware::from_fn(redaction::answers))
-        .layer(middleware::from_fn_with_state(Arc::clone(door), guard::control))
-        .with_state(Arc::clone(&control));
-    let pages = control::login()
-        .with_state(control)
-        .fallback(dashboard::file)
-        .layer(middleware::from_fn_with_state(Arc::clone(door), guard::place));
-    Router::new()
-        .route("/healthz", get(|| async { "ok\n" }))
-        .merge(editors)
-        .merge(tools)
-        .merge(pages)
-}
-
-/// Streamable HTTP: messages, the stream of news, and the end of a session.
-fn streamable() -> MethodRouter<Arc<Endpoint>> {
-    post(mcp::post).get(listen::get).delete(mcp::delete).fallback(mcp::not_offered)
 }

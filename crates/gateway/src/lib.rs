@@ -17,6 +17,10 @@
 //! - `exits`: how a process ended, in words
 //! - [`history`]: the outages of upstreams, on the disk
 //! - [`store`]: what upstreams last said of themselves, on the disk
+//! - [`config_book`]: changes of `config.toml` that a person makes through the gateway
+//! - [`activity`]: the calls of editors, as people are shown them
+//! - [`attendance`]: who is connected; [`welcome`]: whether anybody has set anything up
+//! - [`timelines`]: how each upstream fared over the last day
 //! - [`warnings`]: what is worth knowing although nothing is broken
 //! - [`upstream`]: one supervised connection per upstream, and the delivery of calls
 //! - [`doctor`]: looks at everything that ever goes wrong
@@ -24,7 +28,7 @@
 //! - [`log`]: what is said with `tracing`, in memory and on the disk
 //! - [`listener`]: takes connections and keeps each of them within limits
 //! - [`view`]: what one editor sees at one address; [`sights`]: who sees what of all upstreams
-//! - [`router`]: from an editor's request to the upstream that answers it
+//! - `routes`: every HTTP route; [`router`]: from an editor's request to the upstream that answers it
 //! - [`control`]: the control API for tray, dashboard and command line
 //! - [`dashboard`]: the dashboard's files
 //! - [`status`]: the state of the whole, kept up to date
@@ -38,8 +42,11 @@
 //! - `wake`: notices that the machine slept
 //! - [`demo`]: the upstream that answers when nothing is configured
 
+pub mod activity;
 pub mod apps;
+pub mod attendance;
 pub mod chance;
+pub mod config_book;
 pub mod config_file;
 pub mod config_watch;
 pub mod control;
@@ -68,6 +75,7 @@ pub mod presets;
 pub mod redaction;
 pub mod roster;
 pub mod router;
+mod routes;
 pub mod secrets;
 pub mod setup;
 pub mod sights;
@@ -75,10 +83,12 @@ mod start_error;
 pub mod status;
 pub mod store;
 pub mod takeover;
+pub mod timelines;
 pub mod upstream;
 pub mod view;
 mod wake;
 pub mod warnings;
+pub mod welcome;
 
 pub use gateway::Gateway;
 pub use start_error::StartError;

@@ -8,12 +8,14 @@ use tokio::sync::{Notify, watch};
 use evermoor_core::config;
 use evermoor_core::view::{self, Status};
 
+use crate::attendance::Attendance;
 use crate::editors::Editors;
 use crate::news::Newsroom;
 use crate::roster::Lineup;
 use crate::sights::Sights;
 use crate::upstream::{Handle, Link, State};
 use crate::warnings;
+use crate::welcome::Welcome;
 
 /// What is derived from the states of all upstreams.
 #[derive(Clone)]
@@ -22,14 +24,24 @@ pub struct Overview {
     pub sights: Arc<Sights>,
 }
 
+/// Where everything that people are shown comes from.
+pub struct Sources {
+    pub lineup: Lineup,
+    pub editors: Arc<Editors>,
+    pub attendance: Attendance,
+    pub welcome: Welcome,
+    pub origin: String,
+    /// The system's own supervisor runs this gateway.
+    pub supervised: bool,
+}
+
 /// The overview at this moment, which follows the one `before`.
 pub fn overview(
-    lineup: &Lineup,
-    editors: &Editors,
-    origin: &str,
+    sources: &Sources,
     woke: Option<SystemTime>,
     before: Option<&Arc<Sights>>,
 ) -> Overview {
+    let Sources { lineup, editors, origin, .. } = sources;
     let upstreams = Arc::clone(&lineup.upstreams.borrow());
     let config = Arc::clone(&lineup.config.borrow());
     let sights = Sights::of(&upstreams, &config.editors, before);
@@ -51,7 +63,13 @@ pub fn overview(
     seen = seen.into_iter().map(|editor| with_shown(editor, &sights)).collect();
     let (version, process) = (crate::VERSION.into(), std::process::id());
     let status = Status::of(version, process, format!("{origin}/mcp"), views, warnings);
-    let status = status.with_editors(seen).since_wake(woke.map(millis));
+    let status = Status {
+        attached: sources.attendance.list(),
+        tray: config.tray,
+        first_run: sources.welcome.is_due(),
+        supervised: sources.supervised,
+        ..status.with_editors(seen).since_wake(woke.map(millis))
+    };
     Overview { status, sights }
 }
 
@@ -64,9 +82,7 @@ pub fn with_shown(editor: view::Editor, sights: &Sights) -> view::Editor {
 /// Makes the overview anew whenever an upstream, an editor or the configuration changes or the machine
 /// woke, and tells editors of the lists that differ from then on.
 pub async fn keep(
-    lineup: Lineup,
-    editors: Arc<Editors>,
-    origin: String,
+    sources: Sources,
     woke: watch::Receiver<Option<SystemTime>>,
     changed: Arc<Notify>,
     news: Newsroom,
@@ -76,7 +92,7 @@ pub async fn keep(
         changed.notified().await;
         let before = Arc::clone(&show.borrow().sights);
         let woke = *woke.borrow();
-        let after = overview(&lineup, &editors, &origin, woke, Some(&before));
+        let after = overview(&sources, woke, Some(&before));
         let told = match Arc::ptr_eq(&before, &after.sights) {
             true => Vec::new(),
             false => after.sights.changes_since(&before),

@@ -52,6 +52,19 @@ impl View {
         Self { scope: Scope::One(upstream), ..self }
     }
 
+    /// Whose view it is.
+    pub fn editor(&self) -> &Arc<str> {
+        &self.editor
+    }
+
+    /// The one upstream that is seen, if it is one.
+    pub fn one(&self) -> Option<&str> {
+        match &self.scope {
+            Scope::All => None,
+            Scope::One(upstream) => Some(upstream.name().as_str()),
+        }
+    }
+
     /// What its editor sees at this moment.
     pub fn sight(&self) -> Sight {
         self.overview.borrow().sights.of_editor(&self.editor).clone()

@@ -152,6 +152,16 @@ impl Paths {
         self.data.join("paused.json")
     }
 
+    /// How upstreams fared over the last day.
+    pub fn timelines_file(&self) -> PathBuf {
+        self.data.join("timelines.json")
+    }
+
+    /// That a person was welcomed.
+    pub fn welcome_file(&self) -> PathBuf {
+        self.data.join("welcomed")
+    }
+
     /// The outages of upstreams, and what their processes took of the machine.
     pub fn history_file(&self) -> PathBuf {
         self.data.join("history.sqlite")

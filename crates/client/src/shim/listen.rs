@@ -39,6 +39,7 @@ async fn hear(shim: &Shim, last_event: &mut Option<String>) -> Result<bool, Http
     let Some(session) = session else { return Ok(false) };
     let mut headers = vec![
         (http::header::ACCEPT, HeaderValue::from_static("text/event-stream")),
+        (http::header::USER_AGENT, HeaderValue::from_static(super::AGENT)),
         (SESSION, session),
     ];
     let resumed = last_event.as_deref().and_then(|id| HeaderValue::from_str(id).ok());

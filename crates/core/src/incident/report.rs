@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::words::{count, length, memory, moment};
 use super::{Calls, Incident};
+use crate::view::{Link, Status};
 
 /// Where it happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,32 @@ pub struct Environment {
     pub system: String,
     /// The upstreams in question: what a person calls each, and what it calls itself.
     pub upstreams: Vec<(String, String)>,
+}
+
+impl Environment {
+    /// Where these outages happened: the upstream that was asked for, or those that had one.
+    pub fn of(
+        status: &Status,
+        asked: Option<&str>,
+        incidents: &[Incident],
+        system: String,
+    ) -> Self {
+        let wanted = |name: &str| match asked {
+            Some(asked) => asked == name,
+            None => incidents.iter().any(|incident| incident.upstream == name),
+        };
+        let upstreams = status.upstreams.iter().filter(|upstream| wanted(&upstream.name));
+        let upstreams = upstreams.map(|upstream| {
+            let server = match &upstream.link {
+                Link::Connected { server, .. } => server.clone(),
+                Link::Off | Link::Connecting | Link::Down { .. } | Link::Paused { .. } => {
+                    String::new()
+                }
+            };
+            (upstream.title.clone(), server)
+        });
+        Self { evermoor: status.version.clone(), system, upstreams: upstreams.collect() }
+    }
 }
 
 /// How much of a crash report is worth pasting.

@@ -1,4 +1,4 @@
-//! The state as a stream: the state of now at once, then each new one.
+//! The stream of states: the state now, then every change of it, and every call if that is wanted.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use evermoor_core::name::UpstreamName;
 use evermoor_core::sse;
 
 use super::Control;
+use crate::activity::Following;
 use crate::status::Overview;
 
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
@@ -25,6 +26,8 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 pub(super) struct Wanted {
     /// The upstream that they look at: it is looked at more often for so long.
     look: Option<String>,
+    /// Whether they want to hear of calls: "1".
+    calls: Option<String>,
 }
 
 pub(super) async fn follow(
@@ -36,11 +39,13 @@ pub(super) async fn follow(
     let looker = looked.map(|name| control.apps.desk(&name).look());
     let mut overview = control.router.overview();
     overview.mark_changed();
+    let calls = wanted.calls.filter(|calls| calls == "1").map(|_| control.activity.follow());
     let states = futures_util::stream::unfold(
-        (overview, control, looker),
-        async |(mut overview, control, looker)| {
-            let event = control.moved.run_until_cancelled(next(&mut overview)).await??;
-            Some((Ok::<_, Infallible>(event), (overview, control, looker)))
+        (overview, calls, control, looker),
+        async |(mut overview, mut calls, control, looker)| {
+            let next = next(&mut overview, calls.as_mut());
+            let event = control.moved.run_until_cancelled(next).await??;
+            Some((Ok::<_, Infallible>(event), (overview, calls, control, looker)))
         },
     );
     let headers =
@@ -48,13 +53,33 @@ pub(super) async fn follow(
     (headers, Body::from_stream(states)).into_response()
 }
 
-async fn next(overview: &mut watch::Receiver<Overview>) -> Option<Bytes> {
-    match timeout(SIGN_OF_LIFE, overview.changed()).await {
-        Ok(Ok(())) => {
-            let status = serde_json::to_vec(&overview.borrow_and_update().status).ok()?;
-            Some(sse::write(Some("status"), None, &status))
+async fn next(
+    overview: &mut watch::Receiver<Overview>,
+    calls: Option<&mut Following>,
+) -> Option<Bytes> {
+    let called = async {
+        match calls {
+            Some(calls) => calls.next().await,
+            None => std::future::pending().await,
         }
-        Ok(Err(_)) => None,
+    };
+    let something = async {
+        tokio::select! {
+            biased;
+            changed = overview.changed() => {
+                changed.ok()?;
+                let status = serde_json::to_vec(&overview.borrow_and_update().status).ok()?;
+                Some(sse::write(Some("status"), None, &status))
+            }
+            calls = called => {
+                let each = |call| Some(sse::write(Some("call"), None, &serde_json::to_vec(call).ok()?));
+                let events: Vec<Bytes> = calls?.iter().filter_map(each).collect();
+                Some(events.concat().into())
+            }
+        }
+    };
+    match timeout(SIGN_OF_LIFE, something).await {
+        Ok(event) => event,
         Err(_) => Some(sse::KEEPALIVE),
     }
 }

@@ -3,7 +3,9 @@
 //! Its token is another one than the editors', lies in the runtime file, and is new at each start.
 //! No request ever carries a command line or an address to connect to.
 
+mod activity;
 mod calls;
+mod catalog;
 mod doctor;
 mod editors;
 mod events;
@@ -14,7 +16,10 @@ mod pausing;
 mod restarting;
 mod samples;
 mod secrets;
+mod selftest;
+mod settings;
 pub mod setup;
+mod trial;
 
 use std::sync::Arc;
 
@@ -23,6 +28,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use http::StatusCode;
+use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use evermoor_core::failure::{Code, Failure};
@@ -30,11 +36,16 @@ use evermoor_core::name::UpstreamName;
 use evermoor_core::view::{Refusal, Status};
 use evermoor_platform::paths::Paths;
 
+use crate::activity::Activity;
 use crate::apps::Apps;
+use crate::config_book::ConfigBook;
+use crate::downstream::endpoint::Endpoint;
 use crate::editors::Editors;
 use crate::history::History;
 use crate::pauses::Pauses;
 use crate::router;
+use crate::timelines::Timelines;
+use crate::welcome::Welcome;
 use links::Links;
 
 /// What the control API works on.
@@ -49,6 +60,12 @@ pub struct Control {
     pub here: setup::Whereabouts,
     /// Cancelled when another gateway serves, or none.
     pub moved: CancellationToken,
+    /// Where editors' calls go.
+    pub endpoint: Arc<Endpoint>,
+    pub activity: Activity,
+    pub timelines: Timelines,
+    pub book: ConfigBook,
+    pub welcome: Welcome,
     /// Ends the gateway.
     pub stop: CancellationToken,
     pub paths: Paths,
@@ -70,6 +87,17 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/upstreams/{name}/restart", post(restarting::restart))
         .route("/api/upstreams/{name}/reconnect", post(restarting::reconnect))
         .route("/api/upstreams/{name}/samples", get(samples::list))
+        .route("/api/upstreams/{name}", post(settings::add).delete(settings::remove))
+        .route("/api/upstreams/{name}/catalog", get(catalog::read))
+        .route("/api/upstreams/{name}/tools/{tool}", post(settings::show_tool))
+        .route("/api/upstreams/{name}/enabled", post(settings::enable))
+        .route("/api/upstreams/{name}/call", post(trial::call))
+        .route("/api/upstreams/{name}/timeline", get(activity::timeline))
+        .route("/api/upstreams/{name}/latency", get(activity::latency))
+        .route("/api/activity", get(activity::list))
+        .route("/api/settings", get(settings::read).put(settings::change))
+        .route("/api/welcome", post(selftest::welcomed))
+        .route("/api/selftest", post(selftest::run))
         .route("/api/incidents", get(incidents::list))
         .route("/api/logs", get(logs::list))
         .route("/api/logs/follow", get(logs::follow))
@@ -107,6 +135,21 @@ fn unknown(control: &Control, name: &str) -> Response {
         false => (format!("There is no upstream `{name}`."), "See `evermoor status`."),
     };
     refuse(StatusCode::NOT_FOUND, Failure::new(Code::NotFound, what, remedy))
+}
+
+/// Whether there is such an upstream, also one that is turned off.
+fn is_known(control: &Control, name: &str) -> bool {
+    let overview = control.router.overview();
+    overview.borrow().status.upstreams.iter().any(|upstream| upstream.name == name)
+}
+
+/// Reads what a request says. One that says something else is refused, and nothing is done.
+fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Box<Response>> {
+    serde_json::from_slice(body).map_err(|error| {
+        let what = format!("The request cannot be read: {error}.");
+        let failure = Failure::new(Code::Refused, what, "Update the program that asked.");
+        Box::new(refuse(StatusCode::BAD_REQUEST, failure))
+    })
 }
 
 fn refuse(status: StatusCode, error: Failure) -> Response {

@@ -11,6 +11,8 @@ use super::continuation::Continuations;
 use super::finished::Finished;
 use super::parked::Parked;
 use super::sessions::Sessions;
+use crate::activity::Activity;
+use crate::attendance::Attendance;
 use crate::interests::Interests;
 use crate::news::Newsroom;
 use crate::predecessor::Predecessor;
@@ -22,6 +24,10 @@ pub struct Endpoint {
     pub sessions: Sessions,
     pub interests: Interests,
     pub news: Newsroom,
+    /// The calls that are answered here.
+    pub activity: Activity,
+    /// Those who are here.
+    pub attendance: Attendance,
     /// Tells this life of the gateway from others.
     pub edition: String,
     pub continuations: Continuations,

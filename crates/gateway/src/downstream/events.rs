@@ -20,6 +20,7 @@ use evermoor_core::era::abilities::Abilities;
 use evermoor_core::protocol::{Program, Revision, method};
 use evermoor_core::session::Session;
 use evermoor_core::sse;
+use evermoor_core::view::Wire;
 
 use super::endpoint::{Endpoint, check_json, json_with, refuse};
 use super::exchange::Exchange;
@@ -31,6 +32,7 @@ use super::session::Live;
 use super::sessions::Sessions;
 use super::stream::{self, Events};
 use super::wishes;
+use crate::attendance::{self, Who};
 use crate::editors::Editor;
 use crate::router::View;
 
@@ -86,9 +88,12 @@ pub async fn open(
     live.open(Channel { messages, cut: cut.clone() });
     let address = format!("/messages{place}?session={id}");
     let first = Some(sse::write(Some("endpoint"), None, address.as_bytes()));
+    endpoint.attend(&live, Wire::Sse, &view);
+    let here = endpoint.attend_listening(&live);
     let ear = SessionEar { view, live: Arc::clone(&live) };
     let listener = Listener::new(endpoint.news.clone(), ear);
-    let events = Written { first, written, listener, cut, live, endpoint, ending: false };
+    let events =
+        Written { first, written, listener, cut, live, endpoint, ending: false, _here: here };
     stream::of(events)
 }
 
@@ -149,6 +154,8 @@ async fn answer(
             Ok(said) => {
                 let nonce = live.session().nonce;
                 let result = endpoint.router.introduce(&view).await.handshake(said.revision);
+                let who = Who::Session(live.number);
+                endpoint.attendance.introduced(&who, &said.client, said.revision.as_str());
                 live.introduce(Session { nonce, ..said });
                 Response::result(request.id, result)
             }
@@ -175,6 +182,7 @@ struct Written {
     endpoint: Arc<Endpoint>,
     /// Another gateway serves now: this one ends when the answers that are owed are sent.
     ending: bool,
+    _here: attendance::Stream,
 }
 
 impl Events for Written {
@@ -204,5 +212,6 @@ impl Drop for Written {
         // The stream was the session.
         self.cut.cancel();
         self.endpoint.sessions.leave(&self.live);
+        self.endpoint.attend_no_more(&self.live);
     }
 }

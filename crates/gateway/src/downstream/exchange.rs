@@ -20,19 +20,19 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use evermoor_core::envelope::{Message, Notification, Request, Response};
-use evermoor_core::era::abilities::Abilities;
 use evermoor_core::era::mirrored::mirrored;
 use evermoor_core::era::spoken::Spoken;
 use evermoor_core::era::stateless::header_text;
-use evermoor_core::era::who_asks::WhoAsks;
 use evermoor_core::event_id::Call;
 use evermoor_core::json::Raw;
 use evermoor_core::outcome::{Fate, NotSent, Unknown};
 use evermoor_core::protocol::Revision;
 
+pub use super::asker::Asker;
 use super::endpoint::Endpoint;
 use super::input::Gathered;
 use super::lost;
+use crate::activity::Record;
 use crate::router::{Addressee, View};
 use crate::upstream::{Caller, Handle, Owner, Question, Reply};
 use crate::view::{Scope, Sieve};
@@ -56,6 +56,8 @@ pub struct Exchange {
     upstream: Option<(Handle, Request)>,
     /// What the answer must go through before the editor sees it.
     sieve: Option<Sieve>,
+    /// What people will be shown of it.
+    record: Record,
 }
 
 /// What comes next.
@@ -64,23 +66,6 @@ pub enum Part {
     Message(Message),
     /// The upstream wants something of the editor.
     Question(Question),
-}
-
-/// Who makes the request, as far as it matters here.
-pub struct Asker {
-    pub session: u64,
-    /// The editor's name in the token file.
-    pub editor: String,
-    pub spoken: Spoken,
-    /// Whose upstreams are used, where they are not shared.
-    pub owner: Owner,
-    pub abilities: Abilities,
-    /// Whether it can follow tasks.
-    pub tasks: bool,
-    /// Whether it hears log messages on its call alone.
-    pub logs: bool,
-    /// What an upstream without sessions is told; `None` if the request says it itself.
-    pub who_asks: Option<WhoAsks>,
 }
 
 /// How many questions of an upstream wait for the editor at a time.
@@ -117,6 +102,8 @@ impl Exchange {
     }
 
     fn at(endpoint: &Endpoint, view: &View, request: &Request, asker: Asker) -> Self {
+        let call = Call::of(request);
+        let record = asker.record(endpoint, view, request, &call);
         let (questions, asked) = mpsc::channel(MOST_QUESTIONS);
         let (log, logged) = asker.logs.then(|| mpsc::channel(MOST_LOGGED)).unzip();
         let caller = Caller {
@@ -125,7 +112,7 @@ impl Exchange {
             questions,
             logs: log,
             headers: Vec::new(),
-            sent: Arc::default(),
+            journey: Arc::default(),
         };
         let bridge = Bridge::new(
             (asker.spoken, asker.editor),
@@ -133,7 +120,7 @@ impl Exchange {
             asker.tasks,
             matches!(view.scope, Scope::All),
             endpoint.finished.clone(),
-            (request.method.clone(), Call::of(request)),
+            (request.method.clone(), call),
         );
         Self {
             stage: Stage::Over,
@@ -146,6 +133,7 @@ impl Exchange {
             owner: asker.owner,
             upstream: None,
             sieve: view.sieve(request),
+            record,
         }
     }
 
@@ -184,7 +172,7 @@ impl Exchange {
                 biased;
                 () = self.given_up.cancelled(), if !matches!(self.stage, Stage::Over) => {
                     self.stage = Stage::Over;
-                    return Some(Part::Message(Message::Response(self.given_up())));
+                    return Some(self.last(self.given_up()));
                 }
                 Some(question) = self.asked.recv() => self.questions.push_back(question),
                 Some(told) = heard(&mut self.logged) => {
@@ -194,13 +182,13 @@ impl Exchange {
                     Step::Found(addressee) => self.address(addressee),
                     Step::Replied(Reply::Whole(response)) => {
                         if let Some(response) = self.settle(response) {
-                            return Some(Part::Message(Message::Response(response)));
+                            return Some(self.last(response));
                         }
                     }
                     Step::Replied(Reply::Stream(messages)) => self.stage = Stage::Hearing(Box::new(messages)),
                     Step::Heard(Some(Message::Response(response))) => {
                         if let Some(response) = self.settle(response) {
-                            return Some(Part::Message(Message::Response(response)));
+                            return Some(self.last(response));
                         }
                     }
                     Step::Heard(Some(message)) => return Some(Part::Message(message)),
@@ -208,7 +196,7 @@ impl Exchange {
                     Step::Gathered(Gathered::Refused(why)) => {
                         self.stage = Stage::Over;
                         let unfinished = self.bridge.unfinished(&why);
-                        return Some(Part::Message(Message::Response(unfinished)));
+                        return Some(self.last(unfinished));
                     }
                     Step::Heard(None) | Step::Over => {
                         self.stage = Stage::Over;
@@ -217,6 +205,12 @@ impl Exchange {
                 },
             }
         }
+    }
+
+    /// The answer, after which there is nothing.
+    fn last(&mut self, response: Response) -> Part {
+        self.record.close(&response, self.caller.held());
+        Part::Message(Message::Response(response))
     }
 
     /// What is known of a call that is not waited for any longer.
@@ -241,6 +235,7 @@ impl Exchange {
                     let told = told.filter_map(|(name, value)| Some((name, header_text(&value?))));
                     self.caller.headers = told.collect();
                 }
+                self.record.address(&upstream, &request);
                 let request = self.bridge.set_out(&upstream, &mut self.caller, request);
                 self.upstream = Some((upstream, request.clone()));
                 self.call(request);

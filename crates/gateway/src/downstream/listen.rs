@@ -22,6 +22,8 @@ use super::lost;
 use super::mcp::not_offered;
 use super::session::Live;
 use super::stream::{self, Events};
+use super::visitor::wire;
+use crate::attendance::Stream;
 use crate::editors::Editor;
 use crate::news::News;
 use crate::router::View;
@@ -47,6 +49,7 @@ pub async fn get(
         Ok(live) => live,
         Err((status, why)) => return refuse(status, why),
     };
+    endpoint.attend(&live, wire(&headers), &view);
     match value(&headers, "last-event-id").map(EventId::parse) {
         Some(Some(EventId::Call { edition, stream, event, call })) => {
             let kept = live.transcript(stream).filter(|_| edition == endpoint.edition);
@@ -80,7 +83,8 @@ impl Endpoint {
         };
         let place = closed.clone().drop_guard();
         let edition = self.edition.clone();
-        let events = Hearing { listener, edition, closed, _place: place };
+        let here = self.attend_listening(live);
+        let events = Hearing { listener, edition, closed, _place: place, _here: here };
         stream::news(events, self.moved.clone())
     }
 }
@@ -121,6 +125,7 @@ struct Hearing {
     edition: String,
     closed: CancellationToken,
     _place: DropGuard,
+    _here: Stream,
 }
 
 impl Events for Hearing {

@@ -16,6 +16,7 @@ use evermoor_core::session::Session;
 use super::endpoint::{Endpoint, Refused, check_types, json, json_with, refuse, value};
 use super::session::Live;
 use super::sessions::Sessions;
+use super::visitor::wire;
 use crate::editors::Editor;
 use crate::router::View;
 
@@ -47,12 +48,13 @@ pub async fn post(
     if let Message::Request(request) = &message
         && request.method == method::INITIALIZE
     {
-        return endpoint.initialize(&view, &editor, request).await;
+        return endpoint.initialize(&view, &editor, &headers, request).await;
     }
     let live = match endpoint.session(&editor, &headers) {
         Ok(live) => live,
         Err((status, why)) => return refuse(status, why),
     };
+    endpoint.attend(&live, wire(&headers), &view);
     match message {
         Message::Request(request) => endpoint.answer(view, &live, request).await,
         message @ (Message::Notification(_) | Message::Response(_)) => {
@@ -74,6 +76,7 @@ pub async fn delete(
     match endpoint.session(&editor, &headers) {
         Ok(live) => {
             endpoint.sessions.end(&live);
+            endpoint.attend_no_more(&live);
             StatusCode::NO_CONTENT.into_response()
         }
         Err((status, why)) => refuse(status, why),
@@ -117,14 +120,21 @@ impl Endpoint {
         }
     }
 
-    async fn initialize(&self, view: &View, editor: &Editor, request: &Request) -> HttpResponse {
+    async fn initialize(
+        &self,
+        view: &View,
+        editor: &Editor,
+        headers: &HeaderMap,
+        request: &Request,
+    ) -> HttpResponse {
         let session = match introduced(request, editor) {
             Ok(session) => session,
             Err(refusal) => return json(&refusal),
         };
         let introduction = self.router.introduce(view).await;
         let result = introduction.handshake(session.revision);
-        let (_, id) = self.sessions.create(session);
+        let (live, id) = self.sessions.create(session);
+        self.attend(&live, wire(headers), view);
         let mut response = json(&Response::result(request.id.clone(), result));
         if let Ok(id) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(mcp_header::SESSION, id);

@@ -10,17 +10,19 @@
 //! - [`newer`]: editors of 2026-07-28; [`subscription`]: their stream of news
 //! - [`continuation`]: their calls that wait for input; [`input`]: the other way round
 //! - [`finished`]: tasks of the gateway's own; [`parked`]: tasks that wait for their editor
-//! - [`exchange`]: one request from its arrival to its answer; [`lost`]: an answer in place of it
+//! - [`asker`]: who makes a request; [`exchange`]: one request from its arrival to its answer
+//! - [`lost`]: an answer in place of it
 //! - [`session`], [`sessions`]: what is known of a session beyond its id
 //! - [`wishes`]: what a session wants to hear of; [`notes`]: the same on the disk
 //! - [`listener`]: which news are for whom; [`transcript`]: what was said about a call
-//! - [`stream`]: streams of events as bodies
+//! - [`visitor`]: who speaks; [`stream`]: streams of events as bodies
 
+mod asker;
 mod batch;
 mod continuation;
 pub mod endpoint;
 pub mod events;
-mod exchange;
+pub mod exchange;
 mod finished;
 pub mod guard;
 mod input;
@@ -37,6 +39,7 @@ mod sessions;
 mod stream;
 mod subscription;
 mod transcript;
+mod visitor;
 mod wishes;
 
 pub use continuation::Continuations;

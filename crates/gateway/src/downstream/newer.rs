@@ -32,6 +32,7 @@ use super::legacy::SIGN_OF_LIFE;
 use super::lost;
 use super::stream::{self, Events};
 use super::wishes;
+use crate::attendance::Who;
 use crate::editors::Editor;
 use crate::router::{Addressee, View};
 use crate::upstream::Owner;
@@ -63,12 +64,13 @@ impl Endpoint {
                 return json_with(status.unwrap_or(StatusCode::BAD_REQUEST), &refused.response);
             }
         };
+        let who = self.attend_program(editor, &request, headers, &view);
         match request.method.as_str() {
             method::DISCOVER => {
                 let result = self.router.introduce(&view).await.discovery();
                 json(&Response::result(request.id, result))
             }
-            method::LISTEN => self.tell_news(view, request, editor),
+            method::LISTEN => self.tell_news(view, request, editor, self.attendance.listens(who)),
             _ => {
                 let addressee = self.router.addressee(&view, &request).await;
                 if !headers_agree(&addressee, headers) {
@@ -85,7 +87,7 @@ impl Endpoint {
                     }
                     return json(&newer(&request.method, told, None));
                 }
-                self.answer_newer(view, addressee, request, asked, editor).await
+                self.answer_newer(view, addressee, request, asked, editor, who).await
             }
         }
     }
@@ -97,6 +99,7 @@ impl Endpoint {
         request: Request,
         asked: Asked,
         editor: &Editor,
+        who: Who,
     ) -> HttpResponse {
         let exchange = match self.continuations.resume(&editor.name, &request) {
             Back::Goes(exchange) => *exchange,
@@ -123,6 +126,7 @@ impl Endpoint {
                     tasks: asked.tasks,
                     logs: asked.level.is_some(),
                     who_asks: None,
+                    client: who.client(),
                 };
                 if let (Some(level), Addressee::Upstream(upstream, _)) = (asked.level, &addressee) {
                     let upstream = upstream.used_by(&asker.owner);

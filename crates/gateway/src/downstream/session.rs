@@ -103,6 +103,7 @@ impl Live {
             tasks: said.revision >= Revision::V2025_11_25,
             logs: false,
             who_asks: Some(who_asks),
+            client: Some(said.client.name.clone()),
         }
     }
 

@@ -15,6 +15,7 @@ use super::endpoint::{Endpoint, json};
 use super::listener::{Ear, Listener, updated};
 use super::stream::{self, Events};
 use super::wishes;
+use crate::attendance::Stream;
 use crate::editors::Editor;
 use crate::interests::Interests;
 use crate::news::News;
@@ -28,7 +29,13 @@ const LISTS: [(&str, &str); 3] = [
 ];
 
 impl Endpoint {
-    pub(super) fn tell_news(&self, view: View, request: Request, editor: &Editor) -> HttpResponse {
+    pub(super) fn tell_news(
+        &self,
+        view: View,
+        request: Request,
+        editor: &Editor,
+        here: Stream,
+    ) -> HttpResponse {
         let wanted = request.params.as_ref().and_then(|params| params.member("notifications"));
         let Some(wanted) = wanted.filter(|wanted| wanted.entries().is_some()) else {
             let why = "`notifications` must say what is wanted.";
@@ -72,6 +79,7 @@ impl Endpoint {
             first: Some(acknowledged),
             listener,
             _interested: interested,
+            _here: here,
         };
         stream::news(events, self.moved.clone())
     }
@@ -125,6 +133,7 @@ struct Telling {
     first: Option<Notification>,
     listener: Listener<WishEar>,
     _interested: Interested,
+    _here: Stream,
 }
 
 impl Events for Telling {

@@ -11,7 +11,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
@@ -37,18 +38,37 @@ pub struct Caller {
     pub logs: Option<mpsc::Sender<Notification>>,
     /// What an upstream without sessions is told in headers too, by name.
     pub headers: Vec<(String, String)>,
+    pub journey: Arc<Journey>,
+}
+
+/// How far a call has come.
+#[derive(Debug, Default)]
+pub struct Journey {
     /// Set as soon as an upstream may have the call.
-    pub sent: Arc<AtomicBool>,
+    sent: AtomicBool,
+    /// How long it waited for its upstream, in milliseconds.
+    held: AtomicU64,
 }
 
 impl Caller {
     /// From now on an upstream may have the call.
     pub(super) fn is_being_sent(&self) {
-        self.sent.store(true, Ordering::Relaxed);
+        self.journey.sent.store(true, Ordering::Relaxed);
+    }
+
+    /// It waited so long for its upstream, once more.
+    pub(super) fn waited(&self, time: Duration) {
+        let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.journey.held.fetch_add(time, Ordering::Relaxed);
+    }
+
+    /// How long it waited for its upstream so far.
+    pub fn held(&self) -> Duration {
+        Duration::from_millis(self.journey.held.load(Ordering::Relaxed))
     }
 
     pub fn was_sent(&self) -> bool {
-        self.sent.load(Ordering::Relaxed)
+        self.journey.sent.load(Ordering::Relaxed)
     }
 }
 
@@ -218,7 +238,7 @@ mod tests {
                 questions,
                 logs: None,
                 headers: Vec::new(),
-                sent: Arc::default(),
+                journey: Arc::default(),
             },
             asked,
         )

@@ -35,9 +35,8 @@ impl Edit {
         let UpstreamChange { title, enabled, keepalive, call_timeout, .. } = change;
         let place = |key| ["upstreams", name, key];
         self.wish(&place("title"), title.as_ref())?;
-        match enabled {
-            Some(enabled) => self.set_enabled(name, enabled.unwrap_or(true))?,
-            None => {}
+        if let Some(enabled) = enabled {
+            self.set_enabled(name, enabled.unwrap_or(true))?;
         }
         self.wish(&place("keepalive_interval"), keepalive.as_ref())?;
         self.wish(&place("call_timeout"), call_timeout.as_ref())?;

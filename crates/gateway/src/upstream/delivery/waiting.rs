@@ -11,12 +11,24 @@ use evermoor_core::outcome::NotSent;
 use super::Delivery;
 use super::place::Place;
 use crate::upstream::under_way::CallGuard;
-use crate::upstream::{Link, Ready};
+use crate::upstream::{Caller, Link, Ready};
 
 /// When a full queue or an upstream that did not come back are worth another call.
 const COME_BACK: Duration = Duration::from_secs(5);
 /// How often a held call looks at the wall clock.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// A call that is held, until this is dropped.
+struct Held<'a> {
+    caller: Option<&'a Caller>,
+    since: Instant,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.caller.inspect(|caller| caller.waited(self.since.elapsed()));
+    }
+}
 
 impl Delivery<'_> {
     /// A connection that has not failed this call yet, waiting for one while the hold lasts.
@@ -41,6 +53,7 @@ impl Delivery<'_> {
             return Err(NotSent::QueueFull);
         };
         self.touch().held();
+        let _held = Held { caller: self.caller, since: Instant::now() };
         loop {
             if let Some(ready) = usable(&state.borrow_and_update().link) {
                 // The machine may have slept since the last look: too late is too late.

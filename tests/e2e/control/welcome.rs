@@ -1,0 +1,44 @@
+//! The first run: offered once, and ended by a real conversation with the endpoint.
+
+use evermoor_tests::Scene;
+use evermoor_tests::gateway::Gateway;
+use http::Method;
+
+#[tokio::test]
+async fn a_welcome_is_offered_until_somebody_has_seen_it() {
+    let scene = Scene::new();
+    let mut gateway = Gateway::start(&scene.home()).await;
+    assert!(gateway.status().await.first_run);
+    gateway.control(Method::POST, "/api/welcome").await;
+    gateway.until_status(|status| !status.first_run).await;
+    gateway.process.kill().await;
+    let again = Gateway::start(&scene.home()).await;
+    assert!(!again.status().await.first_run);
+}
+
+#[tokio::test]
+async fn whoever_has_a_configuration_is_not_welcomed() {
+    let scene = Scene::new();
+    let gateway = scene.gateway(&[]).await;
+    let status = gateway.status().await;
+    assert!(!status.first_run && !status.supervised);
+}
+
+#[tokio::test]
+async fn a_gateway_that_the_system_runs_says_so() {
+    let scene = Scene::new();
+    scene.configure("", &[]);
+    let gateway = Gateway::start_among(&scene.home(), &[("EVERMOOR_SUPERVISED", "1")]).await;
+    assert!(gateway.status().await.supervised);
+}
+
+#[tokio::test]
+async fn the_gateway_tries_itself_as_an_editor_would() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    let gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    let test = gateway.control(Method::POST, "/api/selftest").await;
+    assert_eq!((&test["ok"], &test["tools"]), (&true.into(), &4.into()), "{test}");
+    assert_eq!(gateway.status().await.attached, [], "it was nobody's editor");
+}
