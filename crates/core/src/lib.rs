@@ -78,7 +78,6 @@ pub mod session;
 pub mod sight;
 pub mod size;
 pub mod sse;
-pub mod stateless;
 pub mod timeline;
 pub mod tokens;
 pub mod traits;
