@@ -27,7 +27,7 @@ use crate::exit::Exit;
 use crate::serve::Place;
 use crate::status::run_async;
 use crate::terminal;
-use record::{Journal, Written};
+use record::Journal;
 
 pub(crate) fn run(place: &Place, args: &ImportArgs) -> Exit {
     let json = terminal::manner().json;
@@ -59,11 +59,7 @@ fn import(place: &Place, desk: &Desk, args: &ImportArgs, json: bool) -> Result<E
     keep_secrets(&keychain, &mut plan, &mut journal)?;
     let (names, after) = added(edit, &plan.adopted)?;
     if !names.is_empty() {
-        let written = Written::between(before.as_deref(), &after);
-        journal.note(|record| {
-            record.upstreams.extend(names);
-            record.config.get_or_insert(written.clone()).after = written.after;
-        })?;
+        journal.note(|record| record.wrote(before.as_deref(), &after, names))?;
         let (old, new) = (before.as_ref().map(String::as_bytes), Some(after.as_bytes()));
         replace::replace(&place.paths.config, old, new).map_err(|error| {
             Failure::new(Code::Configuration, format!("{error}."), "Correct that, and try again.")

@@ -109,6 +109,18 @@ fn remove(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<
     Ok(())
 }
 
+/// Removes every secret that the configuration refers to, and says which there were.
+pub(crate) fn forget_all(paths: &Paths) -> Result<Vec<String>, Failure> {
+    let keychain = Keychain::of_the_system(Manner::Asking);
+    let mut removed = Vec::new();
+    for name in missing(&config(paths), &[]) {
+        if ask(keychain.delete(&name))? {
+            removed.push(name);
+        }
+    }
+    Ok(removed)
+}
+
 fn check(name: &str) -> Result<(), Failure> {
     reference::check_name(name)
         .map_err(|bad| Failure::new(Code::Refused, bad.to_string(), bad.remedy()))
@@ -170,7 +182,7 @@ fn users(config: &Config, name: &str) -> Vec<String> {
     all(config).filter(refers).map(|upstream| upstream.name.to_string()).collect()
 }
 
-/// What is referred to and not in the keychain.
+/// What is referred to and not among what is kept.
 fn missing(config: &Config, kept: &[String]) -> Vec<String> {
     let mut missing: Vec<String> = all(config)
         .flat_map(|upstream| upstream.transport.references())

@@ -5,8 +5,6 @@ mod gate;
 mod one;
 mod report;
 
-use std::io::{IsTerminal as _, Write as _};
-
 use evermoor_core::view::Connection;
 use evermoor_setup::{Client, Desk, Scope, client, clients, did_you_mean};
 
@@ -15,7 +13,7 @@ use crate::serve::Place;
 use crate::terminal;
 
 pub(crate) use args::SetupArgs;
-pub(crate) use gate::{Gates, found, short};
+pub(crate) use gate::{Gates, attached, found, short};
 
 pub(crate) fn run(place: &Place, args: &SetupArgs, json: bool) -> Exit {
     let Some(desk) = Desk::here(&place.paths) else {
@@ -25,13 +23,26 @@ pub(crate) fn run(place: &Place, args: &SetupArgs, json: bool) -> Exit {
         Ok(gate) => gate,
         Err(failure) => return Exit::failure(&failure),
     };
+    if args.undo && args.editors.is_empty() {
+        let work = one::Work { desk: &desk, gates: &gate, args };
+        let records = desk.journal.records();
+        return ended(
+            &records.iter().filter_map(|record| work.undo_record(record)).collect::<Vec<_>>(),
+            args,
+            json,
+        );
+    }
     let chosen = match choose(&desk, &gate, args, json) {
         Ok(chosen) => chosen,
         Err(exit) => return exit,
     };
     let work = one::Work { desk: &desk, gates: &gate, args };
     let done: Vec<one::Outcome> = chosen.into_iter().map(|client| work.on(client)).collect();
-    report::show(&done, args, json);
+    ended(&done, args, json)
+}
+
+fn ended(done: &[one::Outcome], args: &SetupArgs, json: bool) -> Exit {
+    report::show(done, args, json);
     if done.iter().any(|done| matches!(done.what, one::What::Failed { .. })) {
         Exit::Failure
     } else {
@@ -48,11 +59,6 @@ fn choose(
 ) -> Result<Vec<&'static Client>, Exit> {
     if !args.editors.is_empty() {
         return args.editors.iter().map(|name| client(name).ok_or_else(|| unknown(name))).collect();
-    }
-    if args.undo {
-        let known = desk.journal.records();
-        let ours = |client: &&Client| known.iter().any(|record| record.client == client.id);
-        return Ok(clients().iter().filter(ours).collect());
     }
     let installed: Vec<&Client> =
         clients().iter().filter(|client| desk.is_installed(client)).collect();
@@ -91,15 +97,11 @@ fn agreed(open: &[&Client], json: bool) -> bool {
         return true;
     }
     let titles: Vec<&str> = open.iter().map(|client| client.title.as_str()).collect();
-    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+    let wanted = terminal::confirm(&format!("Connect {}?", titles.join(", ")));
+    if !wanted {
         terminal::remark(
             &"Connect them with `evermoor setup --all`, or one with `evermoor setup EDITOR`.",
         );
-        return false;
     }
-    let _ = write!(std::io::stderr(), "Connect {}? [Y/n] ", titles.join(", "));
-    let mut answer = String::new();
-    let read = std::io::stdin().read_line(&mut answer);
-    read.is_ok_and(|read| read > 0)
-        && matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes")
+    wanted
 }

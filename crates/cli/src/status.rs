@@ -83,7 +83,9 @@ fn show(place: &Place, status: &Status, upstream: Option<&str>) -> Result<Exit, 
     let json = terminal::manner().json;
     let Some(name) = upstream else {
         if json {
-            terminal::print_json(serde_json::json!(status));
+            let mut data = serde_json::json!(status);
+            data["setup"] = serde_json::json!(setup::attached(place, status));
+            terminal::print_json(data);
         } else {
             show_all(status);
             show_connected(&setup::short(place, status));

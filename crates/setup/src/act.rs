@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use evermoor_platform::replace;
 
-use crate::desk::{Desk, Refused, Scope};
+use crate::desk::{Desk, Refused, Scope, open_at};
 use crate::format::Change;
 use crate::journal::{Before, Record, checksum};
 use crate::plan::Plan;
@@ -66,9 +66,14 @@ impl Desk {
 
     /// Puts an editor's file back as it was before us. If others changed it since, only what is ours
     /// is taken out.
-    pub fn undo(&self, client: &'static Client, scope: Scope) -> Result<Done, Refused> {
-        let open = self.open(client, scope)?;
-        let path = open.path.clone();
+    pub fn undo(&self, client: &Client, scope: Scope) -> Result<Done, Refused> {
+        let nowhere = || Refused::NoFile { title: client.title.clone() };
+        self.undo_at(client, self.path(client, scope).ok_or_else(nowhere)?)
+    }
+
+    /// The same for a file that the journal speaks of, such as one of another project.
+    pub fn undo_at(&self, client: &Client, path: PathBuf) -> Result<Done, Refused> {
+        let open = open_at(client, path.clone())?;
         let record = self.journal.record(&client.id, &path);
         let names: Vec<String> = match &record {
             Some(record) => record.doors.iter().map(|door| door.name.clone()).collect(),

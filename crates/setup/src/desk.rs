@@ -65,15 +65,8 @@ impl Desk {
 
     /// What an editor's file says, with its format; no file is an empty one.
     pub(crate) fn open(&self, client: &Client, scope: Scope) -> Result<Open, Refused> {
-        let (Some(path), Language::Of(format)) = (self.path(client, scope), client.language) else {
-            return Err(Refused::NoFile { title: client.title.clone() });
-        };
-        let content = replace::content(&path)?;
-        let text = String::from_utf8(content.clone().unwrap_or_default());
-        let text = text.map_err(|_| Refused::NotText { path: path.clone() })?;
-        let tree =
-            format.read(&text).map_err(|why| Refused::Untouchable { path: path.clone(), why })?;
-        Ok(Open { path, format, content, text, tree })
+        let nowhere = || Refused::NoFile { title: client.title.clone() };
+        open_at(client, self.path(client, scope).ok_or_else(nowhere)?)
     }
 
     /// The servers that an editor's file has.
@@ -82,6 +75,19 @@ impl Desk {
         let entries = client.servers.entries(&open.tree).into_iter();
         Ok(entries.filter_map(|(name, tree)| Entry::read(client, &name, tree)).collect())
     }
+}
+
+/// What a file of an editor says, wherever it is.
+pub(crate) fn open_at(client: &Client, path: PathBuf) -> Result<Open, Refused> {
+    let Language::Of(format) = client.language else {
+        return Err(Refused::NoFile { title: client.title.clone() });
+    };
+    let content = replace::content(&path)?;
+    let text = String::from_utf8(content.clone().unwrap_or_default());
+    let text = text.map_err(|_| Refused::NotText { path: path.clone() })?;
+    let read = format.read(&text);
+    let tree = read.map_err(|why| Refused::Untouchable { path: path.clone(), why })?;
+    Ok(Open { path, format, content, text, tree })
 }
 
 /// An editor's file as it was read.

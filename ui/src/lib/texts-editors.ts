@@ -49,7 +49,6 @@ export const changeAbout = 'This is the whole change. A copy of the file as it i
 export const noChange = 'The file already says this. Nothing would change.'
 export const byHand = 'Evermoor does not write here. Paste this:'
 export const theSnippet = 'the configuration'
-export const addByLink = 'Add with a link'
 export const changeOf = (path: string) => `Change to ${path}`
 export const added = 'Added: '
 export const removed = 'Removed: '

@@ -17,7 +17,6 @@ export const upstream = 'Upstream'
 export const all = 'All'
 export const copyAll = 'Copy all as Markdown'
 export const copyOne = 'Copy as Markdown'
-export const lastsNow = 'lasts'
 export const lasted = (length: number) => `lasted ${duration(length)}`
 export const sofar = (length: number) => `for ${duration(length)} so far`
 export const ends: Record<How, string> = {

@@ -48,7 +48,6 @@ export const openCommand = 'evermoor open'
 
 export const endpointLabel = 'Endpoint for your editors'
 export const upstreamsLabel = 'Upstreams'
-export const editorsLabel = 'Editors with a token'
 export const warningsLabel = 'Worth knowing'
 
 export const copy = 'Copy'

@@ -46,9 +46,20 @@ pub(super) struct Journal {
     pub(super) record: Record,
 }
 
-impl Written {
-    pub(super) fn between(before: Option<&str>, after: &str) -> Self {
-        Self { before: before.map(str::to_owned), after: after.to_owned() }
+impl Record {
+    /// The configuration became `after`, with these upstreams in it. If a person changed it since the
+    /// last time, what it was before that time must not come back.
+    pub(super) fn wrote(&mut self, before: Option<&str>, after: &str, upstreams: Vec<String>) {
+        let first = self.upstreams.is_empty();
+        self.upstreams.extend(upstreams);
+        let after = after.to_owned();
+        self.config = match self.config.take() {
+            Some(last) if Some(last.after.as_str()) == before => {
+                Some(Written { before: last.before, after })
+            }
+            None if first => Some(Written { before: before.map(str::to_owned), after }),
+            Some(_) | None => None,
+        };
     }
 }
 
@@ -75,10 +86,10 @@ impl Journal {
     pub(super) fn note(&mut self, change: impl FnOnce(&mut Record)) -> Result<(), Failure> {
         change(&mut self.record);
         let written = match self.is_empty() {
-            true => std::fs::remove_file(&self.path).or_else(|error| match error.kind() {
-                std::io::ErrorKind::NotFound => Ok(()),
-                _ => Err(error),
-            }),
+            true => match std::fs::remove_file(&self.path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+                removed => removed,
+            },
             false => {
                 let content = serde_json::to_vec(&self.record).unwrap_or_default();
                 files::write_private(&self.path, &content)
@@ -88,5 +99,24 @@ impl Journal {
             let what = format!("{} cannot be written: {error}.", self.path.display());
             Failure::new(Code::Internal, what, "Make room or correct its permissions.")
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_comes_back_byte_for_byte_unless_a_person_changed_it_in_between() {
+        let mut record = Record::default();
+        record.wrote(Some("a"), "ab", vec!["b".into()]);
+        record.wrote(Some("ab"), "abc", vec!["c".into()]);
+        let written = record.config.clone().unwrap();
+        assert_eq!((written.before.as_deref(), written.after.as_str()), (Some("a"), "abc"));
+        record.wrote(Some("abc of mine"), "abcd of mine", vec!["d".into()]);
+        assert!(record.config.is_none(), "what a person wrote stays");
+        record.wrote(Some("abcd of mine"), "abcde of mine", vec!["e".into()]);
+        assert!(record.config.is_none());
+        assert_eq!(record.upstreams, ["b", "c", "d", "e"]);
     }
 }

@@ -8,8 +8,7 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::tokens::Tokens;
 use evermoor_core::view::{Connection, Found, Status};
 use evermoor_gateway::{config_file, keys};
-use evermoor_setup::drift::is_session_of;
-use evermoor_setup::{Attached, Client, Desk, Gate, Scope, clients};
+use evermoor_setup::{Attached, Client, Desk, Gate};
 
 use crate::serve::Place;
 use crate::tokens;
@@ -91,30 +90,31 @@ pub(crate) fn found(place: &Place) -> Vec<Found> {
     }
 }
 
-/// The editors that are connected, and those that somebody changed, for `evermoor status`.
-pub(crate) fn short(place: &Place, status: &Status) -> Vec<String> {
+/// Every editor, with those that are attached at this moment.
+pub(crate) fn attached(place: &Place, status: &Status) -> Vec<Found> {
     let (Some(desk), Ok(gates)) = (Desk::here(&place.paths), Gates::find(place)) else {
         return Vec::new();
     };
-    let session = |client: &Client| {
-        status.attached.iter().any(|one| {
-            let client_name = one.client.clone().unwrap_or_default();
-            is_session_of(client, &Attached { editor: one.editor.clone(), client: client_name })
-        })
+    let session = |one: &evermoor_core::view::Attached| Attached {
+        editor: one.editor.clone(),
+        client: one.client.clone().unwrap_or_default(),
     };
-    let said = clients().iter().filter_map(|client| {
-        let state = desk.drift(client, Scope::User, &gates.of(client));
-        match state {
-            Connection::Connected if session(client) => {
-                Some(format!("{} is connected and attached now", client.title))
-            }
-            Connection::Connected => Some(format!("{} is connected", client.title)),
-            Connection::Changed => Some(format!(
-                "{} was changed by someone else: repair it with `evermoor setup {}`",
-                client.title, client.id
-            )),
-            Connection::NotConnected | Connection::Unreadable | Connection::NotInstalled => None,
+    let sessions: Vec<Attached> = status.attached.iter().map(session).collect();
+    desk.found(&sessions, |client| gates.of(client))
+}
+
+/// The editors that are connected, and those that somebody changed, for `evermoor status`.
+pub(crate) fn short(place: &Place, status: &Status) -> Vec<String> {
+    let said = attached(place, status).into_iter().filter_map(|editor| match editor.state {
+        Connection::Connected if editor.attached => {
+            Some(format!("{} is connected and attached now", editor.title))
         }
+        Connection::Connected => Some(format!("{} is connected", editor.title)),
+        Connection::Changed => Some(format!(
+            "{} was changed by someone else: repair it with `evermoor setup {}`",
+            editor.title, editor.id
+        )),
+        Connection::NotConnected | Connection::Unreadable | Connection::NotInstalled => None,
     });
     said.collect()
 }

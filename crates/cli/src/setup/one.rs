@@ -1,11 +1,16 @@
 //! Connecting one editor, or whatever else was asked about it.
 
+use std::path::PathBuf;
+
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::view::Connection;
 use evermoor_gateway::setup::told;
 use evermoor_setup::command::Command;
+use evermoor_setup::journal::Record;
 use evermoor_setup::wish::{entry, link, snippet, usual};
-use evermoor_setup::{Client, Desk, Door, Gate, Kind, Plan, Refused, Scope, Transport, Wish};
+use evermoor_setup::{
+    Client, Desk, Door, Gate, Kind, Plan, Refused, Scope, Transport, Wish, client,
+};
 
 use super::args::SetupArgs;
 use super::gate::{Gates, NO_TOKEN};
@@ -39,6 +44,8 @@ pub(super) enum What {
         snippet: String,
         link: Option<String>,
     },
+    /// Only a person can do it.
+    ByHand,
     Undone,
     NothingToUndo,
     Failed {
@@ -57,6 +64,7 @@ impl Work<'_> {
                 let what = format!("{} has no servers of a project.", client.title);
                 Err(Failure::new(Code::NotFound, what, "Leave out `--scope project`."))
             }
+            SetupArgs { all: true, .. } if client.paste.is_some() => Ok(What::ByHand),
             _ if client.paste.is_some() => self.paste(client),
             SetupArgs { dry_run: true, .. } => self.would(client),
             _ => self.connect(client),
@@ -106,12 +114,17 @@ impl Work<'_> {
     }
 
     fn is_connected(&self, client: &Client, gate: &Gate) -> bool {
-        let usual = self.args.transport.is_none() && self.args.upstream.is_empty();
-        usual && self.desk.drift(client, self.scope(), gate) == Connection::Connected
+        let path = self.desk.path(client, self.scope()).unwrap_or_default();
+        let record = self.desk.journal.record(&client.id, &path);
+        let known = record.map_or_else(|| vec![Door::to_all()], |record| record.doors);
+        known == self.doors()
+            && self.desk.drift(client, self.scope(), gate) == Connection::Connected
     }
 
     fn connect(&self, client: &'static Client) -> Result<What, Failure> {
         let before = self.gates.of(client);
+        // A file that will be left alone must not cost a token, nor another's server its place.
+        self.plan(client, &before)?;
         if let Some(command) = self.command(client, &before) {
             if self.is_connected(client, &before) {
                 return Ok(What::Already);
@@ -121,8 +134,6 @@ impl Work<'_> {
             self.desk.commanded(client, &self.doors()).map_err(|refused| told(&refused))?;
             return Ok(What::Connected { backup: None, by_command: true });
         }
-        // A file that will be left alone must not cost a token.
-        self.plan(client, &before)?;
         let plan = self.plan(client, &self.gates.made_for(client)?)?;
         let done = self.desk.apply(&plan).map_err(|refused| told(&refused))?;
         let backup = done.backup.map(|path| path.display().to_string());
@@ -164,16 +175,31 @@ impl Work<'_> {
         self.doors().first().and_then(|door| link(client, door, gate))
     }
 
-    fn undo(&self, client: &'static Client) -> Result<What, Failure> {
-        let scope = self.scope();
-        let commanded = self.desk.undo_command(client).filter(|_| scope == Scope::User);
+    fn undo(&self, client: &Client) -> Result<What, Failure> {
+        match self.desk.path(client, self.scope()) {
+            Some(path) => self.undo_at(client, path),
+            None => Ok(What::NothingToUndo),
+        }
+    }
+
+    /// Undoes what the journal tells of, wherever it was.
+    pub(super) fn undo_record(&self, record: &Record) -> Option<Outcome> {
+        let client = client(&record.client)?;
+        let undone = self.undo_at(client, record.path.clone());
+        let what = undone.unwrap_or_else(|why| self.failed(client, why));
+        Some(Outcome { client, path: Some(record.path.display().to_string()), what })
+    }
+
+    fn undo_at(&self, client: &Client, path: PathBuf) -> Result<What, Failure> {
+        let usual = self.desk.path(client, Scope::User).is_some_and(|usual| usual == path);
+        let commanded = self.desk.undo_command(client).filter(|_| usual);
         let changed = match commanded {
             Some(command) => {
                 self.tell(client, &command)?;
                 self.desk.uncommanded(client).map_err(|refused| told(&refused))?;
                 true
             }
-            None => match self.desk.undo(client, scope) {
+            None => match self.desk.undo_at(client, path) {
                 Ok(done) => done.changed,
                 Err(Refused::NotConnected { .. } | Refused::NoFile { .. }) => false,
                 Err(refused) => return Err(told(&refused)),

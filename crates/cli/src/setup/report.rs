@@ -95,6 +95,10 @@ fn tell(done: &Outcome) {
             }
             terminal::remark(hint);
         }
+        What::ByHand => terminal::print(&format_args!(
+            "– {title} keeps its servers to itself: `evermoor setup {} --print` shows what to paste.",
+            done.client.id
+        )),
         What::Undone => terminal::print(&format_args!(
             "{good}✓{good:#} {title} is as it was before. {quiet}{path}{quiet:#}"
         )),
@@ -126,6 +130,7 @@ fn data(done: &Outcome) -> Value {
         What::Paste { snippet, link } => {
             json!({ "outcome": "paste", "snippet": snippet, "link": link })
         }
+        What::ByHand => json!({ "outcome": "byHand" }),
         What::Undone => json!({ "outcome": "undone" }),
         What::NothingToUndo => json!({ "outcome": "nothingToUndo" }),
         What::Failed { why, snippet, link } => {

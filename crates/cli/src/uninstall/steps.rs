@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep};
 use evermoor_client::Control;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::login;
+use evermoor_platform::secrets::{Keychain, Manner, StoreError};
 use evermoor_platform::service::{self, State};
 use evermoor_platform::system::System;
 
@@ -22,10 +23,19 @@ pub(super) fn all(place: &Place, keep_data: bool) -> Vec<(&'static str, Done)> {
     let progress = Progress::show("Undoing");
     let mut done: Vec<(&'static str, Done)> =
         editors::undo(place).into_iter().map(|done| ("editors", done)).collect();
-    done.extend([("login", login()), ("service", service(place)), ("gateway", gateway(place))]);
+    done.extend([
+        ("login", login(place.home.as_deref())),
+        ("service", service(place)),
+        ("gateway", gateway(place)),
+    ]);
+    if !keep_data {
+        done.push(("secrets", secrets(place)));
+    }
     // What could not be undone needs the record of it.
     let undone = !done.iter().any(|(_, done)| matches!(done, Done::Failed(_)));
     if !keep_data && undone {
+        // Which secrets are ours is in what is removed next.
+        done.push(("secrets", secrets(place)));
         done.push(("data", data(place)));
     }
     drop(progress);
@@ -36,8 +46,38 @@ fn failed(what: String) -> Done {
     Done::Failed(Failure::new(Code::Internal, what, "Undo it by hand, or try again."))
 }
 
+/// What is in the keychain. A second Evermoor, in a folder of its own, leaves it to the first.
+fn secrets(place: &Place) -> Done {
+    if place.home.is_some() {
+        return Done::Nothing;
+    }
+    let keychain = Keychain::of_the_system(Manner::Asking);
+    let removed = run_async(async {
+        let names = match keychain.list().await {
+            Ok(names) => names,
+            Err(StoreError::Missing(_)) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        for name in &names {
+            keychain.delete(name).await?;
+        }
+        Ok(names.len())
+    });
+    match removed {
+        Ok(Ok(0)) => Done::Nothing,
+        Ok(Ok(1)) => Done::Undone("1 secret is removed from the keychain.".into()),
+        Ok(Ok(many)) => Done::Undone(format!("{many} secrets are removed from the keychain.")),
+        Ok(Err(error)) => failed(format!("Secrets stay in the keychain: {error}.")),
+        Err(error) => failed(format!("Secrets stay in the keychain: {error}.")),
+    }
+}
+
 /// The tray is started at login no longer.
-fn login() -> Done {
+fn login(home: Option<&Path>) -> Done {
+    // A second Evermoor, in a folder of its own, has no tray.
+    if home.is_some() {
+        return Done::Nothing;
+    }
     let place = login::place(System::HERE, |name| std::env::var_os(name));
     let Some(file) = place.filter(|file| file.exists()) else { return Done::Nothing };
     match std::fs::remove_file(&file) {
@@ -48,10 +88,10 @@ fn login() -> Done {
 
 fn service(place: &Place) -> Done {
     let undone = run_async(async {
-        if service::state().await == State::NotInstalled {
+        let ours = crate::service::described(place)?;
+        if service::state().await == State::NotInstalled || !is_of(&ours) {
             return Ok(None);
         }
-        let ours = crate::service::described(place)?;
         service::uninstall(&ours).await.map(Some)
     });
     match undone.flatten() {
@@ -64,6 +104,15 @@ fn service(place: &Place) -> Done {
         }
         Err(error) => failed(format!("The service could not be removed: {error}.")),
     }
+}
+
+/// Whether the service is of this Evermoor, and not of one in another folder.
+fn is_of(ours: &service::Service) -> bool {
+    let text = service::file().and_then(|file| std::fs::read_to_string(file).ok());
+    text.is_none_or(|text| match &ours.home {
+        Some(home) => text.contains(&*home.to_string_lossy()),
+        None => !text.contains("--home"),
+    })
 }
 
 fn gateway(place: &Place) -> Done {
@@ -93,6 +142,15 @@ fn gateway(place: &Place) -> Done {
         Ok(Ok(())) => Done::Undone("The gateway is stopped.".into()),
         Ok(Err(failure)) => Done::Failed(failure),
         Err(error) => failed(format!("The gateway could not be stopped: {error}.")),
+    }
+}
+
+/// Takes out of the keychain what the configuration refers to.
+fn secrets(place: &Place) -> Done {
+    match crate::secret::forget_all(&place.paths) {
+        Ok(names) if names.is_empty() => Done::Nothing,
+        Ok(names) => Done::Undone(format!("Removed from the keychain: {}.", names.join(", "))),
+        Err(failure) => Done::Failed(failure),
     }
 }
 

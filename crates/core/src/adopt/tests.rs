@@ -220,6 +220,9 @@ fn any_entry() -> impl Strategy<Value = Existing> {
 }
 
 proptest! {
+    // Each case reads several configurations.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn whatever_is_adopted_is_a_configuration_and_adopting_again_changes_nothing(
         existing in prop::collection::vec(any_entry(), 0..6),

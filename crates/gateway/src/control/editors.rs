@@ -13,7 +13,7 @@ use evermoor_core::failure::Failure;
 use evermoor_core::tokens::Denied;
 use evermoor_core::view::{Editor, NewToken};
 
-use super::{Control, refuse};
+use super::{Control, refuse, setup};
 use crate::keys::ChangeError;
 use crate::status::with_shown;
 
@@ -32,7 +32,11 @@ pub(super) async fn rotate(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
 ) -> Response {
-    told_once(control.editors.rotate(name).await, StatusCode::OK)
+    let rotated = control.editors.rotate(name.clone()).await;
+    if rotated.is_ok() {
+        setup::rewrite_token(&control, &name).await;
+    }
+    told_once(rotated, StatusCode::OK)
 }
 
 pub(super) async fn revoke(

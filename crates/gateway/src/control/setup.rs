@@ -113,6 +113,19 @@ async fn connected(control: &Arc<Control>, client: &'static Client) -> Result<Se
     .await?
 }
 
+/// Puts an editor's new token into its own file, if it is one that we wrote to.
+pub(super) async fn rewrite_token(control: &Arc<Control>, id: &str) {
+    let Some(client) = client(id) else {
+        return;
+    };
+    let done = with_desk(control, move |desk, control| {
+        desk.rewrite_token(client, &control.gate(client)).map_err(|refused| told(&refused))
+    });
+    if let Err(failure) | Ok(Err(failure)) = done.await {
+        tracing::warn!(editor = id, %failure, "the new token did not reach the editor's file");
+    }
+}
+
 pub(super) async fn undo(State(control): State<Arc<Control>>, Path(id): Path<String>) -> Response {
     let Some(client) = client(&id) else {
         return unknown(&id);

@@ -5,6 +5,7 @@
 //! is told as such and delays nobody.
 
 mod folders;
+mod keychain;
 mod machine;
 mod setting;
 mod upstreams;
@@ -27,13 +28,15 @@ const PATIENCE: Duration = Duration::from_millis(1_200);
 
 /// What can be seen without a gateway.
 pub async fn machine(paths: &Paths) -> Vec<Check> {
-    let looks: [(&str, &str, BoxFuture<'_, Check>); 7] = [
+    let looks: [(&str, &str, BoxFuture<'_, Check>); 8] = [
         ("config", "Configuration", blocking(paths, setting::config).boxed()),
         ("port", "Port", setting::port(paths).boxed()),
         ("tokens", "Tokens", blocking(paths, folders::tokens).boxed()),
         ("folders", "Folders", blocking(paths, folders::folders).boxed()),
+        ("keychain", "Keychain", keychain::keychain(paths).boxed()),
         ("disk", "Disk", blocking(paths, machine::disk).boxed()),
         ("clock", "Clock", blocking(paths, machine::clock).boxed()),
+        ("keychain", "Keychain", setting::keychain(paths).boxed()),
         ("service", "Start at login", machine::service().boxed()),
     ];
     let looks = looks.map(|(id, title, look)| within(id, title, look));

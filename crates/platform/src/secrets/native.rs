@@ -102,9 +102,9 @@ impl Store for Native {
 }
 
 fn refused(error: Error) -> StoreError {
-    match error {
+    match &error {
         Error::NoStorageAccess(_) => StoreError::Locked,
-        Error::TooLong(_, most) => StoreError::TooLong(most),
+        Error::TooLong(_, most) => StoreError::TooLong(*most),
         Error::Ambiguous(found) => {
             StoreError::Refused(format!("it has {} of this name", found.len()))
         }
@@ -112,7 +112,14 @@ fn refused(error: Error) -> StoreError {
         Error::BadEncoding(_) | Error::BadDataFormat(..) => {
             StoreError::Refused("what it has under this name is no text".into())
         }
-        other => StoreError::Refused(innermost(&other)),
+        Error::PlatformFailure(_)
+        | Error::NoEntry
+        | Error::BadStoreFormat(_)
+        | Error::Invalid(..)
+        | Error::NoDefaultStore
+        | Error::NotSupportedByStore(_) => StoreError::Refused(innermost(&error)),
+        // The library may learn to say more.
+        _ => StoreError::Refused(innermost(&error)),
     }
 }
 
