@@ -5,6 +5,7 @@ mod gateway;
 mod login;
 mod menu;
 mod port;
+mod shell;
 mod updates;
 mod window;
 

@@ -13,6 +13,7 @@
 
 pub(crate) mod bus;
 mod display;
+mod driver;
 mod keyring;
 mod menu;
 mod notifications;
@@ -30,6 +31,7 @@ use tempfile::TempDir;
 
 use self::bus::Bus;
 use self::display::Display;
+pub use self::driver::Driver;
 pub use self::keyring::Keyring;
 pub use self::menu::{Menu, Row};
 pub use self::notifications::{Notifications, Posted};

@@ -36,7 +36,6 @@ pub async fn machine(paths: &Paths) -> Vec<Check> {
         ("keychain", "Keychain", keychain::keychain(paths).boxed()),
         ("disk", "Disk", blocking(paths, machine::disk).boxed()),
         ("clock", "Clock", blocking(paths, machine::clock).boxed()),
-        ("keychain", "Keychain", setting::keychain(paths).boxed()),
         ("service", "Start at login", machine::service().boxed()),
     ];
     let looks = looks.map(|(id, title, look)| within(id, title, look));

@@ -5,7 +5,6 @@ use evermoor_core::view::Check;
 use evermoor_platform::lock::InstanceLock;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::port;
-use evermoor_platform::secrets::{Keychain, Manner};
 
 use crate::config_file;
 
@@ -54,23 +53,6 @@ pub(super) async fn port(paths: &Paths) -> Check {
             let remedy = "End that program, or write another `listen` into config.toml.";
             Check::bad(id, title, detail, remedy)
         }
-    }
-}
-
-/// Whether the keychain answers, and whether anybody needs it to.
-pub(super) async fn keychain(paths: &Paths) -> Check {
-    let (id, title) = ("keychain", "Keychain");
-    let text = std::fs::read_to_string(&paths.config).unwrap_or_default();
-    let needed = text.contains("${keyring:");
-    match (Keychain::of_the_system(Manner::Quiet).list().await, needed) {
-        (Ok(names), _) => {
-            Check::good(id, title, format!("It answers, and keeps {} secrets.", names.len()))
-        }
-        (Err(error), true) => {
-            let detail = format!("config.toml needs it, and {error}.");
-            Check::bad(id, title, detail, "Unlock it, or log in to a desktop that has one.")
-        }
-        (Err(error), false) => Check::skipped(id, title, format!("Nothing needs it, and {error}.")),
     }
 }
 
