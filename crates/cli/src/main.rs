@@ -82,9 +82,6 @@ fn main() -> std::process::ExitCode {
             let form = incidents::Form::of(args.json, markdown);
             incidents::run(&place.paths, upstream.as_deref(), since, form)
         }
-        Command::Open { print } => open::run(&place, print),
-        Command::Tools { upstream } => call::tools(&place, upstream.as_deref(), args.json),
-        Command::Call { tool, arguments } => call::call(&place, &tool, &arguments, args.json),
         Command::Doctor { fix } => doctor::run(&place, fix),
         Command::Service { action } => service::run(&place, action),
         Command::Config { action } => config::run(&place.paths, action),

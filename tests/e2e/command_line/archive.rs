@@ -1,6 +1,6 @@
 //! Bug reports, and leaving.
 
-use evermoor_tests::{Scene, entry};
+use evermoor_tests::Scene;
 
 use super::{evermoor, json, text};
 
@@ -10,7 +10,8 @@ async fn an_archive_for_a_bug_report_has_everything_but_secrets() {
     const CANARY: &str = "canary-secret-of-mine";
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
-    let (notes, file) = (entry::at("notes", &upstream.url), scene.path("report.tar.gz"));
+    let (notes, file) =
+        (evermoor_tests::entry::at("notes", &upstream.url), scene.path("report.tar.gz"));
     let program = format!(
         "\n[upstreams.files]\nenabled = false\ncommand = \"npx\"\nargs = [\"--token\", \"{CANARY}\"]\nenv = {{ ANY = \"{CANARY}\" }}\n"
     );

@@ -1,10 +1,9 @@
 //! The log: on the disk, in the control API and in the terminal, without secrets.
 
 use evermoor_core::view::LogLine;
-use evermoor_tests::gateway::Gateway;
+use evermoor_tests::Scene;
 use evermoor_tests::looking::until;
 use evermoor_tests::programs::{Process, built};
-use evermoor_tests::{Scene, entry};
 use http::Method;
 use serde_json::Value;
 
@@ -75,8 +74,8 @@ async fn no_secret_gets_into_the_log() {
     let scene = Scene::new();
     let script = format!("echo api_key={CANARY} >&2; echo {CANARY} >&2; sleep 0.1; exit 1");
     let program = format!("\n[upstreams.talks]\ncommand = \"sh\"\nargs = [\"-c\", \"{script}\"]\n");
-    let away = entry::at("away", &format!("http://127.0.0.1:9/mcp?token={CANARY}"));
-    let gateway: Gateway = scene.gateway_of("", &(program + &away)).await;
+    let away = evermoor_tests::entry::at("away", &format!("http://127.0.0.1:9/mcp?token={CANARY}"));
+    let gateway = scene.gateway_of("", &(program + &away)).await;
     gateway.until_down("talks").await;
     gateway.until_down("away").await;
     until_logged(&scene, "api_key=[removed]").await;

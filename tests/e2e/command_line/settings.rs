@@ -2,7 +2,9 @@
 
 use evermoor_tests::Scene;
 
-use super::{evermoor, evermoor_among, json, text};
+#[cfg(unix)]
+use super::evermoor_among;
+use super::{evermoor, json, text};
 
 #[tokio::test]
 async fn the_configuration_is_found_and_checked() {

@@ -32,15 +32,12 @@ pub(super) fn tokens(paths: &Paths) -> Check {
 }
 
 fn told(id: &str, title: &str, error: &KeyError) -> Check {
-    let found = Check::bad(id, title, format!("{error}."), "Then start Evermoor again.");
-    match error {
-        KeyError::Unsafe(Unsafe::OpenToOthers { path }) => {
-            let detail = format!("Others can read {}.", path.display());
-            let remedy = format!("Run `chmod 600 {}`.", path.display());
-            Check::bad(id, title, detail, remedy).fixable()
-        }
-        _ => found,
+    if let KeyError::Unsafe(Unsafe::OpenToOthers { path }) = error {
+        let detail = format!("Others can read {}.", path.display());
+        let remedy = format!("Run `chmod 600 {}`.", path.display());
+        return Check::bad(id, title, detail, remedy).fixable();
     }
+    Check::bad(id, title, format!("{error}."), "Then start Evermoor again.")
 }
 
 fn secrets(paths: &Paths) -> [PathBuf; 3] {

@@ -69,7 +69,18 @@ fn stage(code: Code) -> &'static str {
         Code::Tls => "Reached, but not trusted.",
         Code::AuthRequired => "Reached, but it wants to know who asks.",
         Code::Refused | Code::NotMcp => "Reached, but not understood.",
-        _ => "Reached before, but not now.",
+        Code::KeychainLocked | Code::KeychainMissing | Code::SecretMissing => {
+            "Set up, but its secret is not there."
+        }
+        Code::ConnectionLost
+        | Code::SessionLost
+        | Code::Timeout
+        | Code::Paused
+        | Code::TokenOff
+        | Code::PortTaken
+        | Code::NotFound
+        | Code::Forbidden
+        | Code::Internal => "Reached before, but not now.",
     }
 }
 
