@@ -109,18 +109,6 @@ fn remove(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<
     Ok(())
 }
 
-/// Removes every secret that the configuration refers to, and says which there were.
-pub(crate) fn forget_all(paths: &Paths) -> Result<Vec<String>, Failure> {
-    let keychain = Keychain::of_the_system(Manner::Asking);
-    let mut removed = Vec::new();
-    for name in missing(&config(paths), &[]) {
-        if ask(keychain.delete(&name))? {
-            removed.push(name);
-        }
-    }
-    Ok(removed)
-}
-
 fn check(name: &str) -> Result<(), Failure> {
     reference::check_name(name)
         .map_err(|bad| Failure::new(Code::Refused, bad.to_string(), bad.remedy()))

@@ -13,11 +13,9 @@ async fn an_upstream_is_added_turned_off_turned_on_and_removed() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway_of("# mine\n", "").await;
-    let added = evermoor(
-        &scene.home(),
-        &["add", "notes", "--url", &upstream.url, "--header", "X-Team: blue", "--title", "Notes"],
-    );
-    let added = added.await;
+    let words =
+        ["add", "notes", "--url", &upstream.url, "--header", "X-Team: blue", "--title", "Notes"];
+    let added = evermoor(&scene.home(), &words).await;
     let said = text(&added.stdout);
     assert_eq!(added.status.code(), Some(0), "{said}{}", text(&added.stderr));
     assert!(said.contains("Notes is connected: "), "{said}");

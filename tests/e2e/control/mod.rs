@@ -1,5 +1,12 @@
 //! The control API and the dashboard's door.
 
+mod activity;
+mod attached;
+mod door;
+mod settings;
+mod upstreams;
+mod welcome;
+
 use evermoor_core::view::{Link, Status};
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::{States, http};

@@ -5,23 +5,13 @@ use evermoor_tests::gateway::Gateway;
 use http::Method;
 
 #[tokio::test]
-async fn a_welcome_is_offered_until_somebody_has_seen_it() {
-    let scene = Scene::new();
-    let mut gateway = Gateway::start(&scene.home()).await;
-    assert!(gateway.status().await.first_run);
-    gateway.control(Method::POST, "/api/welcome").await;
-    gateway.until_status(|status| !status.first_run).await;
-    gateway.process.kill().await;
-    let again = Gateway::start(&scene.home()).await;
-    assert!(!again.status().await.first_run);
-}
-
-#[tokio::test]
-async fn whoever_has_a_configuration_is_not_welcomed() {
+async fn whoever_has_a_configuration_is_not_welcomed_and_a_welcome_is_remembered() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let status = gateway.status().await;
     assert!(!status.first_run && !status.supervised);
+    gateway.control(Method::POST, "/api/welcome").await;
+    assert!(scene.home().join("data/welcomed").exists());
 }
 
 #[tokio::test]

@@ -9,22 +9,22 @@ use evermoor_tests::wire::{Events, Wire, request};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-pub const OLD: Spoken = Spoken::Session(Revision::V2025_11_25);
-pub const NEW: Spoken = Spoken::Stateless;
+pub(crate) const OLD: Spoken = Spoken::Session(Revision::V2025_11_25);
+pub(crate) const NEW: Spoken = Spoken::Stateless;
 
 /// Everything that an editor can be asked.
-pub fn able() -> Value {
+pub(crate) fn able() -> Value {
     json!({ "elicitation": { "form": {}, "url": {} }, "sampling": {}, "roots": {} })
 }
 
-pub struct World {
-    pub scene: Scene,
-    pub upstream: Upstream,
-    pub gateway: Gateway,
+pub(crate) struct World {
+    pub(crate) scene: Scene,
+    pub(crate) upstream: Upstream,
+    pub(crate) gateway: Gateway,
 }
 
 impl World {
-    pub async fn new(spoken: Spoken, transport: Transport) -> Self {
+    pub(crate) async fn new(spoken: Spoken, transport: Transport) -> Self {
         let scene = Scene::new();
         let upstream = Upstream::start(&scene, "era", spoken, transport).await;
         let gateway = scene.gateway_of("", &upstream.entry()).await;
@@ -33,28 +33,28 @@ impl World {
     }
 
     /// A client of 2026-07-28.
-    pub fn newer(&self) -> Wire {
+    pub(crate) fn newer(&self) -> Wire {
         Wire::to(&self.gateway, "/mcp/era")
     }
 
     /// A client with a session.
-    pub async fn older(&self, revision: Revision, capabilities: Value) -> Wire {
+    pub(crate) async fn older(&self, revision: Revision, capabilities: Value) -> Wire {
         Wire::to(&self.gateway, "/mcp/era").initialized(revision.as_str(), capabilities).await
     }
 }
 
 /// The text of a tool's result.
-pub fn text(answer: &Value) -> &str {
+pub(crate) fn text(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
 }
 
 /// Calls a tool with everything that the client can be asked.
-pub async fn call(wire: &Wire, tool: &str) -> Value {
+pub(crate) async fn call(wire: &Wire, tool: &str) -> Value {
     wire.post(&request(1, "tools/call", json!({ "name": tool }))).await.last().clone()
 }
 
 /// Calls a tool and answers what is asked on the way with `answer`. Returns the question and the answer.
-pub async fn converse(
+pub(crate) async fn converse(
     wire: &Wire,
     id: u64,
     message: (&str, Value),

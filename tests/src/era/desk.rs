@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use evermoor_core::envelope::{Id, Message, Notification, Outcome, Request, Response};
 use evermoor_core::era::spoken::Spoken;
@@ -34,6 +35,8 @@ pub struct Desk {
     pub(super) tasks: Tasks,
     pub(super) kept: Mutex<Kept>,
     numbers: AtomicU64,
+    /// Work that goes on whoever waits for it.
+    pub(super) work: TaskTracker,
 }
 
 #[derive(Default)]
@@ -50,7 +53,8 @@ impl Desk {
     pub fn new(spoken: Spoken, ledger: Ledger) -> Arc<Self> {
         let (news, _) = broadcast::channel(64);
         let (tasks, kept, numbers) = (Tasks::default(), Mutex::default(), AtomicU64::new(1));
-        Arc::new(Self { spoken, ledger, news, tasks, kept, numbers })
+        let work = TaskTracker::new();
+        Arc::new(Self { spoken, ledger, news, tasks, kept, numbers, work })
     }
 
     /// The answer to a request, unless it was cancelled. `headers` are those it came with.

@@ -35,14 +35,22 @@ pub async fn post(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes
     }
     let begins = request.method == method::INITIALIZE;
     let (mouth, said) = mpsc::unbounded_channel::<Message>();
-    let told = told(&headers);
+    let (told, tracker) = (told(&headers), desk.work.clone());
+    let goes_on = !desk.spoken.is_stateless();
     let work = async move {
         if let Some(answer) = desk.answer(request, told, mouth.clone()).await {
             let _ = mouth.send(Message::Response(answer));
         }
     };
-    // A client that hangs up drops the work with the stream.
-    let start = (said, Some(Box::pin(work)));
+    // In the newer revision a client that hangs up drops the work with the stream.
+    let work = match goes_on {
+        true => {
+            tracker.spawn(work);
+            None
+        }
+        false => Some(Box::pin(work)),
+    };
+    let start = (said, work);
     let events = futures_util::stream::unfold(start, |(mut said, mut work)| async move {
         loop {
             let message = match &mut work {

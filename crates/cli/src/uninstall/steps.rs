@@ -30,8 +30,6 @@ pub(super) fn all(place: &Place, keep_data: bool) -> Vec<(&'static str, Done)> {
     // What could not be undone needs the record of it.
     let undone = !done.iter().any(|(_, done)| matches!(done, Done::Failed(_)));
     if !keep_data && undone {
-        // Which secrets are ours is in what is removed next.
-        done.push(("secrets", secrets(place)));
         done.push(("data", data(place)));
     }
     drop(progress);
@@ -112,15 +110,6 @@ fn gateway(place: &Place) -> Done {
         Ok(Ok(())) => Done::Undone("The gateway is stopped.".into()),
         Ok(Err(failure)) => Done::Failed(failure),
         Err(error) => failed(format!("The gateway could not be stopped: {error}.")),
-    }
-}
-
-/// Takes out of the keychain what the configuration refers to.
-fn secrets(place: &Place) -> Done {
-    match crate::secret::forget_all(&place.paths) {
-        Ok(names) if names.is_empty() => Done::Nothing,
-        Ok(names) => Done::Undone(format!("Removed from the keychain: {}.", names.join(", "))),
-        Err(failure) => Done::Failed(failure),
     }
 }
 

@@ -6,6 +6,8 @@
 //! in the body of the answer, it ends with it. A question of an older upstream ends the request
 //! with an answer that says what is needed; the call waits until the editor comes back.
 
+mod judging;
+
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -13,17 +15,13 @@ use axum::response::{IntoResponse as _, Response as HttpResponse};
 use http::{HeaderMap, StatusCode};
 use tokio::time::sleep;
 
-use evermoor_core::envelope::{
-    INVALID_PARAMS, METHOD_NOT_FOUND, Message, Outcome, Request, Response,
-};
-use evermoor_core::era::answer::{ABILITY_MISSING, HEADERS_DISAGREE, newer};
-use evermoor_core::era::mirrored::{agree, mirrored};
+use evermoor_core::envelope::{INVALID_PARAMS, Message, Outcome, Request, Response};
+use evermoor_core::era::answer::{HEADERS_DISAGREE, newer};
 use evermoor_core::era::question::links_required;
 use evermoor_core::era::spoken::Spoken;
 use evermoor_core::era::stateless::{self, Asked};
 use evermoor_core::event_id::Call;
-use evermoor_core::json::Raw;
-use evermoor_core::outcome::{self, Fate, META_KEY, Unknown};
+use evermoor_core::outcome::{Fate, Unknown};
 use evermoor_core::protocol::method;
 use evermoor_core::sse;
 
@@ -38,6 +36,7 @@ use crate::attendance::Who;
 use crate::editors::Editor;
 use crate::router::{Addressee, View};
 use crate::upstream::Owner;
+use judging::{declined, headers_agree, is_foreign, is_ours, may_need_input, status};
 
 const NOT_NOW: &str = "The editor cannot be asked during this request.";
 
@@ -79,7 +78,13 @@ impl Endpoint {
                     let refusal = Response::error(Some(request.id), HEADERS_DISAGREE, why);
                     return json_with(StatusCode::BAD_REQUEST, &refusal);
                 }
-                if let Some(told) = self.parked.answer(&editor.name, &request) {
+                if let Some((told, asking)) = self.parked.answer(&editor.name, &request) {
+                    if let Some(asking) = asking {
+                        let (endpoint, editor) = (Arc::clone(self), editor.name.clone());
+                        self.tasks.spawn(async move {
+                            endpoint.parked.follow(asking, &editor).await;
+                        });
+                    }
                     return json(&newer(&request.method, told, None));
                 }
                 self.answer_newer(view, addressee, request, asked, editor, who).await
@@ -142,19 +147,6 @@ impl Endpoint {
             first => stream::of(Told { first, telling }),
         }
     }
-}
-
-/// Whether the parameters that stand in headers are those of the body.
-fn headers_agree(addressee: &Addressee, headers: &HeaderMap) -> bool {
-    let Addressee::Upstream(upstream, request) = addressee else { return true };
-    if headers.contains_key(stateless::OVER_PIPES) {
-        return true;
-    }
-    let Some(known) = upstream.state().known else { return true };
-    agree(&mirrored(request, &known.traits), |name| match headers.get(name) {
-        None => Ok(None),
-        Some(value) => value.to_str().map(|text| Some(text.to_owned())).map_err(|_| ()),
-    })
 }
 
 /// An exchange in the words of this revision.
@@ -245,55 +237,5 @@ impl Events for Told {
             None => self.telling.next_message().await?,
         };
         Some(sse::write(None, None, &message.to_bytes()))
-    }
-}
-
-/// Whether the gateway answers in place of the upstream. Such answers are short.
-fn is_ours(response: &Response) -> bool {
-    const LONGEST: usize = 8 << 10;
-    match &response.outcome {
-        Outcome::Result(result) => {
-            result.as_bytes().len() < LONGEST && result.as_str().contains(META_KEY)
-        }
-        Outcome::Error(_) => false,
-    }
-}
-
-/// Whether a call comes back with a state that its upstream cannot have given, which would be taken
-/// for a new call there.
-fn is_foreign(addressee: &Addressee, request: &Request) -> bool {
-    let params = request.params.as_ref();
-    let brings = params.is_some_and(|params| params.member("requestState").is_some());
-    let Addressee::Upstream(upstream, _) = addressee else { return false };
-    brings && !upstream.spoken().is_stateless()
-}
-
-/// The answer to a call that needs what a person did not want to do.
-fn declined(request: &Request) -> Response {
-    let words = "Not executed: the person did not open the link that the server needs first.";
-    let (_, is_tool) = outcome::subject(&request.method, request.params.as_ref());
-    if !is_tool {
-        return Response::error(Some(request.id.clone()), INVALID_PARAMS, words);
-    }
-    let block = serde_json::json!({ "type": "text", "text": words });
-    let result = serde_json::json!({ "content": [block], "isError": true });
-    newer(&request.method, Response::result(request.id.clone(), Raw::of(&result)), None)
-}
-
-/// Requests that may be answered with what they need.
-fn may_need_input(called: &str) -> bool {
-    matches!(called, method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ)
-}
-
-/// A method that nobody knows is not found; every other answer is an answer.
-fn status(response: &Response) -> StatusCode {
-    let code = match &response.outcome {
-        Outcome::Error(error) => error.member("code").and_then(|code| code.read::<i32>().ok()),
-        Outcome::Result(_) => None,
-    };
-    match code {
-        Some(METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
-        Some(ABILITY_MISSING) => StatusCode::BAD_REQUEST,
-        Some(_) | None => StatusCode::OK,
     }
 }

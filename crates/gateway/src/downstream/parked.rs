@@ -15,7 +15,7 @@ use evermoor_core::era::question::by_name;
 use evermoor_core::json::Raw;
 use evermoor_core::protocol::method;
 
-use super::exchange::Exchange;
+use super::exchange::{Exchange, Part};
 use crate::upstream::Question;
 
 #[derive(Default)]
@@ -23,7 +23,7 @@ pub struct Parked(Mutex<HashMap<(String, Raw), Waiting>>);
 
 struct Waiting {
     /// Waits for the result. Without it the upstream would have nobody to ask.
-    _exchange: Exchange,
+    exchange: Exchange,
     question: Question,
     /// What the editor is told of the task.
     state: Raw,
@@ -47,7 +47,7 @@ impl Parked {
             return Err(Box::new((exchange, question)));
         };
         let since = Instant::now();
-        let waiting = Waiting { _exchange: exchange, question, state: state.clone(), since };
+        let waiting = Waiting { exchange, question, state: state.clone(), since };
         let mut all = self.0.lock();
         let late = all.extract_if(|_, waiting| waiting.since.elapsed() >= PATIENCE);
         late.for_each(|(_, waiting)| waiting.question.decline());
@@ -55,32 +55,44 @@ impl Parked {
         Ok(state)
     }
 
-    /// The answer to a request about a task that waits for its editor. `None` if none does.
-    pub fn answer(&self, editor: &str, request: &Request) -> Option<Response> {
+    /// The answer to a request about a task that waits for its editor, and what is to be followed from
+    /// then on. `None` if none does.
+    pub fn answer(&self, editor: &str, request: &Request) -> Option<(Response, Option<Exchange>)> {
         let params = request.params.as_ref()?;
         let place = (editor.to_owned(), params.member("taskId")?);
         let id = request.id.clone();
         match request.method.as_str() {
             method::TASKS_GET => {
                 let all = self.0.lock();
-                Some(Response::result(id, all.get(&place)?.state.clone()))
+                Some((Response::result(id, all.get(&place)?.state.clone()), None))
             }
             method::TASKS_UPDATE => {
                 let waiting = self.0.lock().remove(&place)?;
                 let brought = params.member("inputResponses");
-                match brought.and_then(|brought| brought.member(KEY)) {
+                let told = match brought.and_then(|brought| brought.member(KEY)) {
                     Some(answer) => {
                         waiting.question.answer(Outcome::Result(answer));
-                        Some(Response::result(id, Raw::of(&serde_json::json!({}))))
+                        Response::result(id, Raw::of(&serde_json::json!({})))
                     }
                     None => {
                         waiting.question.decline();
                         let why = "`inputResponses` has no answer to what the task needs.";
-                        Some(Response::error(Some(id), INVALID_PARAMS, why))
+                        Response::error(Some(id), INVALID_PARAMS, why)
                     }
-                }
+                };
+                Some((told, Some(waiting.exchange)))
             }
             _ => None,
+        }
+    }
+
+    /// Follows a task whose editor has answered, in case it asks for more.
+    pub async fn follow(&self, mut exchange: Exchange, editor: &str) {
+        while let Some(part) = exchange.next().await {
+            if let Part::Question(question) = part {
+                drop(self.park(exchange, question, editor));
+                return;
+            }
         }
     }
 }
