@@ -1,15 +1,22 @@
 //! What a start shows: mostly nothing. A window opens at the first run, when somebody asks for one,
 //! and where there is no tray to find Evermoor in.
 
+use std::time::Duration;
+
 use evermoor_client::Presence;
 use evermoor_platform::files;
 use evermoor_platform::paths::Paths;
 use tauri::{AppHandle, Manager};
+use tokio::sync::watch;
+use tokio::time::timeout;
 use tracing::warn;
 
 use crate::gateway::Gateway;
 use crate::page::Page;
 use crate::{login, system, window};
+
+/// Longer than a gateway takes to start, most of the time.
+const A_MOMENT: Duration = Duration::from_secs(3);
 
 /// How the program was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,23 +56,28 @@ impl Start {
         if self.hidden || self.window {
             return;
         }
-        let tray = icon && system::has_tray().await;
-        let gateway = app.state::<Gateway>();
-        if !tray {
-            window::open(&app);
-            if is_news(gateway.keeper().paths()) {
-                system::say_there_is_no_tray(&app);
+        let presence = app.state::<Gateway>().presence();
+        if icon && system::has_tray().await {
+            if is_first_run(presence).await {
+                window::open_at(&app, &Page::Welcome);
             }
-        }
-        let mut presence = gateway.presence();
-        let serves = |presence: &Presence| matches!(presence, Presence::Serving { .. });
-        let Ok(serving) = presence.wait_for(serves).await else {
             return;
-        };
-        if matches!(&*serving, Presence::Serving { status } if status.first_run) {
-            window::open_at(&app, &Page::Welcome);
+        }
+        // The only way in must not wait for a gateway that cannot start.
+        let welcome = timeout(A_MOMENT, is_first_run(presence)).await.unwrap_or(false);
+        let page = if welcome { Page::Welcome } else { Page::Overview };
+        window::open_at(&app, &page);
+        if is_news(app.state::<Gateway>().keeper().paths()) {
+            system::say_there_is_no_tray(&app);
         }
     }
+}
+
+/// Whether nobody has set anything up yet, as the gateway says once it serves.
+async fn is_first_run(mut presence: watch::Receiver<Presence>) -> bool {
+    let serves = |presence: &Presence| matches!(presence, Presence::Serving { .. });
+    let serving = presence.wait_for(serves).await;
+    matches!(serving.as_deref(), Ok(Presence::Serving { status }) if status.first_run)
 }
 
 /// Whether this machine's person has not been told yet that there is no tray.

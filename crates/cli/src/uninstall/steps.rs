@@ -8,7 +8,6 @@ use tokio::time::{Instant, sleep};
 use evermoor_client::Control;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::login;
-use evermoor_platform::secrets::{Keychain, Manner, StoreError};
 use evermoor_platform::service::{self, State};
 use evermoor_platform::system::System;
 
@@ -28,9 +27,6 @@ pub(super) fn all(place: &Place, keep_data: bool) -> Vec<(&'static str, Done)> {
         ("service", service(place)),
         ("gateway", gateway(place)),
     ]);
-    if !keep_data {
-        done.push(("secrets", secrets(place)));
-    }
     // What could not be undone needs the record of it.
     let undone = !done.iter().any(|(_, done)| matches!(done, Done::Failed(_)));
     if !keep_data && undone {
@@ -42,32 +38,6 @@ pub(super) fn all(place: &Place, keep_data: bool) -> Vec<(&'static str, Done)> {
 
 fn failed(what: String) -> Done {
     Done::Failed(Failure::new(Code::Internal, what, "Undo it by hand, or try again."))
-}
-
-/// What is in the keychain. A second Evermoor, in a folder of its own, leaves it to the first.
-fn secrets(place: &Place) -> Done {
-    if place.home.is_some() {
-        return Done::Nothing;
-    }
-    let keychain = Keychain::of_the_system(Manner::Asking);
-    let removed = run_async(async {
-        let names = match keychain.list().await {
-            Ok(names) => names,
-            Err(StoreError::Missing(_)) => Vec::new(),
-            Err(error) => return Err(error),
-        };
-        for name in &names {
-            keychain.delete(name).await?;
-        }
-        Ok(names.len())
-    });
-    match removed {
-        Ok(Ok(0)) => Done::Nothing,
-        Ok(Ok(1)) => Done::Undone("1 secret is removed from the keychain.".into()),
-        Ok(Ok(many)) => Done::Undone(format!("{many} secrets are removed from the keychain.")),
-        Ok(Err(error)) => failed(format!("Secrets stay in the keychain: {error}.")),
-        Err(error) => failed(format!("Secrets stay in the keychain: {error}.")),
-    }
 }
 
 /// The tray is started at login no longer.
