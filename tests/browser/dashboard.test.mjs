@@ -142,7 +142,7 @@ test("a tool is tried with a form made from its schema", async () => {
   await dialog.getByLabel("state").selectOption("open");
   assert.deepEqual(await violations(), []);
   await dialog.getByRole("button", { name: "Make the call" }).click();
-  await dialog.getByText('list_issues was asked with {"repository":"evermoor","state":"open","labels":["bug"]}.').waitFor();
+  await dialog.getByText(/list_issues was asked with .*"labels":\["bug"\]/).waitFor();
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
   const trying = page.getByRole("button", { name: "Try list_issues" });

@@ -60,7 +60,9 @@ impl Person {
 
 fn names(said: &Value, of: &str) -> Vec<String> {
     let all = said[of].as_array().unwrap().iter();
-    all.map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+    let mut names: Vec<String> = all.map(|one| one["name"].as_str().unwrap().to_owned()).collect();
+    names.sort();
+    names
 }
 
 #[tokio::test]

@@ -1,3 +1,5 @@
+//! Servers of editors, and what becomes of them.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -11,6 +11,7 @@
 
 mod aside;
 mod connecting;
+mod pacing;
 mod pausing;
 mod serving;
 mod words;
@@ -26,7 +27,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use evermoor_core::backoff::Backoff;
 use evermoor_core::config;
 use evermoor_core::failure::Failure;
-use evermoor_core::pace::{CrashLoop, SLOW_LANE};
+use evermoor_core::pace::CrashLoop;
 
 use super::board::Board;
 use super::connection::Incoming;
@@ -265,16 +266,7 @@ impl<C: Connect> Supervisor<C> {
         failure: Failure,
         looping: bool,
     ) -> Option<End> {
-        // A connection that just broke is worth one attempt at once.
-        let wait = match attempt {
-            _ if looping => SLOW_LANE,
-            0 => Duration::ZERO,
-            // The keychain is on this machine, wherever the server is.
-            _ if is_about_secrets(failure.code) => {
-                Backoff::LOCAL.wait(attempt - 1, self.chance.dice())
-            }
-            _ => self.backoff.wait(attempt - 1, self.chance.dice()),
-        };
+        let wait = self.wait(attempt, failure.code, looping);
         let retry_at = self.chance.now() + wait;
         let failure = if looping { crash_loop(&failure) } else { failure };
         let link = Link::Down { since, retry_at, attempts: attempt, failure };

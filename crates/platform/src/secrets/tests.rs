@@ -1,3 +1,5 @@
+//! A keychain that works, fails and hangs.
+
 use super::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
