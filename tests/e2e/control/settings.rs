@@ -88,9 +88,9 @@ async fn an_upstream_is_turned_off_and_on_again() {
     switch(true).await;
     assert_eq!(gateway.config(), before);
     gateway.until_connected("notes").await;
-    let nobody =
-        gateway.command(Method::POST, "/api/upstreams/nobody/enabled", &json!({ "enabled": true }));
-    assert_eq!(nobody.await.0, StatusCode::NOT_FOUND);
+    let on = json!({ "enabled": true });
+    let nobody = gateway.command(Method::POST, "/api/upstreams/nobody/enabled", &on).await;
+    assert_eq!(nobody.0, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]
