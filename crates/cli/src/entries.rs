@@ -23,6 +23,35 @@ use crate::status::run_async;
 use crate::terminal::{self, Progress};
 use crate::upstreams;
 
+/// What was done to an entry.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Added,
+    Removed,
+    TurnedOn,
+    TurnedOff,
+}
+
+impl Change {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Added => "Added",
+            Self::Removed => "Removed",
+            Self::TurnedOn => "Turned on",
+            Self::TurnedOff => "Turned off",
+        }
+    }
+
+    /// Whether the gateway has taken it over, and knows how it went.
+    fn is_seen_in(self, link: &Link) -> bool {
+        match self {
+            Self::Removed => false,
+            Self::TurnedOff => *link == Link::Off,
+            Self::Added | Self::TurnedOn => !matches!(link, Link::Off | Link::Connecting),
+        }
+    }
+}
+
 /// How long a new upstream is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -40,22 +69,22 @@ pub(crate) fn add(paths: &Paths, new: Add) -> Exit {
         (None, None, None) => return Exit::usage(&"Say --url, --preset, or -- and a program."),
     };
     let new = NewUpstream { name: name.clone(), title, way };
-    change(paths, &name, "Added", |edit| edit.add_upstream(&new))
+    change(paths, &name, Change::Added, |edit| edit.add_upstream(&new))
 }
 
 pub(crate) fn remove(paths: &Paths, name: &str) -> Exit {
-    change(paths, name, "Removed", |edit| edit.remove_upstream(name))
+    change(paths, name, Change::Removed, |edit| edit.remove_upstream(name))
 }
 
 pub(crate) fn enable(paths: &Paths, name: &str, enabled: bool) -> Exit {
-    let done = if enabled { "Turned on" } else { "Turned off" };
+    let done = if enabled { Change::TurnedOn } else { Change::TurnedOff };
     change(paths, name, done, |edit| edit.set_enabled(name, enabled))
 }
 
 fn change(
     paths: &Paths,
     name: &str,
-    done: &str,
+    done: Change,
     edit: impl FnOnce(&mut Edit) -> Result<(), Mistake>,
 ) -> Exit {
     if let Err(failure) = edited(&paths.config, name, edit) {
@@ -63,8 +92,7 @@ fn change(
     }
     let progress = Progress::show("The gateway takes it over");
     let seen = Control::find(paths).map(|control| {
-        let wanted = done != "Removed";
-        let seen = run_async(async { timeout(PATIENCE, settled(&control, name, wanted)).await });
+        let seen = run_async(async { timeout(PATIENCE, settled(&control, name, done)).await });
         seen.ok().and_then(Result::ok).flatten()
     });
     drop(progress);
@@ -74,7 +102,7 @@ fn change(
         terminal::print_json(data);
         return Exit::Ok;
     }
-    terminal::say(&format_args!("{done} `{name}` in {}.", paths.config.display()));
+    terminal::say(&format_args!("{} `{name}` in {}.", done.word(), paths.config.display()));
     match seen {
         None => terminal::remark(&"It holds from the next start; Evermoor is not running."),
         Some(Some(upstream)) => tell(&upstream),
@@ -122,15 +150,15 @@ fn edited(
 }
 
 /// What the gateway makes of it, once it has made something of it.
-async fn settled(control: &Control, name: &str, wanted: bool) -> Option<Upstream> {
+async fn settled(control: &Control, name: &str, done: Change) -> Option<Upstream> {
     let mut states = control.follow().await.ok()?;
     loop {
         let status = states.next().await?;
         let found = status.upstreams.into_iter().find(|upstream| upstream.name == name);
-        match (found, wanted) {
-            (None, false) => return None,
-            (Some(upstream), true) if upstream.link != Link::Connecting => return Some(upstream),
-            (None | Some(_), _) => {}
+        match found {
+            None if done == Change::Removed => return None,
+            Some(upstream) if done.is_seen_in(&upstream.link) => return Some(upstream),
+            None | Some(_) => {}
         }
     }
 }

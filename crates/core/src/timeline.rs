@@ -49,6 +49,14 @@ impl Log {
             spans.push(Span { from: at.max(since), to: None, state });
         }
         spans.retain(|span| span.to.is_none_or(|to| to > span.from));
+        // What lay between two of the same kind may have taken no time at all.
+        spans.dedup_by(|next, before| {
+            let goes_on = next.state == before.state;
+            if goes_on {
+                before.to = next.to;
+            }
+            goes_on
+        });
         spans
     }
 

@@ -10,6 +10,7 @@ mod attached;
 mod doctor;
 mod editor;
 mod log;
+mod sentence;
 mod settings;
 mod setup;
 mod upstream_page;
@@ -28,6 +29,7 @@ pub use attached::{Attached, Wire};
 pub use doctor::{Check, CheckState, Checks, Fixed};
 pub use editor::{Editor, Shown};
 pub use log::{LogLevel, LogLine, LogLines};
+use sentence::{overall, sentence};
 pub use settings::{
     EditorChange, EditorSettings, Lists, ListsChange, Settings, SettingsChange, TrayChange,
     UpstreamChange, UpstreamSettings,
@@ -248,55 +250,6 @@ impl Upstream {
 
     pub fn is_paused(&self) -> bool {
         matches!(self.link, Link::Paused { .. })
-    }
-}
-
-fn overall(upstreams: &[Upstream]) -> Overall {
-    if upstreams.iter().any(Upstream::is_down) {
-        Overall::Degraded
-    } else if upstreams.iter().any(|upstream| upstream.link == Link::Connecting) {
-        Overall::Busy
-    } else if !upstreams.is_empty() && upstreams.iter().all(Upstream::is_paused) {
-        Overall::Paused
-    } else {
-        Overall::Healthy
-    }
-}
-
-fn sentence(upstreams: &[Upstream]) -> String {
-    let on: Vec<&Upstream> = upstreams.iter().filter(|upstream| !upstream.is_off()).collect();
-    let down: Vec<&Upstream> = on.iter().filter(|upstream| upstream.is_down()).copied().collect();
-    match (down.as_slice(), on.as_slice()) {
-        ([], []) if upstreams.is_empty() => "No upstream is set up yet".into(),
-        ([], []) => "Every upstream is turned off".into(),
-        ([], on) => match on.iter().find(|upstream| upstream.link == Link::Connecting) {
-            Some(upstream) => format!("Connecting to {}", upstream.title),
-            None => settled(on),
-        },
-        ([one], _) => match &one.link {
-            Link::Down { failure, .. } => format!("{} {}", one.title, failure.code.predicate()),
-            Link::Off | Link::Connecting | Link::Connected { .. } | Link::Paused { .. } => {
-                format!("{} is down", one.title)
-            }
-        },
-        (several, all) => format!("{} of {} upstreams are down", several.len(), all.len()),
-    }
-}
-
-/// The sentence when every upstream is connected or paused.
-fn settled(upstreams: &[&Upstream]) -> String {
-    let paused: Vec<&&Upstream> = upstreams.iter().filter(|one| one.is_paused()).collect();
-    match (paused.as_slice(), upstreams) {
-        ([], [one]) => format!("{} is connected", one.title),
-        ([], all) => format!("All {} upstreams are connected", all.len()),
-        ([one], [_]) => format!("{} is paused", one.title),
-        (paused, all) if paused.len() == all.len() => {
-            format!("All {} upstreams are paused", all.len())
-        }
-        ([one], _) => format!("{} is paused, everything else is connected", one.title),
-        (paused, _) => {
-            format!("{} upstreams are paused, everything else is connected", paused.len())
-        }
     }
 }
 

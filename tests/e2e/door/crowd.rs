@@ -63,7 +63,7 @@ mod files {
     use tokio::task::JoinSet;
     use tokio::time::{Instant, sleep, timeout};
 
-    const FEW: usize = 48;
+    const FEW: usize = 64;
 
     /// A request that is let in and told that it has no session: its connection is known from then on.
     fn greeting(gateway: &Gateway) -> String {

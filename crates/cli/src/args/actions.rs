@@ -12,13 +12,13 @@ pub(crate) struct Add {
     pub(crate) url: Option<String>,
     /// A header to send there, as NAME:VALUE. A secret belongs into the keychain:
     /// write ${keyring:NAME} for it.
-    #[arg(long = "header", value_name = "NAME:VALUE", requires = "url", value_parser = header)]
+    #[arg(long = "header", value_name = "NAME:VALUE", requires = "url", conflicts_with_all = ["preset", "program"], value_parser = header)]
     pub(crate) headers: Vec<(String, String)>,
     /// An application that Evermoor knows, such as `pieces-os`.
     #[arg(long, value_name = "PRESET")]
     pub(crate) preset: Option<String>,
     /// A variable for the program, as NAME=VALUE.
-    #[arg(long = "env", value_name = "NAME=VALUE", requires = "program", value_parser = variable)]
+    #[arg(long = "env", value_name = "NAME=VALUE", requires = "program", conflicts_with_all = ["url", "preset"], value_parser = variable)]
     pub(crate) env: Vec<(String, String)>,
     /// What people call it.
     #[arg(long)]

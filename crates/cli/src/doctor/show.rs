@@ -34,7 +34,8 @@ pub(super) fn all(checks: &[Check], repairs: &[Repair], took: Duration) {
     for check in checks.iter().filter(|check| !quiet || check.is_bad()) {
         line(check, widest, colours);
     }
-    terminal::say(&format_args!("\n{}", summary(checks, took)));
+    let summary = terminal::indented(&summary(checks, took), 0, terminal::width());
+    terminal::say(&format_args!("\n{summary}"));
 }
 
 fn tell(repair: &Repair, colours: Palette) {
@@ -81,7 +82,10 @@ fn summary(checks: &[Check], took: Duration) -> String {
     let bad = checks.iter().filter(|check| check.is_bad()).count();
     let fixable = checks.iter().filter(|check| check.is_bad() && check.fixable).count();
     let took = length(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
-    let looked = format!("{} checks in {took}", checks.len());
+    let looked = match checks.len() {
+        1 => format!("1 check in {took}"),
+        many => format!("{many} checks in {took}"),
+    };
     let found = match bad {
         0 => return format!("{looked}. Everything is in order."),
         1 => "1 problem".to_owned(),
@@ -103,7 +107,7 @@ mod tests {
     fn the_summary_says_what_there_is_to_do() {
         let took = Duration::from_millis(140);
         let (good, bad) = (Check::good("a", "A", "a"), Check::bad("b", "B", "b", "c"));
-        assert_eq!(summary(&[good.clone()], took), "1 checks in 140 ms. Everything is in order.");
+        assert_eq!(summary(&[good.clone()], took), "1 check in 140 ms. Everything is in order.");
         assert_eq!(summary(&[good, bad.clone()], took), "2 checks in 140 ms, 1 problem.");
         let told = summary(&[bad.fixable()], took);
         assert!(told.ends_with("`evermoor doctor --fix` tries to put 1 of them right."), "{told}");

@@ -118,8 +118,8 @@ mod tests {
         assert_eq!(
             columns(&rows(), 60),
             [
-                "notes              Connected     12 tools   http://127.0…",
-                "a-very-long-name   Not running   1 tool     npx -y serv…"
+                "notes              Connected     12 tools   http://127.0.0.…",
+                "a-very-long-name   Not running   1 tool     npx -y server"
             ]
         );
         assert_eq!(columns(&rows(), 30)[1], "a-very-long-name   Not run…");

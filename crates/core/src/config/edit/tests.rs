@@ -1,3 +1,5 @@
+//! Edits of any file change what they are about, and nothing else.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
