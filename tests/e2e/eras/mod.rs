@@ -4,6 +4,8 @@
 mod content;
 #[cfg(unix)]
 mod input;
+#[cfg(target_os = "linux")]
+mod matrix;
 #[cfg(unix)]
 mod newer;
 #[cfg(unix)]

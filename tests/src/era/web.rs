@@ -83,6 +83,7 @@ pub async fn get(State(desk): State<Arc<Desk>>, headers: HeaderMap) -> HttpRespo
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
     let news = desk.news.subscribe();
+    desk.ledger.record("news");
     let events = futures_util::stream::unfold((news, desk), |(mut news, desk)| async move {
         loop {
             let told = news.recv().await.ok()?;
