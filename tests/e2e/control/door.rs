@@ -29,7 +29,7 @@ async fn what_the_dashboard_asks_for_needs_the_control_token() {
         for token in [None, Some(gateway.token())] {
             let request = http().request(method.clone(), format!("{}{path}", gateway.origin));
             let request = request.header("content-type", "application/json").body("{}");
-            let request = match token {
+            let request = match &token {
                 Some(token) => request.bearer_auth(token),
                 None => request,
             };
