@@ -91,17 +91,17 @@ async fn collect(place: &Place, now: u64) -> Vec<Page> {
     let lines: Vec<String> =
         lines.iter().filter_map(|line| serde_json::to_string(line).ok()).collect();
     pages.push(page("gateway.log", lines.join("\n") + "\n"));
-    if let Some(control) = Control::find(&place.paths) {
-        if let Ok(status) = control.status().await {
-            let upstreams = status.upstreams.iter();
-            let upstreams = upstreams.map(|one| (one.title.clone(), String::new())).collect();
-            let evermoor = status.version.clone();
-            pages.push(page("status.json", pretty(&json!(status))));
-            if let Ok(found) = control.incidents(None, now.saturating_sub(PERIOD)).await {
-                let environment = Environment { evermoor, system, upstreams };
-                let text = report::markdown(&environment, &found, Some(PERIOD), now);
-                pages.push(page("incidents.md", text));
-            }
+    if let Some(control) = Control::find(&place.paths)
+        && let Ok(status) = control.status().await
+    {
+        let upstreams = status.upstreams.iter();
+        let upstreams = upstreams.map(|one| (one.title.clone(), String::new())).collect();
+        let evermoor = status.version.clone();
+        pages.push(page("status.json", pretty(&json!(status))));
+        if let Ok(found) = control.incidents(None, now.saturating_sub(PERIOD)).await {
+            let environment = Environment { evermoor, system, upstreams };
+            let text = report::markdown(&environment, &found, Some(PERIOD), now);
+            pages.push(page("incidents.md", text));
         }
     }
     pages

@@ -102,7 +102,7 @@ fn show(incidents: &[Incident], period: u64, now: u64) {
         };
         terminal::print(&format_args!("  {style}{mark}{style:#} {line}"));
         let quiet = colours.quiet;
-        let why = terminal::indented(&incident.why(), 4, width);
+        let why = terminal::indented(incident.why(), 4, width);
         terminal::print(&format_args!("{quiet}{why}{quiet:#}"));
     }
 }

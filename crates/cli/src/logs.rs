@@ -1,6 +1,6 @@
 //! `evermoor logs`: what the gateway wrote down, also when none runs.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use evermoor_core::incident::words::moment;
@@ -55,7 +55,7 @@ pub(crate) fn run(paths: &Paths, wanted: &Wanted, follow: bool) -> Exit {
     followed.map_or_else(|error| Exit::failure(&error), |()| Exit::Ok)
 }
 
-fn explain(path: &PathBuf, wanted: &Wanted) {
+fn explain(path: &Path, wanted: &Wanted) {
     let what = match (&wanted.upstream, wanted.since) {
         _ if !path.exists() => format!("Nothing has been written to {} yet.", path.display()),
         (Some(name), _) => format!("The log says nothing of `{name}`."),

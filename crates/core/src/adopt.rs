@@ -148,9 +148,8 @@ fn is_pieces(way: &Way) -> bool {
         Way::Http { url, .. } => leads(url),
         Way::Program { command, args, .. } => {
             let starts = args.windows(2).any(|two| two[0] == "mcp" && two[1] == "start");
-            (program(command) == "pieces" && starts)
-                || (args.iter().any(|word| word == "pieces") && starts)
-                || args.iter().any(|word| leads(word))
+            let pieces = program(command) == "pieces" || args.iter().any(|word| word == "pieces");
+            (pieces && starts) || args.iter().any(|word| leads(word))
         }
         Way::Preset(_) => false,
     }

@@ -107,7 +107,10 @@ mod tests {
     fn the_summary_says_what_there_is_to_do() {
         let took = Duration::from_millis(140);
         let (good, bad) = (Check::good("a", "A", "a"), Check::bad("b", "B", "b", "c"));
-        assert_eq!(summary(&[good.clone()], took), "1 check in 140 ms. Everything is in order.");
+        assert_eq!(
+            summary(std::slice::from_ref(&good), took),
+            "1 check in 140 ms. Everything is in order."
+        );
         assert_eq!(summary(&[good, bad.clone()], took), "2 checks in 140 ms, 1 problem.");
         let told = summary(&[bad.fixable()], took);
         assert!(told.ends_with("`evermoor doctor --fix` tries to put 1 of them right."), "{told}");

@@ -25,7 +25,7 @@ use crate::redaction;
 
 /// A live connection to an upstream.
 pub(crate) enum Connection {
-    Http(HttpConnection),
+    Http(Box<HttpConnection>),
     Duplex(Duplex),
 }
 

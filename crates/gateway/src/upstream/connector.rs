@@ -50,7 +50,7 @@ enum Way {
     Http {
         url: Address,
         local: bool,
-        reach: Reach,
+        reach: Box<Reach>,
     },
     Program(Box<Program>),
     /// An application, by its preset.
@@ -138,7 +138,7 @@ impl Connect for Connector {
             Transport::Http { url, reach } => Way::Http {
                 url: url.clone(),
                 local: config.transport.is_local(),
-                reach: reach.clone(),
+                reach: Box::new(reach.clone()),
             },
             Transport::Stdio(program) => {
                 let (tasks, stop) = (self.tasks.clone(), self.stop.child_token());

@@ -39,7 +39,7 @@ fn opened(message: &DBusMessage) -> Option<bool> {
     let body = message.body()?;
     match message.member()?.as_str() {
         "Event" => of_event(&body),
-        "EventGroup" => body.child_value(0).iter().filter_map(|event| of_event(&event)).last(),
+        "EventGroup" => body.child_value(0).iter().rev().find_map(|event| of_event(&event)),
         _ => None,
     }
 }

@@ -24,17 +24,13 @@ fn task(status: &str, more: Value) -> Outcome {
 }
 
 fn read(step: Step) -> Value {
-    match step {
-        Step::Done(Outcome::Result(result)) => result.read().unwrap(),
-        other => panic!("{other:?}"),
-    }
+    let Step::Done(Outcome::Result(result)) = step else { panic!("{step:?}") };
+    result.read().unwrap()
 }
 
 fn asked(step: Step) -> (String, Value) {
-    match step {
-        Step::Ask(_, request) => (request.method, request.params.unwrap().read().unwrap()),
-        other => panic!("{other:?}"),
-    }
+    let Step::Ask(_, request) = step else { panic!("{step:?}") };
+    (request.method, request.params.unwrap().read().unwrap())
 }
 
 #[test]
