@@ -24,6 +24,11 @@ async fn a_server_that_knows_sessions_alone_loses_nothing_through_the_gateway() 
     compare("legacy ", Requirements::Sessions, Era::Legacy).await;
 }
 
+#[tokio::test]
+async fn a_server_that_knows_sessions_alone_conforms_to_2026_07_28_as_far_as_it_can() {
+    compare("bridged ", Requirements::Stateless, Era::Legacy).await;
+}
+
 /// The suite looks for this one news a fixed time after it asked, and on a busy machine misses it,
 /// without any gateway too.
 const UNSURE: &str = "server-stateless sep-2575-server-sends-prompts-list-changed-on-subscription";
