@@ -152,7 +152,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
     fn folder() -> tempfile::TempDir {
-        tempfile::tempdir().unwrap()
+        tempfile::tempdir().expect("there is room for a folder")
     }
 
     #[test]

@@ -25,8 +25,8 @@ use crate::redaction;
 
 /// A live connection to an upstream.
 pub(crate) enum Connection {
-    Http(Box<HttpConnection>),
-    Duplex(Duplex),
+    Http(HttpConnection),
+    Duplex(Box<Duplex>),
 }
 
 /// A connection that has been made, with what the upstream said of itself.

@@ -239,7 +239,7 @@ fn connected(line: Line, handshake: Handshake, tasks: &TaskTracker) -> Connected
         alive: alive.clone(),
         _alive: alive.drop_guard(),
     };
-    Connected { connection: Connection::Http(Box::new(connection)), handshake, incoming }
+    Connected { connection: Connection::Http(connection), handshake, incoming }
 }
 
 fn busy(answer: &reqwest::Response) -> CallError {

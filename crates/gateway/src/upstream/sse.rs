@@ -40,7 +40,7 @@ pub(super) async fn connect(
     tasks.spawn(read(events, inbox.clone(), url));
     tasks.spawn(write(outgoing, inbox, clients, endpoint, tasks.clone()));
     let handshake = handshake::initialize(&channel).await?;
-    Ok(Connected { connection: Connection::Duplex(channel), handshake, incoming })
+    Ok(Connected { connection: Connection::Duplex(Box::new(channel)), handshake, incoming })
 }
 
 async fn open(clients: &Clients, url: &Url) -> Result<(Stream, Url), Failure> {

@@ -168,7 +168,11 @@ impl Program {
         match handshake::negotiate(&mut channel, era, START_LIMIT).await {
             Ok((handshake, era)) => {
                 self.era = Some(era);
-                Ok(Connected { connection: Connection::Duplex(channel), handshake, incoming })
+                Ok(Connected {
+                    connection: Connection::Duplex(Box::new(channel)),
+                    handshake,
+                    incoming,
+                })
             }
             Err(failure) if channel.is_closed() => {
                 let failure = why_closed(&mut incoming).await.unwrap_or(failure);

@@ -46,7 +46,7 @@ impl Connect for Server {
             "protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": { "name": "s" },
         });
         let handshake = Handshake::read(&Raw::of(&said)).expect("a handshake");
-        Ok(Connected { connection: Connection::Duplex(channel), handshake, incoming })
+        Ok(Connected { connection: Connection::Duplex(Box::new(channel)), handshake, incoming })
     }
 }
 

@@ -174,7 +174,7 @@ fn there_and_back(id: &str, tree: &Tree, seed: u64) -> Result<(), TestCaseError>
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, &before).unwrap();
     let was_ours = client.servers.entry(&renamed, "evermoor").is_some();
-    let transport = if seed % 2 == 0 { Transport::Http } else { Transport::Stdio };
+    let transport = if seed.is_multiple_of(2) { Transport::Http } else { Transport::Stdio };
     let plan = desk.plan(client, Scope::User, &wish(transport), &gate());
     prop_assert!(plan.is_ok(), "{:?}\n{before}", plan.err());
     desk.apply(&plan.unwrap()).unwrap();
