@@ -80,7 +80,7 @@ mod tests {
     /// What a server is asked for while `asking` runs; it refuses what it is asked about `gone`.
     async fn heard(asking: impl AsyncFnOnce(&Connection)) -> Vec<String> {
         let (channel, inbox, mut received, _incoming) = duplex::channel();
-        let connection = Connection::Duplex(channel);
+        let connection = Connection::Duplex(Box::new(channel));
         let (told, mut heard) = mpsc::channel(16);
         let serve = async {
             while let Some(Outgoing { text, fate }) = received.recv().await {
@@ -140,7 +140,7 @@ mod tests {
     async fn a_server_that_answers_nothing_keeps_the_connection_waiting_no_longer_than_the_limit() {
         let (channel, _inbox, _received, _incoming) = duplex::channel();
         let began = tokio::time::Instant::now();
-        replay(&Connection::Duplex(channel), &handshake(), wanted(&["x://1"], None)).await;
+        replay(&Connection::Duplex(Box::new(channel)), &handshake(), wanted(&["x://1"], None)).await;
         assert_eq!(began.elapsed(), LIMIT);
     }
 }

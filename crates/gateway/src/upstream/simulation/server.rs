@@ -180,7 +180,7 @@ impl Connect for Server {
         let broken = self.state.lock().connections.child_token();
         self.tasks.spawn(self.clone().serve(inbox, outgoing, broken));
         let handshake = handshake::initialize(&channel).await?;
-        Ok(Connected { connection: Connection::Duplex(channel), handshake, incoming })
+        Ok(Connected { connection: Connection::Duplex(Box::new(channel)), handshake, incoming })
     }
 }
 
