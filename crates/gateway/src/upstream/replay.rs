@@ -140,7 +140,8 @@ mod tests {
     async fn a_server_that_answers_nothing_keeps_the_connection_waiting_no_longer_than_the_limit() {
         let (channel, _inbox, _received, _incoming) = duplex::channel();
         let began = tokio::time::Instant::now();
-        replay(&Connection::Duplex(Box::new(channel)), &handshake(), wanted(&["x://1"], None)).await;
+        replay(&Connection::Duplex(Box::new(channel)), &handshake(), wanted(&["x://1"], None))
+            .await;
         assert_eq!(began.elapsed(), LIMIT);
     }
 }
