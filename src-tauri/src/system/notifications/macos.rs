@@ -205,6 +205,7 @@ define_class!(
 );
 
 impl Listener {
+    #[allow(unsafe_code, reason = "an Objective-C object is made by its own initialiser")]
     fn new(press: mpsc::UnboundedSender<Press>) -> Retained<Self> {
         let this = Self::alloc().set_ivars(press);
         // SAFETY: `init` of NSObject has this signature.
