@@ -34,6 +34,16 @@ function must(program, ...args) {
   return stdout.trim();
 }
 
+/** Ends the gateway and waits for that: until then it may still write into its folder. */
+async function end(pid) {
+  process.kill(pid);
+  const deadline = Date.now() + patience;
+  while (existsSync(`/proc/${pid}`)) {
+    if (Date.now() > deadline) throw new Error("the gateway does not end");
+    await sleep(50);
+  }
+}
+
 /** Starts the tray on a display of its own, until the gateway that it starts serves. */
 async function startTray(place, scratch) {
   const home = path.join(scratch, "home");
@@ -53,12 +63,14 @@ async function startTray(place, scratch) {
     const { origin, pid } = JSON.parse(readFileSync(runtime, "utf8"));
     const health = await fetch(`${origin}/healthz`);
     const program = must("readlink", `/proc/${pid}/exe`);
-    process.kill(pid);
     if (!health.ok) throw new Error(`its gateway answers ${health.status}`);
     if (program !== path.join(place, "usr/bin/evermoor")) throw new Error(`the gateway is ${program}`);
   } finally {
-    // Its whole group: the display and the bus belong to it.
-    process.kill(-tray.pid);
+    // Its whole group: the display and the bus belong to it. The tray first, or it would start another gateway.
+    const ended = new Promise((resolve) => tray.once("exit", resolve));
+    if (tray.exitCode === null) process.kill(-tray.pid);
+    if (tray.exitCode === null && tray.signalCode === null) await ended;
+    if (existsSync(runtime)) await end(JSON.parse(readFileSync(runtime, "utf8")).pid);
   }
 }
 
@@ -78,5 +90,5 @@ try {
   giveUp(error.message);
   process.exitCode = 1;
 } finally {
-  rmSync(scratch, { recursive: true, force: true });
+  rmSync(scratch, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 }
