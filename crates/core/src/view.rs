@@ -34,7 +34,9 @@ pub use settings::{
     EditorChange, EditorSettings, Lists, ListsChange, Settings, SettingsChange, TrayChange,
     UpstreamChange, UpstreamSettings,
 };
-pub use setup::{Connection, Found, FoundEntry, Setup, SetupDone, SetupPreview};
+pub use setup::{
+    Connection, Found, FoundEntry, ImportPreview, Moves, Setup, SetupDone, SetupPreview, Stays,
+};
 pub use upstream_page::{Catalog, Item, SelfTest, Span, SpanState, Timeline, Tool, Trial};
 
 /// The whole state at one moment: what `/api/status` answers and `/api/events` streams.
@@ -449,6 +451,9 @@ mod tests {
             FoundEntry::decl(&config),
             SetupPreview::decl(&config),
             SetupDone::decl(&config),
+            ImportPreview::decl(&config),
+            Moves::decl(&config),
+            Stays::decl(&config),
         ];
         let header = "// Generated from crates/core/src/view.rs by `npm run types`. Do not edit.\n";
         let wanted = types

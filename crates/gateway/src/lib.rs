@@ -35,6 +35,7 @@
 //! - [`apps`]: applications that somebody else started
 //! - [`pauses`]: what a person paused
 //! - [`setup`]: connecting editors, as far as it takes a running program
+//! - [`import`]: the servers that editors have already, taken over and given back
 //! - [`news`]: what upstreams say to nobody in particular
 //! - [`interests`]: what editors want to hear of, added up per upstream
 //! - [`chance`]: chance and the time of day, which a simulation gives itself
@@ -60,6 +61,7 @@ mod file_watch;
 pub mod gateway;
 mod handover;
 pub mod history;
+pub mod import;
 mod inside;
 pub mod interests;
 pub mod keys;

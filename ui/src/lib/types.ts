@@ -666,3 +666,29 @@ export type SetupDone = { path: string | null, changed: boolean,
  * Where the file is kept as it was before.
  */
 backup: string | null, hint: string, };
+
+export type ImportPreview = { 
+/**
+ * The editor's file, and a unified diff of it.
+ */
+path: string | null, diff: string, 
+/**
+ * Evermoor's configuration, and a unified diff of it.
+ */
+configPath: string, configDiff: string, moves: Array<Moves>, stays: Array<Stays>, hint: string, };
+
+export type Moves = { 
+/**
+ * What the editor calls it.
+ */
+name: string, upstream: string, 
+/**
+ * Its secrets, which go to the keychain, by the names that they get there.
+ */
+secrets: Array<string>, };
+
+export type Stays = { 
+/**
+ * Nothing if the file cannot be read at all.
+ */
+name: string, why: string, };

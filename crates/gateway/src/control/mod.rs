@@ -9,6 +9,7 @@ mod catalog;
 mod doctor;
 mod editors;
 mod events;
+mod importing;
 mod incidents;
 pub mod links;
 mod logs;
@@ -110,6 +111,8 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/setup/{id}/preview", post(setup::preview))
         .route("/api/setup/{id}/connect", post(setup::connect))
         .route("/api/setup/{id}/undo", post(setup::undo))
+        .route("/api/setup/{id}/import", post(importing::import))
+        .route("/api/setup/{id}/import/preview", post(importing::preview))
 }
 
 /// The route by which a browser gets the control token.

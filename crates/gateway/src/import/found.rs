@@ -11,18 +11,30 @@ pub(super) struct Found {
     pub(super) skipped: Vec<Skipped>,
 }
 
-/// Reads the file of one editor, or of all.
-pub(super) fn servers(desk: &Desk, from: Option<&str>) -> Result<Found, Failure> {
-    let chosen: Vec<&Client> = match from {
-        Some(name) => vec![client(name).ok_or_else(|| unknown(name))?],
-        None => clients().iter().collect(),
-    };
+/// Every editor that Evermoor knows.
+pub fn every() -> Vec<&'static Client> {
+    clients().iter().collect()
+}
+
+/// The editor of this name.
+pub fn chosen(name: &str) -> Result<&'static Client, Failure> {
+    client(name).ok_or_else(|| {
+        let remedy = match did_you_mean(name) {
+            Some(meant) => format!("Did you mean `{meant}`?"),
+            None => "See `evermoor setup` for those on this machine.".to_owned(),
+        };
+        Failure::new(Code::NotFound, format!("There is no editor `{name}`."), remedy)
+    })
+}
+
+/// Reads the files of these editors.
+pub(super) fn servers(desk: &Desk, editors: &[&'static Client]) -> Found {
     let mut found = Found { servers: Vec::new(), skipped: Vec::new() };
-    for client in chosen {
+    for client in editors {
         let entries = match desk.existing(client, Scope::User) {
             Ok(entries) => entries,
-            // It keeps its servers elsewhere.
-            Err(Refused::NoFile { .. }) if from.is_none() => continue,
+            // It keeps its servers elsewhere, which matters only to whoever asked for it.
+            Err(Refused::NoFile { .. }) if editors.len() > 1 => continue,
             Err(refused) => {
                 found.skipped.push(Skipped {
                     editor: client.id.clone(),
@@ -49,13 +61,5 @@ pub(super) fn servers(desk: &Desk, from: Option<&str>) -> Result<Found, Failure>
             found.servers.push(Existing { editor: client.id.clone(), name: entry.name, way });
         }
     }
-    Ok(found)
-}
-
-fn unknown(name: &str) -> Failure {
-    let remedy = match did_you_mean(name) {
-        Some(meant) => format!("Did you mean `{meant}`?"),
-        None => "See `evermoor setup` for those on this machine.".to_owned(),
-    };
-    Failure::new(Code::NotFound, format!("There is no editor `{name}`."), remedy)
+    found
 }
