@@ -120,6 +120,21 @@ pub struct Upstream {
     /// What is seen of the application that it is, if it is one.
     #[serde(default)]
     pub app: Option<App>,
+    /// What a person last did to it, wherever they did it.
+    #[serde(default)]
+    pub touched: Option<Touched>,
+}
+
+/// A person acted on an upstream: in the dashboard, in the tray or on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct Touched {
+    /// In milliseconds of the Unix epoch.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub at: u64,
+    /// They want it back: they restarted it, or had it connected anew. Otherwise they paused or turned it.
+    pub restarts: bool,
 }
 
 /// Whether an upstream can be used, with what is known only in that state.
@@ -272,6 +287,7 @@ mod tests {
             tools: 0,
             hidden: 0,
             app: None,
+            touched: None,
         }
     }
 
@@ -393,6 +409,7 @@ mod tests {
             Status::decl(&config),
             Overall::decl(&config),
             Upstream::decl(&config),
+            Touched::decl(&config),
             Link::decl(&config),
             App::decl(&config),
             Next::decl(&config),

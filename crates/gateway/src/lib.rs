@@ -21,6 +21,7 @@
 //! - [`activity`]: the calls of editors, as people are shown them
 //! - [`attendance`]: who is connected; [`welcome`]: whether anybody has set anything up
 //! - [`timelines`]: how each upstream fared over the last day
+//! - [`touches`]: what people last did to upstreams
 //! - [`warnings`]: what is worth knowing although nothing is broken
 //! - [`upstream`]: one supervised connection per upstream, and the delivery of calls
 //! - [`doctor`]: looks at everything that ever goes wrong
@@ -86,6 +87,7 @@ pub mod status;
 pub mod store;
 pub mod takeover;
 pub mod timelines;
+pub mod touches;
 pub mod upstream;
 pub mod view;
 mod wake;
