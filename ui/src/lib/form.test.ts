@@ -23,7 +23,7 @@ test('every property is a field, those that are needed first', () => {
     ['state', 'choice'],
     ['deep', 'truth'],
     ['ratio', 'number'],
-    ['labels', 'json'],
+    ['labels', 'list'],
     ['anything', 'json'],
   ])
 })
@@ -39,14 +39,14 @@ test.each([undefined, null, true, 'text', [], { properties: 3 }, { properties: {
 })
 
 test('what is left empty is not sent, and what is written has its type', () => {
-  const written = { query: 'x', limit: ' 5 ', state: '', deep: 'false', ratio: '', labels: '["a"]', anything: '{"b":1}' }
+  const written = { query: 'x', limit: ' 5 ', state: '', deep: 'false', ratio: '', labels: 'a b\n\n c ', anything: '{"b":1}' }
   expect(fill(fieldsOf(schema), written)).toEqual({
-    values: { query: 'x', limit: 5, deep: false, labels: ['a'], anything: { b: 1 } },
+    values: { query: 'x', limit: 5, deep: false, labels: ['a b', 'c'], anything: { b: 1 } },
     wrong: {},
   })
 })
 
 test('what cannot be sent is said, field by field', () => {
-  const written = { query: '', limit: '1.5', ratio: 'much', labels: '[a]' }
-  expect(fill(fieldsOf(schema), written).wrong).toEqual({ query: 'missing', limit: 'number', ratio: 'number', labels: 'json' })
+  const written = { query: '', limit: '1.5', ratio: 'much', anything: '[a]' }
+  expect(fill(fieldsOf(schema), written).wrong).toEqual({ query: 'missing', limit: 'number', ratio: 'number', anything: 'json' })
 })

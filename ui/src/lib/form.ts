@@ -7,7 +7,7 @@ export interface FormField {
   title: string
   about: string
   required: boolean
-  kind: 'text' | 'lines' | 'number' | 'whole' | 'truth' | 'choice' | 'json'
+  kind: 'text' | 'lines' | 'number' | 'whole' | 'truth' | 'choice' | 'list' | 'json'
   choices: string[]
   /** What stands in it at first. */
   initial: string
@@ -40,8 +40,14 @@ function fieldOf(name: string, schema: Schema, required: boolean): FormField {
     required,
     kind,
     choices,
-    initial: first === undefined ? '' : typeof first === 'string' ? first : JSON.stringify(first),
+    initial: initialOf(kind, first),
   }
+}
+
+function initialOf(kind: FormField['kind'], value: unknown): string {
+  if (value === undefined) return ''
+  if (kind === 'list' && Array.isArray(value)) return value.join('\n')
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function choicesOf(schema: Schema): string[] {
@@ -59,6 +65,8 @@ function kindOf(schema: Schema): FormField['kind'] {
       return 'whole'
     case 'boolean':
       return 'truth'
+    case 'array':
+      return typeOf(objectOf(schema.items)) === 'string' ? 'list' : 'json'
     default:
       return 'json'
   }
@@ -96,6 +104,9 @@ function take({ name, kind }: FormField, text: string, filled: Filled) {
     }
     case 'truth':
       filled.values[name] = text === 'true'
+      return
+    case 'list':
+      filled.values[name] = text.split('\n').map((line) => line.trim()).filter(Boolean)
       return
     case 'json':
       try {

@@ -71,3 +71,6 @@ export function bytes(amount: number): string {
 
 export const percent = (part: number) =>
   part === 1 ? '100 %' : `${(Math.floor(part * 1_000) / 10).toFixed(1)} %`
+
+/** A text of someone else's, ended as a sentence, so that another can follow it. */
+export const sentence = (text: string) => (text === '' || /[.!?…:]$/.test(text) ? text : `${text}.`)

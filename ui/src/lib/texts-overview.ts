@@ -20,8 +20,13 @@ export const transport = ({ transport, view }: Attached) => {
 export const sinceThen = (at: number, now: number) =>
   now - at < 60_000 ? 'just now' : `for ${duration(now - at)}`
 
+/** Names the upstream, unless the sentence does. */
+export const happened = ({ title, cause, sign }: Incident) => {
+  const what = cause?.what ?? sign.what
+  return what.includes(title) ? what : `${title}: ${what}`
+}
 export const lasted = ({ began, end }: Incident, now: number) =>
-  end ? `${moment(began, now)}, lasted ${duration(end.at - began)}` : `since ${moment(began, now)}, lasts`
+  end ? `${moment(began, now)}, lasted ${duration(end.at - began)}` : `since ${moment(began, now)}, not over yet`
 export const waited = ({ calls }: Incident) =>
   calls.held ? `${count(calls.answered, 'call')} of ${calls.held} that waited answered` : ''
 

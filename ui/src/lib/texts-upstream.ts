@@ -1,6 +1,7 @@
 // The upstream page's texts.
 
-import { bytes, count, milliseconds } from './format'
+import type { FormField } from './form'
+import { bytes, count, milliseconds, sentence } from './format'
 
 export const unknown = (name: string) => `There is no upstream “${name}”`
 export const unknownDetail = 'It may have been taken out of the configuration.'
@@ -18,7 +19,6 @@ export const facts = 'Details'
 export const crash = 'The last crash'
 export const stepsNow = 'Restarting'
 export const stepsBefore = 'The last restart'
-export const stepsWorked = 'It is back.'
 export const after = (length: number) => `+${(length / 1_000).toFixed(1)} s`
 
 export const memoryNow = 'Memory'
@@ -55,7 +55,8 @@ export const noArguments = 'It takes no arguments.'
 export const call = 'Make the call'
 export const calling = 'Calling…'
 export const optional = 'optional'
-export const asJson = 'Written as JSON.'
+const written: Partial<Record<FormField['kind'], string>> = { json: 'Written as JSON.', list: 'One on each line.' }
+export const described = ({ about, kind }: FormField) => [sentence(about), written[kind]].filter(Boolean).join(' ')
 export const leaveOut = 'Leave out'
 export const yes = 'Yes'
 export const no = 'No'

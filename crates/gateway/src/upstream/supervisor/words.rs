@@ -14,7 +14,7 @@ pub(super) fn restarted() -> Failure {
 }
 
 pub(super) fn being_restarted(title: &str) -> Failure {
-    let what = format!("{title} is being restarted.");
+    let what = format!("{title} was asked to restart.");
     Failure::new(Code::Starting, what, "It is connected as soon as it answers; calls wait for it.")
 }
 
