@@ -124,18 +124,18 @@ async fn imported(control: &Arc<Control>, client: &'static Client) -> Result<Set
     }
 }
 
-/// Gives an editor its servers back, if they were taken over from it.
+/// Gives an editor its servers back, if they were taken over from it, and says whether.
 pub(super) async fn put_back(
     control: &Arc<Control>,
     client: &'static Client,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let paths = control.here.paths.clone();
     let concerned = with_desk(control, move |_, _| {
         let journal = Journal::open(&paths);
         journal.is_ok_and(|journal| journal.record.editors.iter().any(|it| it.client == client.id))
     });
     if !concerned.await? {
-        return Ok(());
+        return Ok(false);
     }
     let work = with_desk(control, move |desk, control| {
         let paths = &control.here.paths;
@@ -144,7 +144,7 @@ pub(super) async fn put_back(
         let (_, leftovers) = undo::editors(desk, &mut journal, Some(&client.id), gate)?;
         undo::configuration(paths, &mut journal, &leftovers)?;
         let keychain = Keychain::of_the_system(Manner::Asking);
-        Handle::current().block_on(undo::secrets(&keychain, &mut journal, &leftovers)).map(drop)
+        Handle::current().block_on(undo::secrets(&keychain, &mut journal, &leftovers)).map(|_| true)
     });
     control.book.written_by(work).await?
 }

@@ -137,7 +137,7 @@ pub(super) async fn undo(State(control): State<Arc<Control>>, Path(id): Path<Str
 }
 
 async fn undone(control: &Arc<Control>, client: &'static Client) -> Result<SetupDone, Failure> {
-    super::importing::put_back(control, client).await?;
+    let given_back = super::importing::put_back(control, client).await?;
     let command = with_desk(control, move |desk, _| desk.undo_command(client)).await?;
     let changed = match command {
         Some(command) => {
@@ -161,7 +161,7 @@ async fn undone(control: &Arc<Control>, client: &'static Client) -> Result<Setup
         // One that cannot be taken back now is still in the list of editors.
         let _ = control.editors.revoke(client.id.clone()).await;
     }
-    with_desk(control, move |desk, _| done(desk, client, changed, None)).await
+    with_desk(control, move |desk, _| done(desk, client, changed || given_back, None)).await
 }
 
 /// The entry that is there keeps its transport; a new one gets what suits the editor.
