@@ -1,7 +1,5 @@
 //! Tools of a newer version that find an older gateway.
 
-use std::path::Path;
-
 use evermoor_client::launch::Launcher;
 use evermoor_client::{Keeper, Presence};
 use evermoor_core::view::Link;
