@@ -29,6 +29,8 @@ use crate::status::run_async;
 use crate::terminal;
 use record::Journal;
 
+pub(crate) use undo::editors as put_editors_back;
+
 pub(crate) fn run(place: &Place, args: &ImportArgs) -> Exit {
     let json = terminal::manner().json;
     let Some(desk) = Desk::here(&place.paths) else {
@@ -124,11 +126,12 @@ fn keep_secrets(
             None => adopted.push(one),
             Some(failure) => {
                 forget_secrets(keychain, &one, journal)?;
-                plan.skipped.extend(one.from.iter().map(|(editor, name)| Skipped {
-                    editor: editor.clone(),
-                    name: name.clone(),
-                    why: failure.to_string(),
-                }));
+                plan.skipped.extend(
+                    one.from
+                        .iter()
+                        .cloned()
+                        .map(|origin| Skipped { origin, why: failure.to_string() }),
+                );
             }
         }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::files;
 use evermoor_platform::paths::Paths;
-use evermoor_setup::Door;
+use evermoor_setup::{Door, Spot};
 
 /// Everything that was done and not undone.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -31,13 +31,17 @@ pub(super) struct Written {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Pointed {
     pub(super) client: String,
-    pub(super) path: PathBuf,
+    #[serde(flatten)]
+    pub(super) spot: Spot,
     /// Where the file is kept as it was before.
     pub(super) copy: PathBuf,
     /// The entries that were altered.
     pub(super) names: Vec<String>,
     /// Our entries that the file had before.
     pub(super) doors: Vec<Door>,
+    /// They lead through `evermoor connect`.
+    #[serde(default)]
+    pub(super) over_stdio: bool,
 }
 
 /// The record on the disk.

@@ -1,12 +1,14 @@
 //! Undoing what importing did: first the editors, then the configuration, then the secrets.
 
+use std::path::PathBuf;
+
 use evermoor_core::config::edit::Edit;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::replace;
 use evermoor_platform::secrets::{Keychain, Manner};
 use evermoor_setup::Desk;
 
-use super::record::{Journal, Record};
+use super::record::{Journal, Pointed, Record};
 use super::{config, mistake, point};
 use crate::exit::Exit;
 use crate::serve::Place;
@@ -19,12 +21,10 @@ pub(super) fn run(place: &Place, desk: &Desk, json: bool) -> Result<Exit, Failur
         let what = "Nothing was imported, or it is undone already.";
         return Err(Failure::new(Code::NotFound, what, "See `evermoor import --dry-run`."));
     }
-    let mut editors = Vec::new();
-    while let Some(pointed) = journal.record.editors.last().cloned() {
-        point::back(place, desk, &pointed)?;
-        editors.push(pointed.client);
-        journal.note(|record| drop(record.editors.pop()))?;
-    }
+    let back = put_back(place, desk, &mut journal)?.into_iter();
+    let mut editors: Vec<String> = back.map(|pointed| pointed.client).collect();
+    editors.sort();
+    editors.dedup();
     let upstreams = journal.record.upstreams.clone();
     configuration(place, &journal.record)?;
     journal.note(|record| {
@@ -58,6 +58,23 @@ pub(super) fn run(place: &Place, desk: &Desk, json: bool) -> Result<Exit, Failur
         count(editors.len(), "editor")
     ));
     Ok(Exit::Ok)
+}
+
+/// Puts the editors' entries back, the last one first, and nothing else.
+pub(crate) fn editors(place: &Place, desk: &Desk) -> Result<Vec<PathBuf>, Failure> {
+    let back = put_back(place, desk, &mut Journal::open(&place.paths)?)?;
+    Ok(back.into_iter().map(|pointed| pointed.spot.path).collect())
+}
+
+fn put_back(place: &Place, desk: &Desk, journal: &mut Journal) -> Result<Vec<Pointed>, Failure> {
+    let mut back = Vec::new();
+    while let Some(pointed) = journal.record.editors.last().cloned() {
+        point::back(place, desk, &pointed)?;
+        journal.note(|record| drop(record.editors.pop()))?;
+        point::forget(&pointed.copy);
+        back.push(pointed);
+    }
+    Ok(back)
 }
 
 /// The configuration byte for byte as it was, or without what was added if a person changed it since.
