@@ -96,7 +96,7 @@ pub(crate) fn launcher() -> Result<Launcher, Failure> {
     Ok(Launcher::new(program, home, paths))
 }
 
-fn given(variable: &str) -> Option<PathBuf> {
+pub(crate) fn given(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 

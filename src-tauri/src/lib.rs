@@ -32,7 +32,7 @@ use std::time::SystemTime;
 use evermoor_core::failure::{Code, Failure};
 use tauri::{App, AppHandle, Manager, RunEvent};
 use tokio::time::Instant;
-use tracing::error;
+use tracing::{error, info};
 
 use crate::desk::Desk;
 use crate::gateway::Gateway;
@@ -46,15 +46,18 @@ use crate::waiting::Waiting;
 /// Runs until a person quits.
 pub fn run() -> ExitCode {
     log::start();
+    info!(version = env!("CARGO_PKG_VERSION"), "the tray starts");
     let app = match build() {
         Ok(app) => app,
         Err(failure) => {
             error!(%failure, "Evermoor cannot start");
+            log::finish();
             return ExitCode::FAILURE;
         }
     };
     let mut reopening = Reopening::new(SystemTime::now(), Instant::now());
     let code = app.run_return(move |app, event| on_event(app, &event, &mut reopening));
+    log::finish();
     u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 

@@ -32,7 +32,6 @@ async fn the_shim_starts_a_gateway_when_there_is_none_and_leaves_it_running() {
     let upstream = scene.upstream("notes").await;
     scene.configure("", &[&upstream]);
     let mut editor = Editor::over_shim(&scene.home(), None).await;
-    let _end = EndGateway(runtime(&scene.home()).pid);
     editor.call("notes__record", &json!({ "nonce": "first" })).await;
     assert!(editor.leave().await.success());
     let mut another = Editor::over_shim(&scene.home(), None).await;
@@ -48,7 +47,6 @@ async fn an_editor_over_the_shim_does_not_notice_that_the_gateway_was_killed() {
     let mut editor = gateway.editor_over_shim(Some("notes")).await;
     gateway.process.kill().await;
     editor.call("record", &json!({ "nonce": "after" })).await;
-    let _end = EndGateway(runtime(&scene.home()).pid);
     assert_eq!(upstream.ledger.executions("after"), 1);
 }
 
@@ -68,7 +66,6 @@ async fn ten_editors_that_start_at_once_share_one_gateway() {
         });
     }
     let editors = starting.join_all().await;
-    let _end = EndGateway(runtime(&scene.home()).pid);
     assert!((0..10).all(|number| upstream.ledger.executions(&number.to_string()) == 1));
     // Those that found the place taken end by themselves.
     until("one gateway is left", || gateways(&scene.home()).len() == 1).await;
@@ -91,7 +88,6 @@ async fn a_call_that_the_gateway_died_over_is_unknown_and_a_read_is_asked_again(
     upstream.until_executed("note:1").await;
     gateway.process.kill().await;
     let mut answers = [shim.answer().await, shim.answer().await];
-    let _end = EndGateway(runtime(&scene.home()).pid);
     answers.sort_by_key(|answer| answer["id"].as_u64());
     let outcome = &answers[0]["result"]["_meta"]["dev.evermoor/outcome"];
     assert_eq!(outcome["outcome"], "unknown", "{answers:?}");
@@ -196,13 +192,4 @@ fn gateways(home: &std::path::Path) -> Vec<u32> {
         }
     }
     found
-}
-
-/// Ends a gateway that was started by a shim and belongs to nobody.
-struct EndGateway(u32);
-
-impl Drop for EndGateway {
-    fn drop(&mut self) {
-        let _ = evermoor_platform::process::kill(self.0);
-    }
 }

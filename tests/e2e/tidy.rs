@@ -50,20 +50,28 @@ fn dependencies_point_down_only() {
     let allowed = BTreeMap::from([
         ("crates/core", vec![]),
         ("crates/platform", vec![]),
+        ("crates/log", vec!["evermoor-core", "evermoor-platform"]),
         ("crates/client", vec!["evermoor-core", "evermoor-platform"]),
         ("crates/setup", vec!["evermoor-core", "evermoor-platform"]),
-        ("crates/gateway", vec!["evermoor-core", "evermoor-platform", "evermoor-setup"]),
+        (
+            "crates/gateway",
+            vec!["evermoor-core", "evermoor-log", "evermoor-platform", "evermoor-setup"],
+        ),
         (
             "crates/cli",
             vec![
                 "evermoor-client",
                 "evermoor-core",
                 "evermoor-gateway",
+                "evermoor-log",
                 "evermoor-platform",
                 "evermoor-setup",
             ],
         ),
-        ("src-tauri", vec!["evermoor-client", "evermoor-core", "evermoor-platform"]),
+        (
+            "src-tauri",
+            vec!["evermoor-client", "evermoor-core", "evermoor-log", "evermoor-platform"],
+        ),
     ]);
     for (package, allowed) in allowed {
         let ours = dependencies(package).into_iter().filter(|name| name.starts_with("evermoor"));

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use evermoor_core::runtime::Runtime;
 use tempfile::TempDir;
 
 use crate::entry;
@@ -82,6 +83,20 @@ impl Scene {
             text += &entry::at(&upstream.name, &upstream.url);
         }
         write(&self.home().join("config.toml"), &text);
+    }
+}
+
+/// A gateway that a command or an editor started goes on when they end. It ends with its scene.
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let runtime = std::fs::read(self.home().join("run/gateway.json")).unwrap_or_default();
+        let Ok(runtime) = serde_json::from_slice::<Runtime>(&runtime) else { return };
+        // The file may be of one that was killed, and its number another's by now.
+        let about = |what: &str| std::fs::read(format!("/proc/{}/{what}", runtime.pid));
+        let about = ["cmdline", "environ"].map(|what| about(what).unwrap_or_default()).concat();
+        if String::from_utf8_lossy(&about).contains(&*self.home().to_string_lossy()) {
+            let _ = evermoor_platform::process::kill(runtime.pid);
+        }
     }
 }
 

@@ -142,10 +142,13 @@ pub(crate) enum Command {
     },
     /// Take over the MCP servers that your editors have, as upstreams.
     Import(ImportArgs),
-    /// Show the gateway's log.
+    /// Show the gateway's log, or the tray's.
     Logs {
         /// Only what is about this upstream, with what its program prints.
         upstream: Option<String>,
+        /// The tray's.
+        #[arg(long, conflicts_with = "upstream")]
+        tray: bool,
         /// Go on, and show what comes.
         #[arg(long, short)]
         follow: bool,

@@ -185,6 +185,7 @@ impl Stage {
 
     fn narrate(&self, line: &str) {
         let strong = self.colours.strong;
+        let line = terminal::indented(line, 0, terminal::width());
         terminal::print(&format_args!("\n{strong}{line}{strong:#}"));
     }
 

@@ -9,7 +9,7 @@ use evermoor_core::config::private::without_secrets;
 use evermoor_core::incident::private::Private;
 use evermoor_core::incident::report::{self, Environment};
 use evermoor_core::scrub::scrub;
-use evermoor_gateway::log::read;
+use evermoor_log::read;
 use evermoor_platform::machine::{self, Person};
 use serde_json::json;
 
@@ -87,10 +87,13 @@ async fn collect(place: &Place, now: u64) -> Vec<Page> {
     let text = std::fs::read_to_string(&place.paths.config);
     let text = text.map_or_else(|error| format!("# {error}\n"), |text| without_secrets(&text));
     pages.push(page("config.toml", text));
-    let lines = read::newest(&place.paths.log_file(), LINES, |_| true);
-    let lines: Vec<String> =
-        lines.iter().filter_map(|line| serde_json::to_string(line).ok()).collect();
-    pages.push(page("gateway.log", lines.join("\n") + "\n"));
+    let logs = [("gateway.log", place.paths.log_file()), ("tray.log", place.paths.tray_log_file())];
+    for (name, file) in logs {
+        let lines = read::newest(&file, LINES, |_| true);
+        let lines: Vec<String> =
+            lines.iter().filter_map(|line| serde_json::to_string(line).ok()).collect();
+        pages.push(page(name, lines.join("\n") + "\n"));
+    }
     if let Some(control) = Control::find(&place.paths)
         && let Ok(status) = control.status().await
     {

@@ -59,6 +59,18 @@ fn tell(data: Value, words: &dyn std::fmt::Display) {
     terminal::complain(words);
 }
 
+/// Says what is wrong with the command line, or what was asked about it. Whoever wants data gets it,
+/// though nothing else of the line may be understood.
+pub(crate) fn mistyped(mistake: &clap::Error) -> ExitCode {
+    let wants_data = std::env::args_os().any(|word| word == "--json");
+    if mistake.use_stderr() && wants_data {
+        let what = mistake.render().to_string();
+        terminal::print_json(json!({ "error": { "code": "usage", "what": what.trim_end() } }));
+    }
+    let _ = mistake.print();
+    ExitCode::from(u8::try_from(mistake.exit_code()).unwrap_or(2))
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(match exit {

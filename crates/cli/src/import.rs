@@ -3,6 +3,8 @@
 
 mod show;
 
+use std::path::PathBuf;
+
 use evermoor_core::failure::{Code, Failure};
 use evermoor_gateway::import::{Import, Journal, chosen, every, point, undo};
 use evermoor_platform::secrets::{Keychain, Manner};
@@ -35,7 +37,7 @@ fn import(place: &Place, desk: &Desk, args: &ImportArgs, json: bool) -> Result<E
     let keychain = Keychain::of_the_system(Manner::Asking);
     // Names that are taken matter only if there is something to name.
     let kept = run_async(keychain.list()).ok().and_then(Result::ok).unwrap_or_default();
-    let mut import = Import::of(&place.paths, desk, &editors, kept)?;
+    let mut import = Import::of(&place.paths, desk, &editors, true, kept)?;
     if args.dry_run {
         let (before, after) = import.config()?;
         show::dry_run(&import.plan, before, &after, json);
@@ -48,7 +50,7 @@ fn import(place: &Place, desk: &Desk, args: &ImportArgs, json: bool) -> Result<E
         true => {
             let gates = Gates::find(place)?;
             let gate = &mut |client| gates.made_for(client);
-            point::all(desk, &import.plan, false, gate, &mut journal)?
+            point::all(&place.paths, desk, &import.plan, false, gate, &mut journal)?
         }
         false => Vec::new(),
     };
@@ -63,12 +65,22 @@ fn put_back(place: &Place, desk: &Desk, json: bool) -> Result<Exit, Failure> {
         return Err(Failure::new(Code::NotFound, what, "See `evermoor import --dry-run`."));
     }
     let gate = &mut |client| Gates::find(place)?.made_for(client);
-    let (editors, leftovers) = undo::editors(desk, &mut journal, None, gate)?;
+    let (back, leftovers) = undo::editors(desk, &mut journal, None, gate)?;
+    let mut editors: Vec<String> = back.into_iter().map(|pointed| pointed.client).collect();
+    editors.sort();
+    editors.dedup();
     undo::configuration(&place.paths, &mut journal, &leftovers)?;
     let keychain = Keychain::of_the_system(Manner::Asking);
     let secrets = wait(undo::secrets(&keychain, &mut journal, &leftovers))?;
     show::undone(&leftovers.upstreams, &secrets, &editors, json);
     Ok(Exit::Ok)
+}
+
+/// Puts the editors' entries back, the last one first, and nothing else.
+pub(crate) fn put_editors_back(place: &Place, desk: &Desk) -> Result<Vec<PathBuf>, Failure> {
+    let gate = &mut |client| Gates::find(place)?.made_for(client);
+    let (back, _) = undo::editors(desk, &mut Journal::open(&place.paths)?, None, gate)?;
+    Ok(back.into_iter().map(|pointed| pointed.spot.path).collect())
 }
 
 fn wait<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {

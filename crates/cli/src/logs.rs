@@ -1,11 +1,12 @@
-//! `evermoor logs`: what the gateway wrote down, also when none runs.
+//! `evermoor logs`: what the gateway or the tray wrote down, also when neither runs.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use evermoor_core::incident::words::moment;
 use evermoor_core::view::{LogLevel, LogLine};
-use evermoor_gateway::log::{is_of, read};
+use evermoor_gateway::log::is_of;
+use evermoor_log::read;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::signals;
 
@@ -16,6 +17,8 @@ use crate::terminal::{self, Palette};
 /// Which lines are wanted.
 pub(crate) struct Wanted {
     pub(crate) upstream: Option<String>,
+    /// Of the tray, and not of the gateway.
+    pub(crate) tray: bool,
     pub(crate) lines: usize,
     /// How far to look back, in milliseconds.
     pub(crate) since: Option<u64>,
@@ -25,7 +28,7 @@ pub(crate) struct Wanted {
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 pub(crate) fn run(paths: &Paths, wanted: &Wanted, follow: bool) -> Exit {
-    let path = paths.log_file();
+    let path = if wanted.tray { paths.tray_log_file() } else { paths.log_file() };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
     let from = wanted.since.map_or(0, |since| now.saturating_sub(since));

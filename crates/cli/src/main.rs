@@ -36,7 +36,10 @@ use evermoor_platform::paths::Paths;
 use exit::Exit;
 
 fn main() -> std::process::ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(mistake) => return exit::mistyped(&mistake),
+    };
     terminal::behave(terminal::Manner {
         quiet: args.quiet,
         json: args.json,
@@ -75,8 +78,8 @@ fn main() -> std::process::ExitCode {
         Command::Tokens { action } => tokens::run(&place, action),
         Command::Secret { action } => secret::run(&place.paths, action),
         Command::Import(wanted) => import::run(&place, &wanted),
-        Command::Logs { upstream, follow, lines, since } => {
-            logs::run(&place.paths, &logs::Wanted { upstream, lines, since }, follow)
+        Command::Logs { upstream, tray, follow, lines, since } => {
+            logs::run(&place.paths, &logs::Wanted { upstream, tray, lines, since }, follow)
         }
         Command::Incidents { upstream, since, markdown } => {
             let form = incidents::Form::of(args.json, markdown);

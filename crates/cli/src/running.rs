@@ -127,8 +127,7 @@ async fn by_the_system(place: &Place, before: &Control) -> Result<Control, Failu
         let what = format!("The system's service manager did not restart it: {why}.");
         Failure::new(Code::Internal, what, "See `evermoor service status`.")
     };
-    let ours = crate::service::described(place).map_err(|error| refused(error.to_string()))?;
-    match service::restart(&ours).await {
+    match service::restart().await {
         service::Done::Well => {}
         service::Done::NoManager => return Err(refused("there is none".into())),
         service::Done::Refused(why) => return Err(refused(why)),

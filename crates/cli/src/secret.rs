@@ -8,7 +8,7 @@ use std::io::{IsTerminal as _, Read as _};
 use evermoor_client::Control;
 use evermoor_core::config::{Config, Upstream};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::redact::Secret;
+use evermoor_core::redact::{self, Secret};
 use evermoor_core::reference::{self, Reference};
 use evermoor_gateway::{config_file, secrets};
 use evermoor_platform::paths::Paths;
@@ -41,12 +41,22 @@ fn set(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<(),
     let value = read_value(name)?;
     ask(keychain.set(name, value.reveal()))?;
     let users = tell(paths, name);
+    let hidden = value.reveal().trim().len() >= redact::SHORTEST;
     if json {
-        terminal::print_json(serde_json::json!({ "name": name, "reconnected": users }));
+        let said =
+            serde_json::json!({ "name": name, "reconnected": users, "hiddenInLogs": hidden });
+        terminal::print_json(said);
         return Ok(());
     }
     let good = Palette::for_output().good;
     terminal::print(&format_args!("{good}`{name}` is in the keychain.{good:#}"));
+    if !hidden {
+        terminal::remark(&format_args!(
+            "It is shorter than {} characters, and texts have such words by chance: if a server \
+             prints it, it is not taken out of the log. Use a longer one if you can.",
+            redact::SHORTEST
+        ));
+    }
     match users.as_slice() {
         [] => terminal::remark(&format_args!(
             "Write `${{keyring:{name}}}` in `headers`, `url` or `env` of an upstream to use it."

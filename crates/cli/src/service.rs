@@ -25,7 +25,7 @@ pub(crate) fn run(place: &Place, action: ServiceAction) -> Exit {
         }
         ServiceAction::Uninstall => {
             let progress = Progress::show("Removing the service");
-            let done = run_async(service::uninstall(&service)).flatten();
+            let done = run_async(service::uninstall()).flatten();
             drop(progress);
             conclude(done, "The system starts Evermoor no longer.", false)
         }
@@ -39,19 +39,20 @@ pub(crate) fn described(place: &Place) -> std::io::Result<Service> {
         program: std::env::current_exe()?,
         home: place.home.clone().map(std::path::absolute).transpose()?,
         output: place.paths.output_file(),
+        account: service::account(),
     })
 }
 
 fn preview(service: &Service) -> Exit {
     let (file, text) = (service::file(), unit::text(System::HERE, service));
-    let steps = unit::steps(System::HERE, unit::Act::Install, service, 0, file.as_deref());
+    let steps = unit::steps(System::HERE, unit::Act::Install, 0, file.as_deref());
     let commands: Vec<String> =
         steps.iter().map(|step| format!("{} {}", step.program, step.args.join(" "))).collect();
     if terminal::manner().json {
         terminal::print_json(json!({ "file": file, "text": text, "commands": commands }));
         return Exit::Ok;
     }
-    if let (Some(file), Some(text)) = (&file, &text) {
+    if let Some(file) = &file {
         terminal::print(&format_args!("# {}\n{text}", file.display()));
     }
     for command in commands {

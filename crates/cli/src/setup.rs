@@ -4,6 +4,7 @@ mod args;
 mod gate;
 mod one;
 mod report;
+mod undo;
 
 use evermoor_core::view::Connection;
 use evermoor_setup::{Client, Desk, Scope, client, clients, did_you_mean};
@@ -14,6 +15,8 @@ use crate::terminal;
 
 pub(crate) use args::SetupArgs;
 pub(crate) use gate::{Gates, attached, found, short};
+pub(crate) use one::{Outcome, What};
+pub(crate) use undo::everything as undo_everything;
 
 pub(crate) fn run(place: &Place, args: &SetupArgs, json: bool) -> Exit {
     let Some(desk) = Desk::here(&place.paths) else {
@@ -24,18 +27,18 @@ pub(crate) fn run(place: &Place, args: &SetupArgs, json: bool) -> Exit {
         Err(failure) => return Exit::failure(&failure),
     };
     if args.undo && args.editors.is_empty() {
-        let work = one::Work { desk: &desk, gates: &gate, args };
-        let records = desk.journal.records();
-        return ended(
-            &records.iter().filter_map(|record| work.undo_record(record)).collect::<Vec<_>>(),
-            args,
-            json,
-        );
+        return ended(&undo::everything(&desk, &place.paths), args, json);
     }
     let chosen = match choose(&desk, &gate, args, json) {
         Ok(chosen) => chosen,
         Err(exit) => return exit,
     };
+    if args.undo {
+        let scope = args.scope.map(Scope::from);
+        let undone =
+            chosen.into_iter().flat_map(|client| undo::one(&desk, &place.paths, client, scope));
+        return ended(&undone.collect::<Vec<_>>(), args, json);
+    }
     let work = one::Work { desk: &desk, gates: &gate, args };
     let done: Vec<one::Outcome> = chosen.into_iter().map(|client| work.on(client)).collect();
     ended(&done, args, json)

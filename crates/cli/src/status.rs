@@ -13,7 +13,7 @@ use evermoor_platform::signals;
 use crate::exit::Exit;
 use crate::serve::Place;
 use crate::setup;
-use crate::terminal::{self, Palette};
+use crate::terminal::{self, Palette, Screen};
 use crate::upstreams;
 
 pub(crate) fn run(place: &Place, upstream: Option<&str>, watch: bool) -> Exit {
@@ -42,6 +42,7 @@ pub(crate) fn run_async<T>(work: impl Future<Output = T>) -> std::io::Result<T> 
 /// Shows every state until somebody stops it. A gateway that goes away is waited for.
 fn follow(place: &Place, control: Control, upstream: Option<&str>) -> Exit {
     const LOOK_AGAIN: Duration = Duration::from_millis(500);
+    let mut screen = Screen::open();
     let shown = async {
         let mut control = Some(control);
         loop {
@@ -52,29 +53,26 @@ fn follow(place: &Place, control: Control, upstream: Option<&str>) -> Exit {
             };
             if let Ok(mut states) = found.follow().await {
                 while let Some(status) = states.next().await {
-                    clear();
-                    if let Err(failure) = show(place, &status, upstream) {
-                        return Exit::failed(&failure);
+                    if let Err(failure) = screen.draw(|| show(place, &status, upstream)) {
+                        return failure;
                     }
                 }
             }
-            clear();
-            terminal::remark(&"Evermoor is not running. Waiting for it.");
+            screen.draw(|| terminal::say(&"Evermoor is not running. Waiting for it."));
         }
     };
-    let shown = run_async(async {
+    let ended = run_async(async {
         tokio::select! {
-            exit = shown => exit,
-            () = signals::stop_requested() => Exit::Ok,
+            failure = shown => Some(failure),
+            () = signals::stop_requested() => None,
         }
     });
-    shown.unwrap_or_else(|error| Exit::failure(&error))
-}
-
-/// Starts anew at the top of the terminal, where each state takes the place of the one before.
-fn clear() {
-    if terminal::is_watched() && !terminal::manner().json {
-        terminal::print(&"\x1b[H\x1b[2J\x1b[3J\x1b[1A");
+    // What is said now is said on the usual screen.
+    drop(screen);
+    match ended {
+        Ok(None) => Exit::Ok,
+        Ok(Some(failure)) => Exit::failed(&failure),
+        Err(error) => Exit::failure(&error),
     }
 }
 
@@ -194,6 +192,8 @@ fn show_connected(sentences: &[String]) {
 }
 
 fn row(upstream: &Upstream) -> Vec<String> {
-    let tools = if upstream.is_off() { String::new() } else { upstream.tool_count() };
+    // Nothing is known of one that was never reached.
+    let unknown = upstream.tools == 0 && !matches!(upstream.link, Link::Connected { .. });
+    let tools = if upstream.is_off() || unknown { String::new() } else { upstream.tool_count() };
     vec![upstream.name.clone(), upstream.word().to_owned(), tools, upstream.target.clone()]
 }

@@ -1,6 +1,7 @@
 //! What goes to the terminal: data to standard output, words about it to standard error.
 
 mod progress;
+mod screen;
 mod table;
 
 use std::fmt::Display;
@@ -10,6 +11,7 @@ use std::sync::OnceLock;
 use anstyle::{AnsiColor, Style};
 
 pub(crate) use progress::Progress;
+pub(crate) use screen::Screen;
 pub(crate) use table::{columns, fit, indented, wrap};
 
 /// How a person wants to be spoken to.
@@ -39,7 +41,10 @@ pub(crate) fn manner() -> Manner {
 
 /// Prints a line of data. A reader that went away is no failure.
 pub(crate) fn print(line: &dyn Display) {
-    let _ = writeln!(std::io::stdout(), "{line}");
+    if !screen::takes(line) {
+        progress::make_way();
+        let _ = writeln!(std::io::stdout(), "{line}");
+    }
 }
 
 /// Prints data for a program, as an object that says which form it has.
@@ -61,13 +66,32 @@ pub(crate) fn remark(text: &dyn Display) {
         return;
     }
     let style = paint(Style::new().dimmed(), std::io::stderr().is_terminal());
+    progress::make_way();
+    let text = for_stderr(&text.to_string());
     let _ = writeln!(std::io::stderr(), "{style}{text}{style:#}");
 }
 
 /// Prints what went wrong.
 pub(crate) fn complain(why: &dyn Display) {
     let style = paint(AnsiColor::Red.on_default(), std::io::stderr().is_terminal());
-    let _ = writeln!(std::io::stderr(), "{style}error:{style:#} {why}");
+    progress::make_way();
+    let text = for_stderr(&format!("error: {why}"));
+    let text = text.strip_prefix("error:").unwrap_or(&text);
+    let _ = writeln!(std::io::stderr(), "{style}error:{style:#}{text}");
+}
+
+/// Sentences broken between words, where a terminal would break them anywhere. What is indented is
+/// no sentence.
+fn for_stderr(text: &str) -> String {
+    let seen = terminal_size::terminal_size_of(std::io::stderr());
+    let Some((width, _)) = seen else { return text.to_owned() };
+    let width = usize::from(width.0).max(NARROWEST);
+    let fits = |line: &str| line.chars().count() <= width || line.starts_with(' ');
+    let lines = text.lines().map(|line| match fits(line) {
+        true => line.to_owned(),
+        false => wrap(line, width).join("\n"),
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Asks a question that is answered with yes or no. Where nobody can answer, the answer is no.
@@ -78,7 +102,7 @@ pub(crate) fn confirm(question: &str) -> bool {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return false;
     }
-    let _ = write!(std::io::stderr(), "{question} [y/N] ");
+    let _ = write!(std::io::stderr(), "{} ", for_stderr(&format!("{question} [y/N]")));
     let mut answer = String::new();
     let _ = std::io::stdin().read_line(&mut answer);
     matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
@@ -121,6 +145,35 @@ impl Palette {
             quiet: paint(Style::new().dimmed(), colour),
         }
     }
+}
+
+/// A unified diff: what comes, what goes, and where.
+pub(crate) fn painted(diff: &str) -> String {
+    let Palette { good, bad, strong, quiet, .. } = Palette::for_output();
+    let paint = |line: &str| {
+        let style = match line.as_bytes() {
+            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => strong,
+            [b'+', ..] => good,
+            [b'-', ..] => bad,
+            [b'@', b'@', ..] => quiet,
+            _ => Style::new(),
+        };
+        format!("{style}{line}{style:#}")
+    };
+    diff.lines().map(paint).collect::<Vec<_>>().join("\n")
+}
+
+/// A sentence, and quietly behind it or, where there is no room, under it, what it is about.
+pub(crate) fn about(mark: &dyn Display, sentence: &str, what: &str) -> String {
+    let (quiet, width) = (Palette::for_output().quiet, width());
+    let room = sentence.chars().count() + what.chars().count() + 3 <= width;
+    let sentence = indented(sentence, 2, width);
+    let apart = match what {
+        "" => "",
+        _ if room => " ",
+        _ => "\n  ",
+    };
+    format!("{mark} {}{apart}{quiet}{what}{quiet:#}", sentence.trim_start())
 }
 
 /// Whether colours are wanted at all.

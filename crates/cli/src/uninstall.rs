@@ -20,9 +20,9 @@ pub(crate) enum Done {
 
 pub(crate) fn run(place: &Place, keep_data: bool) -> Exit {
     let data = if keep_data {
-        "Your configuration, history and tokens stay."
+        "Your configuration, history, tokens and secrets stay."
     } else {
-        "Your configuration, history and tokens are removed, too (--keep-data keeps them)."
+        "Your configuration, history, tokens and secrets are removed, too (--keep-data keeps them)."
     };
     let question = format!(
         "This stops Evermoor, takes it out of your editors and out of what starts at login. {data} Go on?"
@@ -43,9 +43,15 @@ pub(crate) fn run(place: &Place, keep_data: bool) -> Exit {
         let Palette { good, bad, quiet, .. } = Palette::for_output();
         for (_, done) in &done {
             match done {
-                Done::Undone(what) => terminal::say(&format_args!("{good}✓{good:#} {what}")),
+                Done::Undone(what) => {
+                    let tick = format!("{good}✓{good:#}");
+                    terminal::say(&terminal::about(&tick, what, ""));
+                }
                 Done::Nothing => {}
-                Done::Failed(why) => terminal::print(&format_args!("{bad}✗{bad:#} {why}")),
+                Done::Failed(why) => {
+                    let cross = format!("{bad}✗{bad:#}");
+                    terminal::print(&terminal::about(&cross, &why.to_string(), ""));
+                }
             }
         }
         let program = std::env::current_exe().unwrap_or_else(|_| "evermoor".into());

@@ -7,6 +7,8 @@
 mod bridge;
 mod clear_text;
 mod foreign;
+mod origin;
+mod project;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,14 +21,12 @@ use crate::redact::Secret;
 use crate::reference::Template;
 use clear_text::Vault;
 pub use foreign::Untranslatable;
+pub use origin::{Origin, Whose};
 
 /// A server, as an editor's file has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Existing {
-    /// The editor's id, such as `cursor`.
-    pub editor: String,
-    /// What the editor calls the server.
-    pub name: String,
+    pub origin: Origin,
     pub way: Way,
 }
 
@@ -38,15 +38,14 @@ pub struct Adopted {
     pub way: Option<Way>,
     /// What is to be put into the keychain first.
     pub secrets: Vec<(String, Secret)>,
-    /// The entries that it stands for: the editor, and the name there.
-    pub from: Vec<(String, String)>,
+    /// The entries that it stands for.
+    pub from: Vec<Origin>,
 }
 
-/// A server that stays where it is.
+/// A server that stays where it is, or, without a name, all of one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    pub editor: String,
-    pub name: String,
+    pub origin: Origin,
     pub why: String,
 }
 
@@ -69,9 +68,12 @@ pub fn plan(existing: &[Existing], config: &Config, kept: &BTreeSet<String>) -> 
         if is_ours(&entry.way, config) {
             continue;
         }
-        let skip =
-            |why: String| Skipped { editor: entry.editor.clone(), name: entry.name.clone(), why };
-        let way = match foreign::translate(&bridge::unwrapped(&entry.way)) {
+        let skip = |why: String| Skipped { origin: entry.origin.clone(), why };
+        let way = match entry.origin.whose.folder() {
+            Some(folder) => project::in_its_folder(&entry.way, folder),
+            None => entry.way.clone(),
+        };
+        let way = match foreign::translate(&bridge::unwrapped(&way)) {
             Ok(way) => way,
             Err(why) => {
                 plan.skipped.push(skip(why.to_string()));
@@ -79,7 +81,7 @@ pub fn plan(existing: &[Existing], config: &Config, kept: &BTreeSet<String>) -> 
             }
         };
         let way = if is_pieces(&way) { Way::Preset("pieces-os".into()) } else { way };
-        let from = (entry.editor.clone(), entry.name.clone());
+        let from = entry.origin.clone();
         if let Some((_, index)) = known.iter().find(|(other, _)| *other == way) {
             plan.adopted[*index].from.push(from);
             continue;
@@ -89,8 +91,11 @@ pub fn plan(existing: &[Existing], config: &Config, kept: &BTreeSet<String>) -> 
                 Adopted { name: name.to_owned(), way: None, secrets: Vec::new(), from: vec![from] }
             }
             None => {
-                let wanted =
-                    if way == Way::Preset("pieces-os".into()) { "pieces" } else { &entry.name };
+                let wanted = if way == Way::Preset("pieces-os".into()) {
+                    "pieces"
+                } else {
+                    &entry.origin.name
+                };
                 let name = free(&slug(wanted), &names);
                 let mut vault = Vault::new(&name, &secret_names);
                 let cleaned = match vault.clean(&way) {

@@ -35,7 +35,7 @@ impl fmt::Debug for Secret {
 pub const REDACTED: &str = "[secret]";
 
 /// A shorter value is found in texts that have nothing to do with it, and hides nothing.
-const SHORTEST: usize = 6;
+pub const SHORTEST: usize = 6;
 
 /// Takes the secrets that it knows out of texts.
 #[derive(Clone, Default)]

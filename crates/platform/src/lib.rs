@@ -11,7 +11,7 @@
 //! - [`replace`]: replacing a file that belongs to another program
 //! - [`lock`]: one instance only
 //! - [`handover`]: giving sockets and the lock to another process
-//! - [`login`]: what is started at login
+//! - [`login`]: what is started at login, [`login::found`] as the system has it
 //! - [`machine`]: what this machine is, and who uses it
 //! - [`process`]: starting programs that outlive us, or that must not
 //! - [`child`]: starting an upstream's program, which must not outlive us
@@ -39,6 +39,7 @@ pub mod launch;
 pub mod lock;
 pub mod login;
 pub mod machine;
+mod markup;
 pub mod open;
 pub mod paths;
 pub mod port;

@@ -4,10 +4,15 @@
 //! is read back may have been changed by the system's own settings, which turn an entry off by a word
 //! in it and leave it there.
 
+mod found;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::markup::{escaped, plain};
 use crate::system::System;
+
+pub use found::{Entry, found, remove};
 
 /// The name under which the system knows the entry.
 pub const NAME: &str = "Evermoor";
@@ -47,7 +52,7 @@ impl Item<'_> {
     /// Whether an entry starts this program, whatever else a person wrote into it.
     pub fn is_started_by(&self, system: System, entry: &str) -> bool {
         entry.contains(&match system {
-            System::MacOs => format!("<string>{}</string>", xml(&self.program())),
+            System::MacOs => format!("<string>{}</string>", escaped(&self.program())),
             System::Linux => format!("Exec={}", desktop_word(&self.program())),
             System::Windows => format!("\"{}\"", self.program()),
         })
@@ -75,7 +80,7 @@ impl Item<'_> {
         let words = std::iter::once(self.program())
             .chain(self.arguments.iter().map(|&argument| argument.to_owned()));
         let words: String =
-            words.map(|word| format!("    <string>{}</string>\n", xml(&word))).collect();
+            words.map(|word| format!("    <string>{}</string>\n", escaped(&word))).collect();
         format!(
             r#"<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -128,6 +133,26 @@ pub fn is_on(system: System, entry: &str) -> bool {
     }
 }
 
+/// The program that an entry starts.
+pub fn program_of(system: System, entry: &str) -> Option<PathBuf> {
+    let program = match system {
+        System::Linux => {
+            let command = entry.lines().find_map(|line| line.trim().strip_prefix("Exec="))?;
+            first_desktop_word(command.trim())
+        }
+        System::MacOs => {
+            let (_, words) = entry.split_once("<key>ProgramArguments</key>")?;
+            let (_, first) = words.split_once("<string>")?;
+            plain(first.split_once("</string>")?.0)
+        }
+        System::Windows => match entry.trim().strip_prefix('"') {
+            Some(quoted) => quoted.split('"').next()?.to_owned(),
+            None => entry.split_whitespace().next()?.to_owned(),
+        },
+    };
+    (!program.is_empty()).then(|| PathBuf::from(program))
+}
+
 /// A word of a command in a desktop entry: quoted as a command, then as the value of a key.
 fn desktop_word(word: &str) -> String {
     let mut quoted = String::from("\"");
@@ -148,8 +173,22 @@ fn desktop_word(word: &str) -> String {
     quoted
 }
 
-fn xml(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+/// The first word of a command in a desktop entry.
+fn first_desktop_word(command: &str) -> String {
+    // As the value of a key, then as a command.
+    let command = command.replace("\\\\", "\\");
+    let Some(quoted) = command.strip_prefix('"') else {
+        return command.split_whitespace().next().unwrap_or_default().replace("%%", "%");
+    };
+    let (mut word, mut letters) = (String::new(), quoted.chars());
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => break,
+            '\\' => word.extend(letters.next()),
+            letter => word.push(letter),
+        }
+    }
+    word.replace("%%", "%")
 }
 
 #[cfg(test)]

@@ -177,6 +177,11 @@ impl Paths {
         self.data.join("no-tray-told")
     }
 
+    /// The tray's log.
+    pub fn tray_log_file(&self) -> PathBuf {
+        self.logs.join("tray.log")
+    }
+
     /// The gateway's log.
     pub fn log_file(&self) -> PathBuf {
         self.logs.join("gateway.log")

@@ -1,9 +1,8 @@
 //! A gateway that the system itself starts at login and, where it can, keeps running.
 //!
-//! launchd and systemd read a file that says how; both are told that a gateway that ends well wants
-//! to be left alone. Windows has no such manager for what a person runs without being asked for
-//! an administrator, so there the gateway is only started at logon. What is written and what is run
-//! are pure functions of the system.
+//! launchd, systemd and the Task Scheduler of Windows read a file that says how. All are told that a
+//! gateway that ends well wants to be left alone, and that one that fails is to be started again.
+//! What is written and what is run are pure functions of the system.
 
 pub mod unit;
 
@@ -22,6 +21,8 @@ pub struct Service {
     pub home: Option<PathBuf>,
     /// Where what it prints goes, where the system does not keep that itself.
     pub output: PathBuf,
+    /// Whose gateway it is, where the system has to be told.
+    pub account: String,
 }
 
 /// How the service stands.
@@ -55,18 +56,18 @@ pub fn file() -> Option<PathBuf> {
 
 /// Writes the file and has the manager start it.
 pub async fn install(service: &Service) -> std::io::Result<Done> {
-    if let (Some(path), Some(text)) = (file(), unit::text(System::HERE, service)) {
+    if let Some(path) = file() {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        std::fs::write(&path, text)?;
+        std::fs::write(&path, unit::bytes(System::HERE, service))?;
     }
-    Ok(order(Act::Install, service).await)
+    Ok(order(Act::Install).await)
 }
 
 /// Has the manager end it and forget it, and removes the file.
-pub async fn uninstall(service: &Service) -> std::io::Result<Done> {
-    let done = order(Act::Uninstall, service).await;
+pub async fn uninstall() -> std::io::Result<Done> {
+    let done = order(Act::Uninstall).await;
     match file() {
         Some(path) if path.exists() => std::fs::remove_file(path)?,
         Some(_) | None => {}
@@ -75,8 +76,8 @@ pub async fn uninstall(service: &Service) -> std::io::Result<Done> {
 }
 
 /// Has the manager end it and start it again.
-pub async fn restart(service: &Service) -> Done {
-    order(Act::Restart, service).await
+pub async fn restart() -> Done {
+    order(Act::Restart).await
 }
 
 /// How it stands now.
@@ -85,12 +86,11 @@ pub async fn state() -> State {
     if file.as_ref().is_some_and(|file| !file.exists()) {
         return State::NotInstalled;
     }
-    let service = Service { program: PathBuf::new(), home: None, output: PathBuf::new() };
-    let mut steps = unit::steps(System::HERE, Act::Ask, &service, user(), file.as_deref());
+    let mut steps = unit::steps(System::HERE, Act::Ask, user(), file.as_deref());
     let Some(step) = steps.pop() else { return State::NotInstalled };
     let said = ask(&step, GLANCE).await;
     match (System::HERE, said) {
-        // The entry is all there is, and it is started at logon.
+        // Whether it runs is told in the language of the person.
         (System::Windows, Some(said)) if said.good => State::Installed { running: true },
         (System::Windows, _) => State::NotInstalled,
         (_, None) => State::NoManager,
@@ -99,9 +99,9 @@ pub async fn state() -> State {
     }
 }
 
-async fn order(act: Act, service: &Service) -> Done {
+async fn order(act: Act) -> Done {
     let file = file();
-    for step in unit::steps(System::HERE, act, service, user(), file.as_deref()) {
+    for step in unit::steps(System::HERE, act, user(), file.as_deref()) {
         match ask(&step, PATIENCE).await {
             None => return Done::NoManager,
             Some(said) if said.good || step.may_fail => {}
@@ -125,6 +125,15 @@ fn no_manager(complaint: &str) -> bool {
 
 async fn ask(step: &Step, within: Duration) -> Option<Said> {
     run::said(&step.program, &step.args, within).await
+}
+
+/// Who runs this program, as Windows names accounts; the other systems need not be told.
+pub fn account() -> String {
+    let named = |name| std::env::var(name).unwrap_or_default();
+    match System::HERE {
+        System::Windows => format!(r"{}\{}", named("USERDOMAIN"), named("USERNAME")),
+        System::MacOs | System::Linux => String::new(),
+    }
 }
 
 #[cfg(unix)]

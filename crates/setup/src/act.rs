@@ -8,6 +8,7 @@ use crate::desk::{Desk, Refused, Scope, open_at};
 use crate::format::Change;
 use crate::journal::{Before, Record, checksum};
 use crate::plan::Plan;
+use crate::spot::Spot;
 use crate::table::Client;
 use crate::wish::NAME;
 
@@ -22,9 +23,9 @@ pub struct Done {
 impl Desk {
     /// Makes a planned change. The copy and the record come first, so that it can always be undone.
     pub fn apply(&self, plan: &Plan) -> Result<Done, Refused> {
-        let (client, path) = (plan.client, &plan.path);
+        let (client, path) = (plan.client, &plan.spot.path);
         let before = plan.before.as_deref();
-        let record = self.journal.record(&client.id, path);
+        let record = self.journal.record(&client.id, &plan.spot);
         if !plan.changes() {
             // An entry that a person wrote by hand is now known to be ours.
             if record.is_none_or(|record| record.doors != plan.doors) {
@@ -54,7 +55,7 @@ impl Desk {
     fn note(&self, plan: &Plan, before: Before, made_folders: Vec<PathBuf>) -> Result<(), Refused> {
         let record = Record {
             client: plan.client.id.clone(),
-            path: plan.path.clone(),
+            spot: plan.spot.clone(),
             doors: plan.doors.clone(),
             before,
             written: checksum(&plan.after),
@@ -68,18 +69,18 @@ impl Desk {
     /// is taken out.
     pub fn undo(&self, client: &Client, scope: Scope) -> Result<Done, Refused> {
         let nowhere = || Refused::NoFile { title: client.title.clone() };
-        self.undo_at(client, self.path(client, scope).ok_or_else(nowhere)?)
+        self.undo_at(client, &self.spot(client, scope).ok_or_else(nowhere)?)
     }
 
-    /// The same for a file that the journal speaks of, such as one of another project.
-    pub fn undo_at(&self, client: &Client, path: PathBuf) -> Result<Done, Refused> {
-        let open = open_at(client, path.clone())?;
-        let record = self.journal.record(&client.id, &path);
+    /// The same for a place that the journal speaks of, such as one of another project.
+    pub fn undo_at(&self, client: &Client, spot: &Spot) -> Result<Done, Refused> {
+        let open = open_at(client, spot)?;
+        let (path, record) = (&spot.path, self.journal.record(&client.id, spot));
         let names: Vec<String> = match &record {
             Some(record) => record.doors.iter().map(|door| door.name.clone()).collect(),
             None => vec![NAME.to_owned()],
         };
-        let there = |name: &String| client.servers.entry(&open.tree, name).is_some();
+        let there = |name: &String| open.servers.entry(&open.tree, name).is_some();
         if record.is_none() && !names.iter().any(there) {
             return Err(Refused::NotConnected { title: client.title.clone() });
         }
@@ -101,14 +102,14 @@ impl Desk {
         };
         let changed = after != open.content;
         if changed {
-            replace::replace(&path, open.content.as_deref(), after.as_deref())?;
+            replace::replace(path, open.content.as_deref(), after.as_deref())?;
         }
         if after.is_none() {
             let folders = record.map(|record| record.made_folders).unwrap_or_default();
             // A folder that somebody uses by now is not empty, and stays.
             folders.iter().rev().for_each(|folder| drop(std::fs::remove_dir(folder)));
         }
-        self.journal.forget(&client.id, &path).map_err(Refused::Journal)?;
-        Ok(Done { path, changed, backup: None })
+        self.journal.forget(&client.id, spot).map_err(Refused::Journal)?;
+        Ok(Done { path: path.clone(), changed, backup: None })
     }
 }

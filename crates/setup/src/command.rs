@@ -35,20 +35,20 @@ impl Desk {
 
     /// What undoes that.
     pub fn undo_command(&self, client: &Client) -> Option<Command> {
-        let (program, path) = (self.own_program(client)?, self.path(client, Scope::User)?);
-        let record = self.journal.record(&client.id, &path)?;
+        let (program, spot) = (self.own_program(client)?, self.spot(client, Scope::User)?);
+        let record = self.journal.record(&client.id, &spot)?;
         let lines = record.doors.iter().map(|door| take_out(&door.name)).collect();
         (record.before == Before::Command).then_some(Command { program, lines })
     }
 
     /// Remembers that the editor's own program wrote for us.
     pub fn commanded(&self, client: &Client, doors: &[Door]) -> Result<(), Refused> {
-        let Some(path) = self.path(client, Scope::User) else {
+        let Some(spot) = self.spot(client, Scope::User) else {
             return Ok(());
         };
         let record = Record {
             client: client.id.clone(),
-            path,
+            spot,
             doors: doors.to_vec(),
             before: Before::Command,
             written: String::new(),
@@ -60,8 +60,10 @@ impl Desk {
 
     /// Forgets that.
     pub fn uncommanded(&self, client: &Client) -> Result<(), Refused> {
-        let path = self.path(client, Scope::User).unwrap_or_default();
-        self.journal.forget(&client.id, &path).map_err(Refused::Journal)
+        let Some(spot) = self.spot(client, Scope::User) else {
+            return Ok(());
+        };
+        self.journal.forget(&client.id, &spot).map_err(Refused::Journal)
     }
 }
 

@@ -9,8 +9,9 @@ use crate::entry::Entry;
 use crate::format::{Format, Untouchable};
 use crate::journal::Journal;
 use crate::places::Places;
+use crate::spot::Spot;
 use crate::table::{Client, Language};
-use crate::tree::Tree;
+use crate::tree::{Servers, Tree};
 
 /// One person's editors, and what we did to them.
 #[derive(Clone, Debug)]
@@ -66,33 +67,42 @@ impl Desk {
     /// What an editor's file says, with its format; no file is an empty one.
     pub(crate) fn open(&self, client: &Client, scope: Scope) -> Result<Open, Refused> {
         let nowhere = || Refused::NoFile { title: client.title.clone() };
-        open_at(client, self.path(client, scope).ok_or_else(nowhere)?)
+        open_at(client, &self.spot(client, scope).ok_or_else(nowhere)?)
     }
 
     /// The servers that an editor's file has.
     pub fn existing(&self, client: &Client, scope: Scope) -> Result<Vec<Entry>, Refused> {
-        let open = self.open(client, scope)?;
-        let entries = client.servers.entries(&open.tree).into_iter();
+        let nowhere = || Refused::NoFile { title: client.title.clone() };
+        self.existing_at(client, &self.spot(client, scope).ok_or_else(nowhere)?)
+    }
+
+    /// The same for a place that is not the editor's usual one.
+    pub fn existing_at(&self, client: &Client, spot: &Spot) -> Result<Vec<Entry>, Refused> {
+        let open = open_at(client, spot)?;
+        let entries = open.servers.entries(&open.tree).into_iter();
         Ok(entries.filter_map(|(name, tree)| Entry::read(client, &name, tree)).collect())
     }
 }
 
 /// What a file of an editor says, wherever it is.
-pub(crate) fn open_at(client: &Client, path: PathBuf) -> Result<Open, Refused> {
+pub(crate) fn open_at(client: &Client, spot: &Spot) -> Result<Open, Refused> {
     let Language::Of(format) = client.language else {
         return Err(Refused::NoFile { title: client.title.clone() });
     };
+    let path = spot.path.clone();
     let content = replace::content(&path)?;
     let text = String::from_utf8(content.clone().unwrap_or_default());
     let text = text.map_err(|_| Refused::NotText { path: path.clone() })?;
     let read = format.read(&text);
     let tree = read.map_err(|why| Refused::Untouchable { path: path.clone(), why })?;
-    Ok(Open { path, format, content, text, tree })
+    Ok(Open { servers: spot.servers(client), path, format, content, text, tree })
 }
 
 /// An editor's file as it was read.
 pub(crate) struct Open {
     pub(crate) path: PathBuf,
+    /// Where in it the servers are.
+    pub(crate) servers: Servers,
     pub(crate) format: Format,
     pub(crate) content: Option<Vec<u8>>,
     pub(crate) text: String,

@@ -35,10 +35,11 @@ impl Desk {
         if open.tree.as_map().is_none() {
             return Connection::Unreadable;
         }
-        let record = self.journal.record(&client.id, &open.path);
+        let record = self.spot(client, scope);
+        let record = record.and_then(|spot| self.journal.record(&client.id, &spot));
         let known = record.is_some();
         let doors = record.map_or_else(|| vec![Door::to_all()], |record| record.doors);
-        let there = |door: &Door| client.servers.entry(&open.tree, &door.name);
+        let there = |door: &Door| open.servers.entry(&open.tree, &door.name);
         if !doors.iter().any(|door| there(door).is_some()) {
             // Somebody took out what we had put in.
             return if known { Connection::Changed } else { self.without_entry(client) };

@@ -8,14 +8,16 @@ use sha2::{Digest as _, Sha256};
 
 use evermoor_platform::files;
 
+use crate::spot::Spot;
 use crate::wish::Door;
 
-/// One file that we wrote to.
+/// One place that we wrote to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The editor's name in the table.
     pub client: String,
-    pub path: PathBuf,
+    #[serde(flatten)]
+    pub spot: Spot,
     pub doors: Vec<Door>,
     pub before: Before,
     /// What the file was when we left it, as a checksum.
@@ -70,23 +72,23 @@ impl Journal {
         book.unwrap_or_default().records
     }
 
-    pub fn record(&self, client: &str, path: &Path) -> Option<Record> {
-        self.records().into_iter().find(|record| record.client == client && record.path == path)
+    pub fn record(&self, client: &str, spot: &Spot) -> Option<Record> {
+        self.records().into_iter().find(|record| record.client == client && record.spot == *spot)
     }
 
-    /// Writes a record in the place of the one about the same file.
+    /// Writes a record in the place of the one about the same spot.
     pub(crate) fn put(&self, record: Record) -> std::io::Result<()> {
-        let mut records = self.others(&record.client, &record.path);
+        let mut records = self.others(&record.client, &record.spot);
         records.push(record);
         self.write(records)
     }
 
-    pub(crate) fn forget(&self, client: &str, path: &Path) -> std::io::Result<()> {
-        self.write(self.others(client, path))
+    pub(crate) fn forget(&self, client: &str, spot: &Spot) -> std::io::Result<()> {
+        self.write(self.others(client, spot))
     }
 
-    fn others(&self, client: &str, path: &Path) -> Vec<Record> {
-        let other = |record: &Record| record.client != client || record.path != path;
+    fn others(&self, client: &str, spot: &Spot) -> Vec<Record> {
+        let other = |record: &Record| record.client != client || record.spot != *spot;
         self.records().into_iter().filter(other).collect()
     }
 

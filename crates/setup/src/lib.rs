@@ -1,7 +1,8 @@
 //! Connects editors: what each one reads, and edits of its files that hurt nothing else in them.
 //!
 //! # Layout
-//! - [`table`]: every editor, from `clients.toml`. [`places`]: where its files are on each system
+//! - [`table`]: every editor, from `clients.toml`. [`places`]: where its files are on each system,
+//!   [`spot`]: where in which file its servers are
 //! - [`format`](mod@format): reading and editing JSON, TOML and YAML as text. [`tree`]: what they say
 //! - [`entry`](mod@entry): a server in an editor's file, whatever its dialect
 //! - [`wish`]: what an editor's file should say about Evermoor, in its dialect
@@ -20,6 +21,7 @@ pub mod journal;
 pub mod places;
 pub mod plan;
 pub mod rotation;
+pub mod spot;
 pub mod table;
 #[cfg(test)]
 mod tests;
@@ -33,5 +35,6 @@ pub use drift::Attached;
 pub use entry::{Entry, Kind};
 pub use places::Places;
 pub use plan::{Plan, Wish};
+pub use spot::Spot;
 pub use table::{Client, client, clients, did_you_mean};
 pub use wish::{Door, Gate, Transport};

@@ -95,7 +95,7 @@ impl Places {
         self.below(self.project.clone(), path)
     }
 
-    fn below(&self, start: PathBuf, rest: &str) -> PathBuf {
+    pub(crate) fn below(&self, start: PathBuf, rest: &str) -> PathBuf {
         rest.split('/').filter(|part| !part.is_empty()).fold(start, |path, part| path.join(part))
     }
 

@@ -1,10 +1,11 @@
 //! What connecting an editor would change in its file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::desk::{Desk, Open, Refused, Scope};
+use crate::desk::{Desk, Open, Refused, Scope, open_at};
 use crate::entry::{Entry, Kind};
 use crate::format::Change;
+use crate::spot::Spot;
 use crate::table::Client;
 use crate::wish::{Door, Gate, NAME, Transport, entry, merged};
 
@@ -23,7 +24,7 @@ pub struct Wish {
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub client: &'static Client,
-    pub path: PathBuf,
+    pub spot: Spot,
     pub before: Option<Vec<u8>>,
     pub after: Vec<u8>,
     pub(crate) doors: Vec<Door>,
@@ -41,14 +42,26 @@ impl Desk {
         wish: &Wish,
         gate: &Gate,
     ) -> Result<Plan, Refused> {
-        let open = self.open(client, scope)?;
-        let record = self.journal.record(&client.id, &open.path);
+        let nowhere = || Refused::NoFile { title: client.title.clone() };
+        self.plan_at(client, &self.spot(client, scope).ok_or_else(nowhere)?, wish, gate)
+    }
+
+    /// The same for a place that is not the editor's usual one.
+    pub fn plan_at(
+        &self,
+        client: &'static Client,
+        spot: &Spot,
+        wish: &Wish,
+        gate: &Gate,
+    ) -> Result<Plan, Refused> {
+        let open = open_at(client, spot)?;
+        let record = self.journal.record(&client.id, spot);
         let known = record.map(|record| record.doors).unwrap_or_default();
         let mut changes = Vec::new();
         let mut clean = true;
         for door in &wish.doors {
             let ours = entry(client, door, wish.transport, gate);
-            let Some(there) = client.servers.entry(&open.tree, &door.name) else {
+            let Some(there) = open.servers.entry(&open.tree, &door.name) else {
                 changes.push(Change::Put(door.name.clone(), ours));
                 continue;
             };
@@ -57,7 +70,7 @@ impl Desk {
                 || known.iter().any(|known| known.name == door.name)
                 || read.as_ref().is_some_and(|entry| leads_here(entry, gate));
             if !mine && !wish.take_over {
-                return Err(Refused::Taken { path: open.path, name: door.name.clone() });
+                return Err(Refused::Taken { path: spot.path.clone(), name: door.name.clone() });
             }
             clean &= !mine;
             let wanted = merged(there, &ours);
@@ -68,23 +81,23 @@ impl Desk {
         for door in
             known.iter().filter(|known| wish.doors.iter().all(|door| door.name != known.name))
         {
-            if client.servers.entry(&open.tree, &door.name).is_some() {
+            if open.servers.entry(&open.tree, &door.name).is_some() {
                 clean = false;
                 changes.push(Change::Remove(door.name.clone()));
             }
         }
         for name in wish.drop.iter().filter(|name| wish.doors.iter().all(|it| it.name != **name)) {
-            if client.servers.entry(&open.tree, name).is_some()
+            if open.servers.entry(&open.tree, name).is_some()
                 && known.iter().all(|door| door.name != *name)
             {
                 changes.push(Change::Remove(name.clone()));
             }
         }
-        let made_place = open.tree.at(&client.servers.way).is_none();
+        let made_place = open.tree.at(&open.servers.way).is_none();
         let after = self.edited(client, &open, &changes, false)?;
         Ok(Plan {
             client,
-            path: open.path,
+            spot: spot.clone(),
             before: open.content,
             after,
             doors: wish.doors.clone(),
@@ -105,7 +118,7 @@ impl Desk {
         }
         let head = client.head.as_ref().filter(|_| open.content.is_none());
         let start = head.map_or_else(|| open.text.clone(), |head| open.format.head(head));
-        let edited = open.format.edit(&start, &client.servers, changes, tidy);
+        let edited = open.format.edit(&start, &open.servers, changes, tidy);
         edited
             .map(String::into_bytes)
             .map_err(|why| Refused::Untouchable { path: open.path.clone(), why })
@@ -121,7 +134,7 @@ impl Plan {
     pub fn diff(&self, gate: &Gate) -> String {
         let before = self.before.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
         let after = String::from_utf8_lossy(&self.after);
-        let name = self.path.display().to_string();
+        let name = self.spot.path.display().to_string();
         without(&unified(&name, &before, &after), &gate.token)
     }
 }

@@ -1,7 +1,7 @@
 //! A new token for an editor, put into every file of it that has the old one.
 
 use crate::act::Done;
-use crate::desk::{Desk, Refused, Scope};
+use crate::desk::{Desk, Refused};
 use crate::entry::Kind;
 use crate::plan::Wish;
 use crate::table::Client;
@@ -15,10 +15,9 @@ impl Desk {
         gate: &Gate,
     ) -> Result<Vec<Done>, Refused> {
         let mut done = Vec::new();
-        for scope in [Scope::User, Scope::Project] {
-            let Some(path) = self.path(client, scope) else { continue };
-            let Some(record) = self.journal.record(&client.id, &path) else { continue };
-            let entries = self.existing(client, scope)?;
+        let records = self.journal.records().into_iter();
+        for record in records.filter(|record| record.client == client.id) {
+            let entries = self.existing_at(client, &record.spot)?;
             let with_token = entries.iter().any(|entry| {
                 let ours = record.doors.iter().any(|door| door.name == entry.name);
                 ours && matches!(entry.kind, Kind::Http { .. } | Kind::Sse { .. })
@@ -30,7 +29,7 @@ impl Desk {
                     take_over: true,
                     drop: Vec::new(),
                 };
-                done.push(self.apply(&self.plan(client, scope, &wish, gate)?)?);
+                done.push(self.apply(&self.plan_at(client, &record.spot, &wish, gate)?)?);
             }
         }
         Ok(done)

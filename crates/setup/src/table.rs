@@ -18,6 +18,8 @@ pub struct Client {
     pub also: Vec<Place>,
     /// Where it keeps those of a project, below its folder.
     pub project: Option<String>,
+    /// The name in its own file that leads to a person's servers of single projects, by folder.
+    pub projects: Option<String>,
     pub language: Language,
     pub servers: Servers,
     /// An entry whose server is a program.
@@ -77,6 +79,7 @@ fn row(row: &Tree) -> Client {
         file: row.get("file").map(Place::of),
         also: texts("also").iter().map(place).collect(),
         project: text("project"),
+        projects: text("projects"),
         language: match need("format").as_str() {
             "json" => Language::Of(Format::Json),
             "toml" => Language::Of(Format::Toml),
@@ -143,7 +146,7 @@ mod tests {
         let mut ids: Vec<&str> = clients().iter().map(|client| client.id.as_str()).collect();
         ids.sort_unstable();
         ids.dedup();
-        assert_eq!(ids.len(), 35);
+        assert_eq!(ids.len(), 38);
     }
 
     #[test]

@@ -126,6 +126,9 @@ async fn every_command_that_has_data_prints_it_as_json_of_the_same_form() {
     }
     let refused = evermoor(&scene.home(), &["restart", "nobody", "--json"]).await;
     assert_eq!(json(&refused)["error"]["code"], "not_found");
+    let mistyped = evermoor(&scene.home(), &["statsu", "--json"]).await;
+    assert_eq!(json(&mistyped)["error"]["code"], "usage");
+    assert_eq!(mistyped.status.code(), Some(2));
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use serde_json::Value;
 async fn found(gateway: &Gateway, id: &str) -> Value {
     let setup = gateway.control(Method::GET, "/api/setup").await;
     let editors = setup["editors"].as_array().unwrap();
-    assert_eq!(editors.len(), 35);
+    assert_eq!(editors.len(), 38);
     editors.iter().find(|editor| editor["id"] == id).unwrap().clone()
 }
 

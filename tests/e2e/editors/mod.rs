@@ -3,6 +3,7 @@
 mod api;
 mod killed;
 mod products;
+mod projects;
 
 use evermoor_tests::Scene;
 use evermoor_tests::machine::Machine;

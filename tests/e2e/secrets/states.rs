@@ -34,7 +34,10 @@ async fn a_secret_is_set_used_changed_and_removed() {
 
     let said = done(&home, &keyring, &["--json", "secret", "set", "canny"], "second-value").await;
     let said: Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(said, json!({ "schema": 1, "name": "canny", "reconnected": ["notes"] }));
+    assert_eq!(
+        said,
+        json!({ "schema": 1, "name": "canny", "reconnected": ["notes"], "hiddenInLogs": true })
+    );
     gateway.until("notes", |_| proxy.forwarded("Bearer second-value") > 0).await;
 
     let listed = done(&home, &keyring, &["secret", "list"], "").await;
@@ -149,4 +152,37 @@ async fn a_machine_without_a_desktop_takes_secrets_from_files_and_variables() {
     assert!(!notes.target.contains("key="), "{}", notes.target);
     assert!(proxy.forwarded("?key=a%26b%20c") > 0);
     assert!(proxy.forwarded("Bearer value-of-file") > 0);
+}
+
+#[tokio::test]
+async fn a_value_that_cannot_be_hidden_is_said_to_be_so() {
+    let (scene, keyring) = (Scene::new(), Keyring::start().await);
+    let set = evermoor(&scene.home(), &keyring, &["secret", "set", "pin"], "1234\n").await;
+    let said = String::from_utf8(set.stderr).unwrap();
+    assert!(set.status.success() && said.contains("shorter than 6 characters"), "{said}");
+}
+
+#[tokio::test]
+async fn uninstalling_takes_secrets_out_of_the_keychain_unless_the_data_is_kept() {
+    let (scene, keyring) = (Scene::new(), Keyring::start().await);
+    let home = scene.path("person");
+    std::fs::create_dir_all(&home).unwrap();
+    // The person's own Evermoor, and not one in a folder of its own.
+    let typed = async |arguments: &[&str], input: &str| {
+        let mut command = evermoor_platform::process::command(built("evermoor"));
+        command.env_clear().env("HOME", &home).args(arguments).kill_on_drop(true);
+        command.env("DBUS_SESSION_BUS_ADDRESS", keyring.address());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes()).await;
+        let output = child.wait_with_output().await.unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    typed(&["secret", "set", "key"], "value-of-key").await;
+    typed(&["uninstall", "--yes", "--keep-data"], "").await;
+    assert!(typed(&["secret", "list"], "").await.starts_with("key "));
+    let said = typed(&["uninstall", "--yes"], "").await;
+    assert!(said.contains("1 secret is removed from the keychain."), "{said}");
+    assert_eq!(typed(&["secret", "list"], "").await, "");
 }

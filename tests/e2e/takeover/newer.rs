@@ -23,7 +23,6 @@ async fn the_shim_of_a_newer_version_has_an_older_gateway_replaced() {
     pretend(&scene.home(), "0.0.1");
     let mut editor = Editor::over_shim(&scene.home(), Some("notes")).await;
     let new = next_gateway(&scene.home(), old.process.pid()).await;
-    let _end = EndGateway(new.pid);
     assert!(old.process.ended().await.success());
     assert_eq!(new.version, env!("CARGO_PKG_VERSION"));
     editor.call("record", &json!({ "nonce": "over the shim" })).await;
@@ -42,7 +41,6 @@ async fn many_shims_of_a_newer_version_have_it_replaced_once() {
     let home = scene.home();
     let mut editors = join_all((0..5).map(|_| Editor::over_shim(&home, Some("notes")))).await;
     let new = next_gateway(&home, old.process.pid()).await;
-    let _end = EndGateway(new.pid);
     assert!(old.process.ended().await.success());
     for (number, editor) in editors.iter_mut().enumerate() {
         let nonce = format!("{number}");
@@ -116,13 +114,4 @@ async fn the_keeper_follows_the_gateway_that_took_over_and_speaks_of_no_loss() {
     until(true).await;
     stop.cancel();
     assert!(gateway.process.is_running(), "and it is the one that took over last");
-}
-
-/// Ends a gateway that belongs to nobody.
-struct EndGateway(u32);
-
-impl Drop for EndGateway {
-    fn drop(&mut self) {
-        let _ = evermoor_platform::process::kill(self.0);
-    }
 }

@@ -6,7 +6,7 @@ use evermoor_tests::gateway::{Gateway, http, next_gateway, pretend, runtime};
 use evermoor_tests::looking::until;
 use serde_json::json;
 
-use super::{EndGateway, launch};
+use super::launch;
 
 #[tokio::test]
 async fn the_tray_starts_a_gateway_and_quitting_leaves_it_serving() {
@@ -18,7 +18,6 @@ async fn the_tray_starts_a_gateway_and_quitting_leaves_it_serving() {
     let tray = desktop.tray().await;
     tray.until_row("notes — Connected").await;
     let gateway = runtime(&scene.home());
-    let _end = EndGateway(gateway.pid);
 
     tray.click("Quit Evermoor").await;
     assert!(app.ended().await.success());
@@ -43,8 +42,7 @@ async fn the_tray_starts_the_gateway_again_when_it_dies_and_editors_go_on() {
 
     let before = gateway.process.pid();
     gateway.process.kill().await;
-    let next = next_gateway(&scene.home(), before).await;
-    let _end = EndGateway(next.pid);
+    next_gateway(&scene.home(), before).await;
     tray.until_row("notes — Connected").await;
     editor.call("record", &json!({ "nonce": "same session" })).await;
     assert_eq!(upstream.ledger.executions("same session"), 1);
@@ -63,7 +61,6 @@ async fn quitting_ends_the_gateway_too_if_a_person_wants_that() {
     let tray = desktop.tray().await;
     tray.until_row("notes — Connected").await;
     let gateway = runtime(&scene.home());
-    let _end = EndGateway(gateway.pid);
     tray.click("Quit Evermoor and stop the gateway").await;
     assert!(app.ended().await.success());
     until("the gateway ends", || evermoor_platform::facts::of(gateway.pid).is_none()).await;

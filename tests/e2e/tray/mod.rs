@@ -3,6 +3,7 @@
 mod alerts;
 mod editors;
 mod gateway;
+mod log;
 mod login;
 mod menu;
 mod port;
@@ -30,13 +31,4 @@ fn launch_with(
     let usual = [("EVERMOOR_HOME", scene.home()), ("EVERMOOR_BIN", built("evermoor"))];
     let variables = usual.into_iter().chain(variables.iter().cloned());
     desktop.launch(&built("evermoor-tray"), arguments.iter().copied(), variables)
-}
-
-/// Ends a gateway that belongs to nobody.
-struct EndGateway(u32);
-
-impl Drop for EndGateway {
-    fn drop(&mut self) {
-        let _ = evermoor_platform::process::kill(self.0);
-    }
 }

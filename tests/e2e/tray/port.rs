@@ -6,7 +6,7 @@ use evermoor_tests::Scene;
 use evermoor_tests::desktop::Desktop;
 use evermoor_tests::gateway::runtime;
 
-use super::{EndGateway, launch};
+use super::launch;
 
 #[tokio::test]
 async fn a_taken_port_is_named_and_another_one_is_a_click_away() {
@@ -25,7 +25,6 @@ async fn a_taken_port_is_named_and_another_one_is_a_click_away() {
     tray.click("Use another port and update editors").await;
     tray.until_row("notes — Connected").await;
     let gateway = runtime(&scene.home());
-    let _end = EndGateway(gateway.pid);
     let config = std::fs::read_to_string(scene.home().join("config.toml")).unwrap();
     assert!(config.contains("# ours"), "comments stay: {config}");
     assert!(!gateway.origin.ends_with(&format!(":{port}")), "{}", gateway.origin);
@@ -45,5 +44,4 @@ async fn trying_again_does_not_wait() {
     drop(taken);
     tray.click("Try again").await;
     tray.until_row("Demo — Connected").await;
-    let _end = EndGateway(runtime(&scene.home()).pid);
 }

@@ -39,11 +39,12 @@ pub(super) fn all(checks: &[Check], repairs: &[Repair], took: Duration) {
 }
 
 fn tell(repair: &Repair, colours: Palette) {
-    let (good, bad) = (colours.good, colours.bad);
-    match &repair.done {
-        Ok(what) => terminal::print(&format_args!("{good}✓{good:#} {}: {what}", repair.title)),
-        Err(why) => terminal::print(&format_args!("{bad}✗{bad:#} {}: {why}", repair.title)),
-    }
+    let (mark, style, what) = match &repair.done {
+        Ok(what) => ("✓", colours.good, what.clone()),
+        Err(why) => ("✗", colours.bad, why.to_string()),
+    };
+    let mark = format!("{style}{mark}{style:#}");
+    terminal::print(&terminal::about(&mark, &format!("{}: {what}", repair.title), ""));
 }
 
 fn line(check: &Check, widest: usize, colours: Palette) {

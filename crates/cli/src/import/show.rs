@@ -1,6 +1,6 @@
 //! What a person reads about an import.
 
-use evermoor_core::adopt::{Adopted, Plan, Skipped};
+use evermoor_core::adopt::{Adopted, Origin, Plan, Skipped};
 use evermoor_gateway::import::point::Told;
 use evermoor_setup::plan::unified;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub(super) fn dry_run(plan: &Plan, before: &str, after: &str, as_json: bool) {
     }
     rows(plan, "Would become upstreams");
     if !diff.is_empty() {
-        terminal::print(&format_args!("\n{}", diff.trim_end()));
+        terminal::print(&format_args!("\n{}", terminal::painted(&diff)));
     }
     terminal::remark(&"Nothing was changed.");
 }
@@ -34,13 +34,14 @@ pub(super) fn done(plan: &Plan, pointed: &[Told], as_json: bool) {
         let Told { title, path, trouble, hint, .. } = told;
         if let Some(trouble) = trouble {
             let bad = colours.bad;
-            terminal::print(&format_args!("\n{bad}{title}:{bad:#} {trouble}."));
+            let cross = format!("{bad}✗{bad:#}");
+            terminal::print(&terminal::about(&cross, &format!("{title}: {trouble}."), ""));
         } else if let Some(path) = path {
-            terminal::print(&format_args!(
-                "\n{title} uses them through Evermoor: {}",
-                path.display()
-            ));
-            terminal::print(&format_args!("  {hint}"));
+            let good = colours.good;
+            let tick = format!("{good}✓{good:#}");
+            let sentence = format!("{title} uses them through Evermoor.");
+            terminal::print(&terminal::about(&tick, &sentence, &path.display().to_string()));
+            terminal::print(&terminal::indented(hint, 2, terminal::width()));
         }
     }
     if plan.adopted.iter().any(|one| one.way.is_some()) {
@@ -82,16 +83,15 @@ fn rows(plan: &Plan, title: &str) {
     }
     if !plan.skipped.is_empty() {
         terminal::print(&format_args!("{strong}Left where they are{strong:#}"));
-        for Skipped { editor, name, why } in &plan.skipped {
-            let name = if name.is_empty() { String::new() } else { format!(" {name}") };
-            terminal::print(&format_args!("  {busy}{editor}{name}:{busy:#} {quiet}{why}{quiet:#}"));
+        for Skipped { origin, why } in &plan.skipped {
+            let why = terminal::indented(why, 4, terminal::width());
+            terminal::print(&format_args!("  {busy}{origin}{busy:#}\n{quiet}{why}{quiet:#}"));
         }
     }
 }
 
 fn row(adopted: &Adopted) -> Vec<String> {
-    let from: Vec<String> =
-        adopted.from.iter().map(|(editor, name)| format!("{editor} ({name})")).collect();
+    let from: Vec<String> = adopted.from.iter().map(ToString::to_string).collect();
     let secrets: Vec<&str> = adopted.secrets.iter().map(|(name, _)| name.as_str()).collect();
     let note = match (&adopted.way, secrets.as_slice()) {
         (None, _) => "was one already".to_owned(),
@@ -101,14 +101,22 @@ fn row(adopted: &Adopted) -> Vec<String> {
     vec![adopted.name.clone(), format!("from {}", from.join(", ")), note]
 }
 
+/// An entry of an editor, with the folder of the project that it belongs to.
+fn entry(origin: &Origin) -> Value {
+    json!({ "editor": origin.editor, "name": origin.name, "folder": origin.whose.folder() })
+}
+
 fn data(plan: &Plan, pointed: &[Told]) -> Value {
     let adopted = |one: &Adopted| {
         let secrets: Vec<&String> = one.secrets.iter().map(|(name, _)| name).collect();
-        let entry = |(editor, name): &(String, String)| json!({ "editor": editor, "name": name });
         let from: Vec<Value> = one.from.iter().map(entry).collect();
         json!({ "name": one.name, "isNew": one.way.is_some(), "secrets": secrets, "from": from })
     };
-    let skipped = |one: &Skipped| json!({ "editor": one.editor, "name": one.name, "why": one.why });
+    let skipped = |one: &Skipped| {
+        let mut skipped = entry(&one.origin);
+        skipped["why"] = one.why.clone().into();
+        skipped
+    };
     let told = |one: &Told| {
         let trouble = one.trouble.as_ref().map(|refused| format!("{refused}."));
         json!({ "editor": one.title, "path": one.path, "trouble": trouble })

@@ -13,9 +13,9 @@ pub(crate) struct SetupArgs {
     /// Every editor on this machine.
     #[arg(long, conflicts_with = "editors")]
     pub(crate) all: bool,
-    /// For yourself, or for the project in this folder.
-    #[arg(long, value_enum, default_value_t = ScopeArg::User)]
-    pub(crate) scope: ScopeArg,
+    /// For yourself, which is what you get without it, or for the project in this folder.
+    #[arg(long, value_enum)]
+    pub(crate) scope: Option<ScopeArg>,
     /// Over the gateway's address, or through `evermoor connect`; without it, as suits the editor.
     #[arg(long, value_enum)]
     pub(crate) transport: Option<TransportArg>,
@@ -28,7 +28,8 @@ pub(crate) struct SetupArgs {
     /// Print what to paste, with its token, and change no file.
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) print: bool,
-    /// Put the editor's file back as it was, and take its token away.
+    /// Put the editor's files back as they were, also those of projects in other folders, and take
+    /// its token away.
     #[arg(long, conflicts_with_all = ["dry_run", "print", "upstream", "transport"])]
     pub(crate) undo: bool,
 }

@@ -8,6 +8,7 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::tokens::Tokens;
 use evermoor_core::view::{Connection, Found, Status};
 use evermoor_gateway::{config_file, keys};
+use evermoor_platform::paths::Paths;
 use evermoor_setup::{Attached, Client, Desk, Gate};
 
 use crate::serve::Place;
@@ -52,18 +53,11 @@ impl Gates {
 
     /// With a token of the editor's own, which is made if it has none.
     pub(crate) fn made_for(&self, client: &Client) -> Result<Gate, Failure> {
-        let known = self.tokens.as_ref().and_then(|tokens| tokens.of(&client.id));
-        match known {
+        // One that was made a moment ago, for another file of the editor, is its token too.
+        let known = keys::known_tokens(&self.place.paths).ok().flatten();
+        match known.as_ref().and_then(|tokens| tokens.of(&client.id)) {
             Some(token) => Ok(self.with(token)),
             None => Ok(self.with(&tokens::add(&self.place.paths, &client.id)?.token)),
-        }
-    }
-
-    /// The editor has no entry any more, so its token is worth nothing.
-    pub(super) fn revoke(&self, client: &Client) {
-        if self.tokens.as_ref().is_some_and(|tokens| tokens.of(&client.id).is_some()) {
-            // What cannot be revoked now is still listed by `evermoor tokens`.
-            let _ = tokens::revoke(&self.place.paths, &client.id);
         }
     }
 
@@ -79,6 +73,15 @@ impl Gates {
             program: self.program.clone(),
             home,
         }
+    }
+}
+
+/// The editor has no entry any more, so its token is worth nothing.
+pub(super) fn revoke(paths: &Paths, client: &Client) {
+    let known = keys::known_tokens(paths).ok().flatten();
+    if known.is_some_and(|tokens| tokens.of(&client.id).is_some()) {
+        // What cannot be revoked now is still listed by `evermoor tokens`.
+        let _ = tokens::revoke(paths, &client.id);
     }
 }
 

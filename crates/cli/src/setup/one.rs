@@ -1,16 +1,11 @@
 //! Connecting one editor, or whatever else was asked about it.
 
-use std::path::PathBuf;
-
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::view::Connection;
 use evermoor_gateway::setup::told;
 use evermoor_setup::command::Command;
-use evermoor_setup::journal::Record;
 use evermoor_setup::wish::{entry, link, snippet, usual};
-use evermoor_setup::{
-    Client, Desk, Door, Gate, Kind, Plan, Refused, Scope, Transport, Wish, client,
-};
+use evermoor_setup::{Client, Desk, Door, Gate, Kind, Plan, Scope, Transport, Wish};
 
 use super::args::SetupArgs;
 use super::gate::{Gates, NO_TOKEN};
@@ -24,13 +19,13 @@ pub(super) struct Work<'a> {
 }
 
 /// What became of one editor.
-pub(super) struct Outcome {
-    pub(super) client: &'static Client,
-    pub(super) path: Option<String>,
-    pub(super) what: What,
+pub(crate) struct Outcome {
+    pub(crate) client: &'static Client,
+    pub(crate) path: Option<String>,
+    pub(crate) what: What,
 }
 
-pub(super) enum What {
+pub(crate) enum What {
     Connected {
         backup: Option<String>,
         by_command: bool,
@@ -58,7 +53,6 @@ pub(super) enum What {
 impl Work<'_> {
     pub(super) fn on(&self, client: &'static Client) -> Outcome {
         let what = match self.args {
-            SetupArgs { undo: true, .. } => self.undo(client),
             SetupArgs { print: true, .. } => self.paste(client),
             _ if self.desk.path(client, self.scope()).is_none() && client.paste.is_none() => {
                 let what = format!("{} has no servers of a project.", client.title);
@@ -75,7 +69,7 @@ impl Work<'_> {
     }
 
     fn scope(&self) -> Scope {
-        self.args.scope.into()
+        self.args.scope.map_or(Scope::User, Scope::from)
     }
 
     fn doors(&self) -> Vec<Door> {
@@ -118,8 +112,8 @@ impl Work<'_> {
     }
 
     fn is_connected(&self, client: &Client, gate: &Gate) -> bool {
-        let path = self.desk.path(client, self.scope()).unwrap_or_default();
-        let record = self.desk.journal.record(&client.id, &path);
+        let spot = self.desk.spot(client, self.scope());
+        let record = spot.and_then(|spot| self.desk.journal.record(&client.id, &spot));
         let known = record.map_or_else(|| vec![Door::to_all()], |record| record.doors);
         known == self.doors()
             && self.desk.drift(client, self.scope(), gate) == Connection::Connected
@@ -134,7 +128,7 @@ impl Work<'_> {
                 return Ok(What::Already);
             }
             self.gates.made_for(client)?;
-            self.tell(client, &command)?;
+            tell(client, &command)?;
             self.desk.commanded(client, &self.doors()).map_err(|refused| told(&refused))?;
             return Ok(What::Connected { backup: None, by_command: true });
         }
@@ -179,53 +173,8 @@ impl Work<'_> {
         self.doors().first().and_then(|door| link(client, door, gate))
     }
 
-    fn undo(&self, client: &Client) -> Result<What, Failure> {
-        match self.desk.path(client, self.scope()) {
-            Some(path) => self.undo_at(client, path),
-            None => Ok(What::NothingToUndo),
-        }
-    }
-
-    /// Undoes what the journal tells of, wherever it was.
-    pub(super) fn undo_record(&self, record: &Record) -> Option<Outcome> {
-        let client = client(&record.client)?;
-        let undone = self.undo_at(client, record.path.clone());
-        let what = undone.unwrap_or_else(|why| self.failed(client, why));
-        Some(Outcome { client, path: Some(record.path.display().to_string()), what })
-    }
-
-    fn undo_at(&self, client: &Client, path: PathBuf) -> Result<What, Failure> {
-        let usual = self.desk.path(client, Scope::User).is_some_and(|usual| usual == path);
-        let commanded = self.desk.undo_command(client).filter(|_| usual);
-        let changed = match commanded {
-            Some(command) => {
-                self.tell(client, &command)?;
-                self.desk.uncommanded(client).map_err(|refused| told(&refused))?;
-                true
-            }
-            None => match self.desk.undo_at(client, path) {
-                Ok(done) => done.changed,
-                Err(Refused::NotConnected { .. } | Refused::NoFile { .. }) => false,
-                Err(refused) => return Err(told(&refused)),
-            },
-        };
-        if self.desk.journal.records().iter().all(|record| record.client != client.id) {
-            self.gates.revoke(client);
-        }
-        Ok(if changed { What::Undone } else { What::NothingToUndo })
-    }
-
-    fn tell(&self, client: &Client, command: &Command) -> Result<(), Failure> {
-        let told = run_async(evermoor_gateway::setup::tell(client, command));
-        let broken = |error| Failure::new(Code::Internal, format!("{error}."), "Try again.");
-        told.map_err(broken)?
-    }
-
     /// With what a person can paste, and no token in it.
     fn failed(&self, client: &Client, why: Failure) -> What {
-        if self.args.undo {
-            return What::Failed { why, snippet: None, link: None };
-        }
         let gate = Gate { token: NO_TOKEN.to_owned(), ..self.gates.of(client) };
         What::Failed {
             why,
@@ -233,4 +182,11 @@ impl Work<'_> {
             link: self.link(client, &gate),
         }
     }
+}
+
+/// Tells the editor's own program what to do.
+pub(super) fn tell(client: &Client, command: &Command) -> Result<(), Failure> {
+    let told = run_async(evermoor_gateway::setup::tell(client, command));
+    let broken = |error| Failure::new(Code::Internal, format!("{error}."), "Try again.");
+    told.map_err(broken)?
 }

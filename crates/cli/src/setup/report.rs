@@ -72,20 +72,26 @@ pub(super) fn show(done: &[Outcome], args: &SetupArgs, as_json: bool) {
 
 fn tell(done: &Outcome) {
     let colours = Palette::for_output();
-    let (good, quiet, strong) = (colours.good, colours.quiet, colours.strong);
+    let (good, strong) = (colours.good, colours.strong);
     let (title, path) = (&done.client.title, done.path.as_deref().unwrap_or_default());
     let hint = &done.client.notices;
+    let tick = format!("{good}✓{good:#}");
+    let under = |text: &str| terminal::indented(text, 2, terminal::width());
     match &done.what {
         What::Connected { by_command, .. } => {
             let by = if *by_command { "through its own program" } else { path };
-            terminal::print(&format_args!(
-                "{good}✓{good:#} {title} is connected. {quiet}{by}{quiet:#}\n  {hint}"
-            ));
+            let sentence = format!("{title} is connected.");
+            terminal::print(&terminal::about(&tick, &sentence, by));
+            terminal::print(&under(hint));
         }
-        What::Already => terminal::print(&format_args!(
-            "{good}✓{good:#} {title} is connected already. {quiet}{path}{quiet:#}"
-        )),
-        What::Would(diff) => terminal::print(&format_args!("{strong}{title}{strong:#}\n{diff}")),
+        What::Already => {
+            let sentence = format!("{title} is connected already.");
+            terminal::print(&terminal::about(&tick, &sentence, path));
+        }
+        What::Would(diff) => {
+            let diff = terminal::painted(diff);
+            terminal::print(&format_args!("{strong}{title}{strong:#}\n{diff}\n"));
+        }
         What::Paste { snippet, link } => {
             let how = done.client.paste.clone().unwrap_or_else(|| format!("For {path}:"));
             terminal::remark(&format_args!("{title}: {how}"));
@@ -95,13 +101,17 @@ fn tell(done: &Outcome) {
             }
             terminal::remark(hint);
         }
-        What::ByHand => terminal::print(&format_args!(
-            "– {title} keeps its servers to itself: `evermoor setup {} --print` shows what to paste.",
-            done.client.id
-        )),
-        What::Undone => terminal::print(&format_args!(
-            "{good}✓{good:#} {title} is as it was before. {quiet}{path}{quiet:#}"
-        )),
+        What::ByHand => {
+            let id = &done.client.id;
+            let sentence = format!(
+                "{title} keeps its servers to itself: `evermoor setup {id} --print` shows what to paste."
+            );
+            terminal::print(&terminal::about(&"–", &sentence, ""));
+        }
+        What::Undone => {
+            let sentence = format!("{title} is as it was before.");
+            terminal::print(&terminal::about(&tick, &sentence, path));
+        }
         What::NothingToUndo => terminal::print(&format_args!("– {title} was not connected.")),
         What::Failed { why, snippet, link } => {
             terminal::complain(&format_args!("{title}: {why}"));

@@ -1,34 +1,41 @@
-//! Taking Evermoor out of the editors that it was put into.
+//! Taking Evermoor out of the editors that it was put into, wherever their files are.
 
-use evermoor_core::failure::{Code, Failure};
-use evermoor_setup::{Desk, Scope, client};
+use evermoor_core::failure::Failure;
+use evermoor_setup::Desk;
 
 use super::Done;
+use crate::import;
 use crate::serve::Place;
+use crate::setup::{self, Outcome, What};
 
-/// Undoes every record of a file that we wrote to.
+/// Puts back what an import pointed at us, then undoes every record of a file that we wrote to.
 pub(super) fn undo(place: &Place) -> Vec<Done> {
     let Some(desk) = Desk::here(&place.paths) else { return vec![Done::Nothing] };
-    let records = desk.journal.records();
-    let undone = records.iter().filter_map(|record| {
-        let client = client(&record.client)?;
-        let here = |scope: &Scope| desk.path(client, *scope).as_ref() == Some(&record.path);
-        let Some(scope) = [Scope::User, Scope::Project].into_iter().find(here) else {
-            let what = format!("{} still leads to Evermoor.", record.path.display());
-            let remedy = format!("Run `evermoor setup --undo {}` in that project.", client.id);
-            return Some(Done::Failed(Failure::new(Code::NotFound, what, remedy)));
-        };
-        Some(match desk.undo(client, scope) {
-            Ok(done) => Done::Undone(format!(
-                "{} is as it was before ({}).",
-                client.title,
-                done.path.display()
-            )),
-            Err(refused) => {
-                let remedy = "Take the entry `evermoor` out of it yourself.";
-                Done::Failed(Failure::new(Code::Refused, format!("{refused}."), remedy))
-            }
-        })
-    });
-    undone.collect()
+    let mut done = match import::put_editors_back(place, &desk) {
+        Ok(files) => files
+            .iter()
+            .map(|file| {
+                let file = file.display();
+                Done::Undone(format!("The servers in {file} are what they were before the import."))
+            })
+            .collect(),
+        Err(failure) => vec![Done::Failed(failure)],
+    };
+    done.extend(setup::undo_everything(&desk, &place.paths).into_iter().map(told));
+    done
+}
+
+fn told(outcome: Outcome) -> Done {
+    let path = outcome.path.unwrap_or_default();
+    match outcome.what {
+        What::Undone => {
+            Done::Undone(format!("{} is as it was before ({path}).", outcome.client.title))
+        }
+        What::Failed { why, .. } => {
+            let remedy = format!("Or take the entry `evermoor` out of {path} yourself.");
+            let remedy = format!("{} {remedy}", why.remedy);
+            Done::Failed(Failure { remedy, ..why })
+        }
+        _ => Done::Nothing,
+    }
 }

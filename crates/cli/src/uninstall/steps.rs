@@ -8,8 +8,8 @@ use tokio::time::{Instant, sleep};
 use evermoor_client::Control;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::login;
+use evermoor_platform::secrets::{Keychain, Manner, StoreError};
 use evermoor_platform::service::{self, State};
-use evermoor_platform::system::System;
 
 use super::{Done, editors};
 use crate::serve::Place;
@@ -27,6 +27,9 @@ pub(super) fn all(place: &Place, keep_data: bool) -> Vec<(&'static str, Done)> {
         ("service", service(place)),
         ("gateway", gateway(place)),
     ]);
+    if !keep_data {
+        done.push(("secrets", secrets(place.home.as_deref())));
+    }
     // What could not be undone needs the record of it.
     let undone = !done.iter().any(|(_, done)| matches!(done, Done::Failed(_)));
     if !keep_data && undone {
@@ -40,17 +43,42 @@ fn failed(what: String) -> Done {
     Done::Failed(Failure::new(Code::Internal, what, "Undo it by hand, or try again."))
 }
 
+/// What is in the keychain. A second Evermoor, in a folder of its own, leaves it to the first.
+fn secrets(home: Option<&Path>) -> Done {
+    if home.is_some() {
+        return Done::Nothing;
+    }
+    let keychain = Keychain::of_the_system(Manner::Asking);
+    let removed = run_async(async {
+        let names = match keychain.list().await {
+            Ok(names) => names,
+            Err(StoreError::Missing(_)) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        for name in &names {
+            keychain.delete(name).await?;
+        }
+        Ok(names.len())
+    });
+    match removed {
+        Ok(Ok(0)) => Done::Nothing,
+        Ok(Ok(1)) => Done::Undone("1 secret is removed from the keychain.".into()),
+        Ok(Ok(many)) => Done::Undone(format!("{many} secrets are removed from the keychain.")),
+        Ok(Err(error)) => failed(format!("Secrets stay in the keychain: {error}.")),
+        Err(error) => failed(format!("Secrets stay in the keychain: {error}.")),
+    }
+}
+
 /// The tray is started at login no longer.
 fn login(home: Option<&Path>) -> Done {
     // A second Evermoor, in a folder of its own, has no tray.
     if home.is_some() {
         return Done::Nothing;
     }
-    let place = login::place(System::HERE, |name| std::env::var_os(name));
-    let Some(file) = place.filter(|file| file.exists()) else { return Done::Nothing };
-    match std::fs::remove_file(&file) {
-        Ok(()) => Done::Undone(format!("The tray starts at login no longer ({}).", file.display())),
-        Err(error) => failed(format!("{} stays: {error}.", file.display())),
+    match run_async(login::remove()).flatten() {
+        Ok(None) => Done::Nothing,
+        Ok(Some(place)) => Done::Undone(format!("The tray starts at login no longer ({place}).")),
+        Err(error) => failed(format!("What starts the tray at login stays: {error}.")),
     }
 }
 
@@ -60,7 +88,7 @@ fn service(place: &Place) -> Done {
         if service::state().await == State::NotInstalled || !is_of(&ours) {
             return Ok(None);
         }
-        service::uninstall(&ours).await.map(Some)
+        service::uninstall().await.map(Some)
     });
     match undone.flatten() {
         Ok(None) => Done::Nothing,

@@ -7,9 +7,13 @@ fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
+fn origin(editor: &str, name: &str) -> Origin {
+    Origin { editor: editor.into(), whose: Whose::Person, name: name.into() }
+}
+
 fn server(editor: &str, name: &str, url: &str, headers: &[(&str, &str)]) -> Existing {
     let way = Way::Http { url: url.into(), headers: pairs(headers) };
-    Existing { editor: editor.into(), name: name.into(), way }
+    Existing { origin: origin(editor, name), way }
 }
 
 fn tool(editor: &str, name: &str, line: &[&str], env: &[(&str, &str)]) -> Existing {
@@ -19,7 +23,7 @@ fn tool(editor: &str, name: &str, line: &[&str], env: &[(&str, &str)]) -> Existi
         env: pairs(env),
         cwd: None,
     };
-    Existing { editor: editor.into(), name: name.into(), way }
+    Existing { origin: origin(editor, name), way }
 }
 
 fn planned(existing: &[Existing]) -> Plan {
@@ -56,6 +60,26 @@ fn two_servers_of_one_name_get_two_names() {
     ]);
     let names: Vec<&str> = plan.adopted.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["my-notes", "my-notes-2"]);
+}
+
+#[test]
+fn a_server_of_projects_is_one_unless_its_folder_makes_it_another() {
+    let of = |folder: &str, line: &[&str]| {
+        let mut entry = tool("claude-code", "x", line, &[]);
+        entry.origin.whose = Whose::PersonIn(folder.into());
+        entry
+    };
+    let plan = planned(&[
+        of("/one", &["npx", "-y", "x"]),
+        of("/two", &["npx", "-y", "x"]),
+        tool("cursor", "x", &["npx", "-y", "x"], &[]),
+        of("/one", &["node", "x.js"]),
+        of("/two", &["node", "x.js"]),
+    ]);
+    let counts: Vec<usize> = plan.adopted.iter().map(|it| it.from.len()).collect();
+    assert_eq!(counts, [3, 1, 1]);
+    let Some(Way::Program { cwd, .. }) = &plan.adopted[2].way else { panic!("{plan:?}") };
+    assert_eq!(cwd.as_deref(), Some("/two"));
 }
 
 #[test]
@@ -194,6 +218,19 @@ fn after(plan: &Plan) -> Config {
     edit.done().unwrap().1
 }
 
+fn any_origin() -> impl Strategy<Value = Origin> {
+    let whose = prop_oneof![
+        Just(Whose::Person),
+        Just(Whose::PersonIn("/one".into())),
+        Just(Whose::Project("/two".into())),
+    ];
+    ("[A-Za-z ._]{0,30}", whose).prop_map(|(name, whose)| Origin {
+        editor: "one".into(),
+        whose,
+        name,
+    })
+}
+
 fn any_entry() -> impl Strategy<Value = Existing> {
     let value = prop_oneof![
         "[a-z]{0,8}",
@@ -205,16 +242,14 @@ fn any_entry() -> impl Strategy<Value = Existing> {
     let values = prop::collection::btree_map("[A-Z]{1,4}_(TOKEN|KEY|LEVEL)", value.clone(), 0..3);
     let headers = prop::collection::btree_map("X-(Api-Key|Team|Auth)", "[a-z0-9]{1,12}", 0..3);
     prop_oneof![
-        ("[A-Za-z ._]{0,30}", "[a-z]{1,5}", prop::collection::vec("[a-z@/-]{1,8}", 0..3), values)
-            .prop_map(|(name, command, args, env)| Existing {
-                editor: "one".into(),
-                name,
+        (any_origin(), "[a-z]{1,5}", prop::collection::vec("[a-z@./-]{1,8}", 0..3), values)
+            .prop_map(|(origin, command, args, env)| Existing {
+                origin,
                 way: Way::Program { command, args, env, cwd: None },
             }),
-        ("[A-Za-z ._]{0,30}", "[a-z]{1,4}", "[a-zA-Z0-9]{0,30}", headers).prop_map(
-            |(name, host, key, headers)| Existing {
-                editor: "two".into(),
-                name,
+        (any_origin(), "[a-z]{1,4}", "[a-zA-Z0-9]{0,30}", headers).prop_map(
+            |(origin, host, key, headers)| Existing {
+                origin,
                 way: Way::Http { url: format!("https://{host}.example/{key}?key={key}"), headers },
             }
         ),

@@ -15,7 +15,7 @@ use evermoor_core::scrub::scrub;
 use evermoor_core::view::{ImportPreview, Moves, SetupDone, Stays};
 use evermoor_platform::secrets::{Keychain, Manner};
 use evermoor_setup::plan::{unified, without};
-use evermoor_setup::{Client, Scope, client};
+use evermoor_setup::{Client, client};
 
 use super::Control;
 use super::setup::{answer, connected, done, shown_path, unknown, with_desk};
@@ -50,18 +50,20 @@ async fn previewed(
     let kept = kept(Manner::Quiet).await;
     with_desk(control, move |desk, control| {
         let paths = &control.here.paths;
-        let import = Import::of(paths, desk, &[client], kept)?;
+        let import = Import::of(paths, desk, &[client], false, kept)?;
         let gate = control.gate(client);
-        let entries = point::entries(&import.plan);
+        let entries = point::entries(desk, &import.plan);
         let diff = entries.first().map(|entries| {
-            let plan = desk.plan(client, Scope::User, &entries.wish(desk, true), &gate);
+            let plan = desk.plan_at(client, &entries.spot, &entries.wish(desk, true), &gate);
             plan.map(|plan| plan.diff(&gate)).map_err(|refused| told(&refused))
         });
         let (before, after) = import.config()?;
         let config_path = paths.config.display().to_string();
         let Import { plan, .. } = &import;
-        let stays =
-            plan.skipped.iter().map(|one| Stays { name: one.name.clone(), why: one.why.clone() });
+        let stays = plan
+            .skipped
+            .iter()
+            .map(|one| Stays { name: one.origin.name.clone(), why: one.why.clone() });
         Ok(ImportPreview {
             path: shown_path(desk, client),
             diff: hidden(diff.transpose()?.unwrap_or_default(), &plan.adopted),
@@ -76,8 +78,8 @@ async fn previewed(
 }
 
 fn moves(adopted: &Adopted) -> impl Iterator<Item = Moves> {
-    adopted.from.iter().map(|(_, name)| Moves {
-        name: name.clone(),
+    adopted.from.iter().map(|origin| Moves {
+        name: origin.name.clone(),
         upstream: adopted.name.clone(),
         secrets: adopted.secrets.iter().map(|(name, _)| name.clone()).collect(),
     })
@@ -101,13 +103,13 @@ async fn imported(control: &Arc<Control>, client: &'static Client) -> Result<Set
     let kept = kept(Manner::Asking).await;
     let work = with_desk(control, move |desk, control| {
         let paths = &control.here.paths;
-        let mut import = Import::of(paths, desk, &[client], kept)?;
+        let mut import = Import::of(paths, desk, &[client], false, kept)?;
         let mut journal = Journal::open(paths)?;
         let keychain = Keychain::of_the_system(Manner::Asking);
         Handle::current().block_on(import.keep_secrets(&keychain, &mut journal))?;
         import.write(paths, &mut journal)?;
         let gate = &mut |client| Ok(control.gate(client));
-        let led = point::all(desk, &import.plan, true, gate, &mut journal)?;
+        let led = point::all(paths, desk, &import.plan, true, gate, &mut journal)?;
         // Whatever could not be moved is left; an editor of whose servers none could is connected.
         match led.into_iter().next() {
             Some(point::Told { trouble: Some(refused), .. }) => Err(told(&refused)),

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use evermoor_core::incident::words::{length, memory};
 use evermoor_core::view::Check;
 use evermoor_platform::paths::Paths;
-use evermoor_platform::{disk, service};
+use evermoor_platform::{disk, login, service};
 
 /// Less than this, and logs, history and settings may not be written.
 const LEAST_SPACE: u64 = 200 << 20;
@@ -60,7 +60,7 @@ fn judge(now: SystemTime, written: Option<SystemTime>) -> Check {
 
 /// Whether the system starts the gateway.
 pub(super) async fn service() -> Check {
-    let (id, title) = ("service", "Start at login");
+    let (id, title) = ("service", "Service");
     match service::state().await {
         service::State::NotInstalled => {
             let detail = "The system does not start the gateway; the tray and editors do.";
@@ -80,6 +80,38 @@ pub(super) async fn service() -> Check {
     }
 }
 
+/// Whether what starts the tray at login leads to a program.
+pub(super) async fn login() -> Check {
+    judge_login(login::found().await)
+}
+
+fn judge_login(entry: Option<login::Entry>) -> Check {
+    let (id, title) = ("login", "Launch at login");
+    let Some(entry) = entry else {
+        return Check::skipped(id, title, "The tray is not started at login.");
+    };
+    let remedy = "Start the tray once: it puts the entry right.";
+    match entry.program {
+        _ if !entry.is_on => {
+            let detail = "The settings of your system have turned it off.";
+            Check::skipped(id, title, detail)
+        }
+        // A name without a folder is looked for by the system.
+        Some(program) if program.is_absolute() && !program.exists() => {
+            let (place, program) = (entry.place, program.display());
+            let detail = format!("{place} starts {program}, which is not there.");
+            Check::bad(id, title, detail, remedy)
+        }
+        Some(program) => {
+            Check::good(id, title, format!("The system starts {}.", program.display()))
+        }
+        None => {
+            let detail = format!("{} does not say what to start.", entry.place);
+            Check::bad(id, title, detail, remedy)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +125,22 @@ mod tests {
         assert!(!judge(later(10), Some(later(60))).is_bad(), "two disks may differ a little");
         let back = judge(later(10), Some(later(7_210)));
         assert_eq!(back.detail, "It was set back by 2 h: a file was written later than now.");
+    }
+
+    #[test]
+    fn an_entry_for_login_must_lead_to_a_program() {
+        let entry = |program: Option<&str>, is_on| login::Entry {
+            place: "Evermoor.desktop".into(),
+            program: program.map(Into::into),
+            is_on,
+        };
+        let here = std::env::current_exe().unwrap();
+        assert!(!judge_login(None).is_bad());
+        assert!(!judge_login(Some(entry(here.to_str(), true))).is_bad());
+        let gone = here.with_file_name("gone");
+        assert!(judge_login(Some(entry(gone.to_str(), true))).is_bad());
+        assert!(!judge_login(Some(entry(gone.to_str(), false))).is_bad(), "it is turned off");
+        assert!(judge_login(Some(entry(None, true))).is_bad());
     }
 
     #[test]

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_millis(1_200);
 
 /// What can be seen without a gateway.
 pub async fn machine(paths: &Paths) -> Vec<Check> {
-    let looks: [(&str, &str, BoxFuture<'_, Check>); 8] = [
+    let looks: [(&str, &str, BoxFuture<'_, Check>); 9] = [
         ("config", "Configuration", blocking(paths, setting::config).boxed()),
         ("port", "Port", setting::port(paths).boxed()),
         ("tokens", "Tokens", blocking(paths, folders::tokens).boxed()),
@@ -36,7 +36,8 @@ pub async fn machine(paths: &Paths) -> Vec<Check> {
         ("keychain", "Keychain", keychain::keychain(paths).boxed()),
         ("disk", "Disk", blocking(paths, machine::disk).boxed()),
         ("clock", "Clock", blocking(paths, machine::clock).boxed()),
-        ("service", "Start at login", machine::service().boxed()),
+        ("service", "Service", machine::service().boxed()),
+        ("login", "Launch at login", machine::login().boxed()),
     ];
     let looks = looks.map(|(id, title, look)| within(id, title, look));
     join_all(looks).await

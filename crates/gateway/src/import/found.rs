@@ -1,9 +1,9 @@
-//! The servers in the files of editors.
+//! The servers in the files of editors: the person's, and those of projects.
 
-use evermoor_core::adopt::{Existing, Skipped};
+use evermoor_core::adopt::{Existing, Origin, Skipped, Whose};
 use evermoor_core::config::edit::Way;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_setup::{Client, Desk, Kind, Refused, Scope, client, clients, did_you_mean};
+use evermoor_setup::{Client, Desk, Entry, Kind, Refused, client, clients, did_you_mean};
 
 /// What was found, and what was not looked at.
 pub(super) struct Found {
@@ -27,39 +27,42 @@ pub fn chosen(name: &str) -> Result<&'static Client, Failure> {
     })
 }
 
-/// Reads the files of these editors.
-pub(super) fn servers(desk: &Desk, editors: &[&'static Client]) -> Found {
+/// Reads the files of these editors, those of projects too if that is wanted.
+pub(super) fn servers(desk: &Desk, editors: &[&'static Client], projects: bool) -> Found {
     let mut found = Found { servers: Vec::new(), skipped: Vec::new() };
     for client in editors {
-        let entries = match desk.existing(client, Scope::User) {
-            Ok(entries) => entries,
-            // It keeps its servers elsewhere, which matters only to whoever asked for it.
-            Err(Refused::NoFile { .. }) if editors.len() > 1 => continue,
-            Err(refused) => {
-                found.skipped.push(Skipped {
-                    editor: client.id.clone(),
-                    name: String::new(),
-                    why: format!("{refused}."),
-                });
-                continue;
+        let owners = desk.owners(client).into_iter();
+        for whose in owners.filter(|whose| projects || *whose == Whose::Person) {
+            let origin = Origin { editor: client.id.clone(), whose, name: String::new() };
+            let spot = desk.spot_of(client, &origin.whose);
+            let nowhere = || Refused::NoFile { title: client.title.clone() };
+            let spot = spot.ok_or_else(nowhere);
+            match spot.and_then(|spot| desk.existing_at(client, &spot)) {
+                Ok(entries) => entries.into_iter().for_each(|entry| found.take(&origin, entry)),
+                // It keeps its servers elsewhere, which matters only to whoever asked for it.
+                Err(Refused::NoFile { .. }) if editors.len() > 1 => {}
+                Err(refused) => found.skipped.push(Skipped { origin, why: format!("{refused}.") }),
             }
-        };
-        for entry in entries {
-            if entry.disabled {
-                let (editor, why) = (client.id.clone(), "It is turned off there.".to_owned());
-                found.skipped.push(Skipped { editor, name: entry.name, why });
-                continue;
-            }
-            let way = match entry.kind {
-                Kind::Stdio { command, args, env, folder } => {
-                    Way::Program { command, args, env: env.into_iter().collect(), cwd: folder }
-                }
-                Kind::Http { url, headers } | Kind::Sse { url, headers } => {
-                    Way::Http { url, headers: headers.into_iter().collect() }
-                }
-            };
-            found.servers.push(Existing { editor: client.id.clone(), name: entry.name, way });
         }
     }
     found
+}
+
+impl Found {
+    fn take(&mut self, at: &Origin, entry: Entry) {
+        let origin = Origin { name: entry.name, ..at.clone() };
+        if entry.disabled {
+            let why = "It is turned off there.".to_owned();
+            return self.skipped.push(Skipped { origin, why });
+        }
+        let way = match entry.kind {
+            Kind::Stdio { command, args, env, folder } => {
+                Way::Program { command, args, env: env.into_iter().collect(), cwd: folder }
+            }
+            Kind::Http { url, headers } | Kind::Sse { url, headers } => {
+                Way::Http { url, headers: headers.into_iter().collect() }
+            }
+        };
+        self.servers.push(Existing { origin, way });
+    }
 }

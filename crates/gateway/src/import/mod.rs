@@ -37,15 +37,16 @@ pub struct Import {
 }
 
 impl Import {
-    /// Decides what becomes of the servers of these editors, where secrets of these names are kept
-    /// already. Nothing is changed.
+    /// Decides what becomes of the servers of these editors, of the person alone or of projects too,
+    /// where secrets of these names are kept already. Nothing is changed.
     pub fn of(
         paths: &Paths,
         desk: &Desk,
         editors: &[&'static Client],
+        projects: bool,
         kept: Vec<String>,
     ) -> Result<Self, Failure> {
-        let found = found::servers(desk, editors);
+        let found = found::servers(desk, editors, projects);
         let (before, edit) = config(paths)?;
         let kept: BTreeSet<String> = kept.into_iter().collect();
         let mut plan = adopt::plan(&found.servers, edit.before(), &kept);
@@ -79,11 +80,9 @@ impl Import {
                 None => adopted.push(one),
                 Some(failure) => {
                     forget_secrets(keychain, &one, journal).await?;
-                    self.plan.skipped.extend(one.from.iter().map(|(editor, name)| Skipped {
-                        editor: editor.clone(),
-                        name: name.clone(),
-                        why: failure.to_string(),
-                    }));
+                    let origins = one.from.iter().cloned();
+                    let left = origins.map(|origin| Skipped { origin, why: failure.to_string() });
+                    self.plan.skipped.extend(left);
                 }
             }
         }

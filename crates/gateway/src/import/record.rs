@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::files;
 use evermoor_platform::paths::Paths;
-use evermoor_setup::Door;
+use evermoor_setup::{Door, Spot};
 
 /// Everything that was done and not undone.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -31,13 +31,17 @@ pub struct Written {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pointed {
     pub client: String,
-    pub path: PathBuf,
+    #[serde(flatten)]
+    pub spot: Spot,
     /// Where the file is kept as it was before.
     pub copy: PathBuf,
     /// The entries that were altered.
     pub names: Vec<String>,
     /// Our entries that the file had before.
     pub doors: Vec<Door>,
+    /// They lead through `evermoor connect`.
+    #[serde(default)]
+    pub over_stdio: bool,
     /// The upstreams that they became, and the secrets that these have.
     #[serde(default)]
     pub upstreams: Vec<String>,

@@ -24,13 +24,14 @@ pub fn editors(
     journal: &mut Journal,
     only: Option<&str>,
     gate: MakeGate<'_>,
-) -> Result<(Vec<String>, Leftovers), Failure> {
+) -> Result<(Vec<Pointed>, Leftovers), Failure> {
     let mut gone: Vec<Pointed> = Vec::new();
     let wanted = |pointed: &Pointed| only.is_none_or(|only| pointed.client == only);
     while let Some(place) = journal.record.editors.iter().rposition(wanted) {
         let pointed = journal.record.editors[place].clone();
         point::back(desk, &pointed, gate)?;
         journal.note(|record| drop(record.editors.remove(place)))?;
+        point::forget(&pointed.copy);
         gone.push(pointed);
     }
     let leftovers = match only {
@@ -40,7 +41,7 @@ pub fn editors(
         }
         Some(_) => leftovers(&journal.record, &gone),
     };
-    Ok((gone.into_iter().map(|pointed| pointed.client).collect(), leftovers))
+    Ok((gone, leftovers))
 }
 
 /// What came with these editors' entries, and leads no other editor's here.
@@ -115,10 +116,11 @@ mod tests {
         let upstreams: Vec<String> = upstreams.iter().map(|&name| name.to_owned()).collect();
         Pointed {
             client: client.into(),
-            path: "file".into(),
+            spot: evermoor_setup::Spot::of("file".into()),
             copy: "copy".into(),
             names: Vec::new(),
             doors: Vec::new(),
+            over_stdio: false,
             secrets: upstreams.clone(),
             upstreams,
         }

@@ -53,6 +53,20 @@ fn an_entry_for_a_program_that_moved_is_told_apart() {
 }
 
 #[test]
+fn an_entry_says_which_program_it_starts_whatever_its_path() {
+    for program in ["/usr/bin/evermoor-tray", "/opt/my apps/R&D <1>/x", "/a$b`d%e/f", r"/a\b"] {
+        for system in ALL {
+            let entry = item(program).text(system);
+            let found = program_of(system, &entry);
+            assert_eq!(found.as_deref(), Some(Path::new(program)), "{system:?}: {entry}");
+        }
+    }
+    let plain = "[Desktop Entry]\nExec=evermoor-tray --hidden\n";
+    assert_eq!(program_of(System::Linux, plain).as_deref(), Some(Path::new("evermoor-tray")));
+    assert_eq!(program_of(System::Linux, "[Desktop Entry]\n"), None);
+}
+
+#[test]
 fn each_system_has_its_place() {
     let at = |system, pairs: &[(&str, &str)]| {
         let found = place(system, |name| {

@@ -1,9 +1,12 @@
 //! What launchd, systemd and Windows are given so that they start a gateway.
 
+mod task;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::Service;
+use crate::markup::escaped;
 use crate::system::System;
 
 /// What is wanted of the manager.
@@ -28,11 +31,11 @@ pub struct Step {
 pub const LABEL: &str = "dev.evermoor.gateway";
 /// What systemd calls it.
 pub const UNIT: &str = "evermoor.service";
-/// What it is called among the things that Windows starts.
-pub const ENTRY: &str = "Evermoor Gateway";
+/// What the Task Scheduler of Windows calls it.
+pub const TASK: &str = "Evermoor Gateway";
 const RUN_KEY: &str = r"HKCU\Software\Microsoft\Windows\CurrentVersion\Run";
 
-/// Where the file lies that says how; Windows has none.
+/// Where the file lies that says how.
 pub fn path(system: System, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let set = |name| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     match system {
@@ -44,16 +47,25 @@ pub fn path(system: System, env: impl Fn(&str) -> Option<OsString>) -> Option<Pa
             let config = config.or_else(|| Some(set("HOME")?.join(".config")))?;
             Some(config.join("systemd/user").join(UNIT))
         }
-        System::Windows => None,
+        System::Windows => Some(set("LOCALAPPDATA")?.join("Evermoor").join("service.xml")),
     }
 }
 
 /// What that file says.
-pub fn text(system: System, service: &Service) -> Option<String> {
+pub fn text(system: System, service: &Service) -> String {
     match system {
-        System::MacOs => Some(plist(service)),
-        System::Linux => Some(systemd(service)),
-        System::Windows => None,
+        System::MacOs => plist(service),
+        System::Linux => systemd(service),
+        System::Windows => task::text(service, &words(service)),
+    }
+}
+
+/// The file as its reader wants it.
+pub fn bytes(system: System, service: &Service) -> Vec<u8> {
+    let text = text(system, service);
+    match system {
+        System::MacOs | System::Linux => text.into_bytes(),
+        System::Windows => task::encoded(&text),
     }
 }
 
@@ -68,13 +80,10 @@ fn words(service: &Service) -> Vec<String> {
 }
 
 fn plist(service: &Service) -> String {
-    let escape = |text: &str| {
-        text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-    };
     let words = words(service);
     let words: String =
-        words.iter().map(|word| format!("\t\t<string>{}</string>\n", escape(word))).collect();
-    let output = escape(&service.output.to_string_lossy());
+        words.iter().map(|word| format!("\t\t<string>{}</string>\n", escaped(word))).collect();
+    let output = escaped(&service.output.to_string_lossy());
     format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -146,25 +155,16 @@ fn systemd_word(word: &str) -> String {
     format!("\"{escaped}\"")
 }
 
-/// A word of a command line as Windows reads it. No path there holds a quote.
-fn windows_word(word: &str) -> String {
-    if word.contains([' ', '\t']) { format!("\"{word}\"") } else { word.to_owned() }
-}
-
 /// What is run so that it is done.
-pub fn steps(
-    system: System,
-    act: Act,
-    service: &Service,
-    user: u32,
-    file: Option<&Path>,
-) -> Vec<Step> {
+pub fn steps(system: System, act: Act, user: u32, file: Option<&Path>) -> Vec<Step> {
     let step = |program: &str, args: &[&str]| Step {
         program: program.to_owned(),
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),
         may_fail: false,
     };
     let sure = |step: Step| Step { may_fail: true, ..step };
+    // What an older Evermoor had Windows start at logon.
+    let forget_entry = || sure(step("reg", &["delete", RUN_KEY, "/v", TASK, "/f"]));
     let (domain, job) = (format!("gui/{user}"), format!("gui/{user}/{LABEL}"));
     let file = file.map(|file| file.to_string_lossy().into_owned()).unwrap_or_default();
     match (system, act) {
@@ -185,20 +185,21 @@ pub fn steps(
         }
         (System::Linux, Act::Restart) => vec![step("systemctl", &["--user", "restart", UNIT])],
         (System::Linux, Act::Ask) => vec![step("systemctl", &["--user", "is-active", UNIT])],
-        (System::Windows, Act::Install) => {
-            // A program without a window of its own is given none.
-            let words = words(service);
-            let words: Vec<String> = words.iter().map(|word| windows_word(word)).collect();
-            let command = format!("conhost.exe --headless {}", words.join(" "));
-            let args = ["add", RUN_KEY, "/v", ENTRY, "/t", "REG_SZ", "/d", &command, "/f"];
-            vec![step("reg", &args)]
-        }
-        (System::Windows, Act::Uninstall) => {
-            vec![step("reg", &["delete", RUN_KEY, "/v", ENTRY, "/f"])]
-        }
-        // Nobody there looks after it once it is started.
-        (System::Windows, Act::Restart) => Vec::new(),
-        (System::Windows, Act::Ask) => vec![step("reg", &["query", RUN_KEY, "/v", ENTRY])],
+        (System::Windows, Act::Install) => vec![
+            forget_entry(),
+            step("schtasks", &["/Create", "/TN", TASK, "/XML", &file, "/F"]),
+            step("schtasks", &["/Run", "/TN", TASK]),
+        ],
+        (System::Windows, Act::Uninstall) => vec![
+            sure(step("schtasks", &["/End", "/TN", TASK])),
+            forget_entry(),
+            step("schtasks", &["/Delete", "/TN", TASK, "/F"]),
+        ],
+        (System::Windows, Act::Restart) => vec![
+            sure(step("schtasks", &["/End", "/TN", TASK])),
+            step("schtasks", &["/Run", "/TN", TASK]),
+        ],
+        (System::Windows, Act::Ask) => vec![step("schtasks", &["/Query", "/TN", TASK])],
     }
 }
 

@@ -160,7 +160,7 @@ fn a_file_that_does_not_parse_is_left_alone() {
             if let Ok(plan) = home.desk.plan(client, Scope::User, &wish(Transport::Http), &gate()) {
                 // `[1]` is a table in TOML.
                 assert!(
-                    bad == b"[1]" && plan.path.ends_with("config.toml"),
+                    bad == b"[1]" && plan.spot.path.ends_with("config.toml"),
                     "{} {bad:?}",
                     client.id
                 );

@@ -7,12 +7,13 @@ fn service(program: &str, home: Option<&str>) -> Service {
         program: program.into(),
         home: home.map(PathBuf::from),
         output: "/Users/a/Library/Logs/Evermoor/gateway.out".into(),
+        account: r"DESK\a & b".into(),
     }
 }
 
 #[test]
 fn systemd_is_given_a_unit() {
-    let text = text(System::Linux, &service("/usr/bin/evermoor", None)).unwrap();
+    let text = text(System::Linux, &service("/usr/bin/evermoor", None));
     assert_eq!(
         text,
         "[Unit]
@@ -36,22 +37,40 @@ WantedBy=default.target
 #[test]
 fn a_path_means_itself_whatever_is_in_it() {
     let odd = service("/opt/my apps/100%/$x\"y/evermoor", Some("/home/a b"));
-    let text = text(System::Linux, &odd).unwrap();
+    let text = text(System::Linux, &odd);
     let wanted = r#"ExecStart="/opt/my apps/100%%/$$x\"y/evermoor" serve --takeover --background --home "/home/a b""#;
     assert!(text.contains(wanted), "{text}");
     let text = super::text(System::MacOs, &service("/Applications/R&D <1>/evermoor", None));
-    assert!(text.unwrap().contains("<string>/Applications/R&amp;D &lt;1&gt;/evermoor</string>"));
-    let windows =
-        steps(System::Windows, Act::Install, &service(r"C:\My Apps\evermoor.exe", None), 0, None);
-    assert_eq!(
-        windows[0].args[7],
-        r#"conhost.exe --headless "C:\My Apps\evermoor.exe" serve --takeover --background"#
-    );
+    assert!(text.contains("<string>/Applications/R&amp;D &lt;1&gt;/evermoor</string>"));
+    let windows = super::text(System::Windows, &service(r"C:\My Apps\evermoor.exe", None));
+    let wanted = "<Arguments>--headless &quot;C:\\My Apps\\evermoor.exe&quot; serve --takeover --background</Arguments>";
+    assert!(windows.contains(wanted), "{windows}");
+}
+
+#[test]
+fn windows_is_given_a_task_of_one_person_that_is_started_again_when_it_fails() {
+    let service = service(r"C:\evermoor.exe", Some(r"C:\a & b"));
+    let text = text(System::Windows, &service);
+    assert_eq!(text.matches(r"<UserId>DESK\a &amp; b</UserId>").count(), 2, "{text}");
+    for wanted in [
+        "<LogonTrigger>",
+        "<RunLevel>LeastPrivilege</RunLevel>",
+        "<RestartOnFailure>",
+        "<ExecutionTimeLimit>PT0S</ExecutionTimeLimit>",
+        r"--home &quot;C:\a &amp; b&quot;</Arguments>",
+    ] {
+        assert!(text.contains(wanted), "{wanted} in {text}");
+    }
+    let written = bytes(System::Windows, &service);
+    let units: Vec<u16> =
+        written.chunks_exact(2).map(|two| u16::from_le_bytes([two[0], two[1]])).collect();
+    let read = String::from_utf16(&units).unwrap();
+    assert_eq!(read.strip_prefix('\u{feff}').unwrap().replace("\r\n", "\n"), text);
 }
 
 #[test]
 fn launchd_is_given_a_property_list() {
-    let text = text(System::MacOs, &service("/usr/local/bin/evermoor", Some("/tmp/e"))).unwrap();
+    let text = text(System::MacOs, &service("/usr/local/bin/evermoor", Some("/tmp/e")));
     assert_eq!(
         text,
         r#"<?xml version="1.0" encoding="UTF-8"?>
@@ -98,9 +117,8 @@ fn launchd_is_given_a_property_list() {
 #[test]
 fn each_manager_is_asked_in_its_own_words() {
     let said = |system, act| -> Vec<String> {
-        let service = service("/usr/bin/evermoor", None);
         let file = path(system, |name| (name == "HOME").then(|| "/h".into()));
-        let steps = steps(system, act, &service, 501, file.as_deref());
+        let steps = steps(system, act, 501, file.as_deref());
         steps.iter().map(|step| format!("{} {}", step.program, step.args.join(" "))).collect()
     };
     assert_eq!(
@@ -124,7 +142,11 @@ fn each_manager_is_asked_in_its_own_words() {
     );
     assert_eq!(
         said(System::Windows, Act::Uninstall),
-        [r"reg delete HKCU\Software\Microsoft\Windows\CurrentVersion\Run /v Evermoor Gateway /f"]
+        [
+            "schtasks /End /TN Evermoor Gateway",
+            r"reg delete HKCU\Software\Microsoft\Windows\CurrentVersion\Run /v Evermoor Gateway /f",
+            "schtasks /Delete /TN Evermoor Gateway /F"
+        ]
     );
 }
 
@@ -146,6 +168,8 @@ fn a_file_lies_where_its_manager_looks() {
         Some("/c/systemd/user/evermoor.service")
     );
     assert_eq!((on(System::Windows, &[home]), on(System::MacOs, &[])), (None, None));
+    let windows = on(System::Windows, &[("LOCALAPPDATA", "C:/U/a/L")]);
+    assert_eq!(windows.as_deref(), Some("C:/U/a/L/Evermoor/service.xml"));
 }
 
 /// systemd's own tool reads the unit, where it is installed.
@@ -155,8 +179,7 @@ async fn systemd_finds_nothing_wrong_with_its_unit() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(UNIT);
     let program = std::env::current_exe().unwrap();
-    std::fs::write(&file, text(System::Linux, &service(&program.to_string_lossy(), None)).unwrap())
-        .unwrap();
+    std::fs::write(&file, text(System::Linux, &service(&program.to_string_lossy(), None))).unwrap();
     let args = ["--user", "verify", &file.to_string_lossy()].map(str::to_owned);
     let within = std::time::Duration::from_secs(20);
     let Some(said) = crate::run::said("systemd-analyze", &args, within).await else { return };
@@ -171,7 +194,7 @@ async fn systemd_finds_nothing_wrong_with_its_unit() {
 async fn macos_finds_nothing_wrong_with_its_property_list() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.plist");
-    std::fs::write(&file, text(System::MacOs, &service("/usr/bin/true", None)).unwrap()).unwrap();
+    std::fs::write(&file, text(System::MacOs, &service("/usr/bin/true", None))).unwrap();
     let args = ["-lint".to_owned(), file.to_string_lossy().into_owned()];
     let within = std::time::Duration::from_secs(20);
     let said = crate::run::said("plutil", &args, within).await.unwrap();

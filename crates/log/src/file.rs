@@ -1,8 +1,10 @@
-//! The log on the disk: one JSON object per line, and never more than a few files of it.
+//! Writing a log: one JSON object per line, and never more than a few files of it.
 //!
 //! A thread of its own writes. When the file has grown large enough it is put aside as
 //! `gateway.log.1`, the one before as `.2`, and the last one is dropped. Two gateways may write for
-//! a moment, while one takes over from the other: each line is one write at the end of the file.
+//! a moment, while one takes over from the other: each line is one write at the end of the file, and
+//! only a full file is put aside, by one of them. So whoever still has that one open finds it full,
+//! and goes on in the new one.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -18,12 +20,12 @@ use evermoor_platform::files;
 /// A file of this size is put aside.
 const LARGEST: u64 = 2 << 20;
 /// How many files are kept besides the one that is written to.
-pub(super) const OLDER: usize = 4;
+pub(crate) const OLDER: usize = 4;
 /// How many lines may wait for the disk.
 const ROOM: usize = 1_024;
 
 /// Where lines are left for the thread that writes them.
-pub(super) struct Desk {
+pub struct Desk {
     orders: SyncSender<Order>,
     lost: Arc<AtomicU64>,
 }
@@ -36,7 +38,7 @@ enum Order {
 
 impl Desk {
     /// Starts the thread; without one there is no file.
-    pub(super) fn start(path: PathBuf) -> Option<Self> {
+    pub fn start(path: PathBuf) -> Option<Self> {
         let (orders, take) = sync_channel(ROOM);
         let lost = Arc::new(AtomicU64::new(0));
         let writer = Writer { path, file: None, largest: LARGEST, lost: Arc::clone(&lost) };
@@ -46,13 +48,14 @@ impl Desk {
     }
 
     /// Leaves a line, if there is room.
-    pub(super) fn write(&self, line: &LogLine) {
+    pub fn write(&self, line: &LogLine) {
         if self.orders.try_send(Order::Write(line.clone())).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    pub(super) fn finish(&self, within: Duration) {
+    /// Waits, for a limited time, until what was left is written.
+    pub fn finish(&self, within: Duration) {
         let (done, wait) = sync_channel(1);
         if self.orders.try_send(Order::Finish(done)).is_ok() {
             let _ = wait.recv_timeout(within);
@@ -102,7 +105,11 @@ impl Writer {
             Some(_) | None => {
                 let file = open(&self.path)?;
                 if is_full(&file)? {
-                    put_aside(&self.path)?;
+                    // The other gateway may be about to do the same.
+                    file.lock()?;
+                    if is_full(&open(&self.path)?)? {
+                        put_aside(&self.path)?;
+                    }
                     open(&self.path)?
                 } else {
                     file
@@ -117,11 +124,12 @@ impl Writer {
 
 fn open(path: &Path) -> io::Result<File> {
     files::create_private(path)?;
-    File::options().append(true).open(path)
+    // Windows locks no file that can only be added to.
+    File::options().read(true).append(true).open(path)
 }
 
 /// The file that was put aside as the `number`th.
-pub(super) fn older(path: &Path, number: usize) -> PathBuf {
+pub(crate) fn older(path: &Path, number: usize) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!("{name}.{number}"))
 }
@@ -159,10 +167,35 @@ mod tests {
             .collect();
         assert_eq!(files.len(), 1 + OLDER);
         assert!(files.iter().all(|file| file.metadata().unwrap().len() < 1_200));
-        let newest = super::super::read::newest(&path, 30, |_| true);
+        let newest = crate::read::newest(&path, 30, |_| true);
         assert_eq!(newest.len(), 30);
         assert_eq!(newest[29].text, "line 499");
         assert_eq!(newest[0].text, "line 470", "also from a file that was put aside");
+    }
+
+    #[test]
+    fn two_gateways_lose_no_line_and_put_only_full_files_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gateway.log");
+        let largest = 4_000;
+        std::thread::scope(|threads| {
+            for name in ["old", "new"] {
+                let path = path.clone();
+                threads.spawn(move || {
+                    let mut writer = Writer { path, file: None, largest, lost: Arc::default() };
+                    (0..120).for_each(|number| writer.take(&line(format!("{name} {number}"))));
+                });
+            }
+        });
+        for number in (1..=OLDER).filter(|number| older(&path, *number).exists()) {
+            assert!(older(&path, number).metadata().unwrap().len() >= largest);
+        }
+        let lines = crate::read::newest(&path, usize::MAX, |_| true);
+        for name in ["old", "new"] {
+            let theirs = lines.iter().filter_map(|line| line.text.strip_prefix(name));
+            let theirs: Vec<usize> = theirs.map(|it| it.trim().parse().unwrap()).collect();
+            assert_eq!(theirs, (0..120).collect::<Vec<_>>(), "{name}: in order, none lost");
+        }
     }
 
     #[test]
@@ -176,7 +209,7 @@ mod tests {
         writer.take(&line("two".into()));
         std::fs::remove_dir(&path).unwrap();
         writer.take(&line("three".into()));
-        let told = super::super::read::newest(&path, 9, |_| true);
+        let told = crate::read::newest(&path, 9, |_| true);
         assert!(told[0].text.starts_with("2 lines are missing"), "{told:?}");
         assert_eq!(told[1].text, "three");
     }
@@ -188,6 +221,6 @@ mod tests {
         let desk = Desk::start(path.clone()).unwrap();
         desk.write(&line("last words".into()));
         desk.finish(Duration::from_secs(20));
-        assert_eq!(super::super::read::newest(&path, 9, |_| true)[0].text, "last words");
+        assert_eq!(crate::read::newest(&path, 9, |_| true)[0].text, "last words");
     }
 }

@@ -1,4 +1,4 @@
-//! Reads the log on the disk, also while a gateway writes it, and when none runs.
+//! Reading a log, also while somebody writes it, and when nobody does.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use evermoor_core::view::{LogLevel, LogLine};
 
-use super::file::{OLDER, older};
+use crate::file::{OLDER, older};
 
 /// The newest lines that are wanted, the newest last; also from files that were put aside.
 pub fn newest(path: &Path, count: usize, wanted: impl Fn(&LogLine) -> bool) -> Vec<LogLine> {

@@ -9,23 +9,21 @@ use tracing_subscriber::layer::Context;
 
 use evermoor_core::view::{LogLevel, LogLine};
 
-use super::Log;
-
-/// Brings what is said to the log.
-pub struct Layer {
-    log: Log,
+/// Brings what is said to whoever takes it.
+pub struct Layer<T> {
+    take: T,
 }
 
-impl Layer {
-    pub(super) fn new(log: Log) -> Self {
-        Self { log }
+impl<T: Fn(LogLine)> Layer<T> {
+    pub fn to(take: T) -> Self {
+        Self { take }
     }
 }
 
 /// A longer line is cut.
 const LONGEST: usize = 4 << 10;
 
-impl<S: Subscriber> tracing_subscriber::Layer<S> for Layer {
+impl<S: Subscriber, T: Fn(LogLine) + 'static> tracing_subscriber::Layer<S> for Layer<T> {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut words = Words::default();
         event.record(&mut words);
@@ -35,7 +33,7 @@ impl<S: Subscriber> tracing_subscriber::Layer<S> for Layer {
             text.truncate(text.floor_char_boundary(LONGEST));
             text.push('…');
         }
-        self.log.take(LogLine {
+        (self.take)(LogLine {
             at: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
             level: level(*event.metadata().level()),
             upstream: words.upstream,
@@ -81,17 +79,22 @@ impl Visit for Words {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
     use tracing_subscriber::layer::SubscriberExt as _;
 
     #[test]
     fn a_line_says_its_upstream_apart_and_its_fields_behind() {
-        let log = Log::new(None);
-        let subscriber = tracing_subscriber::registry().with(Layer::new(log.clone()));
+        let said: Arc<Mutex<Vec<LogLine>>> = Arc::default();
+        let heard = Arc::clone(&said);
+        let layer = Layer::to(move |line| heard.lock().push(line));
+        let subscriber = tracing_subscriber::registry().with(layer);
         tracing::subscriber::with_default(subscriber, || {
             tracing::warn!(upstream = %"notes", attempt = 3, why = "refused", "upstream down");
             tracing::info!("{}", "x".repeat(LONGEST * 2));
         });
-        let (lines, _) = log.tail(None, 9);
+        let lines = said.lock();
         assert_eq!(lines[0].text, "upstream down attempt=3 why=refused");
         assert_eq!((lines[0].level, lines[0].upstream.as_deref()), (LogLevel::Warn, Some("notes")));
         assert!(lines[1].text.len() < LONGEST + 10);

@@ -4,14 +4,10 @@
 //! Whatever is said with `tracing` comes to a [`Layer`], which makes a line of it. Every line goes
 //! through [`scrub`], and from then on it holds no secret. It is kept in a ring for the dashboard,
 //! told to those who follow, and given to a thread of its own that writes it to the file
-//! ([`file`]). The queue to that thread is bounded: when the disk is slow or full, lines are lost
+//! ([`evermoor_log::file`]). The queue to that thread is bounded: when the disk is slow or full, lines are lost
 //! and counted, and nobody waits.
 //!
 //! The log belongs to the process, as `tracing`'s own subscriber does, so there is one of it.
-
-mod file;
-mod layer;
-pub mod read;
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -22,10 +18,9 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 
 use evermoor_core::view::LogLine;
+use evermoor_log::{Desk, Layer};
 
 use crate::redaction;
-use file::Desk;
-pub use layer::Layer;
 
 /// How many lines are kept in memory.
 const KEPT: usize = 2_000;
@@ -54,9 +49,10 @@ pub fn here() -> Option<Log> {
 }
 
 /// Keeps the log of this process from now on, in the given file. The layer is for the subscriber.
-pub fn start(path: &Path) -> Layer {
+pub fn start(path: &Path) -> Layer<impl Fn(LogLine) + use<>> {
     let log = Log::new(Desk::start(path.to_owned()));
-    Layer::new(HERE.get_or_init(|| log).clone())
+    let log = HERE.get_or_init(|| log).clone();
+    Layer::to(move |line| log.take(line))
 }
 
 /// The one place that every line goes through before it is kept, shown or written.

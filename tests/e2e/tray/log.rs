@@ -1,0 +1,23 @@
+//! The tray's own log, on the disk and as `evermoor logs --tray` shows it.
+
+use evermoor_tests::Scene;
+use evermoor_tests::desktop::Desktop;
+use evermoor_tests::looking::until;
+use evermoor_tests::programs::built;
+
+use super::launch;
+
+#[tokio::test]
+async fn what_the_tray_says_is_kept_and_can_be_read() {
+    let scene = Scene::new();
+    let _gateway = scene.gateway(&[]).await;
+    let desktop = Desktop::start().await;
+    let _app = launch(&desktop, &scene);
+    let file = scene.home().join("logs/tray.log");
+    let written = || std::fs::read_to_string(&file).unwrap_or_default();
+    until("the tray says that it starts", || written().contains("the tray starts")).await;
+    let mut command = evermoor_platform::process::command(built("evermoor"));
+    command.args(["logs", "--tray"]).env("EVERMOOR_HOME", scene.home());
+    let said = String::from_utf8(command.output().await.unwrap().stdout).unwrap();
+    assert!(said.contains("info") && said.contains("the tray starts"), "{said}");
+}
