@@ -9,7 +9,7 @@ use evermoor_tests::gateway::runtime;
 use evermoor_tests::looking::until;
 use evermoor_tests::peers::free_port;
 
-use super::{EndGateway, launch};
+use super::launch;
 
 /// A person who has Cursor, on a desktop whose tray starts the gateway itself.
 struct Person {
@@ -44,7 +44,6 @@ async fn a_click_connects_an_editor_and_ticks_it() {
     let (_app, tray) = person.launch(&scene).await;
     tray.until_row("Demo — Connected").await;
     let gateway = runtime(&scene.home());
-    let _end = EndGateway(gateway.pid);
     tray.until_ticked("Cursor", false).await;
     tray.click("Cursor").await;
     person.until_file_has(&format!("{}/mcp", gateway.origin)).await;
@@ -60,13 +59,12 @@ async fn editors_follow_the_gateway_to_another_port() {
     let (mut app, tray) = person.launch(&scene).await;
     tray.until_row("Demo — Connected").await;
     let before = runtime(&scene.home());
-    let end = EndGateway(before.pid);
     tray.until_ticked("Cursor", false).await;
     tray.click("Cursor").await;
     person.until_file_has(&format!("127.0.0.1:{port}/mcp")).await;
     tray.click("Quit Evermoor").await;
     assert!(app.ended().await.success());
-    drop(end);
+    evermoor_platform::process::kill(before.pid).unwrap();
     until("the port is free", || TcpListener::bind(("127.0.0.1", port)).is_ok()).await;
     let _taken = TcpListener::bind(("127.0.0.1", port)).unwrap();
 
@@ -75,7 +73,6 @@ async fn editors_follow_the_gateway_to_another_port() {
     tray.click("Use another port and update editors").await;
     tray.until_row("Demo — Connected").await;
     let now = runtime(&scene.home());
-    let _end = EndGateway(now.pid);
     person.until_file_has(&format!("{}/mcp", now.origin)).await;
     let file = std::fs::read_to_string(&person.file).unwrap();
     assert!(!file.contains(&format!(":{port}/")), "{file}");

@@ -99,16 +99,15 @@ async fn a_gateway_of_an_older_version_is_replaced_and_a_call_that_waits_is_answ
     let call = editor.call("record", &waits);
     let desktop = Desktop::start().await;
     let replacing = async {
-        let _app = launch(&desktop, &scene);
+        let app = launch(&desktop, &scene);
         let new = next_gateway(&scene.home(), old.process.pid()).await;
-        let end = EndGateway(new.pid);
         let tray = desktop.tray().await;
         upstream.start_again().await;
         tray.until_row("notes — Connected").await;
         assert_eq!(new.version, env!("CARGO_PKG_VERSION"));
-        (end, _app)
+        app
     };
-    let (_answer, _end) = tokio::join!(call, replacing);
+    let (_answer, _app) = tokio::join!(call, replacing);
     assert_eq!(upstream.ledger.executions("waits"), 1);
     assert!(old.process.ended().await.success());
 }
