@@ -25,6 +25,7 @@ mod pieces;
 mod presets;
 mod reload;
 mod remote;
+mod repertoire;
 #[cfg(target_os = "linux")]
 mod secrets;
 #[cfg(target_os = "linux")]

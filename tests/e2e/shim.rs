@@ -4,6 +4,8 @@ use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
 use evermoor_tests::gateway::{Gateway, runtime};
 use evermoor_tests::looking::until;
+#[cfg(target_os = "linux")]
+use evermoor_tests::scene::gateways;
 use evermoor_tests::script::{Act, Reply};
 use evermoor_tests::shim::Shim;
 use serde_json::{Value, json};
@@ -178,18 +180,4 @@ fn terminate(pid: u32) {
 #[cfg(windows)]
 fn terminate(pid: u32) {
     evermoor_platform::process::kill(pid).unwrap();
-}
-
-/// The gateways that run for this home.
-#[cfg(target_os = "linux")]
-fn gateways(home: &std::path::Path) -> Vec<u32> {
-    let mut found = Vec::new();
-    for process in std::fs::read_dir("/proc").unwrap().flatten() {
-        let Ok(words) = std::fs::read(process.path().join("cmdline")) else { continue };
-        let words = String::from_utf8_lossy(&words).into_owned();
-        if words.contains("\0serve\0") && words.contains(home.to_str().unwrap()) {
-            found.extend(process.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
-        }
-    }
-    found
 }

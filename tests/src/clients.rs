@@ -80,7 +80,10 @@ fn claude_program() -> PathBuf {
 }
 
 /// What a program prints until it ends well.
-async fn said(program: &Path, prepare: impl FnOnce(&mut tokio::process::Command)) -> String {
+pub(crate) async fn said(
+    program: &Path,
+    prepare: impl FnOnce(&mut tokio::process::Command),
+) -> String {
     let mut command = evermoor_platform::process::command(program);
     command.stdin(std::process::Stdio::null()).kill_on_drop(true);
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());

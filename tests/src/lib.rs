@@ -31,6 +31,7 @@ pub mod pieces;
 pub mod program;
 pub mod programs;
 pub mod proxy;
+pub mod repertoire;
 pub mod rust_client;
 pub mod scene;
 pub mod script;

@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use evermoor_core::runtime::Runtime;
 use tempfile::TempDir;
 
 use crate::entry;
 use crate::fake::Upstream;
 use crate::gateway::Gateway;
 use crate::looking::until;
+
+/// How often those that are to end are looked for. One that is still there then is nobody's to end.
+const LOOKS: usize = 1_000;
 
 /// Where one test happens. Everything in it is gone when it is dropped.
 pub struct Scene {
@@ -86,18 +88,34 @@ impl Scene {
     }
 }
 
-/// A gateway that a command or an editor started goes on when they end. It ends with its scene.
+/// A gateway that a command or an editor started goes on when they end. It ends with its scene, and so
+/// do those that wait for its place.
 impl Drop for Scene {
     fn drop(&mut self) {
-        let runtime = std::fs::read(self.home().join("run/gateway.json")).unwrap_or_default();
-        let Ok(runtime) = serde_json::from_slice::<Runtime>(&runtime) else { return };
-        // The file may be of one that was killed, and its number another's by now.
-        let about = |what: &str| std::fs::read(format!("/proc/{}/{what}", runtime.pid));
-        let about = ["cmdline", "environ"].map(|what| about(what).unwrap_or_default()).concat();
-        if String::from_utf8_lossy(&about).contains(&*self.home().to_string_lossy()) {
-            let _ = evermoor_platform::process::kill(runtime.pid);
+        // Each is there for a moment after it was told to end.
+        for _ in 0..LOOKS {
+            let found = gateways(&self.home());
+            if found.is_empty() {
+                return;
+            }
+            found.into_iter().for_each(|pid| drop(evermoor_platform::process::kill(pid)));
+            std::thread::yield_now();
         }
     }
+}
+
+/// The processes of gateways in this home, where the system says which those are.
+pub fn gateways(home: &Path) -> Vec<u32> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let is_gateway = |pid: &u32| {
+        // Nothing is left of the command line of one that has ended.
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        let mut words = line.split('\0');
+        words.any(|word| word == "serve") && words.any(|word| Path::new(word) == home)
+    };
+    let pids = processes.filter_map(|process| process.file_name().to_str()?.parse().ok());
+    pids.filter(is_gateway).collect()
 }
 
 fn write(path: &Path, text: &str) {

@@ -37,6 +37,11 @@ impl Wire {
         Self { client: http(), url, token: gateway.token(), headers: Vec::new() }
     }
 
+    /// A client of a server, with no gateway in between.
+    pub fn direct(url: &str) -> Self {
+        Self { client: http(), url: url.to_owned(), token: "none".to_owned(), headers: Vec::new() }
+    }
+
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self

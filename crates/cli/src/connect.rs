@@ -9,7 +9,7 @@ use evermoor_client::shim;
 use evermoor_platform::signals;
 
 use crate::exit::Exit;
-use crate::serve::Place;
+use crate::serve::{self, Place};
 
 pub(crate) fn run(place: Place, upstream: Option<&str>, editor: Option<&str>) -> Exit {
     crate::logging::to_stderr();
@@ -39,6 +39,7 @@ async fn bridge(place: Place, path: String, editor: Option<&str>) -> Exit {
             Err(error) => Exit::failure(&error),
         },
         () = signals::stop_requested() => Exit::Ok,
+        () = serve::settle() => Exit::Ok,
     }
 }
 

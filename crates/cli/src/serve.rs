@@ -1,6 +1,7 @@
 //! `evermoor serve`: the gateway in the foreground.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -9,10 +10,13 @@ use evermoor_core::failure::Failure;
 use evermoor_core::version;
 use evermoor_gateway::{Gateway, StartError, Terms, VERSION, config_file, log};
 use evermoor_platform::paths::Paths;
-use evermoor_platform::{descriptors, files, signals};
+use evermoor_platform::{descriptors, files, memory, signals};
 
 use crate::exit::Exit;
 use crate::{logging, terminal};
+
+/// After this long everything that a start does is done, or waits for somebody else.
+const STARTED: Duration = Duration::from_secs(5);
 
 /// Which Evermoor a command speaks of.
 #[derive(Clone)]
@@ -135,6 +139,7 @@ async fn serve(config: Config, place: &Place, life: Life) -> End {
         () = gateway.run() => {}
         () = asked => {}
         () = telling => {}
+        () = settle() => {}
     }
     if again.is_cancelled() { End::Again } else { End::Over(Exit::Ok) }
 }
@@ -146,6 +151,13 @@ async fn tell_editors(paths: &Paths) {
         Ok(updated) => tracing::info!(?updated, "the editors were told of the new address"),
         Err(failure) => tracing::warn!(%failure, "the editors were not told of the new address"),
     }
+}
+
+/// Makes a process that runs for days as small as it was before it started. Does not end.
+pub(crate) async fn settle() {
+    tokio::time::sleep(STARTED).await;
+    memory::let_go_of_start();
+    std::future::pending().await
 }
 
 fn greet(gateway: &Gateway, demo: bool) {

@@ -7,6 +7,7 @@
 //!
 //! # Layout
 //! - [`spoken`]: which revision somebody speaks; [`dialect`]: and over which transport
+//! - [`refusal`]: which revision a server wants that refuses another
 //! - [`introduction`]: how the gateway introduces itself to an editor
 //! - [`stateless`]: requests of 2026-07-28, which speak for themselves; [`who_asks`]: in whose name
 //! - [`mirrored`]: parameters of tools that are repeated in headers
@@ -24,6 +25,7 @@ pub mod errand;
 pub mod introduction;
 pub mod mirrored;
 pub mod question;
+pub mod refusal;
 pub mod seal;
 pub mod spoken;
 pub mod stateless;

@@ -187,7 +187,7 @@ impl Inside {
         let (outbox, parcels) = mpsc::channel(outbox::ROOM);
         let notes = Notes::new(paths.sessions_file(), pen.clone(), outbox.clone(), calls.clone());
         let (routes, wanted, asking) = (router.clone(), interests.clone(), calls.clone());
-        let continuations = Continuations::new(key.clone(), &edition);
+        let continuations = Continuations::new(key.clone(), &edition, Chance::real());
         let activity = Activity::default();
         let endpoint = Arc::new(Endpoint {
             sessions: Sessions::new(key, &edition, notes, routes, wanted, asking),

@@ -6,9 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use evermoor_core::json::Raw;
 use evermoor_core::level::Level;
@@ -26,7 +28,32 @@ pub struct Wanted {
     pub resources: BTreeSet<String>,
     /// The quietest log message that anybody wants to hear.
     pub level: Option<Level>,
+    /// Where is said which of the resources are told of.
+    pub carried: Carried,
 }
+
+/// Which resources an upstream without sessions has said that it tells of.
+#[derive(Clone, Debug, Default)]
+pub struct Carried(watch::Sender<BTreeSet<String>>);
+
+impl Carried {
+    /// From now on these are told of, and no others.
+    pub fn are(&self, resources: &BTreeSet<String>) {
+        self.0.send_replace(resources.clone());
+    }
+}
+
+/// What is wanted is the same whatever came of it.
+impl PartialEq for Carried {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Carried {}
+
+/// Who takes longer to say that it tells of a resource is believed to.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Wanted {
     /// The same as an upstream without sessions is asked for it, with all lists.
@@ -50,6 +77,7 @@ struct Interest {
     /// What each session listens from.
     levels: BTreeMap<u64, Level>,
     wanted: watch::Sender<Wanted>,
+    carried: Carried,
 }
 
 impl Interests {
@@ -101,6 +129,14 @@ impl Interests {
         self.0.lock().entry(lane.clone()).or_default().wanted.subscribe()
     }
 
+    /// Waits until an upstream without sessions has said that it tells of a resource, so that nobody
+    /// is told to listen to what is not spoken of yet.
+    pub async fn until_carried(&self, lane: &Lane, uri: &str) {
+        let carried = self.0.lock().entry(lane.clone()).or_default().carried.clone();
+        let mut carried = carried.0.subscribe();
+        let _ = timeout(PATIENCE, carried.wait_for(|all| all.contains(uri))).await;
+    }
+
     fn change<T>(&self, lane: &Lane, change: impl FnOnce(&mut Interest) -> T) -> T {
         let mut all = self.0.lock();
         let interest = all.entry(lane.clone()).or_default();
@@ -117,7 +153,8 @@ impl Interest {
 
     fn show(&self) {
         let resources = self.resources.keys().cloned().collect();
-        let wanted = Wanted { resources, level: self.quietest() };
+        let carried = self.carried.clone();
+        let wanted = Wanted { resources, level: self.quietest(), carried };
         self.wanted.send_if_modified(|shown| {
             let news = *shown != wanted;
             *shown = wanted;
@@ -155,6 +192,19 @@ mod tests {
         assert_eq!(all.on_lane(&name).borrow().level, Some(Level::Debug));
         all.forget(2);
         assert_eq!(all.on_lane(&name).borrow().level, Some(Level::Warning));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_subscribes_waits_until_it_is_told_of_and_not_for_ever() {
+        let (all, name) = (Interests::default(), lane());
+        all.subscribe(&name, 1, "x://1");
+        let wanted = all.on_lane(&name).borrow().clone();
+        let began = tokio::time::Instant::now();
+        let told = async { wanted.carried.are(&wanted.resources) };
+        tokio::join!(all.until_carried(&name, "x://1"), told);
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        all.until_carried(&name, "x://2").await;
+        assert_eq!(began.elapsed(), PATIENCE);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //! - [`handover`]: giving sockets and the lock to another process
 //! - [`login`]: what is started at login, [`login::found`] as the system has it
 //! - [`machine`]: what this machine is, and who uses it
+//! - [`memory`]: the memory of this process
 //! - [`process`]: starting programs that outlive us, or that must not
 //! - [`child`]: starting an upstream's program, which must not outlive us
 //! - [`descriptors`]: how much may be open at once
@@ -40,6 +41,7 @@ pub mod lock;
 pub mod login;
 pub mod machine;
 mod markup;
+pub mod memory;
 pub mod open;
 pub mod paths;
 pub mod port;

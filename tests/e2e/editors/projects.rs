@@ -11,7 +11,8 @@ use super::text;
 /// A person with servers of their own, of single projects, and of the project of this folder.
 fn machine(scene: &Scene) -> Machine {
     let machine = Machine::new(scene);
-    let (here, other) = (machine.project.display().to_string(), "/work/other".to_owned());
+    let (here, other) = (machine.project.display().to_string(), other(scene));
+    std::fs::create_dir_all(&other).unwrap();
     let fetched = json!({ "type": "stdio", "command": "npx", "args": ["-y", "fetched"] });
     let own = json!({
         "numStartups": 7,
@@ -20,6 +21,7 @@ fn machine(scene: &Scene) -> Machine {
             here: { "history": [], "mcpServers": { "fetched": fetched } },
             other: { "mcpServers": { "fetched": fetched, "near": { "command": "./serve" } } },
             "/work/none": { "history": ["hello"] },
+            "/work/gone": { "mcpServers": { "left": { "command": "left" } } },
         },
     });
     machine.write(".claude.json", &serde_json::to_string_pretty(&own).unwrap());
@@ -31,6 +33,11 @@ fn machine(scene: &Scene) -> Machine {
         "{\"mcpServers\":{\"mine\":{\"type\":\"http\",\"url\":\"http://127.0.0.1:1/mcp\"}}}",
     );
     machine
+}
+
+/// Another project of the person.
+fn other(scene: &Scene) -> String {
+    scene.path("other").display().to_string()
 }
 
 fn write(folder: &Path, path: &str, text: &str) {
@@ -67,16 +74,18 @@ async fn servers_of_projects_are_taken_over_pointed_and_put_back() {
     };
     assert_eq!(found("mine")["from"].as_array().unwrap().len(), 2, "{said}");
     assert_eq!(found("fetched")["from"].as_array().unwrap().len(), 2, "{said}");
-    assert_eq!(found("near")["from"][0]["folder"], "/work/other");
+    assert_eq!(found("near")["from"][0]["folder"], other(&scene));
+    assert_eq!(said["skipped"][0]["name"], "left");
+    assert_eq!(said["skipped"][0]["why"], "The folder of its project is gone: /work/gone.");
     let diff = said["diff"].as_str().unwrap();
-    assert!(diff.contains("/work/other/serve"), "{diff}");
+    assert!(diff.contains(&format!("{}/serve", other(&scene))), "{diff}");
     assert!(diff.contains(&format!("{}/docs.js", machine.project.display())), "{diff}");
     assert_eq!(everything(&machine), before, "nothing was changed");
 
     import(&machine, &["--point"]).await;
     let [own, vscode, shared] = everything(&machine);
     let told: Value = serde_json::from_str(&own).unwrap();
-    let theirs = &told["projects"]["/work/other"]["mcpServers"];
+    let theirs = &told["projects"][other(&scene)]["mcpServers"];
     assert!(theirs["near"]["url"].as_str().unwrap().ends_with("/mcp/near"), "{own}");
     assert_eq!(told["projects"]["/work/none"], json!({ "history": ["hello"] }));
     assert!(vscode.contains("// shared") && vscode.contains("\"connect\""), "{vscode}");
@@ -101,7 +110,7 @@ async fn what_an_import_pointed_is_put_back_by_uninstalling_though_a_person_wrot
     let own: Value = serde_json::from_str(&read(path)).unwrap();
     assert_eq!(own["numStartups"], 8);
     assert_eq!(own["mcpServers"]["mine"]["url"], "http://127.0.0.1:1/mcp");
-    assert_eq!(own["projects"]["/work/other"]["mcpServers"]["near"]["command"], "./serve");
+    assert_eq!(own["projects"][other(&scene)]["mcpServers"]["near"]["command"], "./serve");
 }
 
 #[tokio::test]

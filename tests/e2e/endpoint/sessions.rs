@@ -209,7 +209,7 @@ async fn several_messages_in_one_are_for_the_one_revision_that_allows_it() {
 
 #[tokio::test]
 async fn a_calls_own_stream_carries_no_log_message_that_its_editor_does_not_want() {
-    let (scene, fixture) = (Scene::new(), Fixture::start(Era::Legacy).await);
+    let (scene, fixture) = (Scene::new(), Fixture::start(Era::SESSIONS).await);
     let gateway = scene.gateway_to("", "fixture", &fixture.url, "").await;
     gateway.until_connected("fixture").await;
     let logs = async |level: &str| {

@@ -1,7 +1,8 @@
 //! Editors with sessions and servers of 2026-07-28.
 
 use evermoor_core::protocol::Revision;
-use evermoor_tests::era::Transport;
+use evermoor_tests::Scene;
+use evermoor_tests::era::{Transport, Upstream};
 use evermoor_tests::wire::request;
 use serde_json::{Value, json};
 
@@ -141,5 +142,19 @@ async fn log_messages_of_a_newer_server_reach_an_editor_that_set_a_level() {
             Transport::Stdio => news.next().await.unwrap().1,
         };
         assert_eq!(told["method"], "notifications/message");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_its_own_revision_once_is_asked_again_and_not_to_shake_hands() {
+    for transport in [Transport::Http, Transport::Stdio] {
+        let scene = Scene::new();
+        std::fs::write(scene.path("era.hesitates"), "").unwrap();
+        let upstream = Upstream::start(&scene, "era", NEW, transport).await;
+        let gateway = scene.gateway_of("", &upstream.entry()).await;
+        gateway.until_connected("era").await;
+        assert_eq!(upstream.ledger.executions("refused initialize"), 0, "{transport:?}");
+        let result = gateway.editor("/mcp/era").await.call("echo", &json!({ "nonce": "n" })).await;
+        assert_eq!(result["content"][0]["text"], "n");
     }
 }

@@ -98,6 +98,27 @@ async fn an_older_editor_follows_the_task_of_a_newer_server() {
 }
 
 #[tokio::test]
+async fn an_older_editor_follows_the_task_of_a_newer_server_across_a_restart_of_the_gateway() {
+    let World { scene, upstream, mut gateway } = World::new(NEW, Transport::Http).await;
+    let wire = Wire::to(&gateway, "/mcp/era").initialized("2025-11-25", able()).await;
+    let mut params = slow("slow", "n");
+    params["task"] = json!({ "ttl": 60000 });
+    let made = wire.post(&request(1, "tools/call", params)).await.last()["result"].clone();
+    assert_eq!(made["task"]["status"], "working", "{made}");
+    gateway.process.kill().await;
+    let gateway = Gateway::start(&scene.home()).await;
+    gateway.until_connected("era").await;
+    let wire = wire.at(&gateway, "/mcp/era");
+    let about = json!({ "taskId": made["task"]["taskId"] });
+    let state = wire.post(&request(2, "tasks/get", about.clone())).await.last().clone();
+    assert_eq!(state["result"]["status"], "working", "{state}");
+    upstream.ledger.release("n");
+    let end = wire.post(&request(3, "tasks/result", about)).await.last().clone();
+    assert_eq!(text(&end), "n");
+    assert_eq!(upstream.ledger.executions("n"), 1);
+}
+
+#[tokio::test]
 async fn an_older_editor_is_asked_what_the_task_of_a_newer_server_needs() {
     let world = World::new(NEW, Transport::Stdio).await;
     let wire = world.older(Revision::V2025_11_25, able()).await;

@@ -1,30 +1,45 @@
 //! `conformance`: what the conformance suite finds, directly and through the gateway, and what is
 //! lost on the way.
 
-use evermoor_tests::conformance::{Comparison, Era, Requirements};
+use evermoor_tests::conformance::{Client, Comparison, Era, Requirements, SCENARIOS, try_client};
 
 #[tokio::main]
 async fn main() {
     for requirements in [Requirements::Sessions, Requirements::Stateless] {
-        for era in [Era::Both, Era::Legacy] {
+        for era in Era::ALL {
             show(requirements, era).await;
+        }
+    }
+    say(
+        "The suite as the server, a client of the first TypeScript SDK, and Evermoor on its behalf",
+    );
+    for scenario in SCENARIOS {
+        let alone = try_client(Client::Editor, scenario).await;
+        let through = try_client(Client::Evermoor, scenario).await;
+        say(&format!(
+            "  {scenario:<34} alone {:<24} through Evermoor {}",
+            alone.count(),
+            through.count()
+        ));
+        for check in through.failed() {
+            say(&format!("    {check}: {}", through.complaint(check)));
         }
     }
 }
 
-#[expect(clippy::print_stdout, reason = "a person reads it")]
 async fn show(requirements: Requirements, era: Era) {
     let Comparison { direct, through } = Comparison::make(requirements, era).await;
-    let server = match era {
-        Era::Both => "a server that speaks as the suite does",
-        Era::Legacy => "a server that knows sessions alone",
-    };
-    println!("MCP {}, {server}", requirements.revision());
-    println!("  directly          {}", direct.count());
-    println!("  through Evermoor  {}", through.count());
+    say(&format!("MCP {}, {}", requirements.revision(), era.described()));
+    say(&format!("  directly          {}", direct.count()));
+    say(&format!("  through Evermoor  {}", through.count()));
     let lost = direct.lost_in(&through);
-    println!("  lost on the way   {}", lost.len());
+    say(&format!("  lost on the way   {}", lost.len()));
     for (check, why) in lost {
-        println!("    {check}: {why}");
+        say(&format!("    {check}: {why}"));
     }
+}
+
+#[expect(clippy::print_stdout, reason = "a person reads it")]
+fn say(line: &str) {
+    println!("{line}");
 }

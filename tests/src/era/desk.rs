@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -35,6 +35,8 @@ pub struct Desk {
     pub(super) tasks: Tasks,
     pub(super) kept: Mutex<Kept>,
     numbers: AtomicU64,
+    /// It refuses the first question who it is, although it lists the revision of the question.
+    hesitates: AtomicBool,
     /// Work that goes on whoever waits for it.
     pub(super) work: TaskTracker,
 }
@@ -53,8 +55,9 @@ impl Desk {
     pub fn new(spoken: Spoken, ledger: Ledger) -> Arc<Self> {
         let (news, _) = broadcast::channel(64);
         let (tasks, kept, numbers) = (Tasks::default(), Mutex::default(), AtomicU64::new(1));
+        let hesitates = AtomicBool::new(ledger.path().with_extension("hesitates").exists());
         let work = TaskTracker::new();
-        Arc::new(Self { spoken, ledger, news, tasks, kept, numbers, work })
+        Arc::new(Self { spoken, ledger, news, tasks, kept, numbers, hesitates, work })
     }
 
     /// The answer to a request, unless it was cancelled. `headers` are those it came with.
@@ -143,9 +146,22 @@ impl Desk {
         }
     }
 
+    /// The refusal of a server that hesitates, once.
+    pub fn hesitation(&self, request: &Request) -> Option<Raw> {
+        let hesitates = request.method == method::DISCOVER && self.spoken.is_stateless();
+        let hesitates = hesitates && self.hesitates.swap(false, Ordering::Relaxed);
+        let data = json!({ "supported": ["2026-07-28"], "requested": "2026-07-28" });
+        let error = json!({ "code": -32022, "message": "not this revision", "data": data });
+        hesitates.then(|| Raw::of(&error))
+    }
+
     async fn outcome(&self, request: &Request, headers: &Value, mouth: &Mouth) -> Outcome {
         if let Some(refusal) = self.refusal(request) {
+            self.ledger.record(&format!("refused {}", request.method));
             return refusal;
+        }
+        if let Some(hesitation) = self.hesitation(request) {
+            return Outcome::Error(hesitation);
         }
         let params = words::params(request);
         let done = |result: Value| Outcome::Result(self.worded(&request.method, result));

@@ -42,6 +42,11 @@ impl Upstream {
         Self { name: name.to_owned(), ledger, spoken, transport, url, process }
     }
 
+    /// Where it serves.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
     /// Its entry in the configuration.
     pub fn entry(&self) -> String {
         match self.transport {

@@ -12,7 +12,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
-use evermoor_core::envelope::{Message, Request, Response};
+use evermoor_core::envelope::{Message, Outcome, Request, Response};
 use evermoor_core::era::spoken::Spoken;
 use evermoor_core::era::stateless;
 use evermoor_core::protocol::{Revision, method};
@@ -31,7 +31,12 @@ pub async fn post(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes
         return StatusCode::ACCEPTED.into_response();
     };
     if let Some(refusal) = refusal(&desk, &request, &headers) {
+        desk.ledger.record(&format!("refused {}", request.method));
         return refusal;
+    }
+    if let Some(error) = desk.hesitation(&request) {
+        let outcome = Outcome::Error(error);
+        return json(StatusCode::BAD_REQUEST, &Response { id: Some(request.id), outcome });
     }
     let begins = request.method == method::INITIALIZE;
     let (mouth, said) = mpsc::unbounded_channel::<Message>();

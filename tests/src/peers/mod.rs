@@ -73,7 +73,7 @@ pub(crate) fn node() -> PathBuf {
     installed(folder().join("node_modules/node/bin/node"))
 }
 
-fn python() -> PathBuf {
+pub(crate) fn python() -> PathBuf {
     let windows = cfg!(windows);
     installed(folder().join(if windows { ".venv/Scripts/python.exe" } else { ".venv/bin/python" }))
 }

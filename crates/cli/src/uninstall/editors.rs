@@ -36,6 +36,11 @@ fn told(outcome: Outcome) -> Done {
             let remedy = format!("{} {remedy}", why.remedy);
             Done::Failed(Failure { remedy, ..why })
         }
-        _ => Done::Nothing,
+        What::NothingToUndo
+        | What::Connected { .. }
+        | What::Already
+        | What::Would(_)
+        | What::Paste { .. }
+        | What::ByHand => Done::Nothing,
     }
 }

@@ -83,6 +83,23 @@ impl Abilities {
         }
     }
 
+    /// What whoever is asked would have to declare.
+    pub fn needed_for(question: &Request) -> Self {
+        let params = question.params.as_ref();
+        Self(match question.method.as_str() {
+            CREATE_MESSAGE => match params.and_then(|params| params.member("tools")) {
+                Some(_) => SAMPLING | SAMPLING_TOOLS,
+                None => SAMPLING,
+            },
+            ELICIT => match params.and_then(|params| params.text_member("mode")).as_deref() {
+                Some("url") => LINKS,
+                Some(_) | None => FORMS,
+            },
+            LIST_ROOTS => ROOTS,
+            _ => 0,
+        })
+    }
+
     pub fn bits(self) -> u8 {
         self.0
     }

@@ -4,10 +4,11 @@
 //! of its own. Between two of the same era nothing is looked at.
 
 use crate::catalog::List;
-use crate::envelope::{INVALID_PARAMS, Outcome, Response};
+use crate::envelope::{INVALID_PARAMS, Outcome, Request, Response};
 use crate::json::Raw;
 use crate::protocol::{meta, method};
 
+use super::abilities::Abilities;
 use super::content::readable;
 use super::spoken::Spoken;
 
@@ -92,6 +93,31 @@ fn newer_error(error: Raw) -> Raw {
         }
         Some(_) | None => error,
     }
+}
+
+/// A failure of a request whose upstream asked the editor for something that it does not offer. An
+/// older upstream cannot know that beforehand, so this is said in its place, with its own words.
+pub fn unable(question: &Request, response: Response) -> Response {
+    let said = match &response.outcome {
+        Outcome::Error(error) => error.text_member("message"),
+        Outcome::Result(result) => match result.member("isError") {
+            Some(flag) if flag.as_str() == "true" => first_text(result),
+            Some(_) | None => return response,
+        },
+    };
+    let needed = Abilities::needed_for(question).capabilities();
+    let words = format!("The server needs `{}`, which the client does not offer", question.method);
+    let message = match said {
+        Some(said) => format!("{words}: {said}"),
+        None => format!("{words}."),
+    };
+    let error = Raw::of(&serde_json::json!({ "code": ABILITY_MISSING, "message": message }));
+    let data = Raw::of(&serde_json::json!({})).with("requiredCapabilities", &needed);
+    Response { outcome: Outcome::Error(error.with("data", &data)), ..response }
+}
+
+fn first_text(result: &Raw) -> Option<String> {
+    result.member("content")?.elements()?.iter().find_map(|block| block.text_member("text"))
 }
 
 /// An answer of a newer upstream as the older revisions know it.
@@ -258,6 +284,26 @@ mod tests {
             let Outcome::Error(told) = told else { panic!("an error") };
             assert!(matches!(code(&told), Some(-32602 | -32021)), "{told:?}");
         }
+    }
+
+    #[test]
+    fn what_failed_for_want_of_an_ability_says_which_and_what_did_not_fail_is_left_alone() {
+        let params = json!({ "messages": [], "maxTokens": 1 });
+        let question =
+            Request::new(Id::number(9), "sampling/createMessage", Some(Raw::of(&params)));
+        let of = |result: Value| {
+            let response = Response::result(Id::number(1), Raw::of(&result));
+            unable(&question, response).outcome
+        };
+        let said = json!([{ "type": "text", "text": "No model." }]);
+        let Outcome::Error(error) = of(json!({ "content": said, "isError": true })) else {
+            panic!("it failed")
+        };
+        let error: Value = error.read().unwrap();
+        assert_eq!(error["code"], -32021);
+        assert_eq!(error["data"]["requiredCapabilities"], json!({ "sampling": {} }));
+        assert!(error["message"].as_str().unwrap().ends_with("No model."));
+        assert!(matches!(of(json!({ "content": said })), Outcome::Result(_)));
     }
 
     proptest! {

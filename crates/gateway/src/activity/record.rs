@@ -123,19 +123,37 @@ fn outcome(response: &Response) -> CallOutcome {
 }
 
 /// Whether a result says that it is an error. Results are large and seldom say so: the word is
-/// looked for before anything is parsed.
+/// looked for before anything is parsed, and only near the ends: a flag that stands between two
+/// large members is missed, but nobody explains an error at such length twice.
 fn says_error(result: &Raw) -> bool {
-    const FLAG: &str = "\"isError\"";
-    let text = result.as_str();
-    if !text.contains(FLAG) {
-        return false;
-    }
-    let set = |(at, _): (usize, &str)| {
-        let value = text[at + FLAG.len()..].trim_start().strip_prefix(':');
-        value.is_some_and(|value| value.trim_start().starts_with("true"))
+    let bytes = result.as_bytes();
+    let said = match bytes.len() <= 2 * NEAR {
+        true => sets_flag(bytes),
+        false => sets_flag(&bytes[..NEAR]) || sets_flag(&bytes[bytes.len() - NEAR..]),
     };
-    text.match_indices(FLAG).any(set)
-        && result.member("isError").is_some_and(|flag| flag.as_str() == "true")
+    said && result.member("isError").is_some_and(|flag| flag.as_str() == "true")
+}
+
+/// So much is looked at from either end.
+const NEAR: usize = 8 << 10;
+
+/// Whether it may be written here that the flag is set.
+fn sets_flag(part: &[u8]) -> bool {
+    const FLAG: &[u8] = b"\"isError\"";
+    let set = |at: usize| {
+        let value = part[at + FLAG.len()..].trim_ascii_start().strip_prefix(b":");
+        value.is_some_and(|value| value.trim_ascii_start().starts_with(b"true"))
+    };
+    // A quote is rare in large texts, compared with any letter of the word.
+    let mut from = 0;
+    while let Some(quote) = part[from..].iter().position(|byte| *byte == b'"') {
+        let at = from + quote;
+        if part[at..].starts_with(FLAG) && set(at) {
+            return true;
+        }
+        from = at + 1;
+    }
+    false
 }
 
 #[cfg(test)]
@@ -181,6 +199,18 @@ mod tests {
         let text = r#"{"isError": true}"#;
         assert_eq!(of(json!({ "content": [{ "type": "text", "text": text }] })), CallOutcome::Ok);
         assert_eq!(of(json!({ "structuredContent": { "isError": true } })), CallOutcome::Ok);
+    }
+
+    #[test]
+    fn a_large_result_is_looked_at_near_its_ends_only() {
+        let large = "x".repeat(3 * NEAR);
+        let flag_last = format!(r#"{{"content":["{large}"],"isError":true}}"#);
+        let flag_first = format!(r#"{{"isError": true,"content":["{large}"]}}"#);
+        let well = format!(r#"{{"content":["{large}"],"isError":false}}"#);
+        let quoted = format!(r#"{{"content":["{large}",{{"isError":true}}]}}"#);
+        let of = |text: String| says_error(&Raw::parse(text.into()).unwrap());
+        assert!(of(flag_last) && of(flag_first));
+        assert!(!of(well) && !of(quoted));
     }
 
     #[test]

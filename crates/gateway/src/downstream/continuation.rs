@@ -19,38 +19,41 @@ use evermoor_core::json::Raw;
 use evermoor_core::session::SessionKey;
 
 use super::exchange::Exchange;
+use crate::chance::Chance;
 use crate::keys;
 use crate::upstream::Question;
 
-pub struct Continuations {
+/// The calls that wait, each an exchange.
+pub struct Continuations<Call = Exchange> {
     key: SessionKey,
+    chance: Chance,
     /// Tells this life of the gateway from others.
     edition: String,
-    waiting: Mutex<HashMap<String, Waiting>>,
+    waiting: Mutex<HashMap<String, Waiting<Call>>>,
     /// Words behind which no call waits, once they were brought back.
     spent: Mutex<VecDeque<String>>,
     /// Told of every call that begins to wait.
     added: Notify,
 }
 
-struct Waiting {
-    exchange: Exchange,
-    question: Question,
+struct Waiting<Call> {
+    exchange: Call,
+    questions: Vec<(String, Question)>,
     since: Instant,
 }
 
-/// The name under which the one thing that is needed stands.
+/// The name under which what is needed stands, with a number if it is more than one thing.
 const KEY: &str = "answer";
 /// An editor that has not come back by then does not.
 const PATIENCE: Duration = Duration::from_secs(600);
 const MOST: usize = 1024;
 
 /// What became of an editor's coming back.
-pub enum Back {
+pub enum Back<Call = Exchange> {
     /// It brought no word of ours.
     New,
     /// The call goes on.
-    Goes(Box<Exchange>),
+    Goes(Box<Call>),
     /// The call, which its upstream had turned away, is made.
     Again,
     /// A person did not want to do what the upstream needs; it was not called again.
@@ -61,28 +64,30 @@ pub enum Back {
     Lost(SystemTime, &'static str),
 }
 
-impl Continuations {
-    pub fn new(key: SessionKey, edition: &str) -> Self {
+impl<Call> Continuations<Call> {
+    pub fn new(key: SessionKey, edition: &str, chance: Chance) -> Self {
         let (waiting, spent) = (Mutex::default(), Mutex::default());
-        Self { key, edition: edition.to_owned(), waiting, spent, added: Notify::new() }
+        Self { key, chance, edition: edition.to_owned(), waiting, spent, added: Notify::new() }
     }
 
     /// Keeps a call, and says what the editor is told.
     pub fn keep(
         &self,
-        exchange: Exchange,
-        question: Question,
+        exchange: Call,
+        questions: Vec<Question>,
         editor: &str,
         request: &Request,
     ) -> Option<Raw> {
         let word = self.word(editor, request)?;
-        let needed = by_name([(KEY.to_owned(), &question.request)].into_iter());
+        let questions = named(questions);
+        let asked = questions.iter().map(|(key, question)| (key.clone(), &question.request));
+        let needed = by_name(asked);
         let result = Needed::result(&needed, &word.seal(&self.key));
         let mut all = self.waiting.lock();
         if all.len() >= MOST {
             return None;
         }
-        all.insert(word.nonce, Waiting { exchange, question, since: Instant::now() });
+        all.insert(word.nonce, Waiting { exchange, questions, since: Instant::now() });
         drop(all);
         self.added.notify_one();
         Some(result)
@@ -96,13 +101,13 @@ impl Continuations {
     }
 
     /// The call that an editor comes back for, with the answer it brings.
-    pub fn resume(&self, editor: &str, request: &Request) -> Back {
+    pub fn resume(&self, editor: &str, request: &Request) -> Back<Call> {
         let params = request.params.as_ref();
         let Some(state) = params.and_then(|params| params.text_member("requestState")) else {
             return Back::New;
         };
         let brought = params.and_then(|params| params.member("inputResponses"));
-        let word = match Word::open(&state, &self.key, editor, request, now()) {
+        let word = match Word::open(&state, &self.key, editor, request, self.now()) {
             Worth::Foreign => return Back::New,
             Worth::Nothing => {
                 return Back::Refused(
@@ -120,26 +125,28 @@ impl Continuations {
             }
             Worth::Good(word) => word,
         };
-        const USED: Back = Back::Refused("`requestState` is good once, and was used already.");
+        let used = || Back::Refused("`requestState` is good once, and was used already.");
         if word.waits == Waits::Nothing {
             return match self.spend(word.nonce) {
                 true if brought.is_some_and(|brought| accepted(&brought)) => Back::Again,
                 true => Back::Declined,
-                false => USED,
+                false => used(),
             };
         }
         let Some(waiting) = self.waiting.lock().remove(&word.nonce) else {
             return match word.edition == self.edition {
-                true => USED,
+                true => used(),
                 false => {
                     let why = "Evermoor was started again while it waited for what it needed";
                     Back::Lost(given(&word), why)
                 }
             };
         };
-        match brought.and_then(|brought| brought.member(KEY)) {
-            Some(answer) => waiting.question.answer(Outcome::Result(answer)),
-            None => waiting.question.turn_away("The editor brought no answer."),
+        for (key, question) in waiting.questions {
+            match brought.as_ref().and_then(|brought| brought.member(&key)) {
+                Some(answer) => question.answer(Outcome::Result(answer)),
+                None => question.turn_away("The editor brought no answer."),
+            }
         }
         Back::Goes(Box::new(waiting.exchange))
     }
@@ -152,10 +159,11 @@ impl Continuations {
                 Some(since) => sleep_until(since + PATIENCE).await,
                 None => self.added.notified().await,
             }
-            let late = |_: &String, waiting: &mut Waiting| waiting.since.elapsed() >= PATIENCE;
+            let late =
+                |_: &String, waiting: &mut Waiting<Call>| waiting.since.elapsed() >= PATIENCE;
             let late: Vec<_> = self.waiting.lock().extract_if(late).collect();
             for (_, waiting) in late {
-                waiting.question.decline();
+                waiting.questions.into_iter().for_each(|(_, question)| question.decline());
                 // Dropping it tells the upstream that nobody waits for the answer any more.
                 drop(waiting.exchange);
             }
@@ -164,7 +172,11 @@ impl Continuations {
 
     fn word(&self, editor: &str, request: &Request) -> Option<Word> {
         let word = Word::new(keys::unguessable().ok()?, &self.edition, editor, request);
-        Some(word.given(now(), PATIENCE.as_secs()))
+        Some(word.given(self.now(), PATIENCE.as_secs()))
+    }
+
+    fn now(&self) -> u64 {
+        self.chance.now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
     }
 
     /// Says whether the word was still good.
@@ -181,6 +193,13 @@ impl Continuations {
     }
 }
 
+/// Questions with the names under which their answers come back.
+fn named(questions: Vec<Question>) -> Vec<(String, Question)> {
+    let alone = questions.len() == 1;
+    let name = |number: usize| if alone { KEY.to_owned() } else { format!("{KEY}{number}") };
+    (1..).zip(questions).map(|(number, question)| (name(number), question)).collect()
+}
+
 /// Whether everything that was asked was done.
 fn accepted(brought: &Raw) -> bool {
     let answers = brought.entries().unwrap_or_default();
@@ -192,6 +211,117 @@ fn given(word: &Word) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(word.given)
 }
 
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evermoor_core::envelope::{Id, Response};
+    use std::sync::Arc;
+    use tokio::sync::oneshot;
+    use tokio::time::{advance, sleep};
+    use tokio_util::sync::{CancellationToken, DropGuard};
+
+    const EDITOR: &str = "claude";
+
+    /// Calls of which nothing matters but that they are dropped; the time of day is the paused clock's.
+    fn continuations(edition: &str) -> Arc<Continuations<DropGuard>> {
+        let (began, from) = (Instant::now(), UNIX_EPOCH + Duration::from_secs(1_000_000));
+        let chance = Chance::new(|| 0, move || from + began.elapsed());
+        Arc::new(Continuations::new(SessionKey::new([1; 32]), edition, chance))
+    }
+
+    fn call(tool: &str) -> Request {
+        let params = Raw::of(&serde_json::json!({ "name": tool }));
+        Request::new(Id::number(1), "tools/call", Some(params))
+    }
+
+    fn back(tool: &str, told: &Raw) -> Request {
+        let answer = serde_json::json!({ KEY: { "action": "accept" } });
+        let mut request = call(tool);
+        let params = request.params.take().unwrap();
+        let params = params.with("requestState", &told.member("requestState").unwrap());
+        request.params = Some(params.with("inputResponses", &Raw::of(&answer)));
+        request
+    }
+
+    fn question() -> (Question, oneshot::Receiver<Response>) {
+        let (send, answered) = oneshot::channel();
+        let request = Request::new(Id::number(9), "elicitation/create", None);
+        (Question::new(request, Box::new(move |it| drop(send.send(it)))), answered)
+    }
+
+    fn action(response: Response) -> String {
+        match response.outcome {
+            Outcome::Result(result) => result.text_member("action").unwrap(),
+            Outcome::Error(error) => panic!("{error:?}"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_comes_back_within_ten_minutes_finds_the_call_and_who_comes_later_does_not() {
+        let all = continuations("life");
+        let (question, answered) = question();
+        let waits = CancellationToken::new();
+        let told =
+            all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
+        advance(PATIENCE - Duration::from_secs(1)).await;
+        let Back::Goes(goes) = all.resume(EDITOR, &back("a", &told)) else { panic!("it waits") };
+        assert_eq!(action(answered.await.unwrap()), "accept");
+        assert!(!waits.is_cancelled());
+        drop(goes);
+        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Back::Refused(_)), "good once");
+        advance(Duration::from_secs(1)).await;
+        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Back::Lost(..)), "expired");
+    }
+
+    #[tokio::test(start_paused = true)]
+    #[expect(clippy::disallowed_methods, reason = "the runtime of the test ends it")]
+    async fn a_call_whose_editor_does_not_come_back_is_cancelled_after_ten_minutes() {
+        let all = continuations("life");
+        let tidying = Arc::clone(&all);
+        drop(tokio::spawn(async move { tidying.tidy().await }));
+        let (question, answered) = question();
+        let waits = CancellationToken::new();
+        let told =
+            all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
+        sleep(PATIENCE - Duration::from_millis(1)).await;
+        assert!(!waits.is_cancelled());
+        waits.cancelled().await;
+        assert_eq!(action(answered.await.unwrap()), "cancel");
+        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Back::Lost(..)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn several_questions_are_told_apart_and_one_without_an_answer_is_turned_away() {
+        let all = continuations("life");
+        let ((one, answered), (other, turned_away)) = (question(), question());
+        let waits = CancellationToken::new().drop_guard();
+        let told = all.keep(waits, vec![one, other], EDITOR, &call("a")).unwrap();
+        let needed = told.member("inputRequests").unwrap();
+        assert!(needed.member("answer1").is_some() && needed.member("answer2").is_some());
+        let mut back = back("a", &told);
+        let answer = Raw::of(&serde_json::json!({ "answer1": { "action": "accept" } }));
+        back.params = back.params.map(|params| params.with("inputResponses", &answer));
+        assert!(matches!(all.resume(EDITOR, &back), Back::Goes(_)));
+        assert_eq!(action(answered.await.unwrap()), "accept");
+        assert!(matches!(turned_away.await.unwrap().outcome, Outcome::Error(_)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_word_is_good_for_nobody_else_and_for_no_other_call() {
+        let all = continuations("life");
+        let (question, _answered) = question();
+        let waits = CancellationToken::new();
+        let told =
+            all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
+        assert!(matches!(all.resume("cursor", &back("a", &told)), Back::Refused(_)));
+        assert!(matches!(all.resume(EDITOR, &back("b", &told)), Back::Refused(_)));
+        let forged = told.text_member("requestState").unwrap() + "x";
+        let forged = told.with("requestState", &Raw::of(&forged));
+        assert!(matches!(all.resume(EDITOR, &back("a", &forged)), Back::Refused(_)));
+        assert!(matches!(all.resume(EDITOR, &call("a")), Back::New));
+        let next = continuations("next life");
+        assert!(matches!(next.resume(EDITOR, &back("a", &told)), Back::Lost(..)));
+        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Back::Goes(_)), "still there");
+        assert!(waits.is_cancelled());
+    }
 }

@@ -10,6 +10,7 @@
 
 mod bridge;
 mod stage;
+mod together;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -38,6 +39,7 @@ use crate::upstream::{Caller, Handle, Owner, Question, Reply};
 use crate::view::{Scope, Sieve};
 use bridge::{Bridge, Settled};
 use stage::{Stage, Step, advance};
+use together::Together;
 
 /// A request under way.
 pub struct Exchange {
@@ -51,6 +53,9 @@ pub struct Exchange {
     caller: Caller,
     /// What the editor is still to be asked.
     questions: VecDeque<Question>,
+    together: Together,
+    /// What the upstream asked for and the editor does not offer.
+    pub lacked: Option<Request>,
     owner: Owner,
     /// The upstream that answers, once it is known, with the request in its words.
     upstream: Option<(Handle, Request)>,
@@ -130,6 +135,8 @@ impl Exchange {
             logged,
             caller,
             questions: VecDeque::new(),
+            together: Together::default(),
+            lacked: None,
             owner: asker.owner,
             upstream: None,
             sieve: view.sieve(request),
@@ -160,12 +167,20 @@ impl Exchange {
 
     /// The next part; `None` after the answer. Nothing is lost if the future is dropped.
     pub async fn next(&mut self) -> Option<Part> {
+        match self.together.early() {
+            Some(part) => Some(part),
+            None => self.arriving().await,
+        }
+    }
+
+    async fn arriving(&mut self) -> Option<Part> {
         loop {
             if let Some(question) = self.questions.pop_front() {
-                match self.bridge.abilities.can_answer(&question.request) {
-                    true => return Some(Part::Question(question)),
-                    false => question.turn_away("The editor at hand does not offer this."),
+                if self.bridge.abilities.can_answer(&question.request) {
+                    return Some(Part::Question(question));
                 }
+                self.lacked = Some(question.request.clone());
+                question.turn_away("The editor at hand does not offer this.");
                 continue;
             }
             tokio::select! {

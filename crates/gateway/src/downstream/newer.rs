@@ -16,7 +16,7 @@ use http::{HeaderMap, StatusCode};
 use tokio::time::sleep;
 
 use evermoor_core::envelope::{INVALID_PARAMS, Message, Outcome, Request, Response};
-use evermoor_core::era::answer::{HEADERS_DISAGREE, newer};
+use evermoor_core::era::answer::{HEADERS_DISAGREE, newer, unable};
 use evermoor_core::era::question::links_required;
 use evermoor_core::era::spoken::Spoken;
 use evermoor_core::era::stateless::{self, Asked};
@@ -70,7 +70,10 @@ impl Endpoint {
                 let result = self.router.introduce(&view).await.discovery();
                 json(&Response::result(request.id, result))
             }
-            method::LISTEN => self.tell_news(view, request, editor, self.attendance.listens(who)),
+            method::LISTEN => {
+                let here = self.attendance.listens(who);
+                self.tell_news(view, request, editor, here).await
+            }
             _ => {
                 let addressee = self.router.addressee(&view, &request).await;
                 if !headers_agree(&addressee, headers) {
@@ -163,10 +166,24 @@ impl Telling {
     /// The next message; `None` after the answer.
     async fn next_message(&mut self) -> Option<Message> {
         loop {
+            let asked = self.exchange.as_mut()?.asked_together().await;
+            if !asked.is_empty() {
+                let (exchange, id) = (self.exchange.take()?, self.request.id.clone());
+                let waiting = &self.endpoint.continuations;
+                let needed = waiting.keep(exchange, asked, &self.editor_name, &self.request);
+                return Some(Message::Response(match needed {
+                    Some(needed) => Response::result(id, needed),
+                    None => Response::error(Some(id), -32603, "Too many calls wait for input."),
+                }));
+            }
             match self.exchange.as_mut()?.next().await? {
                 Part::Message(Message::Response(response)) => {
-                    let newer = self.exchange.take().is_some_and(|exchange| exchange.is_newer());
-                    return Some(Message::Response(self.last_word(response, newer)));
+                    let exchange = self.exchange.take()?;
+                    let response = match &exchange.lacked {
+                        Some(question) => unable(question, response),
+                        None => response,
+                    };
+                    return Some(Message::Response(self.last_word(response, exchange.is_newer())));
                 }
                 Part::Message(Message::Notification(told)) if told.method == method::LOG => {
                     if self.asked.level.is_some_and(|level| level.hears(&told)) {
@@ -191,15 +208,7 @@ impl Telling {
                 Part::Question(question) if !may_need_input(&self.request.method) => {
                     question.turn_away(NOT_NOW);
                 }
-                Part::Question(question) => {
-                    let (exchange, id) = (self.exchange.take()?, self.request.id.clone());
-                    let waiting = &self.endpoint.continuations;
-                    let needed = waiting.keep(exchange, question, &self.editor_name, &self.request);
-                    return Some(Message::Response(match needed {
-                        Some(needed) => Response::result(id, needed),
-                        None => Response::error(Some(id), -32603, "Too many calls wait for input."),
-                    }));
-                }
+                Part::Question(question) => self.exchange.as_mut()?.hold(question),
             }
         }
     }

@@ -1,9 +1,12 @@
 //! `subscriptions/listen`: the news of 2026-07-28, told for as long as the stream is open.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::response::Response as HttpResponse;
+use futures_util::future::join_all;
+use tokio::time::timeout;
 
 use evermoor_core::envelope::{INVALID_PARAMS, Id, Notification, Request, Response};
 use evermoor_core::era::stateless::ACKNOWLEDGED;
@@ -22,6 +25,9 @@ use crate::news::News;
 use crate::router::{NoOwner, View};
 use crate::upstream::{Handle, Owner};
 
+/// How long the acknowledgment waits for upstreams that are asked.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 const LISTS: [(&str, &str); 3] = [
     ("toolsListChanged", "notifications/tools/list_changed"),
     ("promptsListChanged", "notifications/prompts/list_changed"),
@@ -29,7 +35,8 @@ const LISTS: [(&str, &str); 3] = [
 ];
 
 impl Endpoint {
-    pub(super) fn tell_news(
+    /// Tells the news, as soon as the upstreams that are here have been asked for them.
+    pub(super) async fn tell_news(
         &self,
         view: View,
         request: Request,
@@ -48,14 +55,15 @@ impl Endpoint {
             resources.unwrap_or_default().iter().filter_map(|uri| uri.read().ok()).collect();
         let session = self.sessions.number();
         let owner = Owner::Editor(editor.name.clone());
+        let mut asking = Vec::new();
         resources.retain(|uri| match self.router.owner(&view, uri) {
             Ok(upstream) if tells_nothing(&upstream) => false,
             Ok(upstream) => {
                 let upstream = upstream.used_by(&owner);
                 let (interests, uri) = (self.interests.clone(), uri.clone());
-                self.tasks.spawn(async move {
+                asking.push(self.tasks.spawn(async move {
                     wishes::ask_for(&interests, &upstream, session, &uri).await;
-                });
+                }));
                 true
             }
             // It may be there one day.
@@ -74,6 +82,9 @@ impl Endpoint {
         let lists = lists.into_iter().map(|(_, told)| told).collect();
         let listener = Listener::new(self.news.clone(), WishEar { view, owner, lists, resources });
         let interested = Interested { interests: self.interests.clone(), session };
+        // Whoever hears the acknowledgment misses nothing from there on. An upstream that takes longer
+        // is asked all the same.
+        let _ = timeout(PATIENCE, join_all(asking)).await;
         let events = Telling {
             id: request.id,
             first: Some(acknowledged),

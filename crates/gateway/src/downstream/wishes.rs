@@ -94,7 +94,11 @@ impl Wish<'_> {
             }
         };
         // An upstream without sessions is listened to elsewhere; one that is away hears it later.
-        let answer = match decides && !upstream.is_stateless() && is_there(&upstream) {
+        let here = is_there(&upstream);
+        if here && wanted && upstream.is_stateless() {
+            interests.until_carried(lane, &uri).await;
+        }
+        let answer = match decides && !upstream.is_stateless() && here {
             true => own_answer(&upstream, request).await,
             false => granted(request),
         };
@@ -139,12 +143,15 @@ impl Wish<'_> {
     }
 }
 
-/// Adds an interest in a resource, and asks its upstream if nobody had.
+/// Adds an interest in a resource, asks its upstream if nobody had, and waits until it tells of it.
 pub(super) async fn ask_for(interests: &Interests, upstream: &Handle, session: u64, uri: &str) {
-    if interests.subscribe(upstream.lane(), session, uri)
-        && !upstream.is_stateless()
-        && is_there(upstream)
-    {
+    let first = interests.subscribe(upstream.lane(), session, uri);
+    if !is_there(upstream) {
+        return;
+    }
+    if upstream.is_stateless() {
+        interests.until_carried(upstream.lane(), uri).await;
+    } else if first {
         let params = Raw::of(&serde_json::json!({ "uri": uri }));
         own_answer(upstream, &Request::new(Id::number(0), method::SUBSCRIBE, Some(params))).await;
     }

@@ -1,5 +1,7 @@
 //! The servers in the files of editors: the person's, and those of projects.
 
+use std::path::Path;
+
 use evermoor_core::adopt::{Existing, Origin, Skipped, Whose};
 use evermoor_core::config::edit::Way;
 use evermoor_core::failure::{Code, Failure};
@@ -51,8 +53,12 @@ pub(super) fn servers(desk: &Desk, editors: &[&'static Client], projects: bool) 
 impl Found {
     fn take(&mut self, at: &Origin, entry: Entry) {
         let origin = Origin { name: entry.name, ..at.clone() };
-        if entry.disabled {
-            let why = "It is turned off there.".to_owned();
+        let gone = origin.whose.folder().filter(|folder| !Path::new(folder).is_dir());
+        let stays = match gone {
+            Some(folder) => Some(format!("The folder of its project is gone: {folder}.")),
+            None => entry.disabled.then(|| "It is turned off there.".to_owned()),
+        };
+        if let Some(why) = stays {
             return self.skipped.push(Skipped { origin, why });
         }
         let way = match entry.kind {

@@ -201,6 +201,7 @@ impl Duplex {
         if let Ok(Ok(Reply::Stream(news))) = timeout(PATIENCE, self.call(&request, None)).await {
             let before = self.news.lock().replace(news);
             drop(before);
+            wanted.carried.are(&wanted.resources);
         }
     }
 

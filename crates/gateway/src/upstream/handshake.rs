@@ -6,19 +6,22 @@
 //! or not at all, or, if it takes the first message for `initialize` or nothing, by ending. An error
 //! is answered with `initialize`, and so is silence, but then the question stays open: a program
 //! that is still being downloaded is silent too, and answers both in the end. What it ended over is
-//! for the transport to see and to avoid the next time.
+//! for the transport to see and to avoid the next time. An error that says that the server knows
+//! 2026-07-28 is no reason to try another: it is asked once more.
 
 use std::time::Duration;
 
 use tokio::time::timeout;
 
-use evermoor_core::envelope::{Id, Notification, Request};
+use evermoor_core::envelope::{Id, Notification, Outcome, Request, Response};
 use evermoor_core::era::dialect::Dialect;
+use evermoor_core::era::refusal::wanted_instead;
+use evermoor_core::era::spoken::Spoken;
 use evermoor_core::era::who_asks::WhoAsks;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::{self, Handshake, Revision, method};
 
-use super::connection::answer_of;
+use super::connection::{Reply, answer_of};
 use super::duplex::Duplex;
 
 /// A server that is reached over the network and takes longer to say who it is has not started.
@@ -109,7 +112,13 @@ async fn probe(duplex: &Duplex) -> Result<(Handshake, Era), Failure> {
 async fn discover(duplex: &Duplex) -> Result<Handshake, Failure> {
     let params = WhoAsks::gateway(crate::VERSION).sign(None);
     let request = Request::new(Id::number(0), method::DISCOVER, Some(params));
-    let result = answer_of(method::DISCOVER, duplex.call(&request, None).await).await?;
+    let mut answer = duplex.call(&request, None).await;
+    if let Ok(Reply::Whole(Response { outcome: Outcome::Error(error), .. })) = &answer
+        && wanted_instead(error) == Some(Spoken::Stateless)
+    {
+        answer = duplex.call(&request, None).await;
+    }
+    let result = answer_of(method::DISCOVER, answer).await?;
     Handshake::discovered(&result).ok_or_else(|| not_mcp(method::DISCOVER))
 }
 
@@ -140,7 +149,7 @@ fn silent(limit: Duration) -> Failure {
 mod tests {
     use super::*;
     use crate::upstream::duplex::{self, Inbox, Outgoing};
-    use evermoor_core::envelope::{Message, Response};
+    use evermoor_core::envelope::Message;
     use evermoor_core::json::Raw;
     use tokio::sync::mpsc;
     use tokio::time::sleep;
@@ -150,6 +159,8 @@ mod tests {
     enum Answer {
         Well,
         Error,
+        /// The first time with an error that lists this revision, then well.
+        Hesitant(&'static str),
         Never,
         End,
     }
@@ -162,6 +173,7 @@ mod tests {
         initialize: Answer,
     ) {
         sleep(starts_after).await;
+        let mut hesitated = false;
         while let Some(Outgoing { text, fate }) = received.recv().await {
             fate.send(Ok(()));
             let Ok(Message::Request(request)) = Message::parse(&text) else { continue };
@@ -175,7 +187,15 @@ mod tests {
                 ),
             };
             match answer {
-                Answer::Well => {
+                Answer::Hesitant(listed) if !std::mem::replace(&mut hesitated, true) => {
+                    let data = serde_json::json!({ "supported": [listed] });
+                    let error =
+                        serde_json::json!({ "code": -32022, "message": "no", "data": data });
+                    let outcome = Outcome::Error(Raw::of(&error));
+                    let id = Some(request.id);
+                    inbox.deliver(Message::Response(Response { id, outcome }));
+                }
+                Answer::Well | Answer::Hesitant(_) => {
                     inbox.deliver(Message::Response(Response::result(request.id, Raw::of(&well))))
                 }
                 Answer::Error => {
@@ -211,6 +231,14 @@ mod tests {
         assert_eq!(found(0, End, Well).await, Err(Code::Timeout));
         assert_eq!(found(0, Never, Never).await, Err(Code::Timeout));
         assert_eq!(found(0, Error, Error).await, Err(Code::Refused));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_refuses_a_revision_is_asked_again_in_the_one_it_lists() {
+        use Answer::{Error, Hesitant, Well};
+        assert_eq!(found(0, Hesitant("2026-07-28"), Error).await, Ok(Era::Stateless));
+        assert_eq!(found(0, Hesitant("2026-07-28"), Well).await, Ok(Era::Stateless));
+        assert_eq!(found(0, Hesitant("2025-06-18"), Well).await, Ok(Era::Session));
     }
 
     #[tokio::test(start_paused = true)]

@@ -10,6 +10,7 @@
 mod clients;
 pub(super) mod errors;
 mod events;
+mod greeting;
 mod line;
 mod listen;
 mod reply;
@@ -26,7 +27,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 use url::Url;
 
-use evermoor_core::envelope::{Notification, Outcome, Request};
+use evermoor_core::envelope::{Notification, Request};
 use evermoor_core::failure::Failure;
 use evermoor_core::outcome::Unknown;
 use evermoor_core::pace::retry_after;
@@ -50,7 +51,6 @@ pub(crate) struct HttpConnection {
     _alive: DropGuard,
 }
 
-const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 const GOODBYE_LIMIT: Duration = Duration::from_secs(2);
 /// Nobody is left alone for longer, whatever they ask for.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
@@ -65,8 +65,7 @@ impl HttpConnection {
         tasks: &TaskTracker,
     ) -> Result<Connected, Failure> {
         let line = Line::new(clients, url, Era::stateless());
-        let request = Request::new(line.next_id(), method::DISCOVER, None);
-        let result = ask(&line, &request, tasks).await?;
+        let result = greeting::discover(&line, tasks).await?;
         let handshake = Handshake::discovered(&result).ok_or_else(|| errors::not_mcp(&line.url))?;
         Ok(connected(line, handshake, tasks))
     }
@@ -81,7 +80,7 @@ impl HttpConnection {
         let mut line = Line::new(clients, url, era);
         let params = protocol::initialize_params(Revision::LATEST, crate::VERSION);
         let request = Request::new(line.next_id(), method::INITIALIZE, Some(params));
-        let (result, id) = shake_hands(&line, &request, tasks).await?;
+        let (result, id) = greeting::shake_hands(&line, &request, tasks).await?;
         let handshake = Handshake::read(&result).ok_or_else(|| errors::not_mcp(&line.url))?;
         line.era = Era::Session { id, revision: handshake.revision };
         let told = line.post(&Notification::new(method::INITIALIZED, None).into()).await;
@@ -171,48 +170,6 @@ impl HttpConnection {
     pub(crate) async fn close(&self) {
         let _ = timeout(GOODBYE_LIMIT, self.line.delete()).await;
     }
-}
-
-/// A request that is part of connecting, with its result and the session that came with it.
-async fn shake_hands(
-    line: &Line,
-    request: &Request,
-    tasks: &TaskTracker,
-) -> Result<(evermoor_core::json::Raw, Option<http::HeaderValue>), Failure> {
-    let shake = async {
-        let answer = line.post(&request.clone().into()).await;
-        let answer = answer.map_err(|error| errors::failure(&line.url, &error))?;
-        if !answer.status().is_success() {
-            return Err(errors::refused(&line.url, answer).await);
-        }
-        let session = answer.headers().get(protocol::header::SESSION).cloned();
-        let addressee = reply::Addressee {
-            id: request.id.clone(),
-            sent: request.id.clone(),
-            token: None,
-            caller: None,
-            answered: Arc::default(),
-        };
-        let response = match reply::read(answer, addressee, None, tasks).await {
-            Ok(Reply::Whole(response)) => Some(response),
-            Ok(Reply::Stream(messages)) => messages.answer().await,
-            Err(_) => None,
-        };
-        match response.map(|response| response.outcome) {
-            Some(Outcome::Result(result)) => Ok((result, session)),
-            Some(Outcome::Error(_)) | None => Err(errors::not_mcp(&line.url)),
-        }
-    };
-    timeout(HANDSHAKE_LIMIT, shake).await.unwrap_or_else(|_| Err(errors::silent(&line.url)))
-}
-
-async fn ask(
-    line: &Line,
-    request: &Request,
-    tasks: &TaskTracker,
-) -> Result<evermoor_core::json::Raw, Failure> {
-    let (sent, _) = line.outbound(request, None);
-    shake_hands(line, &sent, tasks).await.map(|(result, _)| result)
 }
 
 /// A line that works, with the tasks that live as long as it does.

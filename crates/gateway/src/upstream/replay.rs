@@ -65,7 +65,8 @@ mod tests {
     use tokio::sync::mpsc;
 
     fn wanted(resources: &[&str], level: Option<Level>) -> Wanted {
-        Wanted { resources: resources.iter().map(|uri| (*uri).to_owned()).collect(), level }
+        let resources = resources.iter().map(|uri| (*uri).to_owned()).collect();
+        Wanted { resources, level, ..Wanted::default() }
     }
 
     fn handshake() -> Handshake {

@@ -161,8 +161,12 @@ pub(in crate::upstream) async fn refused(url: &Url, answer: reqwest::Response) -
     if let Some(elsewhere) = elsewhere(url, &answer) {
         return elsewhere;
     }
-    let body = body_or_nothing(answer).await;
-    let what = format!("{} answered {status}: {}", place(url), excerpt(&body));
+    refused_with(url, status, &body_or_nothing(answer).await)
+}
+
+/// The same, of an answer whose body was read.
+pub(super) fn refused_with(url: &Url, status: StatusCode, body: &Bytes) -> Failure {
+    let what = format!("{} answered {status}: {}", place(url), excerpt(body));
     let code = match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Code::AuthRequired,
         _ => Code::Refused,
@@ -171,7 +175,7 @@ pub(in crate::upstream) async fn refused(url: &Url, answer: reqwest::Response) -
 }
 
 /// A redirect to another server, which is not followed: what we say is for the one that was named.
-fn elsewhere(url: &Url, answer: &reqwest::Response) -> Option<Failure> {
+pub(super) fn elsewhere(url: &Url, answer: &reqwest::Response) -> Option<Failure> {
     let location = answer.headers().get(header::LOCATION)?.to_str().ok()?;
     let named = answer.url().join(location).ok().filter(|_| answer.status().is_redirection())?;
     let what = format!("{} points to {}, which is not followed.", place(url), place(&named));

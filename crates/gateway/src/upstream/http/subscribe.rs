@@ -4,6 +4,7 @@
 //! wanted changes, a new stream is opened; the old one is read until the server has said that the
 //! new one carries everything, and closed then. A server that offers none says so and is left alone.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,8 +52,12 @@ pub(super) async fn subscribe(
             }
         };
         match opened {
-            Opened::Stream(events) => current = Some(events),
-            Opened::NotOffered => return,
+            Opened::Stream(events) => {
+                current = Some(events);
+                now.carried.are(&now.resources);
+            }
+            // There is nothing to wait for.
+            Opened::NotOffered => return now.carried.are(&now.resources),
             Opened::Broken => {
                 sleep(RETRY).await;
                 continue;
@@ -63,6 +68,7 @@ pub(super) async fn subscribe(
                 told = next(&mut current) => match told {
                     Some(_) => tell(&incoming, told).await,
                     None => {
+                        now.carried.are(&BTreeSet::new());
                         sleep(RETRY).await;
                         break;
                     }

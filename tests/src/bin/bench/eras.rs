@@ -1,0 +1,94 @@
+//! What it costs when an editor and its server speak different revisions, beside what it costs when they
+//! do not.
+//!
+//! Each server is asked directly, in its own words, and through the gateway, in the editor's. The
+//! difference is what the gateway adds, with the translation in it.
+
+use std::time::Duration;
+
+use evermoor_core::era::spoken::Spoken;
+use evermoor_core::protocol::Revision;
+use evermoor_tests::Scene;
+use evermoor_tests::era::{Transport, Upstream};
+use evermoor_tests::wire::{Wire, request};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::{say, shown};
+
+const OLD: Spoken = Spoken::Session(Revision::V2025_11_25);
+const NEW: Spoken = Spoken::Stateless;
+const ROUNDS: usize = 10;
+const CALLS: usize = 100;
+
+/// Somebody who asks, in the words of a revision.
+struct Asker {
+    wire: Wire,
+    spoken: Spoken,
+}
+
+impl Asker {
+    async fn new(wire: Wire, spoken: Spoken) -> Self {
+        let wire = match spoken {
+            Spoken::Stateless => wire,
+            Spoken::Session(revision) => {
+                let wire = wire.initialized(revision.as_str(), json!({})).await;
+                wire.with("mcp-protocol-version", revision.as_str())
+            }
+        };
+        Self { wire, spoken }
+    }
+
+    async fn call(&self) -> Value {
+        let params = json!({ "name": "echo", "arguments": { "nonce": "x" } });
+        let answer = match self.spoken {
+            Spoken::Stateless => self.wire.newer(1, "tools/call", params).await,
+            Spoken::Session(_) => self.wire.post(&request(1, "tools/call", params)).await,
+        };
+        answer.last().clone()
+    }
+
+    async fn times(&self) -> Vec<Duration> {
+        let mut times = Vec::with_capacity(CALLS);
+        for _ in 0..CALLS {
+            let began = Instant::now();
+            let answer = self.call().await;
+            times.push(began.elapsed());
+            assert_eq!(answer["result"]["content"][0]["text"], "x", "{answer}");
+        }
+        times
+    }
+}
+
+pub(crate) async fn measure() {
+    let scene = Scene::new();
+    let old = Upstream::start(&scene, "old", OLD, Transport::Http).await;
+    let new = Upstream::start(&scene, "new", NEW, Transport::Http).await;
+    let gateway = scene.gateway_of("", &(old.entry() + &new.entry())).await;
+    gateway.until_connected("old").await;
+    gateway.until_connected("new").await;
+    say("editor      server      direct p50  through p50    added p50    added p95");
+    for (editor, server) in [(OLD, &old), (NEW, &new), (OLD, &new), (NEW, &old)] {
+        let straight = Asker::new(Wire::direct(server.url()), server.spoken).await;
+        let path = format!("/mcp/{}", server.name);
+        let through = Asker::new(Wire::to(&gateway, &path), editor).await;
+        let (mut direct, mut bridged) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            direct.extend(straight.times().await);
+            bridged.extend(through.times().await);
+        }
+        direct.sort_unstable();
+        bridged.sort_unstable();
+        let at = |times: &[Duration], share: usize| times[(times.len() - 1) * share / 100];
+        let added = |share| shown(at(&bridged, share).saturating_sub(at(&direct, share)));
+        say(&format!(
+            "{:<11} {:<11} {:>10}  {:>11}  {:>11}  {:>11}",
+            editor.as_str(),
+            server.spoken.as_str(),
+            shown(at(&direct, 50)),
+            shown(at(&bridged, 50)),
+            added(50),
+            added(95),
+        ));
+    }
+}

@@ -1,0 +1,103 @@
+//! What a run of the suite found.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+
+/// What the suite says of one check. When a check is made several times, the worst counts, so the
+/// order matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verdict {
+    Info,
+    Skipped,
+    Success,
+    Warning,
+    Failure,
+}
+
+#[derive(Deserialize)]
+struct Check {
+    id: String,
+    status: Verdict,
+    #[serde(rename = "errorMessage")]
+    complaint: Option<String>,
+}
+
+/// What one run found, by `scenario check`.
+#[derive(Debug, Default)]
+pub struct Findings {
+    verdicts: BTreeMap<String, Verdict>,
+    complaints: BTreeMap<String, String>,
+}
+
+impl Findings {
+    pub fn passed(&self) -> impl Iterator<Item = &str> {
+        let passed = self.verdicts.iter().filter(|(_, verdict)| **verdict == Verdict::Success);
+        passed.map(|(name, _)| name.as_str())
+    }
+
+    pub fn failed(&self) -> impl Iterator<Item = &str> {
+        let failed = self.verdicts.iter().filter(|(_, verdict)| **verdict > Verdict::Success);
+        failed.map(|(name, _)| name.as_str())
+    }
+
+    /// How many checks passed, of how many that were made.
+    pub fn count(&self) -> String {
+        let made = self.verdicts.values().filter(|verdict| **verdict >= Verdict::Success).count();
+        format!("{} of {made} checks pass", self.passed().count())
+    }
+
+    /// What the suite said of a check, if it said anything.
+    pub fn complaint(&self, check: &str) -> &str {
+        self.complaints.get(check).map_or("", String::as_str)
+    }
+
+    /// The checks that pass here and not there, each with what the suite said of it there. One that
+    /// was not made there counts as not passed: what it needed had failed.
+    pub fn lost_in(&self, there: &Self) -> BTreeMap<&str, String> {
+        let lost =
+            self.passed().filter(|name| there.verdicts.get(*name) != Some(&Verdict::Success));
+        let said = |name: &str| match (there.verdicts.get(name), there.complaints.get(name)) {
+            (Some(verdict), complaint) => {
+                format!("{verdict:?} {}", complaint.map_or("", String::as_str))
+            }
+            (None, _) => "not made".to_owned(),
+        };
+        lost.map(|name| (name, said(name))).collect()
+    }
+
+    pub(super) fn read(results: &Path) -> Self {
+        let mut findings = Self::default();
+        for entry in std::fs::read_dir(results).expect("the suite wrote results").flatten() {
+            let folder = entry.file_name().into_string().expect("a plain name");
+            // A scenario that the suite itself stumbled over leaves an empty folder.
+            let content = std::fs::read(entry.path().join("checks.json"));
+            let content = content.unwrap_or_else(|_| b"[]".to_vec());
+            let checks: Vec<Check> = serde_json::from_slice(&content).expect("checks are JSON");
+            for check in checks {
+                findings.note(scenario(&folder), check);
+            }
+        }
+        findings
+    }
+
+    fn note(&mut self, scenario: &str, check: Check) {
+        let name = format!("{scenario} {}", check.id);
+        let verdict = self.verdicts.entry(name.clone()).or_insert(check.status);
+        if check.status >= *verdict {
+            *verdict = check.status;
+            let first = |complaint: String| complaint.lines().next().unwrap_or_default().to_owned();
+            self.complaints.extend(check.complaint.map(first).map(|complaint| (name, complaint)));
+        }
+    }
+}
+
+/// The scenario that a folder of results is about: `server-<scenario>-<time>`, or `<scenario>-<time>`
+/// where a client was tried.
+fn scenario(folder: &str) -> &str {
+    const TIME: usize = "-2026-07-28T00-00-00-000Z".len();
+    let end = folder.len().checked_sub(TIME).expect("a folder ends with a time");
+    folder[..end].strip_prefix("server-").unwrap_or(&folder[..end])
+}

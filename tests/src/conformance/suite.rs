@@ -1,0 +1,22 @@
+//! The suite itself, as a process.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::peers::{folder, node};
+
+/// How long a whole run may take on a busy machine.
+const LONGEST: Duration = Duration::from_secs(100);
+
+/// Runs it until it ends, and returns what it printed. Its results are in the folder `results` then.
+pub(super) async fn run(results: &Path, arguments: &[&str], variables: &[(&str, &Path)]) -> String {
+    let mut command = evermoor_platform::process::command(node());
+    command.arg("--import").arg(folder().join("patient.mjs"));
+    command.arg(folder().join("node_modules/@modelcontextprotocol/conformance/dist/index.js"));
+    command.args(arguments).arg("-o").arg(results).envs(variables.iter().copied());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    let output = tokio::time::timeout(LONGEST, command.output()).await;
+    let output = output.expect("the suite ends in time").expect("the suite runs");
+    String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+}
