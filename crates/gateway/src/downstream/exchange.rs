@@ -54,8 +54,6 @@ pub struct Exchange {
     /// What the editor is still to be asked.
     questions: VecDeque<Question>,
     together: Together,
-    /// What the upstream asked for and the editor does not offer.
-    pub lacked: Option<Request>,
     owner: Owner,
     /// The upstream that answers, once it is known, with the request in its words.
     upstream: Option<(Handle, Request)>,
@@ -73,6 +71,7 @@ pub enum Part {
     Question(Question),
 }
 
+const NOT_OFFERED: &str = "The editor at hand does not offer this.";
 /// How many questions of an upstream wait for the editor at a time.
 const MOST_QUESTIONS: usize = 16;
 /// How many log messages wait for the editor at a time.
@@ -136,7 +135,6 @@ impl Exchange {
             caller,
             questions: VecDeque::new(),
             together: Together::default(),
-            lacked: None,
             owner: asker.owner,
             upstream: None,
             sieve: view.sieve(request),
@@ -176,11 +174,10 @@ impl Exchange {
     async fn arriving(&mut self) -> Option<Part> {
         loop {
             if let Some(question) = self.questions.pop_front() {
-                if self.bridge.abilities.can_answer(&question.request) {
+                if self.gathers() || self.bridge.abilities.can_answer(&question.request) {
                     return Some(Part::Question(question));
                 }
-                self.lacked = Some(question.request.clone());
-                question.turn_away("The editor at hand does not offer this.");
+                question.turn_away(NOT_OFFERED);
                 continue;
             }
             tokio::select! {

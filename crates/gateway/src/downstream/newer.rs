@@ -105,7 +105,10 @@ impl Endpoint {
         who: Who,
     ) -> HttpResponse {
         let exchange = match self.continuations.resume(&editor.name, &request) {
-            Back::Goes(exchange) => *exchange,
+            Back::Goes(mut exchange) => {
+                exchange.go_on();
+                *exchange
+            }
             Back::Refused(why) => {
                 return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
             }
@@ -135,7 +138,8 @@ impl Endpoint {
                     let upstream = upstream.used_by(&asker.owner);
                     wishes::speak_up(&self.interests, &upstream, level).await;
                 }
-                Exchange::with(self, addressee, &view, &request, asker)
+                let gathers = may_need_input(&request.method);
+                Exchange::with(self, addressee, &view, &request, asker).gathering(gathers)
             }
         };
         let (editor_name, endpoint) = (editor.name.clone(), Arc::clone(self));
@@ -179,7 +183,7 @@ impl Telling {
             match self.exchange.as_mut()?.next().await? {
                 Part::Message(Message::Response(response)) => {
                     let exchange = self.exchange.take()?;
-                    let response = match &exchange.lacked {
+                    let response = match exchange.lacked() {
                         Some(question) => unable(question, response),
                         None => response,
                     };
