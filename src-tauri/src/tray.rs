@@ -90,16 +90,13 @@ impl Tray {
                     None => warn!(id = event.id().as_ref(), "a row without an action was clicked"),
                 }
             })
-            .on_tray_icon_event(move |tray, event| match event {
-                TrayIconEvent::Click { button: MouseButton::Left, button_state, .. }
-                    if !system::MENU_ON_LEFT_CLICK =>
-                {
-                    if button_state == MouseButtonState::Up {
-                        window::open(tray.app_handle());
-                    }
+            .on_tray_icon_event(move |tray, event| {
+                let TrayIconEvent::Click { button, button_state, .. } = event else { return };
+                if system::MENU_ON_LEFT_CLICK || !matches!(button, MouseButton::Left) {
+                    clicked.opened();
+                } else if button_state == MouseButtonState::Up {
+                    window::open(tray.app_handle());
                 }
-                TrayIconEvent::Click { .. } => clicked.opened(),
-                _ => {}
             })
             .build(app)?;
         Ok(Self { icon, menu, rows, items, tooltip, look, painted, opening })
