@@ -1,6 +1,6 @@
 // npm run screenshots: pictures of every page in light and dark, of a real gateway with sample upstreams, in docs/screenshots.
 
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import path from "node:path";
 
@@ -49,14 +49,39 @@ async function pictures(page, name, settle = async () => {}) {
   say(`  ${name}`);
 }
 
+const HOURS = 6;
+
+/** Hours of an application's memory, as the gateway writes them down: it grows, is relieved once, and grows on. */
+const memoryOfHours = (now) =>
+  Array.from({ length: HOURS * 240 }, (_, index) => {
+    const [at, hours] = [now - (HOURS * 240 - index) * 15_000, index / 240];
+    const since = hours < 3.5 ? hours : hours - 3.5;
+    const memory = 640e6 + since * (hours < 3.5 ? 560e6 : 240e6) + Math.sin(index / 9) * 25e6;
+    return [at, Math.round(memory), 40 + (index % 17) * 6, Math.round(since * 3_600_000)];
+  });
+
+/** A gateway makes its record when it first starts; what happened before is written into it while none runs. */
+async function remember(place, config) {
+  const gateway = await startGateway(place, config);
+  await gateway.stop();
+  const write = `import json, sqlite3, sys
+record = sqlite3.connect(sys.argv[1])
+rows = [("pieces", at, 15000, memory, load, uptime) for at, memory, load, uptime in json.load(sys.stdin)]
+record.executemany("INSERT INTO samples (app, at, span, memory, load, uptime) VALUES (?, ?, ?, ?, ?, ?)", rows)
+record.commit()`;
+  const input = JSON.stringify(memoryOfHours(Date.now()));
+  execFileSync("python3", ["-c", write, path.join(place.home, "data", "history.sqlite")], { input });
+}
+
 /** A morning's work: calls of two editors, an application that quit and came back, a server that is away. */
 async function live(gateway, linear) {
   const [claude, cursor] = [await connectEditor(gateway, "Claude Code", "2.1.4"), await connectEditor(gateway, "Cursor", "3.2.0")];
-  for (let round = 0; round < 4; round++) {
+  // The time per call is told by the minute, so it takes some minutes to be a line.
+  for (let round = 0; round < 40; round++) {
     await claude.call("pieces__ask_pieces_ltm", { question: "?" });
     await Promise.all([claude.call("github__search_code", { query: "retry" }), cursor.call("files__list_directory", { path: "." })]);
     await cursor.call(round === 2 ? "files__read_text_file" : "github__list_issues", { path: "/nowhere", repository: "evermoor" });
-    await pause(700);
+    await pause(4_000);
   }
   await linear.stop();
   return [claude, cursor];
@@ -70,9 +95,7 @@ async function take() {
   spawn(program, args, { stdio: "ignore", detached: true }).unref();
   const wait = () => 20 + Math.random() * 90;
   const [github, files, linear] = await Promise.all(["github", "files", "github"].map((name) => serveSample(name, 0, wait)));
-  const gateway = await startGateway(
-    place,
-    `[gateway]
+  const config = `[gateway]
 listen = "127.0.0.1:7420"
 
 [upstreams.pieces]
@@ -89,8 +112,9 @@ url = "${files.url}"
 [upstreams.linear]
 title = "Linear"
 url = "${linear.url}"
-`,
-  );
+`;
+  await remember(place, config);
+  const gateway = await startGateway(place, config);
   const browser = await openBrowser({ width: 1160, height: 780 });
   const { page } = browser;
   let editors = [];

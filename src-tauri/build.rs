@@ -9,6 +9,7 @@ fn main() {
         "control",
         "copy",
         "install_update",
+        "listening",
         "login_item",
         "open_folder",
         "open_link",

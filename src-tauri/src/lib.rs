@@ -23,6 +23,7 @@ mod start;
 mod system;
 mod tray;
 mod updates;
+mod waiting;
 mod window;
 
 use std::process::ExitCode;
@@ -40,6 +41,7 @@ use crate::reopen::Reopening;
 use crate::start::Start;
 use crate::tray::Tray;
 use crate::updates::Updates;
+use crate::waiting::Waiting;
 
 /// Runs until a person quits.
 pub fn run() -> ExitCode {
@@ -71,6 +73,7 @@ fn build() -> Result<App, Failure> {
         .plugin(login::plugin())
         .plugin(updates::plugin())
         .manage(Leaving::default())
+        .manage(Waiting::default())
         .invoke_handler(tauri::generate_handler![
             commands::control,
             commands::copy,
@@ -80,7 +83,8 @@ fn build() -> Result<App, Failure> {
             commands::presence,
             commands::set_login_item,
             updates::install_update,
-            updates::update_state
+            updates::update_state,
+            waiting::listening
         ])
         .setup(move |app| {
             let app = app.handle();

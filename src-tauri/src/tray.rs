@@ -40,6 +40,7 @@ pub(crate) struct Tray {
     tooltip: String,
     look: Look,
     painted: (Overall, icon::Backdrop),
+    opening: system::Opening,
 }
 
 impl Tray {
@@ -73,39 +74,52 @@ impl Tray {
         let look = Look::new(icon::state(&known.presence));
         let painted = (look.shown(), system::backdrop());
         let tooltip = menu::tooltip(&known.presence);
+        let (teller, opening) = system::Opening::new(system::LONGEST_LOOK);
+        let (chosen, clicked) = (teller.clone(), teller.clone());
+        system::tell_openings(teller);
         let icon = TrayIconBuilder::with_id("evermoor")
             .icon(icon::image(painted.0, painted.1))
             .icon_as_template(painted.1 == icon::Backdrop::Template)
             .tooltip(&tooltip)
             .menu(&menu)
             .show_menu_on_left_click(system::MENU_ON_LEFT_CLICK)
-            .on_menu_event(|app, event| match Action::parse(event.id().as_ref()) {
-                Some(action) => perform(action, app),
-                None => warn!(id = event.id().as_ref(), "a row without an action was clicked"),
-            })
-            .on_tray_icon_event(|tray, event| {
-                if !system::MENU_ON_LEFT_CLICK && is_left_click(&event) {
-                    window::open(tray.app_handle());
+            .on_menu_event(move |app, event| {
+                chosen.closed();
+                match Action::parse(event.id().as_ref()) {
+                    Some(action) => perform(action, app),
+                    None => warn!(id = event.id().as_ref(), "a row without an action was clicked"),
                 }
             })
+            .on_tray_icon_event(move |tray, event| match event {
+                TrayIconEvent::Click { button: MouseButton::Left, button_state, .. }
+                    if !system::MENU_ON_LEFT_CLICK =>
+                {
+                    if button_state == MouseButtonState::Up {
+                        window::open(tray.app_handle());
+                    }
+                }
+                TrayIconEvent::Click { .. } => clicked.opened(),
+                _ => {}
+            })
             .build(app)?;
-        Ok(Self { icon, menu, rows, items, tooltip, look, painted })
+        Ok(Self { icon, menu, rows, items, tooltip, look, painted, opening })
     }
 
     /// Shows every change until the application ends.
     pub(crate) async fn follow(mut self, mut known: watch::Receiver<Known>) {
-        let mut opening = system::Opening::watch();
         loop {
             let now = known.borrow_and_update().clone();
-            let Some(tray) = self.on_main_thread(now, opening.is_open()).await else {
+            let open = self.opening.is_open();
+            let Some(tray) = self.on_main_thread(now, open).await else {
                 return;
             };
             self = tray;
             sleep(PAUSE).await;
+            let changes = self.look.changes_at();
             tokio::select! {
                 changed = known.changed() => if changed.is_err() { return },
-                () = opening.changed() => {}
-                () = at(self.look.changes_at()) => {}
+                () = self.opening.changed() => {}
+                () = at(changes) => {}
             }
         }
     }
@@ -169,11 +183,4 @@ async fn at(moment: Option<Instant>) {
         Some(moment) => sleep_until(moment).await,
         None => std::future::pending().await,
     }
-}
-
-fn is_left_click(event: &TrayIconEvent) -> bool {
-    matches!(
-        event,
-        TrayIconEvent::Click { button: MouseButton::Left, button_state: MouseButtonState::Up, .. }
-    )
 }

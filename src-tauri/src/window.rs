@@ -4,7 +4,6 @@
 //! embedded dashboard and nothing from anywhere else.
 
 use evermoor_client::Presence;
-use serde::Serialize;
 use tauri::webview::{NewWindowResponse, PageLoadEvent};
 use tauri::{
     AppHandle, Emitter, Manager, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder, WindowEvent,
@@ -15,14 +14,9 @@ use tracing::warn;
 use crate::gateway::Gateway;
 use crate::page::Page;
 use crate::system;
+use crate::waiting::{Show, Waiting};
 
 const LABEL: &str = "main";
-
-/// Where the dashboard is to go, as it names its places.
-#[derive(Clone, Serialize)]
-struct Show<'a> {
-    page: &'a str,
-}
 
 /// Brings the window to the front, or makes it. May be called on any thread.
 pub(crate) fn open(app: &AppHandle) {
@@ -41,18 +35,29 @@ fn make(app: &AppHandle, page: Option<String>) {
     let Some(gateway) = app.try_state::<Gateway>() else {
         return;
     };
-    let app = app.clone();
+    let (app, waiting) = (app.clone(), app.state::<Waiting>());
+    if app.get_webview_window(LABEL).is_none() {
+        waiting.is_deaf();
+    }
+    let now = page.and_then(|page| waiting.want(page));
     gateway.spawn(async move {
         let opened = match app.get_webview_window(LABEL) {
-            Some(window) => page
-                .map_or(Ok(()), |page| app.emit_to(LABEL, "show", Show { page: &page }))
-                .and_then(|()| front(&window)),
-            None => create(&app, &page.unwrap_or_default()),
+            Some(window) => tell(&app, now).and_then(|()| front(&window)),
+            None => create(&app, &app.state::<Waiting>().first()),
+        };
+        // Another click may have made it meanwhile, and it is told what both want.
+        let opened = match (opened, app.get_webview_window(LABEL)) {
+            (Err(_), Some(window)) => front(&window),
+            (opened, _) => opened,
         };
         if let Err(error) = opened {
             warn!(%error, "the window could not be opened");
         }
     });
+}
+
+fn tell(app: &AppHandle, show: Option<Show>) -> tauri::Result<()> {
+    show.map_or(Ok(()), |show| app.emit_to(LABEL, "show", show))
 }
 
 /// Tells the window, whenever there is one, each change of what is known of the gateway.
@@ -77,11 +82,12 @@ fn create(app: &AppHandle, page: &str) -> tauri::Result<()> {
         .visible(false)
         .on_navigation(|url| is_ours(url, tauri::is_dev()))
         .on_new_window(|_, _| NewWindowResponse::Deny)
-        .on_page_load(|window, page| {
-            if page.event() == PageLoadEvent::Finished
-                && let Err(error) = front(&window)
-            {
-                warn!(%error, "the window could not be shown");
+        .on_page_load(|window, page| match page.event() {
+            PageLoadEvent::Started => window.state::<Waiting>().is_deaf(),
+            PageLoadEvent::Finished => {
+                if let Err(error) = front(&window) {
+                    warn!(%error, "the window could not be shown");
+                }
             }
         })
         .build()?;
@@ -89,6 +95,7 @@ fn create(app: &AppHandle, page: &str) -> tauri::Result<()> {
     let app = app.clone();
     window.on_window_event(move |event| {
         if matches!(event, WindowEvent::Destroyed) {
+            app.state::<Waiting>().is_deaf();
             system::show_in_dock(&app, false);
         }
     });

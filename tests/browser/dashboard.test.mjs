@@ -7,7 +7,7 @@ import { after, afterEach, before, describe, test } from "node:test";
 
 import { AxeBuilder } from "@axe-core/playwright";
 
-import { connectEditor, installEditors, makeHome, startGateway } from "./gateway.mjs";
+import { connectEditor, freePort, installEditors, makeHome, startGateway } from "./gateway.mjs";
 import { goTo, openBrowser, places } from "./page.mjs";
 import { serveSample } from "./sample.mjs";
 
@@ -22,7 +22,7 @@ before(async () => {
     place,
     `# Made by hand.
 [gateway]
-listen = "127.0.0.1:0"
+listen = "127.0.0.1:${await freePort()}"
 
 [upstreams.github]
 title = "GitHub"
@@ -138,7 +138,7 @@ test("a tool is tried with a form made from its schema", async () => {
   await dialog.getByRole("button", { name: "Make the call" }).click();
   await dialog.getByText("This is needed.").waitFor();
   await dialog.getByRole("textbox", { name: "repository" }).fill("evermoor");
-  await dialog.getByRole("textbox", { name: "labels" }).fill('["bug"]');
+  await dialog.getByRole("textbox", { name: "labels" }).fill("bug");
   await dialog.getByLabel("state").selectOption("open");
   assert.deepEqual(await violations(), []);
   await dialog.getByRole("button", { name: "Make the call" }).click();
@@ -209,12 +209,17 @@ test("the tray's way to a restart has the button at hand", async () => {
   await page.getByRole("button", { name: "Reconnect GitHub" }).and(page.locator(":focus")).waitFor();
 });
 
-test("while no gateway runs, what was last known stays and is said to be old", async () => {
+test("while no gateway runs, what was last known stays and is said to be old; the next one is found without a new link", async () => {
   await goTo(page, places.doctor);
+  // Whoever has an editor has a gateway: it would start one.
+  await editor.stop();
+  editor = undefined;
   await gateway.stop();
   await page.getByText(/Last known state/).waitFor();
   assert.ok(await page.locator("main.old").count());
   await goTo(page, places.overview);
   await page.getByRole("article", { name: "GitHub" }).waitFor();
-  gateway = undefined;
+  gateway = await startGateway(place);
+  await page.getByRole("heading", { level: 1, name: "All 2 upstreams are connected" }).waitFor();
+  assert.equal(await page.locator("main.old").count(), 0);
 });

@@ -2,6 +2,7 @@
 
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -34,7 +35,17 @@ export function installEditors({ write }) {
   write(".config/zed/settings.json", '{\n  // The theme of the evening.\n  "theme": "One Dark"\n}\n');
 }
 
-/** Starts a gateway. Without `config` it is a first run. */
+/** A port that nobody has at this moment. */
+export const freePort = () =>
+  new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+
+/** Starts a gateway. Without `config` it has the one that is there, or it is a first run. */
 export async function startGateway(place, config) {
   const env = { PATH: process.env.PATH, HOME: place.person, USERPROFILE: place.person, EVERMOOR_HOME: place.home };
   if (config) place.write(".evermoor/config.toml", config);

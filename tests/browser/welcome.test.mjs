@@ -1,14 +1,14 @@
 // The first run in a real browser: a machine on which Evermoor has never been.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
 
 import { AxeBuilder } from "@axe-core/playwright";
 
 import { installEditors, makeHome, startGateway } from "./gateway.mjs";
-import { openBrowser } from "./page.mjs";
+import { goTo, openBrowser } from "./page.mjs";
 
 let place, gateway, browser, page;
 
@@ -45,6 +45,13 @@ test("the first run finds editors, shows each change, connects them, and ends in
   await page.getByText("Show the change").first().click();
   await page.locator(".added").first().waitFor();
   await accepted();
+
+  const moving = page.getByRole("checkbox", { name: /^Move figma behind Evermoor too/ });
+  assert.equal(await moving.isChecked(), false, "nothing moves unless a person says so");
+  await moving.check();
+  await page.locator(".removed", { hasText: "figma" }).first().waitFor();
+  await page.locator(".added", { hasText: "[upstreams.figma]" }).waitFor();
+  await accepted();
   await press("Connect 3 editors");
 
   await page.getByRole("heading", { level: 1, name: "Keep it running" }).waitFor();
@@ -59,6 +66,22 @@ test("the first run finds editors, shows each change, connects them, and ends in
   assert.match(read(".cursor/mcp.json"), /evermoor/);
   assert.match(read(".claude.json"), /playwright/);
   assert.doesNotMatch(read(".config/zed/settings.json"), /evermoor/);
+  assert.match(read(".config/Code/User/mcp.json"), /evermoor/);
+  assert.doesNotMatch(read(".config/Code/User/mcp.json"), /figma/);
+  assert.match(read(".evermoor/config.toml"), /\[upstreams\.figma\]\s+url = "http:\/\/127\.0\.0\.1:3845\/mcp"/);
+  assert.deepEqual(browser.faults, []);
+});
+
+test("what moved behind Evermoor goes back with one undo", async () => {
+  const file = (name) => path.join(place.person, name);
+  await goTo(page, "#/editors");
+  await page.getByRole("button", { name: "Undo VS Code", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Undo" }).click();
+  await page.getByText(/is out of VS Code/).waitFor();
+  const now = readFileSync(file(".config/Code/User/mcp.json"), "utf8");
+  assert.deepEqual(JSON.parse(now), { servers: { figma: { type: "http", url: "http://127.0.0.1:3845/mcp" } } });
+  const config = existsSync(file(".evermoor/config.toml")) ? readFileSync(file(".evermoor/config.toml"), "utf8") : "";
+  assert.doesNotMatch(config, /figma/);
   assert.deepEqual(browser.faults, []);
 });
 

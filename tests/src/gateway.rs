@@ -220,6 +220,20 @@ pub fn runtime(home: &Path) -> Runtime {
     serde_json::from_slice(&content).expect("its runtime file can be read")
 }
 
+/// Makes the gateway that runs seem to be of another version.
+pub fn pretend(home: &Path, version: &str) {
+    let runtime = Runtime { version: version.into(), ..runtime(home) };
+    let content = serde_json::to_vec(&runtime).expect("a runtime can be written");
+    let file = home.join("run/gateway.json");
+    evermoor_platform::files::write_private(&file, &content).expect("a file can be written");
+}
+
+/// How the gateway of this home is reached, if it says so.
+pub fn found(home: &Path) -> Option<Runtime> {
+    let content = std::fs::read(home.join("run/gateway.json")).ok()?;
+    serde_json::from_slice(&content).ok()
+}
+
 /// The gateway that follows the one with process `before`. Nothing announces it but its file.
 pub async fn next_gateway(home: &Path, before: u32) -> Runtime {
     let next = async {

@@ -48,41 +48,66 @@ impl Way {
 pub(crate) fn run(place: &Place, way: Way, background: bool) -> Exit {
     logging::of_gateway(&place.paths, background);
     descriptors::raise_limit();
-    let config = match config_file::read(&place.paths.config) {
-        Ok(config) => config.unwrap_or_default(),
-        Err(failure) => {
-            leave_word(&place.paths, &failure);
-            terminal::complain(&failure);
-            return Exit::BadConfiguration;
+    let mut life = Life { way, greets: !background, moved: false };
+    let exit = loop {
+        match once(place, life) {
+            End::Over(exit) => break exit,
+            End::Again => life = Life { way: Way::Stays, greets: false, moved: true },
         }
     };
-    // One thread: calls are passed on, not worked on, and handing them between threads costs more.
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return Exit::failure(&error),
-    };
-    let exit = runtime.block_on(serve(config, place, way, background));
     if let Some(log) = log::here() {
         log.finish();
     }
     exit
 }
 
-async fn serve(config: Config, place: &Place, way: Way, background: bool) -> Exit {
+/// One of the lives of a gateway in this process.
+#[derive(Clone, Copy)]
+struct Life {
+    way: Way,
+    greets: bool,
+    /// It is somewhere else than in its life before.
+    moved: bool,
+}
+
+/// How a life ended.
+enum End {
+    Over(Exit),
+    /// Another one follows, with the configuration as it is then.
+    Again,
+}
+
+fn once(place: &Place, life: Life) -> End {
+    let config = match config_file::read(&place.paths.config) {
+        Ok(config) => config.unwrap_or_default(),
+        Err(failure) => {
+            leave_word(&place.paths, &failure);
+            terminal::complain(&failure);
+            return End::Over(Exit::BadConfiguration);
+        }
+    };
+    // One thread: calls are passed on, not worked on, and handing them between threads costs more.
+    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(serve(config, place, life)),
+        Err(error) => End::Over(Exit::failure(&error)),
+    }
+}
+
+async fn serve(config: Config, place: &Place, life: Life) -> End {
     let stop = CancellationToken::new();
     let demo = config.upstreams.iter().any(|upstream| upstream.transport == Transport::Demo);
     let (paths, until) = (place.paths.clone(), stop.clone());
-    let started = match way {
+    let started = match life.way {
         Way::Stays => Gateway::start(config, paths, until).await,
         Way::TakenOver(terms) => Gateway::take_over(config, paths, until, terms).await,
     };
     let gateway = match started {
         Ok(gateway) => gateway,
-        Err(StartError::RunsAlready) => return runs_already(&place.paths).await,
+        Err(StartError::RunsAlready) => return End::Over(runs_already(&place.paths).await),
         Err(error) => {
             let failure = Failure::from(&error);
             leave_word(&place.paths, &failure);
-            return match error {
+            return End::Over(match error {
                 StartError::Keys(_) => {
                     terminal::complain(&failure);
                     Exit::BadConfiguration
@@ -92,12 +117,19 @@ async fn serve(config: Config, place: &Place, way: Way, background: bool) -> Exi
                 | StartError::NotHandedOver(_)
                 | StartError::Unwritable { .. }
                 | StartError::Listen { .. } => Exit::failure(&failure),
-            };
+            });
         }
     };
-    if !background {
+    if life.greets {
         greet(&gateway, demo);
     }
+    let again = gateway.again();
+    let telling = async {
+        if life.moved {
+            tell_editors(&place.paths).await;
+        }
+        std::future::pending::<()>().await;
+    };
     let asked = async {
         signals::stop_requested().await;
         stop.cancel();
@@ -106,9 +138,19 @@ async fn serve(config: Config, place: &Place, way: Way, background: bool) -> Exi
     tokio::select! {
         () = gateway.run() => {}
         () = asked => {}
+        () = telling => {}
         () = settle() => {}
     }
-    Exit::Ok
+    if again.is_cancelled() { End::Again } else { End::Over(Exit::Ok) }
+}
+
+/// Editors know the address, so they are told where it is now.
+async fn tell_editors(paths: &Paths) {
+    let Some(control) = evermoor_client::Control::find(paths) else { return };
+    match evermoor_client::moving::update_editors(&control).await {
+        Ok(updated) => tracing::info!(?updated, "the editors were told of the new address"),
+        Err(failure) => tracing::warn!(%failure, "the editors were not told of the new address"),
+    }
 }
 
 /// Makes a process that runs for days as small as it was before it started. Does not end.

@@ -34,7 +34,9 @@ pub use settings::{
     EditorChange, EditorSettings, Lists, ListsChange, Settings, SettingsChange, TrayChange,
     UpstreamChange, UpstreamSettings,
 };
-pub use setup::{Connection, Found, FoundEntry, Setup, SetupDone, SetupPreview};
+pub use setup::{
+    Connection, Found, FoundEntry, ImportPreview, Moves, Setup, SetupDone, SetupPreview, Stays,
+};
 pub use upstream_page::{Catalog, Item, SelfTest, Span, SpanState, Timeline, Tool, Trial};
 
 /// The whole state at one moment: what `/api/status` answers and `/api/events` streams.
@@ -118,6 +120,21 @@ pub struct Upstream {
     /// What is seen of the application that it is, if it is one.
     #[serde(default)]
     pub app: Option<App>,
+    /// What a person last did to it, wherever they did it.
+    #[serde(default)]
+    pub touched: Option<Touched>,
+}
+
+/// A person acted on an upstream: in the dashboard, in the tray or on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct Touched {
+    /// In milliseconds of the Unix epoch.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub at: u64,
+    /// They want it back: they restarted it, or had it connected anew. Otherwise they paused or turned it.
+    pub restarts: bool,
 }
 
 /// Whether an upstream can be used, with what is known only in that state.
@@ -270,6 +287,7 @@ mod tests {
             tools: 0,
             hidden: 0,
             app: None,
+            touched: None,
         }
     }
 
@@ -391,6 +409,7 @@ mod tests {
             Status::decl(&config),
             Overall::decl(&config),
             Upstream::decl(&config),
+            Touched::decl(&config),
             Link::decl(&config),
             App::decl(&config),
             Next::decl(&config),
@@ -449,6 +468,9 @@ mod tests {
             FoundEntry::decl(&config),
             SetupPreview::decl(&config),
             SetupDone::decl(&config),
+            ImportPreview::decl(&config),
+            Moves::decl(&config),
+            Stays::decl(&config),
         ];
         let header = "// Generated from crates/core/src/view.rs by `npm run types`. Do not edit.\n";
         let wanted = types

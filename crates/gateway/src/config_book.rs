@@ -49,10 +49,27 @@ impl ConfigBook {
         let path = self.path.clone();
         let edited = self.tasks.spawn_blocking(move || edit(&path, how)).await;
         let written = edited.unwrap_or_else(|panicked| Err(failed(&panicked.to_string())))?;
+        self.in_force(written).await;
+        Ok(())
+    }
+
+    /// Has another part of the gateway write the file, while nobody else does, and returns when that
+    /// is in force.
+    pub async fn written_by<T>(&self, work: impl Future<Output = T>) -> T {
+        let _turn = self.turn.lock().await;
+        let done = work.await;
+        let path = self.path.clone();
+        let read = self.tasks.spawn_blocking(move || edit(&path, |_| Ok(()))).await;
+        if let Ok(Ok(written)) = read {
+            self.in_force(written).await;
+        }
+        done
+    }
+
+    async fn in_force(&self, written: Config) {
         let written = written.entitled(&self.shelf.borrow().clone());
         let mut in_force = self.in_force.clone();
         let _ = timeout(TAKES_HOLD, in_force.wait_for(|now| **now == written)).await;
-        Ok(())
     }
 }
 

@@ -74,7 +74,7 @@ impl Gateway {
         let (tokens, key) = (keys::tokens(&paths)?, keys::session_key(&paths)?);
         let listener = place::listen(config.gateway.listen).await?;
         let address = listener.local_addr().unwrap_or(config.gateway.listen);
-        let control_token = keys::unguessable()?;
+        let control_token = keys::control_token(&paths)?;
         let runtime = place::runtime(format!("http://{address}"), control_token.clone());
         let (pen, paths_inside, stop_inside) = (Pen::new(true), paths.clone(), stop.clone());
         let inside = Inside::start(Plan {
@@ -147,6 +147,11 @@ impl Gateway {
     /// A link that opens the dashboard once.
     pub fn dashboard_link(&self) -> Result<String, KeyError> {
         self.inside.control.links.make()
+    }
+
+    /// Cancelled if it is to begin anew after its end.
+    pub fn again(&self) -> CancellationToken {
+        self.inside.control.again.clone()
     }
 
     /// Where it listens.

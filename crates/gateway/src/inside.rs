@@ -42,6 +42,7 @@ use crate::secrets::Secrets;
 use crate::status::Sources;
 use crate::store::Store;
 use crate::timelines::Timelines;
+use crate::touches::Touches;
 use crate::upstream::Handle;
 use crate::wake::{self, Bell};
 use crate::welcome::Welcome;
@@ -137,11 +138,13 @@ impl Inside {
         ));
         let attendance = Attendance::new(Arc::clone(&changed));
         let welcome = Welcome::new(&paths, Arc::clone(&changed), tasks.clone());
+        let touches = Touches::default();
         let sources = Sources {
             lineup: lineup.clone(),
             editors: Arc::clone(&editors),
             attendance: attendance.clone(),
             welcome: welcome.clone(),
+            touches: touches.clone(),
             origin: origin.clone(),
             supervised: std::env::var_os(SUPERVISED).is_some_and(|set| !set.is_empty()),
         };
@@ -220,12 +223,14 @@ impl Inside {
             control_token: door.control_token.clone(),
             moved: moved.clone(),
             stop: stop.clone(),
+            again: CancellationToken::new(),
             paths,
             endpoint: Arc::clone(&endpoint),
             activity,
             timelines,
             book,
             welcome,
+            touches,
         });
         let waiting = Arc::clone(&endpoint);
         let tidy = async move { waiting.continuations.tidy().await };

@@ -85,6 +85,21 @@ pub fn session_key(paths: &Paths) -> Result<SessionKey, KeyError> {
     Ok(SessionKey::new(key))
 }
 
+/// The token of the control API, made at the first start. It stays the same, so that a dashboard that
+/// is open in a browser goes on after a restart.
+pub fn control_token(paths: &Paths) -> Result<String, KeyError> {
+    let path = paths.control_token_file();
+    let known = files::read_private(&path)?.and_then(|content| String::from_utf8(content).ok());
+    // Whatever is too short could be guessed.
+    let long = |token: &String| token.len() >= 43 && token.bytes().all(|it| it.is_ascii_graphic());
+    if let Some(token) = known.filter(long) {
+        return Ok(token);
+    }
+    let token = unguessable()?;
+    write(&path, token.as_bytes())?;
+    Ok(token)
+}
+
 /// A word that nobody can guess.
 pub fn unguessable() -> Result<String, KeyError> {
     Ok(BASE64.encode(random::<32>()?))

@@ -21,6 +21,7 @@
 //! - [`activity`]: the calls of editors, as people are shown them
 //! - [`attendance`]: who is connected; [`welcome`]: whether anybody has set anything up
 //! - [`timelines`]: how each upstream fared over the last day
+//! - [`touches`]: what people last did to upstreams
 //! - [`warnings`]: what is worth knowing although nothing is broken
 //! - [`upstream`]: one supervised connection per upstream, and the delivery of calls
 //! - [`doctor`]: looks at everything that ever goes wrong
@@ -35,6 +36,7 @@
 //! - [`apps`]: applications that somebody else started
 //! - [`pauses`]: what a person paused
 //! - [`setup`]: connecting editors, as far as it takes a running program
+//! - [`import`]: the servers that editors have already, taken over and given back
 //! - [`news`]: what upstreams say to nobody in particular
 //! - [`interests`]: what editors want to hear of, added up per upstream
 //! - [`chance`]: chance and the time of day, which a simulation gives itself
@@ -60,6 +62,7 @@ mod file_watch;
 pub mod gateway;
 mod handover;
 pub mod history;
+pub mod import;
 mod inside;
 pub mod interests;
 pub mod keys;
@@ -84,6 +87,7 @@ pub mod status;
 pub mod store;
 pub mod takeover;
 pub mod timelines;
+pub mod touches;
 pub mod upstream;
 pub mod view;
 mod wake;

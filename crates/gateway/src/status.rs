@@ -13,6 +13,7 @@ use crate::editors::Editors;
 use crate::news::Newsroom;
 use crate::roster::Lineup;
 use crate::sights::Sights;
+use crate::touches::Touches;
 use crate::upstream::{Handle, Link, State};
 use crate::warnings;
 use crate::welcome::Welcome;
@@ -30,6 +31,7 @@ pub struct Sources {
     pub editors: Arc<Editors>,
     pub attendance: Attendance,
     pub welcome: Welcome,
+    pub touches: Touches,
     pub origin: String,
     /// The system's own supervisor runs this gateway.
     pub supervised: bool,
@@ -51,7 +53,8 @@ pub fn overview(
             true => lineup.apps.desk(handle.name()).view(),
             false => None,
         };
-        view::Upstream { hidden, app, ..view(handle, &handle.state(), origin) }
+        let touched = sources.touches.last(handle.name().as_str());
+        view::Upstream { hidden, app, touched, ..view(handle, &handle.state(), origin) }
     });
     let mut views: Vec<view::Upstream> = running.collect();
     views.extend(config.off.iter().map(|upstream| shown(upstream, view::Link::Off, 0, origin)));
@@ -149,6 +152,7 @@ fn shown(
         tools: u32::try_from(tools).unwrap_or(u32::MAX),
         hidden: 0,
         app: None,
+        touched: None,
     }
 }
 

@@ -132,6 +132,11 @@ impl Paths {
         self.data.join("tokens.json")
     }
 
+    /// The token of the control API.
+    pub fn control_token_file(&self) -> PathBuf {
+        self.data.join("control.token")
+    }
+
     /// The key that signs session ids.
     pub fn session_key_file(&self) -> PathBuf {
         self.data.join("session.key")

@@ -16,6 +16,8 @@ pub struct Wish {
     pub transport: Transport,
     /// Whether an entry of another server may be replaced under its name.
     pub take_over: bool,
+    /// Entries of other servers that go out: they are reached through one of the doors from now on.
+    pub drop: Vec<String>,
 }
 
 /// A change that is worked out and not made yet.
@@ -84,6 +86,13 @@ impl Desk {
                 changes.push(Change::Remove(door.name.clone()));
             }
         }
+        for name in wish.drop.iter().filter(|name| wish.doors.iter().all(|it| it.name != **name)) {
+            if open.servers.entry(&open.tree, name).is_some()
+                && known.iter().all(|door| door.name != *name)
+            {
+                changes.push(Change::Remove(name.clone()));
+            }
+        }
         let made_place = open.tree.at(&open.servers.way).is_none();
         let after = self.edited(client, &open, &changes, false)?;
         Ok(Plan {
@@ -126,10 +135,14 @@ impl Plan {
         let before = self.before.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
         let after = String::from_utf8_lossy(&self.after);
         let name = self.spot.path.display().to_string();
-        let diff = similar::TextDiff::from_lines(&*before, &*after);
-        let diff = diff.unified_diff().context_radius(2).header(&name, &name).to_string();
-        without(&diff, &gate.token)
+        without(&unified(&name, &before, &after), &gate.token)
     }
+}
+
+/// What differs between two texts, as a unified diff under this name.
+pub fn unified(name: &str, before: &str, after: &str) -> String {
+    let diff = similar::TextDiff::from_lines(before, after);
+    diff.unified_diff().context_radius(2).header(name, name).to_string()
 }
 
 /// A text with a token left out.

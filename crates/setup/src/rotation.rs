@@ -23,8 +23,12 @@ impl Desk {
                 ours && matches!(entry.kind, Kind::Http { .. } | Kind::Sse { .. })
             });
             if with_token {
-                let wish =
-                    Wish { doors: record.doors, transport: Transport::Http, take_over: true };
+                let wish = Wish {
+                    doors: record.doors,
+                    transport: Transport::Http,
+                    take_over: true,
+                    drop: Vec::new(),
+                };
                 done.push(self.apply(&self.plan_at(client, &record.spot, &wish, gate)?)?);
             }
         }

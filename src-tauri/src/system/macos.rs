@@ -1,11 +1,12 @@
 //! macOS: no Dock icon, except while there is a window.
 
+use std::time::Duration;
+
 use evermoor_core::failure::Failure;
 use tauri::{ActivationPolicy, AppHandle, RunEvent};
-use tokio::sync::watch;
-use tokio::time::Instant;
 use tracing::warn;
 
+use super::opening::Teller;
 use crate::icon::Backdrop;
 
 /// A person who is logged in has a display.
@@ -39,7 +40,8 @@ pub(crate) async fn has_tray() -> bool {
 /// There always is one.
 pub(crate) fn say_there_is_no_tray(_app: &AppHandle) {}
 
-/// The system does not tell.
-pub(crate) fn menu_openings() -> Option<watch::Receiver<Option<Instant>>> {
-    None
-}
+/// Nobody tells when the menu is closed; this long a person looks at it.
+pub(crate) const LONGEST_LOOK: Duration = Duration::from_secs(20);
+
+/// The system tells only of clicks, see [`crate::system::Opening`].
+pub(crate) fn tell_openings(_teller: Teller) {}

@@ -19,9 +19,9 @@ use macos as here;
 #[cfg(windows)]
 use windows as here;
 
-use here::menu_openings;
 pub(crate) use here::{
-    backdrop, check_display, has_tray, is_reopened, say_there_is_no_tray, show_in_dock,
+    LONGEST_LOOK, backdrop, check_display, has_tray, is_reopened, say_there_is_no_tray,
+    show_in_dock, tell_openings,
 };
 pub(crate) use opening::Opening;
 

@@ -2,6 +2,7 @@
 
 use evermoor_core::view::{Link, Notifications, Settings};
 use evermoor_tests::gateway::Gateway;
+use evermoor_tests::looking::until;
 use evermoor_tests::{Scene, entry};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -114,4 +115,28 @@ async fn an_application_is_added_by_its_preset_and_taken_out_again() {
     gateway.control(Method::DELETE, "/api/upstreams/pieces").await;
     assert_eq!(gateway.config(), before);
     gateway.until_status(|status| status.upstreams.len() == 1).await;
+}
+
+#[tokio::test]
+async fn a_changed_port_is_moved_to_when_a_person_says_so_and_never_to_one_that_is_taken() {
+    let scene = Scene::new();
+    let gateway = scene.gateway(&[]).await;
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let wished = |port: u16| json!({ "port": port });
+    change(&gateway, wished(taken.local_addr().unwrap().port())).await;
+    let (status, refused) = gateway.command(Method::POST, "/api/move", &json!({})).await;
+    assert_eq!((status, &refused["error"]["code"]), (StatusCode::CONFLICT, &json!("port_taken")));
+    assert!(gateway.status().await.endpoint.starts_with(&gateway.origin), "it stays where it is");
+
+    let port = evermoor_tests::peers::free_port();
+    change(&gateway, wished(port)).await;
+    let (status, _) = gateway.command(Method::POST, "/api/move", &json!({})).await;
+    assert_eq!(status, StatusCode::ACCEPTED);
+    let wanted = format!("http://127.0.0.1:{port}");
+    let there =
+        || evermoor_tests::gateway::found(&scene.home()).is_some_and(|it| it.origin == wanted);
+    until("it serves at the new port", there).await;
+    let now = evermoor_tests::gateway::runtime(&scene.home());
+    assert_eq!(now.pid, gateway.process.pid(), "whoever looks after the process goes on");
+    assert_eq!(now.control_token, gateway.control_token, "and so does whoever has the token");
 }

@@ -123,3 +123,38 @@ async fn without_a_keychain_a_server_with_a_secret_stays_where_it_is() {
     assert_eq!([&cursor, &codex], [&before[0], &before[1]]);
     assert!(config.contains("[upstreams.plain]") && !config.contains("keyring"), "{config}");
 }
+
+#[tokio::test]
+async fn the_dashboard_moves_the_servers_of_one_editor_and_undo_puts_them_back() {
+    let keyring = Keyring::start().await;
+    let person = Person::with_servers_at("https://github.example/mcp");
+    let (home, before) = (person.scene.home(), person.files());
+    let folder = person.scene.path("person").display().to_string();
+    let variables = [("DBUS_SESSION_BUS_ADDRESS", keyring.address()), ("HOME", folder.as_str())];
+    let gateway = Gateway::start_among(&home, &variables).await;
+    let ask = |path: &'static str| gateway.control(http::Method::POST, path);
+
+    let shown = ask("/api/setup/cursor/import/preview").await;
+    assert!(!shown.to_string().contains(TOKEN), "{shown}");
+    assert_eq!(names(&shown, "moves"), ["Pieces", "github"]);
+    assert_eq!(names(&shown, "stays"), ["asks"]);
+    let change = shown["configDiff"].as_str().unwrap();
+    assert!(change.contains("+[upstreams.github]"), "{change}");
+    assert_eq!(person.files(), before, "nothing was changed");
+
+    ask("/api/setup/cursor/import").await;
+    let [cursor, codex, config] = person.files();
+    let file: Value = serde_json::from_str(&cursor).unwrap();
+    let left: Vec<&String> = file["mcpServers"].as_object().unwrap().keys().collect();
+    assert_eq!(left, ["asks", "evermoor"], "the rest is reached through one entry");
+    assert!(config.contains("Bearer ${keyring:github}") && codex == before[1], "{config}");
+    gateway.until("pieces", |_| true).await;
+    let status = gateway.status().await;
+    let mut upstreams: Vec<&str> = status.upstreams.iter().map(|one| one.name.as_str()).collect();
+    upstreams.sort_unstable();
+    assert_eq!(upstreams, ["github", "pieces"], "they are in force when it is done");
+
+    let undone = ask("/api/setup/cursor/undo").await;
+    assert_eq!((&undone["changed"], person.files()), (&json!(true), before), "byte for byte");
+    assert_eq!(done(&home, &keyring, &["secret", "list"], "").await, "");
+}

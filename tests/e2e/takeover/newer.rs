@@ -1,29 +1,18 @@
 //! Tools of a newer version that find an older gateway.
 
-use std::path::Path;
-
 use evermoor_client::launch::Launcher;
 use evermoor_client::{Keeper, Presence};
-use evermoor_core::runtime::Runtime;
 use evermoor_core::view::Link;
-use evermoor_platform::files::write_private;
 use evermoor_platform::paths::Paths;
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
-use evermoor_tests::gateway::{Gateway, next_gateway, runtime};
+use evermoor_tests::gateway::{Gateway, next_gateway, pretend, runtime};
 use evermoor_tests::program::Program;
 use evermoor_tests::programs::built;
 use futures_util::future::join_all;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-
-/// Makes the gateway that runs seem to be of another version.
-fn pretend(home: &Path, version: &str) {
-    let runtime = Runtime { version: version.into(), ..runtime(home) };
-    let content = serde_json::to_vec(&runtime).unwrap();
-    write_private(&home.join("run/gateway.json"), &content).unwrap();
-}
 
 #[tokio::test]
 async fn the_shim_of_a_newer_version_has_an_older_gateway_replaced() {

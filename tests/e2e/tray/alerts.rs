@@ -4,7 +4,9 @@
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::{Desktop, Tray};
 use evermoor_tests::gateway::Gateway;
+use evermoor_tests::looking::until;
 use evermoor_tests::pieces::Pieces;
+use evermoor_tests::programs::built;
 use serde_json::json;
 
 use super::launch_with;
@@ -91,4 +93,38 @@ async fn where_no_buttons_can_be_shown_a_click_opens_the_dashboard() {
     assert!(told.buttons.is_empty());
     notifications.click(&told).await;
     app.until_window().await;
+}
+
+#[tokio::test]
+async fn without_a_notification_daemon_nothing_breaks_and_the_next_one_is_told() {
+    let scene = Scene::new();
+    let mut notes = scene.upstream("notes").await;
+    let mut other = scene.upstream("other").await;
+    let _gateway = scene.gateway(&[&notes, &other]).await;
+    let desktop = Desktop::start().await;
+    let log = scene.path("tray.log");
+    let variables = [
+        ("EVERMOOR_HOME", scene.home()),
+        ("EVERMOOR_BIN", built("evermoor")),
+        ("TRAY", built("evermoor-tray")),
+        ("TRAY_LOG", log.clone()),
+    ];
+    let line = ["-c", "exec \"$TRAY\" 2>\"$TRAY_LOG\""];
+    let mut app = desktop.launch(std::path::Path::new("/bin/sh"), line, variables);
+    until_connected(&desktop.tray().await).await;
+    let tries = || {
+        let said = std::fs::read_to_string(&log).unwrap_or_default();
+        said.matches("a notification could not be shown").count()
+    };
+
+    notes.kill().await;
+    until("it is tried in vain", || tries() > 0).await;
+    // One comes, and is replaced by another before it was needed, as when a desktop's shell restarts.
+    drop(desktop.notifications(true).await);
+    let notifications = desktop.notifications(true).await;
+    other.kill().await;
+    notifications.until("other quit unexpectedly").await;
+    let told = notifications.titles().len();
+    assert_eq!((told, tries()), (1, 1), "what could not be shown is not tried again");
+    assert!(app.is_running());
 }

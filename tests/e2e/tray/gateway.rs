@@ -2,7 +2,7 @@
 
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::Desktop;
-use evermoor_tests::gateway::{Gateway, http, next_gateway, runtime};
+use evermoor_tests::gateway::{Gateway, http, next_gateway, pretend, runtime};
 use evermoor_tests::looking::until;
 use serde_json::json;
 
@@ -83,4 +83,31 @@ async fn a_gateway_of_the_system_is_left_to_its_supervisor() {
     let gateway = Gateway::start_among(&scene.home(), &supervised).await;
     tray.until_row("notes — Connected").await;
     assert_eq!(runtime(&scene.home()).pid, gateway.process.pid(), "it is the supervisor's");
+}
+
+#[tokio::test]
+async fn a_gateway_of_an_older_version_is_replaced_and_a_call_that_waits_is_answered() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    let mut old = scene.gateway(&[&upstream]).await;
+    old.until_connected("notes").await;
+    let mut editor = old.editor("/mcp/notes").await;
+    upstream.kill().await;
+    old.until_down("notes").await;
+    pretend(&scene.home(), "0.0.1");
+    let waits = json!({ "nonce": "waits" });
+    let call = editor.call("record", &waits);
+    let desktop = Desktop::start().await;
+    let replacing = async {
+        let app = launch(&desktop, &scene);
+        let new = next_gateway(&scene.home(), old.process.pid()).await;
+        let tray = desktop.tray().await;
+        upstream.start_again().await;
+        tray.until_row("notes — Connected").await;
+        assert_eq!(new.version, env!("CARGO_PKG_VERSION"));
+        app
+    };
+    let (_answer, _app) = tokio::join!(call, replacing);
+    assert_eq!(upstream.ledger.executions("waits"), 1);
+    assert!(old.process.ended().await.success());
 }

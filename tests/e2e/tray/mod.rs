@@ -1,6 +1,7 @@
 //! The real tray, on a desktop of its own, read and clicked over D-Bus.
 
 mod alerts;
+mod editors;
 mod gateway;
 mod log;
 mod login;

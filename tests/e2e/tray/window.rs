@@ -2,7 +2,9 @@
 
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::Desktop;
+use evermoor_tests::gateway::Gateway;
 use evermoor_tests::looking::until;
+use evermoor_tests::programs::built;
 
 use super::{launch, launch_with};
 
@@ -32,4 +34,42 @@ async fn a_desktop_without_a_tray_gets_the_window_and_is_told_once() {
     app.until_window().await;
     let told = scene.home().join("data/no-tray-told");
     until("somebody is told", || told.exists()).await;
+}
+
+#[tokio::test]
+async fn the_first_start_ever_opens_the_window_and_later_ones_do_not() {
+    let scene = Scene::new();
+    let _old = scene.gateway(&[]).await;
+    // Nobody has set anything up any more, and the port stays a free one.
+    std::fs::remove_file(scene.home().join("config.toml")).unwrap();
+    let gateway = Gateway::take_over(&scene.home()).await;
+    assert!(gateway.status().await.first_run);
+    let desktop = Desktop::start().await;
+    let mut app = launch_with(&desktop, &scene, &[], &[]);
+    app.until_window().await;
+    gateway.control(http::Method::POST, "/api/welcome").await;
+    desktop.tray().await.click("Quit Evermoor").await;
+    assert!(app.ended().await.success());
+
+    let app = launch_with(&desktop, &scene, &[], &[]);
+    let tray = desktop.tray().await;
+    tray.until_row("Demo — Connected").await;
+    // What the start wants is known with the state; a click that is done comes after it.
+    tray.until_ticked("Launch at login", false).await;
+    tray.click("Launch at login").await;
+    tray.until_ticked("Launch at login", true).await;
+    assert!(!app.has_window());
+}
+
+#[tokio::test]
+async fn a_place_that_is_asked_for_while_the_window_loads_is_shown() {
+    let scene = Scene::new();
+    let _gateway = scene.gateway(&[]).await;
+    let desktop = Desktop::start().await;
+    let variables = [("EVERMOOR_HOME", scene.home()), ("EVERMOOR_BIN", built("evermoor"))];
+    let program = built("evermoor-tray");
+    let driving = desktop.drive(&program, &["--window"], &variables);
+    let clicking = async { desktop.tray().await.click("Settings…").await };
+    let (window, ()) = tokio::join!(driving, clicking);
+    window.until("return location.hash === '#/settings'").await;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { count, countdown, duration } from './format'
+import { count, countdown, duration, listed, tickLabels } from './format'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -33,4 +33,19 @@ test('a long wait is counted in minutes', () => {
 
 test('one of a thing is not many', () => {
   expect([count(0, 'tool'), count(1, 'tool'), count(2, 'tool')]).toEqual(['0 tools', '1 tool', '2 tools'])
+})
+
+test('no two ticks of an axis say the same', () => {
+  const noon = Date.UTC(2026, 5, 1, 12)
+  const close = tickLabels([noon, noon + 10_000, noon + 20_000])
+  expect(new Set(close).size).toBe(3)
+  expect(close[1]).toMatch(/:10$/)
+  expect(tickLabels([noon, noon + 100, noon + 200]).filter(Boolean)).toHaveLength(1)
+  expect(tickLabels([noon, noon + HOUR])[0]).toMatch(/^\d\d:\d\d$/)
+})
+
+test('names are listed as one says them', () => {
+  expect(listed([])).toBe('')
+  expect(listed(['a'])).toBe('a')
+  expect(listed(['a', 'b', 'c'])).toBe('a, b and c')
 })

@@ -21,6 +21,18 @@ export function countdown(milliseconds: number): string | undefined {
   return `${Math.ceil(milliseconds / MINUTE)} min`
 }
 
+/** Moments along an axis: what the one before says already is left out, and seconds come where minutes repeat. */
+export function tickLabels(moments: number[]): string[] {
+  const close = moments.some((at, index) => index > 0 && at - (moments[index - 1] ?? 0) < MINUTE)
+  const labels = moments.map((at) => (close ? second(at) : minute(at)))
+  return labels.map((label, index) => (label === labels[index - 1] ? '' : label))
+}
+
+/** Names as one says them: "a", "a and b", "a, b and c". */
+export function listed(names: string[]): string {
+  return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+}
+
 export function count(amount: number, noun: string): string {
   return `${amount} ${noun}${amount === 1 ? '' : 's'}`
 }

@@ -30,6 +30,7 @@ export const upstream = (title: string, link: Link = connected()): Upstream => (
   tools: 12,
   hidden: 0,
   app: null,
+  touched: null,
 })
 
 export const app = (more: Partial<App> = {}): App => ({
@@ -43,8 +44,10 @@ export const app = (more: Partial<App> = {}): App => ({
   pid: 4711,
   memory: 812_000_000,
   load: 20,
+  memoryAlarm: 2_500_000_000,
   trend: '812 MB, steady.',
   offer: null,
+  signedOut: false,
   gaveUp: false,
   restart: null,
   ...more,

@@ -72,3 +72,11 @@ test('the tray says which place to show', async () => {
   })
   stop()
 })
+
+test('a place that was asked for while the page loaded is shown once it listens', async () => {
+  const places: string[] = []
+  const waited = (command: string) => (command === 'listening' ? { page: '#/settings' } : undefined)
+  const stop = shell(waited).shell.onShow((page) => places.push(page))
+  await vi.waitFor(() => expect(places).toEqual(['#/settings']))
+  stop()
+})

@@ -16,7 +16,11 @@ export class ShellGateway implements Gateway {
     installUpdate: () => invoke('install_update'),
     openFolder: (what: Folder) => invoke('open_folder', { what }),
     openLink: (url) => invoke('open_link', { url }),
-    onShow: (go) => hearing<{ page: string }>('show', ({ page }) => go(page)),
+    onShow: (go) => {
+      const hear = ({ page }: { page: string }) => go(page)
+      // What was asked for while this page loaded has waited until it listens.
+      return hearing('show', hear, () => invoke<{ page: string } | null>('listening').then((waited) => waited && hear(waited)))
+    },
   }
 
   watch(tell: (presence: Presence) => void): () => void {
@@ -56,8 +60,9 @@ export class ShellGateway implements Gateway {
   }
 }
 
-function hearing<T>(name: string, hear: (payload: T) => void): () => void {
+function hearing<T>(name: string, hear: (payload: T) => void, begun: () => Promise<unknown>): () => void {
   const listening = listen<T>(name, (event) => hear(event.payload))
+  void listening.then(begun).catch(() => undefined)
   return () => void listening.then((unlisten) => unlisten()).catch(() => undefined)
 }
 

@@ -1,6 +1,6 @@
 // The editors page's texts.
 
-import { count } from './format'
+import { count, listed } from './format'
 import type { Connection, Found, FoundEntry } from './types'
 
 export const about = 'Evermoor adds one entry to an editor’s own file, keeps a copy of the file, and can take the entry out again.'
@@ -31,15 +31,26 @@ export const states: Record<Connection, string> = {
   notInstalled: 'Not found',
 }
 export const inUse = 'in use now'
-/** The servers that an editor has besides Evermoor; nothing if it has none. */
+/** The servers that an editor has besides Evermoor. */
+export const ownServers = (entries: FoundEntry[]) => entries.filter(({ ours }) => !ours).map(({ name }) => name)
+/** The same in words; nothing if it has none. */
 export const has = (entries: FoundEntry[]) => {
-  const names = entries.filter(({ ours }) => !ours).map(({ name }) => name)
+  const names = ownServers(entries)
   return names.length ? `Has MCP servers of its own: ${names.join(', ')}` : ''
 }
 
 export const connect = 'Connect'
 export const repair = 'Repair'
 export const undo = 'Undo'
+export const move = (names: string[]) => `Move ${listed(names)} behind Evermoor too`
+export const moveAbout = 'They go into Evermoor’s configuration and out of this file, and are reached through Evermoor’s entry. Undo puts them back.'
+export const toKeychain = (names: string[]) => `Goes to the keychain, and is left out here: ${names.join(', ')}.`
+export const stays = (name: string, why: string) => `${name} stays where it is. ${why}`
+export const moveServers = 'Move its servers…'
+export const moveTitle = (title: string) => `Move the servers of ${title} behind Evermoor`
+export const moveNow = 'Move'
+export const moving = 'Moving…'
+export const moved = (title: string, hint: string) => [`${title} reaches its servers through Evermoor.`, hint].filter(Boolean).join(' ')
 export const connecting = 'Connecting…'
 export const undoing = 'Undoing…'
 export const askingChange = 'Working out the change…'

@@ -32,10 +32,15 @@ export const waited = ({ calls }: Incident) =>
 
 export const dayAgo = '24 h ago'
 export const now = 'now'
-export const uptime = (title: string, part: string | undefined, outages: number) =>
-  part === undefined
-    ? `Nothing is known of ${title} in the last 24 hours`
-    : `${title} was connected ${part} of the last 24 hours, with ${count(outages, 'interruption')}`
+/** A part of a few minutes says nothing of a day, so it is told from an hour on, and of what time it is. */
+const HOUR = 60 * 60_000
+const ofKnown = (known: number) => (known >= 23 * HOUR ? 'the last 24 hours' : `${duration(known)} that are known`)
+export const uptime = (title: string, part: string | undefined, known: number, outages: number) => {
+  if (part === undefined) return `Nothing is known of ${title} in the last 24 hours`
+  const interrupted = `with ${count(outages, 'interruption')}`
+  if (known < HOUR) return `${title} has been watched for ${duration(known)}, ${interrupted}`
+  return `${title} was connected ${part} of ${ofKnown(known)}, ${interrupted}`
+}
 export const states: Record<SpanState, string> = {
   connected: 'Connected',
   connecting: 'Connecting',
@@ -44,4 +49,4 @@ export const states: Record<SpanState, string> = {
   paused: 'Paused',
   unwatched: 'No gateway ran',
 }
-export const part = (uptime: string) => `connected ${uptime} of the time`
+export const part = (uptime: string, known: number) => (known < HOUR ? '' : `connected ${uptime} of ${ofKnown(known)}`)

@@ -32,7 +32,11 @@ export const quitStopsAbout = 'Off: editors stay connected when the tray icon is
 
 export const network = 'Network'
 export const port = 'Port'
-export const portAbout = 'The gateway restarts on it. Editors that were connected by Evermoor are shown as changed and can be repaired.'
+export const portAbout = 'Used once the gateway has moved. Editors that Evermoor connected are led along.'
+export const move = (port: number) => `Move to port ${port} now`
+export const moveAbout = (port: string) => `The gateway still listens on port ${port}. Calls under way end first.`
+export const moving = 'Moving…'
+export const moved = (port: number) => `Evermoor listens on port ${port} now, and this page cannot follow. Open it there with:`
 export const token = 'Ask editors for a token'
 export const tokenAbout = 'Off: every program on this machine may use your upstreams.'
 export const hold = 'Hold calls for'

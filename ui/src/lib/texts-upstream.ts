@@ -25,7 +25,9 @@ export const memoryNow = 'Memory'
 export const median = 'Half under'
 export const slow = '95 % under'
 export const noLatency = 'No call was made in the last hours.'
-export const memorySummary = (last: number, highest: number) => `Memory: ${bytes(last)} now, ${bytes(highest)} at most`
+export const memorySummary = (last: number, highest: number, alarm: number | null | undefined) =>
+  [`Memory: ${bytes(last)} now, ${bytes(highest)} at most`, alarm ? `too much from ${bytes(alarm)} on` : ''].filter(Boolean).join(', ')
+export const tooMuch = (alarm: number) => `too much: ${bytes(alarm)}`
 export const latencySummary = (p50: number, p95: number, calls: number) =>
   `Half of the calls took less than ${milliseconds(p50)}, 95 % less than ${milliseconds(p95)}; ${count(calls, 'call')} in the last minute that had any`
 

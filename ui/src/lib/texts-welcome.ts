@@ -24,7 +24,7 @@ export const editors = 'Editors on this machine'
 export const noEditors = 'No editor that Evermoor knows was found. You can connect any other by hand later.'
 
 export const pointTitle = 'Point your editors at Evermoor'
-export const pointAbout = 'One entry is added to each file. A copy of the file as it was is kept, and each change can be undone.'
+export const pointAbout = 'One entry is added to each file, and what else is there stays unless you tick it. A copy of each file is kept, and each change can be undone.'
 export const alreadyConnected = 'is connected already'
 export const showChange = 'Show the change'
 export const connect = (amount: number) => (amount ? `Connect ${count(amount, 'editor')}` : next)

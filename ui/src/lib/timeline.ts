@@ -51,7 +51,11 @@ function causeOf(state: SpanState, from: number, to: number, incidents: Incident
 
 /** How much of the known time it was connected, from 0 to 1; nothing if nothing is known. */
 export function uptimeOf(pieces: Piece[]): number | undefined {
-  const lengthOf = (some: Piece[]) => some.reduce((sum, { from, to }) => sum + (to - from), 0)
-  const known = lengthOf(pieces.filter(({ tone }) => tone !== 'unknown' && tone !== 'paused'))
+  const known = knownOf(pieces)
   return known > 0 ? lengthOf(pieces.filter(({ tone }) => tone === 'good')) / known : undefined
 }
+
+/** Of how much time it is known whether it was connected. */
+export const knownOf = (pieces: Piece[]) => lengthOf(pieces.filter(({ tone }) => tone !== 'unknown' && tone !== 'paused'))
+
+const lengthOf = (some: Piece[]) => some.reduce((sum, { from, to }) => sum + (to - from), 0)

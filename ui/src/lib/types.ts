@@ -89,7 +89,21 @@ hidden: number,
 /**
  * What is seen of the application that it is, if it is one.
  */
-app: App | null, };
+app: App | null, 
+/**
+ * What a person last did to it, wherever they did it.
+ */
+touched: Touched | null, };
+
+export type Touched = { 
+/**
+ * In milliseconds of the Unix epoch.
+ */
+at: number, 
+/**
+ * They want it back: they restarted it, or had it connected anew. Otherwise they paused or turned it.
+ */
+restarts: boolean, };
 
 export type Link = { "state": "off" } | { "state": "connecting" } | { "state": "connected", since: number, 
 /**
@@ -138,6 +152,10 @@ pid: number | null,
  * In bytes.
  */
 memory: number | null, 
+/**
+ * From how much on that is too much, in bytes: as its preset says, or the person.
+ */
+memoryAlarm: number | null, 
 /**
  * In thousandths of one processor.
  */
@@ -666,3 +684,29 @@ export type SetupDone = { path: string | null, changed: boolean,
  * Where the file is kept as it was before.
  */
 backup: string | null, hint: string, };
+
+export type ImportPreview = { 
+/**
+ * The editor's file, and a unified diff of it.
+ */
+path: string | null, diff: string, 
+/**
+ * Evermoor's configuration, and a unified diff of it.
+ */
+configPath: string, configDiff: string, moves: Array<Moves>, stays: Array<Stays>, hint: string, };
+
+export type Moves = { 
+/**
+ * What the editor calls it.
+ */
+name: string, upstream: string, 
+/**
+ * Its secrets, which go to the keychain, by the names that they get there.
+ */
+secrets: Array<string>, };
+
+export type Stays = { 
+/**
+ * Nothing if the file cannot be read at all.
+ */
+name: string, why: string, };

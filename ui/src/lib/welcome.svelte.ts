@@ -4,12 +4,15 @@ import { asking } from './asked.svelte'
 import { pathOf } from './gateway'
 import type { Store } from './store.svelte'
 import { gatewayGone } from './texts'
-import type { Failure, SelfTest, Setup, SetupDone, SetupPreview } from './types'
+import type { Failure, ImportPreview, SelfTest, Setup, SetupDone, SetupPreview } from './types'
 
 export class Welcome {
   step = $state<1 | 2 | 3>(1)
   chosen = $state.raw<Record<string, boolean>>({})
   previews = $state.raw<Record<string, SetupPreview>>({})
+  /** Editors whose own servers move behind Evermoor: none unless a person says so. */
+  moving = $state.raw<Record<string, boolean>>({})
+  imports = $state.raw<Record<string, ImportPreview>>({})
   failures = $state.raw<Record<string, Failure>>({})
   /** The editor that is being connected. */
   connecting = $state('')
@@ -41,6 +44,17 @@ export class Welcome {
     this.chosen = { ...this.chosen, [id]: wanted }
   }
 
+  /** Has an editor's own servers moved too, once it was shown what that changes. */
+  move = async (id: string, wanted: boolean) => {
+    this.moving = { ...this.moving, [id]: wanted }
+    const { [id]: _, ...others } = this.failures
+    this.failures = others
+    if (!wanted || this.imports[id]) return
+    const answer = await this.#store.gateway.ask<ImportPreview>('POST', pathOf(['setup', id, 'import', 'preview']))
+    if (answer.ok) this.imports = { ...this.imports, [id]: answer.value }
+    else this.failures = { ...this.failures, [id]: answer.failure }
+  }
+
   /** Works out what would be changed, for every editor at once, and wants all that can be connected. */
   async showEditors() {
     this.step = 2
@@ -62,7 +76,7 @@ export class Welcome {
     this.failures = {}
     for (const { id, title } of this.wanted) {
       this.connecting = title
-      const answer = await this.#store.gateway.ask<SetupDone>('POST', pathOf(['setup', id, 'connect']))
+      const answer = await this.#store.gateway.ask<SetupDone>('POST', pathOf(['setup', id, this.moving[id] ? 'import' : 'connect']))
       if (!answer.ok) this.failures = { ...this.failures, [id]: answer.failure }
       else if (answer.value.hint) this.hints = [...new Set([...this.hints, answer.value.hint])]
     }

@@ -1,16 +1,15 @@
 //! What a person reads about an import.
 
 use evermoor_core::adopt::{Adopted, Origin, Plan, Skipped};
+use evermoor_gateway::import::point::Told;
+use evermoor_setup::plan::unified;
 use serde_json::{Value, json};
 
-use super::point::Told;
 use crate::terminal::{self, Palette};
 
 /// What would be done, with the change of the configuration as a diff.
 pub(super) fn dry_run(plan: &Plan, before: &str, after: &str, as_json: bool) {
-    let diff = similar::TextDiff::from_lines(before, after);
-    let diff =
-        diff.unified_diff().context_radius(2).header("config.toml", "config.toml").to_string();
+    let diff = unified("config.toml", before, after);
     if as_json {
         let mut data = data(plan, &[]);
         data["dryRun"] = true.into();
@@ -32,11 +31,11 @@ pub(super) fn done(plan: &Plan, pointed: &[Told], as_json: bool) {
     rows(plan, "Upstreams now");
     let colours = Palette::for_output();
     for told in pointed {
-        let Told { title, path, trouble, hint } = told;
+        let Told { title, path, trouble, hint, .. } = told;
         if let Some(trouble) = trouble {
             let bad = colours.bad;
             let cross = format!("{bad}✗{bad:#}");
-            terminal::print(&terminal::about(&cross, &format!("{title}: {trouble}"), ""));
+            terminal::print(&terminal::about(&cross, &format!("{title}: {trouble}."), ""));
         } else if let Some(path) = path {
             let good = colours.good;
             let tick = format!("{good}✓{good:#}");
@@ -48,6 +47,25 @@ pub(super) fn done(plan: &Plan, pointed: &[Told], as_json: bool) {
     if plan.adopted.iter().any(|one| one.way.is_some()) {
         terminal::remark(&"`evermoor import --undo` puts everything back.");
     }
+}
+
+/// What was put back.
+pub(super) fn undone(upstreams: &[String], secrets: &[String], editors: &[String], as_json: bool) {
+    if as_json {
+        return terminal::print_json(
+            json!({ "upstreams": upstreams, "secrets": secrets, "editors": editors }),
+        );
+    }
+    let count = |count: usize, one: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {one}s"),
+    };
+    terminal::print(&format_args!(
+        "Undone: {}, {}, {}.",
+        count(upstreams.len(), "upstream"),
+        count(secrets.len(), "secret"),
+        count(editors.len(), "editor")
+    ));
 }
 
 fn rows(plan: &Plan, title: &str) {
@@ -99,8 +117,10 @@ fn data(plan: &Plan, pointed: &[Told]) -> Value {
         skipped["why"] = one.why.clone().into();
         skipped
     };
-    let told =
-        |one: &Told| json!({ "editor": one.title, "path": one.path, "trouble": one.trouble });
+    let told = |one: &Told| {
+        let trouble = one.trouble.as_ref().map(|refused| format!("{refused}."));
+        json!({ "editor": one.title, "path": one.path, "trouble": trouble })
+    };
     json!({
         "adopted": plan.adopted.iter().map(adopted).collect::<Vec<_>>(),
         "skipped": plan.skipped.iter().map(skipped).collect::<Vec<_>>(),

@@ -96,8 +96,12 @@ impl Work<'_> {
     }
 
     fn plan(&self, client: &'static Client, gate: &Gate) -> Result<Plan, Failure> {
-        let wish =
-            Wish { doors: self.doors(), transport: self.transport(client), take_over: false };
+        let wish = Wish {
+            doors: self.doors(),
+            transport: self.transport(client),
+            take_over: false,
+            drop: Vec::new(),
+        };
         self.desk.plan(client, self.scope(), &wish, gate).map_err(|refused| told(&refused))
     }
 

@@ -106,6 +106,7 @@ impl Alerts {
         for upstream in &status.upstreams {
             let watched = self.upstreams.entry(upstream.name.clone());
             let watched = watched.or_insert_with(|| Watched::new(upstream));
+            watched.heed(upstream.touched, now, self.times.acting);
             watched.see(upstream, now.awake, &mut self.board);
         }
         let before = self.endpoint.replace(status.endpoint.clone());

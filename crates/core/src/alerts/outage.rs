@@ -1,11 +1,12 @@
 //! One upstream: from what is seen of it to the moment at which its trouble is told.
 
 use super::board::Board;
+use super::clock::Now;
 use super::kind::Kind;
 use super::notice::Id;
 use super::times::Times;
-use crate::failure::Failure;
-use crate::view::{Link, Restart, Upstream};
+use crate::failure::{Code, Failure};
+use crate::view::{Link, Restart, Touched, Upstream};
 
 /// What is remembered of an upstream.
 #[derive(Debug)]
@@ -22,6 +23,10 @@ pub(super) struct Watched {
     /// The number of its last restart, and of the last before a person asked for one.
     restart: u64,
     restart_before: u64,
+    /// What is told of it is that it works and a person is signed out of it.
+    signed_out: bool,
+    /// When a person last acted on it, as the gateway says.
+    touched: u64,
 }
 
 /// Who it is.
@@ -78,6 +83,8 @@ impl Watched {
             ignored_until: 0,
             restart: 0,
             restart_before: 0,
+            signed_out: false,
+            touched: 0,
         }
     }
 
@@ -89,7 +96,7 @@ impl Watched {
         match &upstream.link {
             Link::Off | Link::Paused { .. } => {
                 self.end(board);
-                self.seen_up = false;
+                (self.seen_up, self.signed_out) = (false, false);
             }
             Link::Connecting => {
                 if let Some(outage) = &mut self.outage {
@@ -98,11 +105,23 @@ impl Watched {
             }
             Link::Connected { .. } => {
                 self.seen_up = true;
-                if let Some(id) = self.recover() {
+                let signed_out = upstream.app.as_ref().filter(|app| app.signed_out);
+                if !(self.signed_out && signed_out.is_some())
+                    && let Some(id) = self.recover()
+                {
                     board.back(id, &self.about.name, super::words::tools_are_back(upstream.tools));
+                }
+                self.signed_out = signed_out.is_some();
+                if let Some(app) = signed_out {
+                    let failure = Failure::new(Code::AuthRequired, &*app.what, &*app.remedy);
+                    self.is_down(&failure, Some(Kind::SignIn), now, board);
                 }
             }
             Link::Down { failure, attempts, .. } => {
+                // That it is gone is other news than that it asked for somebody.
+                if std::mem::take(&mut self.signed_out) {
+                    self.end(board);
+                }
                 let kind = Kind::of(upstream, failure);
                 self.is_down(failure, kind, now, board);
                 if let Some(outage) = &mut self.outage {
@@ -135,6 +154,19 @@ impl Watched {
             board.forget(id, &self.about.name);
         }
         board.goes_down(&self.about.name);
+    }
+
+    /// Takes in what a person did to it somewhere else, such as in the dashboard. What was long ago
+    /// when it is first heard of excuses nothing.
+    pub(super) fn heed(&mut self, touched: Option<Touched>, now: Now, acting: u64) {
+        let Some(touched) = touched.filter(|touched| touched.at > self.touched) else { return };
+        self.touched = touched.at;
+        let left = acting.saturating_sub(now.wall.saturating_sub(touched.at));
+        match touched.restarts {
+            _ if left == 0 => {}
+            true => self.restart(now.awake + left),
+            false => self.hush(now.awake + left),
+        }
     }
 
     /// A person restarts it.

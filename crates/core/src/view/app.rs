@@ -32,12 +32,19 @@ pub struct App {
     /// In bytes.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub memory: Option<u64>,
+    /// From how much on that is too much, in bytes: as its preset says, or the person.
+    #[serde(default)]
+    #[cfg_attr(test, ts(type = "number | null"))]
+    pub memory_alarm: Option<u64>,
     /// In thousandths of one processor.
     pub load: Option<u32>,
     /// Where its memory is going, in a sentence.
     pub trend: Option<String>,
     /// What a person is offered, in a sentence.
     pub offer: Option<String>,
+    /// It works, and its owner is signed out of it: some of its tools need that.
+    #[serde(default)]
+    pub signed_out: bool,
     /// It ended too often: it is not started again until a person asks for it.
     #[serde(default)]
     pub gave_up: bool,

@@ -89,3 +89,42 @@ pub struct SetupDone {
     pub backup: Option<String>,
     pub hint: String,
 }
+
+/// What connecting an editor would change if its own servers move behind Evermoor with it. Secrets are
+/// left out of every text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct ImportPreview {
+    /// The editor's file, and a unified diff of it.
+    pub path: Option<String>,
+    pub diff: String,
+    /// Evermoor's configuration, and a unified diff of it.
+    pub config_path: String,
+    pub config_diff: String,
+    pub moves: Vec<Moves>,
+    pub stays: Vec<Stays>,
+    pub hint: String,
+}
+
+/// A server that becomes an upstream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct Moves {
+    /// What the editor calls it.
+    pub name: String,
+    pub upstream: String,
+    /// Its secrets, which go to the keychain, by the names that they get there.
+    pub secrets: Vec<String>,
+}
+
+/// A server that stays where it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct Stays {
+    /// Nothing if the file cannot be read at all.
+    pub name: String,
+    pub why: String,
+}

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use evermoor_core::app::Run;
 use evermoor_core::app::evidence::Cause;
-use evermoor_core::app::state::Standing;
+use evermoor_core::app::state::{Standing, State};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::incident::Event;
 use evermoor_core::view;
@@ -40,6 +40,8 @@ pub(crate) struct Seen {
     pub(super) version: Option<String>,
     pub(super) pid: Option<u32>,
     pub(super) usage: Option<Usage>,
+    /// From how much memory on it takes too much.
+    pub(super) alarm: Option<u64>,
     /// What a person is offered.
     pub(super) offer: Option<String>,
     /// It is not started again by itself.
@@ -209,9 +211,11 @@ impl Desk {
             port: seen.port,
             pid: seen.pid,
             memory: seen.usage.as_ref().map(|usage| usage.memory),
+            memory_alarm: seen.alarm,
             load: seen.usage.as_ref().map(|usage| usage.load),
             trend: seen.usage.as_ref().map(|usage| usage.trend.clone()),
             offer: seen.offer.clone(),
+            signed_out: matches!(standing.state, State::SignedOut(_)),
             gave_up: seen.gave_up,
             restart: seen.restart.clone(),
         })

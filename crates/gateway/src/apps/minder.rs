@@ -192,7 +192,7 @@ impl Minder {
             if answers_again {
                 seen.offer = None;
             }
-            (seen.standing, seen.version) = (Some(standing), version);
+            (seen.standing, seen.version, seen.alarm) = (Some(standing), version, alarm);
             (seen.usage, seen.pid) = (usage.clone(), pid);
             (seen.ended, seen.launching) = (None, false);
         });

@@ -1,6 +1,6 @@
 //! The control API: what the tray, the dashboard and the command line may see and do.
 //!
-//! Its token is another one than the editors', lies in the runtime file, and is new at each start.
+//! Its token is another one than the editors', and lies in files that only their owner reads.
 //! No request ever carries a command line or an address to connect to.
 
 mod activity;
@@ -9,9 +9,11 @@ mod catalog;
 mod doctor;
 mod editors;
 mod events;
+mod importing;
 mod incidents;
 pub mod links;
 mod logs;
+mod moving;
 mod pausing;
 mod restarting;
 mod samples;
@@ -45,6 +47,7 @@ use crate::history::History;
 use crate::pauses::Pauses;
 use crate::router;
 use crate::timelines::Timelines;
+use crate::touches::Touches;
 use crate::welcome::Welcome;
 use links::Links;
 
@@ -66,8 +69,11 @@ pub struct Control {
     pub timelines: Timelines,
     pub book: ConfigBook,
     pub welcome: Welcome,
+    pub touches: Touches,
     /// Ends the gateway.
     pub stop: CancellationToken,
+    /// Cancelled when it is to begin anew after its end, with the configuration of that moment.
+    pub again: CancellationToken,
     pub paths: Paths,
 }
 
@@ -76,6 +82,7 @@ pub fn routes() -> Router<Arc<Control>> {
     Router::new()
         .route("/api/status", get(status))
         .route("/api/stop", post(stop))
+        .route("/api/move", post(moving::begin))
         .route("/api/doctor", get(doctor::list))
         .route("/api/doctor/{id}/fix", post(doctor::fix))
         .route("/api/events", get(events::follow))
@@ -110,6 +117,8 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/setup/{id}/preview", post(setup::preview))
         .route("/api/setup/{id}/connect", post(setup::connect))
         .route("/api/setup/{id}/undo", post(setup::undo))
+        .route("/api/setup/{id}/import", post(importing::import))
+        .route("/api/setup/{id}/import/preview", post(importing::preview))
 }
 
 /// The route by which a browser gets the control token.

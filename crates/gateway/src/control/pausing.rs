@@ -38,6 +38,9 @@ async fn change(control: &Control, upstream: Option<&str>, pause: bool) -> Respo
     if let Some(name) = upstream.filter(|name| !names.contains(name)) {
         return unknown(control, name);
     }
+    for name in names.iter().filter(|name| upstream.is_none_or(|wanted| wanted == **name)) {
+        control.touches.turns(name);
+    }
     let changed = control.pauses.change(|paused| match pause {
         true => paused.pause(upstream),
         false => paused.resume(upstream, names.iter().copied()),

@@ -24,6 +24,7 @@ pub(super) async fn restart(
         Ok(upstream) => upstream,
         Err(refusal) => return *refusal,
     };
+    control.touches.restarts(&name);
     let number = match &upstream.config.transport {
         Transport::App { .. } => Some(control.apps.desk(upstream.name()).wish_restart()),
         Transport::Http { .. } | Transport::Stdio(_) | Transport::Demo => {
@@ -40,6 +41,7 @@ pub(super) async fn reconnect(
 ) -> Response {
     match usable(&control, &name) {
         Ok(upstream) => {
+            control.touches.restarts(&name);
             upstream.restart().await;
             (StatusCode::ACCEPTED, Json(json!({}))).into_response()
         }

@@ -76,6 +76,7 @@ pub(super) async fn enable(
     }
     match read_body::<Enabled>(&body) {
         Ok(Enabled { enabled }) => {
+            control.touches.turns(&name);
             done(&control, move |edit| edit.set_enabled(&name, enabled)).await
         }
         Err(refusal) => *refusal,

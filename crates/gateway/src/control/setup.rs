@@ -77,7 +77,10 @@ pub(super) async fn connect(
     answer(connected(&control, client).await)
 }
 
-async fn connected(control: &Arc<Control>, client: &'static Client) -> Result<SetupDone, Failure> {
+pub(super) async fn connected(
+    control: &Arc<Control>,
+    client: &'static Client,
+) -> Result<SetupDone, Failure> {
     if control.editors.token_of(&client.id).is_none() && client.paste.is_none() {
         // A file that will be left alone must not cost a token.
         let tried = with_desk(control, move |desk, control| {
@@ -134,6 +137,7 @@ pub(super) async fn undo(State(control): State<Arc<Control>>, Path(id): Path<Str
 }
 
 async fn undone(control: &Arc<Control>, client: &'static Client) -> Result<SetupDone, Failure> {
+    let given_back = super::importing::put_back(control, client).await?;
     let command = with_desk(control, move |desk, _| desk.undo_command(client)).await?;
     let changed = match command {
         Some(command) => {
@@ -157,7 +161,7 @@ async fn undone(control: &Arc<Control>, client: &'static Client) -> Result<Setup
         // One that cannot be taken back now is still in the list of editors.
         let _ = control.editors.revoke(client.id.clone()).await;
     }
-    with_desk(control, move |desk, _| done(desk, client, changed, None)).await
+    with_desk(control, move |desk, _| done(desk, client, changed || given_back, None)).await
 }
 
 /// The entry that is there keeps its transport; a new one gets what suits the editor.
@@ -168,20 +172,25 @@ fn wish(desk: &Desk, client: &Client) -> Wish {
         entry.name == door.name && matches!(entry.kind, Kind::Stdio { .. })
     };
     let transport = if entries.iter().any(over_stdio) { Transport::Stdio } else { usual(client) };
-    Wish { doors: vec![door], transport, take_over: false }
+    Wish { doors: vec![door], transport, take_over: false, drop: Vec::new() }
 }
 
-fn done(desk: &Desk, client: &Client, changed: bool, backup: Option<String>) -> SetupDone {
+pub(super) fn done(
+    desk: &Desk,
+    client: &Client,
+    changed: bool,
+    backup: Option<String>,
+) -> SetupDone {
     SetupDone { path: shown_path(desk, client), changed, backup, hint: client.notices.clone() }
 }
 
-fn shown_path(desk: &Desk, client: &Client) -> Option<String> {
+pub(super) fn shown_path(desk: &Desk, client: &Client) -> Option<String> {
     desk.path(client, Scope::User).map(|path| path.display().to_string())
 }
 
 impl Control {
     /// What an editor's entry leads to, with the token that it has.
-    fn gate(&self, client: &Client) -> Gate {
+    pub(super) fn gate(&self, client: &Client) -> Gate {
         let token = self.editors.token_of(&client.id);
         Gate {
             origin: self.here.origin.clone(),
@@ -204,7 +213,7 @@ fn attached(control: &Control) -> Vec<Attached> {
 }
 
 /// Does something with editors' files, where it may block.
-async fn with_desk<T: Send + 'static>(
+pub(super) async fn with_desk<T: Send + 'static>(
     control: &Arc<Control>,
     work: impl FnOnce(&Desk, &Control) -> T + Send + 'static,
 ) -> Result<T, Failure> {
@@ -219,14 +228,14 @@ async fn with_desk<T: Send + 'static>(
     worked.map_err(|_| Failure::new(Code::Internal, "The gateway ends.", "Try again."))
 }
 
-fn answer<T: serde::Serialize>(done: Result<T, Failure>) -> Response {
+pub(super) fn answer<T: serde::Serialize>(done: Result<T, Failure>) -> Response {
     match done {
         Ok(done) => ([(header::CACHE_CONTROL, "no-store")], Json(done)).into_response(),
         Err(failure) => refuse(StatusCode::CONFLICT, failure),
     }
 }
 
-fn unknown(id: &str) -> Response {
+pub(super) fn unknown(id: &str) -> Response {
     let what = format!("There is no editor `{id}`.");
     refuse(StatusCode::NOT_FOUND, Failure::new(Code::NotFound, what, "See `evermoor setup`."))
 }

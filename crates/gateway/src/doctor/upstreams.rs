@@ -103,6 +103,7 @@ mod tests {
             tools,
             hidden: 0,
             app: None,
+            touched: None,
         }
     }
 

@@ -73,7 +73,7 @@ pub(super) fn gate() -> Gate {
 }
 
 pub(super) fn wish(transport: Transport) -> Wish {
-    Wish { doors: vec![Door::to_all()], transport, take_over: false }
+    Wish { doors: vec![Door::to_all()], transport, take_over: false, drop: Vec::new() }
 }
 
 fn with_files() -> impl Iterator<Item = &'static Client> {

@@ -80,6 +80,7 @@ fn another_transport_or_other_doors_replace_what_was_there_and_undo_goes_back_to
         doors: vec![Door::to("notes"), Door::to("pieces-os")],
         transport: Transport::Http,
         take_over: false,
+        drop: Vec::new(),
     };
     let plan = home.desk.plan(zed, Scope::User, &doors, &gate()).unwrap();
     home.desk.apply(&plan).unwrap();
@@ -96,8 +97,12 @@ fn a_server_of_somebody_else_keeps_its_name_unless_it_is_taken_over_on_purpose()
     let before = "{\"mcpServers\": {\"notes\": {\"command\": \"y\"}}}";
     let home = Home::new();
     let (cursor, path) = written(&home, "cursor", before);
-    let mut wish =
-        Wish { doors: vec![Door::to("notes")], transport: Transport::Http, take_over: false };
+    let mut wish = Wish {
+        doors: vec![Door::to("notes")],
+        transport: Transport::Http,
+        take_over: false,
+        drop: Vec::new(),
+    };
     let refused = home.desk.plan(cursor, Scope::User, &wish, &gate()).unwrap_err();
     assert!(matches!(refused, Refused::Taken { .. }), "{refused}");
     wish.take_over = true;

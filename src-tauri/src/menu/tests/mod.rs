@@ -29,7 +29,7 @@ fn upstream(title: &str, tools: u32, link: Link) -> Upstream {
     let name = title.to_lowercase();
     let endpoint = format!("http://127.0.0.1:7420/mcp/{name}");
     let (title, target) = (title.into(), "http://x/mcp".into());
-    Upstream { name, title, target, endpoint, link, tools, hidden: 0, app: None }
+    Upstream { name, title, target, endpoint, link, tools, hidden: 0, app: None, touched: None }
 }
 
 /// An application, of which this would help.
@@ -47,6 +47,8 @@ fn app(next: Next, restart: Option<Restart>) -> App {
         load: None,
         trend: None,
         offer: None,
+        memory_alarm: None,
+        signed_out: false,
         gave_up: false,
         restart,
     }

@@ -3,32 +3,32 @@
 
 use gtk::gio::{BusType, Cancellable, DBusMessage, bus_get_sync};
 use gtk::glib::Variant;
-use tokio::sync::watch;
-use tokio::time::Instant;
 use tracing::warn;
+
+use crate::system::opening::Teller;
 
 const MENU: &str = "com.canonical.dbusmenu";
 /// The menu itself; its submenus have other numbers.
 const ROOT: i32 = 0;
 
-/// Since when the menu is open, whenever that changes.
-pub(crate) fn menu_openings() -> Option<watch::Receiver<Option<Instant>>> {
+/// Tells when the menu is opened and closed, from now on.
+pub(crate) fn tell_openings(teller: Teller) {
     let connection = match bus_get_sync(BusType::Session, Cancellable::NONE) {
         Ok(connection) => connection,
         Err(error) => {
             warn!(%error, "whether the menu is open cannot be known");
-            return None;
+            return;
         }
     };
-    let (tell, told) = watch::channel(None);
     // It is never taken off: the icon stays as long as the application.
     let _filter = connection.add_filter(move |_, message, incoming| {
-        if let Some(open) = incoming.then(|| opened(message)).flatten() {
-            tell.send_replace(open.then(Instant::now));
+        match incoming.then(|| opened(message)).flatten() {
+            Some(true) => teller.opened(),
+            Some(false) => teller.closed(),
+            None => {}
         }
         Some(message.clone())
     });
-    Some(told)
 }
 
 /// Whether a message says that the menu was opened or closed.

@@ -3,13 +3,18 @@
 mod menu;
 mod tray_host;
 
+use std::time::Duration;
+
 use evermoor_core::failure::{Code, Failure};
 use tauri::{AppHandle, RunEvent};
 
 use crate::icon::Backdrop;
 
-pub(crate) use menu::menu_openings;
+pub(crate) use menu::tell_openings;
 pub(crate) use tray_host::{has_tray, say_there_is_no_tray};
+
+/// A panel that forgets to say that the menu was closed has this long.
+pub(crate) const LONGEST_LOOK: Duration = Duration::from_secs(60);
 
 /// Without a display the toolkit would end the process with a panic.
 pub(crate) fn check_display() -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! What a person does is not told to them.
 
 use super::*;
+use crate::view::Touched;
 
 fn restart() -> Act {
     Act::Restart(PIECES.into())
@@ -14,6 +15,45 @@ fn a_restart_that_a_person_asked_for_is_not_told() {
     assert!(stage.wait(50 * SECOND).is_empty());
     assert!(stage.up(PIECES).is_empty());
     assert!(stage.wait(HOUR).is_empty());
+}
+
+/// What the gateway says once a person did something to PiecesOS in a dashboard.
+fn touched(stage: &mut Stage, ago: u64, restarts: bool) {
+    let at = stage.now.wall - ago;
+    stage.upstream(PIECES).touched = Some(Touched { at, restarts });
+}
+
+#[test]
+fn a_restart_in_the_dashboard_is_not_told_either_and_excuses_nothing_later() {
+    let mut stage = Stage::new();
+    touched(&mut stage, SECOND, true);
+    stage.down(PIECES, Code::ConnectionLost);
+    assert!(stage.wait(50 * SECOND).is_empty());
+    assert!(stage.up(PIECES).is_empty());
+    assert!(stage.wait(HOUR).is_empty());
+    stage.down(PIECES, Code::Crashed);
+    assert_eq!(stage.wait(MINUTE), ["show 0: PiecesOS quit unexpectedly"]);
+}
+
+#[test]
+fn one_that_does_not_come_back_from_a_restart_in_the_dashboard_is_told_so() {
+    let mut stage = Stage::new();
+    stage.down(PIECES, Code::Crashed);
+    stage.wait(MINUTE);
+    touched(&mut stage, 0, true);
+    assert!(stage.seen().is_empty());
+    assert!(stage.wait(59 * SECOND).is_empty());
+    assert_eq!(stage.wait(SECOND), ["replace 0: PiecesOS did not come back"]);
+}
+
+#[test]
+fn a_tray_that_starts_long_after_somebody_acted_tells_as_usual() {
+    for restarts in [true, false] {
+        let mut stage = Stage::new();
+        touched(&mut stage, HOUR, restarts);
+        stage.down(PIECES, Code::Crashed);
+        assert_eq!(stage.wait(MINUTE), ["show 0: PiecesOS quit unexpectedly"]);
+    }
 }
 
 #[test]

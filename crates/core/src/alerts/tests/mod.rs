@@ -136,6 +136,7 @@ fn upstream(name: &str, title: &str, target: &str, app: Option<App>) -> Upstream
         tools: 12,
         hidden: 0,
         app,
+        touched: None,
     }
 }
 
@@ -153,6 +154,8 @@ fn app() -> App {
         load: None,
         trend: None,
         offer: None,
+        memory_alarm: None,
+        signed_out: false,
         gave_up: false,
         restart: None,
     }

@@ -175,3 +175,37 @@ fn a_gateway_that_does_not_come_back_is_told_and_its_upstreams_are_not() {
     assert_eq!(stage.wait(MINUTE), ["show 0: Evermoor stopped working"]);
     assert_eq!(stage.seen(), ["replace 0: Evermoor is back", "show 1: PiecesOS quit unexpectedly"]);
 }
+
+fn sign(stage: &mut Stage, out: bool) -> Vec<String> {
+    stage.upstream(PIECES).app.as_mut().unwrap().signed_out = out;
+    stage.seen()
+}
+
+#[test]
+fn one_that_works_and_wants_a_person_to_sign_in_says_so_once() {
+    let mut stage = Stage::new();
+    assert!(sign(&mut stage, true).is_empty());
+    assert_eq!(stage.wait(MINUTE), ["show 0: PiecesOS needs you to sign in"]);
+    assert!(stage.seen().is_empty() && stage.wait(12 * HOUR).is_empty());
+    assert_eq!(sign(&mut stage, false), ["replace 0: PiecesOS is back"]);
+    assert!(stage.wait(HOUR).is_empty());
+    sign(&mut stage, true);
+    assert_eq!(stage.wait(MINUTE), ["show 1: PiecesOS needs you to sign in"]);
+}
+
+#[test]
+fn a_crash_of_one_that_nobody_is_signed_in_to_is_told_as_a_crash() {
+    let mut stage = Stage::new();
+    sign(&mut stage, true);
+    stage.wait(MINUTE);
+    assert_eq!(stage.down(PIECES, Code::Crashed), ["withdraw 0"]);
+    assert_eq!(stage.wait(MINUTE), ["show 1: PiecesOS quit unexpectedly"]);
+}
+
+#[test]
+fn whoever_signs_in_again_at_once_hears_nothing() {
+    let mut stage = Stage::new();
+    sign(&mut stage, true);
+    stage.wait(3 * SECOND);
+    assert!(sign(&mut stage, false).is_empty() && stage.wait(HOUR).is_empty());
+}

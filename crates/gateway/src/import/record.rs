@@ -11,49 +11,54 @@ use evermoor_setup::{Door, Spot};
 
 /// Everything that was done and not undone.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Record {
-    pub(super) upstreams: Vec<String>,
+pub struct Record {
+    pub upstreams: Vec<String>,
     /// The names of secrets that were made.
-    pub(super) secrets: Vec<String>,
-    pub(super) config: Option<Written>,
-    pub(super) editors: Vec<Pointed>,
+    pub secrets: Vec<String>,
+    pub config: Option<Written>,
+    pub editors: Vec<Pointed>,
 }
 
 /// The configuration before and after.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Written {
+pub struct Written {
     /// `None` if there was no file.
-    pub(super) before: Option<String>,
-    pub(super) after: String,
+    pub before: Option<String>,
+    pub after: String,
 }
 
 /// An editor's file whose entries lead to us since.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Pointed {
-    pub(super) client: String,
+pub struct Pointed {
+    pub client: String,
     #[serde(flatten)]
-    pub(super) spot: Spot,
+    pub spot: Spot,
     /// Where the file is kept as it was before.
-    pub(super) copy: PathBuf,
+    pub copy: PathBuf,
     /// The entries that were altered.
-    pub(super) names: Vec<String>,
+    pub names: Vec<String>,
     /// Our entries that the file had before.
-    pub(super) doors: Vec<Door>,
+    pub doors: Vec<Door>,
     /// They lead through `evermoor connect`.
     #[serde(default)]
-    pub(super) over_stdio: bool,
+    pub over_stdio: bool,
+    /// The upstreams that they became, and the secrets that these have.
+    #[serde(default)]
+    pub upstreams: Vec<String>,
+    #[serde(default)]
+    pub secrets: Vec<String>,
 }
 
 /// The record on the disk.
-pub(super) struct Journal {
+pub struct Journal {
     path: PathBuf,
-    pub(super) record: Record,
+    pub record: Record,
 }
 
 impl Record {
     /// The configuration became `after`, with these upstreams in it. If a person changed it since the
     /// last time, what it was before that time must not come back.
-    pub(super) fn wrote(&mut self, before: Option<&str>, after: &str, upstreams: Vec<String>) {
+    pub fn wrote(&mut self, before: Option<&str>, after: &str, upstreams: Vec<String>) {
         let first = self.upstreams.is_empty();
         self.upstreams.extend(upstreams);
         let after = after.to_owned();
@@ -68,7 +73,8 @@ impl Record {
 }
 
 impl Journal {
-    pub(super) fn open(paths: &Paths) -> Result<Self, Failure> {
+    /// What was done before at this place.
+    pub fn open(paths: &Paths) -> Result<Self, Failure> {
         let path = paths.data.join("import.json");
         let content = files::read_private(&path).map_err(|error| {
             Failure::new(Code::Internal, format!("{error}."), "Correct that, and try again.")
@@ -81,13 +87,13 @@ impl Journal {
         Ok(Self { path, record: record.unwrap_or_default() })
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         let Record { upstreams, secrets, config, editors } = &self.record;
         upstreams.is_empty() && secrets.is_empty() && config.is_none() && editors.is_empty()
     }
 
     /// Writes down what is about to be done, or what is undone.
-    pub(super) fn note(&mut self, change: impl FnOnce(&mut Record)) -> Result<(), Failure> {
+    pub fn note(&mut self, change: impl FnOnce(&mut Record)) -> Result<(), Failure> {
         change(&mut self.record);
         let written = match self.is_empty() {
             true => match std::fs::remove_file(&self.path) {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use evermoor_core::adopt::{Existing, Origin, Skipped};
+use evermoor_core::adopt::{Existing, Origin, Skipped, Whose};
 use evermoor_core::config::edit::Way;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_setup::{Client, Desk, Entry, Kind, Refused, client, clients, did_you_mean};
@@ -13,28 +13,41 @@ pub(super) struct Found {
     pub(super) skipped: Vec<Skipped>,
 }
 
-/// Reads the files of one editor, or of all.
-pub(super) fn servers(desk: &Desk, from: Option<&str>) -> Result<Found, Failure> {
-    let chosen: Vec<&Client> = match from {
-        Some(name) => vec![client(name).ok_or_else(|| unknown(name))?],
-        None => clients().iter().collect(),
-    };
+/// Every editor that Evermoor knows.
+pub fn every() -> Vec<&'static Client> {
+    clients().iter().collect()
+}
+
+/// The editor of this name.
+pub fn chosen(name: &str) -> Result<&'static Client, Failure> {
+    client(name).ok_or_else(|| {
+        let remedy = match did_you_mean(name) {
+            Some(meant) => format!("Did you mean `{meant}`?"),
+            None => "See `evermoor setup` for those on this machine.".to_owned(),
+        };
+        Failure::new(Code::NotFound, format!("There is no editor `{name}`."), remedy)
+    })
+}
+
+/// Reads the files of these editors, those of projects too if that is wanted.
+pub(super) fn servers(desk: &Desk, editors: &[&'static Client], projects: bool) -> Found {
     let mut found = Found { servers: Vec::new(), skipped: Vec::new() };
-    for client in chosen {
-        for whose in desk.owners(client) {
+    for client in editors {
+        let owners = desk.owners(client).into_iter();
+        for whose in owners.filter(|whose| projects || *whose == Whose::Person) {
             let origin = Origin { editor: client.id.clone(), whose, name: String::new() };
             let spot = desk.spot_of(client, &origin.whose);
             let nowhere = || Refused::NoFile { title: client.title.clone() };
             let spot = spot.ok_or_else(nowhere);
             match spot.and_then(|spot| desk.existing_at(client, &spot)) {
                 Ok(entries) => entries.into_iter().for_each(|entry| found.take(&origin, entry)),
-                // It keeps its servers elsewhere.
-                Err(Refused::NoFile { .. }) if from.is_none() => {}
+                // It keeps its servers elsewhere, which matters only to whoever asked for it.
+                Err(Refused::NoFile { .. }) if editors.len() > 1 => {}
                 Err(refused) => found.skipped.push(Skipped { origin, why: format!("{refused}.") }),
             }
         }
     }
-    Ok(found)
+    found
 }
 
 impl Found {
@@ -58,12 +71,4 @@ impl Found {
         };
         self.servers.push(Existing { origin, way });
     }
-}
-
-fn unknown(name: &str) -> Failure {
-    let remedy = match did_you_mean(name) {
-        Some(meant) => format!("Did you mean `{meant}`?"),
-        None => "See `evermoor setup` for those on this machine.".to_owned(),
-    };
-    Failure::new(Code::NotFound, format!("There is no editor `{name}`."), remedy)
 }
