@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::{get, post};
+use axum::serve::ListenerExt as _;
 
 use evermoor_core::era::spoken::Spoken;
 use evermoor_tests::era::desk::Desk;
@@ -34,6 +35,8 @@ async fn main() {
         _ => ("mcp", Router::new().route("/mcp", post(web::post).get(web::get)).with_state(desk)),
     };
     say(&format!("http://{address}/{place}"));
+    // An answer is a few small writes, which must not wait for each other when it is measured.
+    let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
     axum::serve(listener, app).await.expect("it serves until it is killed");
 }
 

@@ -34,7 +34,8 @@ pub(super) fn all(checks: &[Check], repairs: &[Repair], took: Duration) {
     for check in checks.iter().filter(|check| !quiet || check.is_bad()) {
         line(check, widest, colours);
     }
-    let summary = terminal::indented(&summary(checks, took), 0, terminal::width());
+    let summary =
+        terminal::indented(&summary(checks, took, !repairs.is_empty()), 0, terminal::width());
     terminal::say(&format_args!("\n{summary}"));
 }
 
@@ -79,7 +80,8 @@ fn line(check: &Check, widest: usize, colours: Palette) {
     }
 }
 
-fn summary(checks: &[Check], took: Duration) -> String {
+/// Who has just tried to put things right is not told to try.
+fn summary(checks: &[Check], took: Duration, tried: bool) -> String {
     let bad = checks.iter().filter(|check| check.is_bad()).count();
     let fixable = checks.iter().filter(|check| check.is_bad() && check.fixable).count();
     let took = length(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
@@ -94,6 +96,7 @@ fn summary(checks: &[Check], took: Duration) -> String {
     };
     match fixable {
         0 => format!("{looked}, {found}."),
+        _ if tried => format!("{looked}, {found}."),
         one_or_more => format!(
             "{looked}, {found}. `evermoor doctor --fix` tries to put {one_or_more} of them right."
         ),
@@ -109,11 +112,12 @@ mod tests {
         let took = Duration::from_millis(140);
         let (good, bad) = (Check::good("a", "A", "a"), Check::bad("b", "B", "b", "c"));
         assert_eq!(
-            summary(std::slice::from_ref(&good), took),
+            summary(std::slice::from_ref(&good), took, false),
             "1 check in 140 ms. Everything is in order."
         );
-        assert_eq!(summary(&[good, bad.clone()], took), "2 checks in 140 ms, 1 problem.");
-        let told = summary(&[bad.fixable()], took);
+        assert_eq!(summary(&[good, bad.clone()], took, false), "2 checks in 140 ms, 1 problem.");
+        let told = summary(&[bad.clone().fixable()], took, false);
         assert!(told.ends_with("`evermoor doctor --fix` tries to put 1 of them right."), "{told}");
+        assert_eq!(summary(&[bad.fixable()], took, true), "1 check in 140 ms, 1 problem.");
     }
 }

@@ -30,6 +30,9 @@ pub(super) fn done(plan: &Plan, pointed: &[Told], as_json: bool) {
     }
     rows(plan, "Upstreams now");
     let colours = Palette::for_output();
+    if !pointed.is_empty() {
+        terminal::print(&"");
+    }
     for told in pointed {
         let Told { title, path, trouble, hint, .. } = told;
         if let Some(trouble) = trouble {
@@ -82,6 +85,9 @@ fn rows(plan: &Plan, title: &str) {
         }
     }
     if !plan.skipped.is_empty() {
+        if !plan.adopted.is_empty() {
+            terminal::print(&"");
+        }
         terminal::print(&format_args!("{strong}Left where they are{strong:#}"));
         for Skipped { origin, why } in &plan.skipped {
             let why = terminal::indented(why, 4, terminal::width());
