@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_gateway::import::{Import, Journal, chosen, every, point, undo};
 use evermoor_platform::secrets::{Keychain, Manner};
-use evermoor_setup::Desk;
+use evermoor_setup::{Desk, client};
 
 use crate::args::ImportArgs;
 use crate::exit::Exit;
 use crate::serve::Place;
-use crate::setup::Gates;
+use crate::setup::{Gates, revoke};
 use crate::status::run_async;
 use crate::terminal;
 
@@ -50,7 +50,9 @@ fn import(place: &Place, desk: &Desk, args: &ImportArgs, json: bool) -> Result<E
         true => {
             let gates = Gates::find(place)?;
             let gate = &mut |client| gates.made_for(client);
-            point::all(&place.paths, desk, &import.plan, false, gate, &mut journal)?
+            let pointed = point::all(&place.paths, desk, &import.plan, false, gate, &mut journal)?;
+            journal.note(|record| record.gave_tokens(|id| gates.had_token(id)))?;
+            pointed
         }
         false => Vec::new(),
     };
@@ -69,6 +71,9 @@ fn put_back(place: &Place, desk: &Desk, json: bool) -> Result<Exit, Failure> {
     let mut editors: Vec<String> = back.into_iter().map(|pointed| pointed.client).collect();
     editors.sort();
     editors.dedup();
+    for client in leftovers.tokens.iter().filter_map(|id| client(id)) {
+        revoke(desk, &place.paths, client);
+    }
     undo::configuration(&place.paths, &mut journal, &leftovers)?;
     let keychain = Keychain::of_the_system(Manner::Asking);
     let secrets = wait(undo::secrets(&keychain, &mut journal, &leftovers))?;

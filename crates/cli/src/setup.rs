@@ -14,7 +14,7 @@ use crate::serve::Place;
 use crate::terminal;
 
 pub(crate) use args::SetupArgs;
-pub(crate) use gate::{Gates, attached, found, short};
+pub(crate) use gate::{Gates, attached, found, revoke, short};
 pub(crate) use one::{Outcome, What};
 pub(crate) use undo::everything as undo_everything;
 

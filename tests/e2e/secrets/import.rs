@@ -105,6 +105,8 @@ async fn servers_of_editors_become_upstreams_and_everything_can_be_put_back() {
     let (undone, code) = person.import(&keyring, &["--undo"]).await;
     assert_eq!((undone["secrets"].clone(), code), (json!(["github"]), Some(0)), "{undone}");
     assert_eq!(person.files(), before, "byte for byte");
+    let tokens = done(&home, &keyring, &["tokens"], "").await;
+    assert!(!tokens.contains("cursor") && !tokens.contains("codex"), "{tokens}");
     assert_eq!(done(&home, &keyring, &["secret", "list"], "").await, "");
     let again = evermoor(&home, &keyring, &["import", "--undo"], "").await;
     assert_eq!(again.status.code(), Some(1));

@@ -51,6 +51,11 @@ impl Gates {
         self.with(token.unwrap_or(NO_TOKEN))
     }
 
+    /// Whether the editor had a token when we looked.
+    pub(crate) fn had_token(&self, id: &str) -> bool {
+        self.tokens.as_ref().is_some_and(|tokens| tokens.of(id).is_some())
+    }
+
     /// With a token of the editor's own, which is made if it has none.
     pub(crate) fn made_for(&self, client: &Client) -> Result<Gate, Failure> {
         // One that was made a moment ago, for another file of the editor, is its token too.
@@ -76,8 +81,11 @@ impl Gates {
     }
 }
 
-/// The editor has no entry any more, so its token is worth nothing.
-pub(super) fn revoke(paths: &Paths, client: &Client) {
+/// Takes the token of an editor away that has no entry any more, so that it is worth nothing.
+pub(crate) fn revoke(desk: &Desk, paths: &Paths, client: &Client) {
+    if desk.journal.records().iter().any(|record| record.client == client.id) {
+        return;
+    }
     let known = keys::known_tokens(paths).ok().flatten();
     if known.is_some_and(|tokens| tokens.of(&client.id).is_some()) {
         // What cannot be revoked now is still listed by `evermoor tokens`.

@@ -61,8 +61,6 @@ fn undo(desk: &Desk, paths: &Paths, client: &Client, spot: &Spot) -> Result<bool
             Err(refused) => return Err(told(&refused)),
         },
     };
-    if desk.journal.records().iter().all(|record| record.client != client.id) {
-        revoke(paths, client);
-    }
+    revoke(desk, paths, client);
     Ok(changed)
 }

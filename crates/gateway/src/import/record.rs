@@ -17,6 +17,9 @@ pub struct Record {
     pub secrets: Vec<String>,
     pub config: Option<Written>,
     pub editors: Vec<Pointed>,
+    /// The editors that had no token before.
+    #[serde(default)]
+    pub tokens: Vec<String>,
 }
 
 /// The configuration before and after.
@@ -70,6 +73,21 @@ impl Record {
             Some(_) | None => None,
         };
     }
+
+    /// The editors have tokens now; `had` says which had one before.
+    pub fn gave_tokens(&mut self, had: impl Fn(&str) -> bool) {
+        for Pointed { client, .. } in &self.editors {
+            if !had(client) && !self.tokens.contains(client) {
+                self.tokens.push(client.clone());
+            }
+        }
+    }
+
+    /// The tokens that no entry needs any more.
+    pub(super) fn spare_tokens(&self) -> Vec<String> {
+        let used = |id: &&String| self.editors.iter().any(|pointed| pointed.client == **id);
+        self.tokens.iter().filter(|id| !used(id)).cloned().collect()
+    }
 }
 
 impl Journal {
@@ -88,8 +106,9 @@ impl Journal {
     }
 
     pub fn is_empty(&self) -> bool {
-        let Record { upstreams, secrets, config, editors } = &self.record;
-        upstreams.is_empty() && secrets.is_empty() && config.is_none() && editors.is_empty()
+        let Record { upstreams, secrets, config, editors, tokens } = &self.record;
+        let nothing = upstreams.is_empty() && secrets.is_empty() && config.is_none();
+        nothing && editors.is_empty() && tokens.is_empty()
     }
 
     /// Writes down what is about to be done, or what is undone.

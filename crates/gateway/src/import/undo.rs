@@ -16,6 +16,8 @@ use super::{config, mistake, unreplaced};
 pub struct Leftovers {
     pub upstreams: Vec<String>,
     pub secrets: Vec<String>,
+    /// The editors whose token was made for entries that are gone.
+    pub tokens: Vec<String>,
 }
 
 /// Gives their servers back to all editors, or to one, and says which they were and what is left over.
@@ -37,10 +39,12 @@ pub fn editors(
     let leftovers = match only {
         None => {
             let Record { upstreams, secrets, .. } = &journal.record;
-            Leftovers { upstreams: upstreams.clone(), secrets: secrets.clone() }
+            let tokens = journal.record.spare_tokens();
+            Leftovers { upstreams: upstreams.clone(), secrets: secrets.clone(), tokens }
         }
         Some(_) => leftovers(&journal.record, &gone),
     };
+    journal.note(|record| record.tokens.retain(|id| !leftovers.tokens.contains(id)))?;
     Ok((gone, leftovers))
 }
 
@@ -54,6 +58,7 @@ fn leftovers(record: &Record, gone: &[Pointed]) -> Leftovers {
     Leftovers {
         upstreams: left(&record.upstreams, |pointed| &pointed.upstreams),
         secrets: left(&record.secrets, |pointed| &pointed.secrets),
+        tokens: record.spare_tokens(),
     }
 }
 
@@ -133,8 +138,11 @@ mod tests {
             secrets: ["a", "b"].map(String::from).into(),
             config: None,
             editors: vec![pointed("zed", &["b"])],
+            tokens: ["cursor", "zed"].map(String::from).into(),
         };
         let left = leftovers(&record, &[pointed("cursor", &["a", "b", "known before"])]);
-        assert_eq!(left, Leftovers { upstreams: vec!["a".into()], secrets: vec!["a".into()] });
+        let all = |name: &str| vec![name.to_owned()];
+        let expected = Leftovers { upstreams: all("a"), secrets: all("a"), tokens: all("cursor") };
+        assert_eq!(left, expected);
     }
 }
