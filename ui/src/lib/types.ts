@@ -169,6 +169,10 @@ trend: string | null,
  */
 offer: string | null, 
 /**
+ * It works, and its owner is signed out of it: some of its tools need that.
+ */
+signedOut: boolean, 
+/**
  * It ended too often: it is not started again until a person asks for it.
  */
 gaveUp: boolean, 
