@@ -81,8 +81,9 @@ impl Notifications {
         let connection = self.bus().await?;
         let daemon = Daemon::meet(&connection).await?;
         let before = self.shown.get(&id).filter(|shown| shown.daemon == daemon.process);
-        if notice.quiet && self.shown.contains_key(&id) && before.is_none_or(|it| it.dismissed) {
-            // Whoever does not see the first word any more needs no second.
+        let unseen = self.shown.contains_key(&id) && before.is_none_or(|it| it.dismissed);
+        if notice.quiet && notice.buttons.is_empty() && unseen {
+            // Whoever does not see the first word any more needs no second, unless it asks for something.
             return Ok(true);
         }
         let number = before.map_or(0, |shown| shown.number);
