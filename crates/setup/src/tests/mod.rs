@@ -195,7 +195,7 @@ fn every_editor_has_a_snippet_that_says_the_same() {
 #[test]
 fn links_hold_the_whole_entry_and_no_token() {
     let linked: Vec<&Client> = clients().iter().filter(|client| client.link.is_some()).collect();
-    assert_eq!(linked.len(), 4);
+    assert_eq!(linked.len(), 5);
     for client in linked {
         let link = link(client, &Door::to_all(), &gate()).unwrap();
         assert!(
@@ -255,11 +255,11 @@ fn most_editors_take_an_address_and_the_others_a_program() {
         };
         clients().iter().filter(entry).count()
     };
-    assert_eq!(over(|kind| matches!(kind, Kind::Http { .. })), 32);
+    assert_eq!(over(|kind| matches!(kind, Kind::Http { .. })), 35);
     assert_eq!(over(|kind| matches!(kind, Kind::Stdio { .. })), 3);
     let file = clients().iter().filter(|client| client.file.is_some() && client.command.is_none());
     assert_eq!(
         (file.count(), clients().iter().filter(|client| client.paste.is_some()).count()),
-        (31, 3)
+        (34, 3)
     );
 }
