@@ -28,12 +28,14 @@ impl Opening {
     }
 
     pub(crate) fn is_open(&mut self) -> bool {
-        self.since().is_some()
+        let since = *self.open.borrow_and_update();
+        since.is_some_and(|since| since.elapsed() < self.longest)
     }
 
-    /// Waits until it is opened or closed.
+    /// Waits until it is opened or closed, if it was not since [`is_open`](Self::is_open) was asked.
     pub(crate) async fn changed(&mut self) {
-        let (until, open) = (self.since().map(|since| since + self.longest), &mut self.open);
+        let since = self.open.borrow().filter(|since| since.elapsed() < self.longest);
+        let (until, open) = (since.map(|since| since + self.longest), &mut self.open);
         let forgotten = async {
             match until {
                 Some(moment) => sleep_until(moment).await,
@@ -49,11 +51,6 @@ impl Opening {
             () = forgotten => {}
             () = told => {}
         }
-    }
-
-    fn since(&mut self) -> Option<Instant> {
-        let since = *self.open.borrow_and_update();
-        since.filter(|since| since.elapsed() < self.longest)
     }
 }
 
