@@ -153,7 +153,7 @@ async fn tell_editors(paths: &Paths) {
     }
 }
 
-/// Makes a process that runs for days as small as it was before it started. Does not end.
+/// Makes a process that runs for days smaller than its start was. Does not end.
 pub(crate) async fn settle() {
     tokio::time::sleep(STARTED).await;
     memory::let_go_of_start();

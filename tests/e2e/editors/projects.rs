@@ -20,8 +20,8 @@ fn machine(scene: &Scene) -> Machine {
         "projects": {
             here: { "history": [], "mcpServers": { "fetched": fetched } },
             other: { "mcpServers": { "fetched": fetched, "near": { "command": "./serve" } } },
-            "/work/none": { "history": ["hello"] },
-            "/work/gone": { "mcpServers": { "left": { "command": "left" } } },
+            "/code/none": { "history": ["hello"] },
+            "/code/gone": { "mcpServers": { "left": { "command": "left" } } },
         },
     });
     machine.write(".claude.json", &serde_json::to_string_pretty(&own).unwrap());
@@ -76,7 +76,7 @@ async fn servers_of_projects_are_taken_over_pointed_and_put_back() {
     assert_eq!(found("fetched")["from"].as_array().unwrap().len(), 2, "{said}");
     assert_eq!(found("near")["from"][0]["folder"], other(&scene));
     assert_eq!(said["skipped"][0]["name"], "left");
-    assert_eq!(said["skipped"][0]["why"], "The folder of its project is gone: /work/gone.");
+    assert_eq!(said["skipped"][0]["why"], "The folder of its project is gone: /code/gone.");
     let diff = said["diff"].as_str().unwrap();
     assert!(diff.contains(&format!("{}/serve", other(&scene))), "{diff}");
     assert!(diff.contains(&format!("{}/docs.js", machine.project.display())), "{diff}");
@@ -87,7 +87,7 @@ async fn servers_of_projects_are_taken_over_pointed_and_put_back() {
     let told: Value = serde_json::from_str(&own).unwrap();
     let theirs = &told["projects"][other(&scene)]["mcpServers"];
     assert!(theirs["near"]["url"].as_str().unwrap().ends_with("/mcp/near"), "{own}");
-    assert_eq!(told["projects"]["/work/none"], json!({ "history": ["hello"] }));
+    assert_eq!(told["projects"]["/code/none"], json!({ "history": ["hello"] }));
     assert!(vscode.contains("// shared") && vscode.contains("\"connect\""), "{vscode}");
     for file in [&vscode, &shared] {
         assert!(!file.contains("Bearer"), "what is shared has no token: {file}");
