@@ -1,29 +1,15 @@
 //! The tray application: an icon, a menu and a window over the gateway, which is a process of its
 //! own. It holds no state and knows no MCP; all it shows is the gateway's presence.
 
-mod action;
+mod actions;
 mod alerts;
 mod commands;
-mod desk;
 mod gateway;
-mod icon;
-mod known;
-mod log;
 mod login;
-mod look;
 mod menu;
-mod moving;
-mod page;
-mod perform;
-mod quit;
-mod reopen;
-mod restart;
-mod row;
-mod start;
 mod system;
 mod tray;
 mod updates;
-mod waiting;
 mod window;
 
 use std::process::ExitCode;
@@ -34,30 +20,30 @@ use tauri::{App, AppHandle, Manager, RunEvent};
 use tokio::time::Instant;
 use tracing::{error, info};
 
-use crate::desk::Desk;
+use crate::actions::quit::Leaving;
 use crate::gateway::Gateway;
-use crate::quit::Leaving;
-use crate::reopen::Reopening;
-use crate::start::Start;
+use crate::gateway::state_task::Desk;
 use crate::tray::Tray;
 use crate::updates::Updates;
-use crate::waiting::Waiting;
+use crate::window::at_start::Start;
+use crate::window::pending_page::Waiting;
+use crate::window::reopen::Reopening;
 
 /// Runs until a person quits.
 pub fn run() -> ExitCode {
-    log::start();
+    system::log::start();
     info!(version = env!("CARGO_PKG_VERSION"), "the tray starts");
     let app = match build() {
         Ok(app) => app,
         Err(failure) => {
             error!(%failure, "Evermoor cannot start");
-            log::finish();
+            system::log::finish();
             return ExitCode::FAILURE;
         }
     };
     let mut reopening = Reopening::new(SystemTime::now(), Instant::now());
     let code = app.run_return(move |app, event| on_event(app, &event, &mut reopening));
-    log::finish();
+    system::log::finish();
     u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
@@ -84,7 +70,7 @@ fn build() -> Result<App, Failure> {
             commands::set_login_item,
             updates::install_update,
             updates::update_state,
-            waiting::listening
+            window::pending_page::listening
         ])
         .setup(move |app| {
             let app = app.handle();

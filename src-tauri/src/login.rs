@@ -4,7 +4,7 @@
 //! with a space in it, a folder for settings of the person's own choice, a program that moved.
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_platform::login::Item;
+use evermoor_platform::startup::login::Item;
 use tauri::plugin::TauriPlugin;
 use tauri::{AppHandle, Manager, Wry};
 use tauri_plugin_autostart::ManagerExt;
@@ -17,7 +17,7 @@ pub(crate) const HIDDEN: &str = "--hidden";
 
 pub(crate) fn plugin() -> TauriPlugin<Wry> {
     let builder = tauri_plugin_autostart::Builder::new();
-    builder.app_name(evermoor_platform::login::NAME).arg(HIDDEN).build()
+    builder.app_name(evermoor_platform::startup::login::NAME).arg(HIDDEN).build()
 }
 
 pub(crate) fn is_enabled(app: &AppHandle) -> bool {

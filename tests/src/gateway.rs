@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use evermoor_core::runtime::Runtime;
-use evermoor_core::sse;
-use evermoor_core::tokens::{LOCAL, Tokens};
-use evermoor_core::view::{Link, Status, Upstream};
+use evermoor_core::api::{Link, Status, Upstream};
+use evermoor_core::lifecycle::runtime::Runtime;
+use evermoor_core::protocol::sse;
+use evermoor_core::security::tokens::{LOCAL, Tokens};
 use tokio::time::timeout;
 
 use crate::PATIENCE;
 use crate::editor::Editor;
-use crate::programs::{Process, built};
+use crate::scene::programs::{Process, built};
 
 /// A running gateway.
 pub struct Gateway {
@@ -225,7 +225,7 @@ pub fn pretend(home: &Path, version: &str) {
     let runtime = Runtime { version: version.into(), ..runtime(home) };
     let content = serde_json::to_vec(&runtime).expect("a runtime can be written");
     let file = home.join("run/gateway.json");
-    evermoor_platform::files::write_private(&file, &content).expect("a file can be written");
+    evermoor_platform::fs::private::write_private(&file, &content).expect("a file can be written");
 }
 
 /// How the gateway of this home is reached, if it says so.

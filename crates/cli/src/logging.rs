@@ -4,13 +4,13 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _, fmt};
 
-use evermoor_gateway::{log, redaction};
+use evermoor_gateway::monitoring::{log, redaction};
 use evermoor_platform::paths::Paths;
 
 use crate::terminal::{manner, wants_colour};
 
 /// What goes into the log besides: what upstreams' programs print.
-const PROGRAMS: &str = "evermoor_gateway::upstream::stderr=debug";
+const PROGRAMS: &str = "evermoor_gateway::upstream::transport::stdio::stderr=debug";
 
 /// To standard error, for commands and for the shim.
 pub(crate) fn to_stderr() {

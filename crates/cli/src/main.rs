@@ -1,33 +1,16 @@
 //! `evermoor`: the gateway, the shim and the commands of a person, in one binary without a window.
 
 mod args;
-mod call;
-mod config;
-mod connect;
-mod demo;
-mod diagnostics;
-mod doctor;
-mod entries;
+mod editors;
 mod exit;
-mod import;
-mod incidents;
+mod gateway;
+mod inspect;
 mod logging;
-mod logs;
 mod manual;
-mod open;
-mod pause;
-mod restart;
-mod running;
-mod secret;
-mod serve;
-mod service;
-mod setup;
-mod status;
+mod servers;
 mod suggest;
 mod terminal;
-mod tokens;
 mod uninstall;
-mod upstreams;
 
 use clap::Parser as _;
 
@@ -51,49 +34,55 @@ fn main() -> std::process::ExitCode {
         Ok(paths) => paths,
         Err(error) => return Exit::failure(&error).into(),
     };
-    let place = serve::Place { home: args.home, paths };
+    let place = gateway::serve::Place { home: args.home, paths };
     let exit = match args.command {
         Command::Serve { takeover, if_older, background } => {
-            serve::run(&place, serve::Way::of(takeover, if_older), background)
+            gateway::serve::run(&place, gateway::serve::Way::of(takeover, if_older), background)
         }
         Command::Connect { upstream, editor } => {
-            connect::run(place, upstream.as_deref(), editor.as_deref())
+            gateway::connect::run(place, upstream.as_deref(), editor.as_deref())
         }
-        Command::Setup(wanted) => setup::run(&place, &wanted, args.json),
-        Command::Open { print } => open::run(&place, print),
-        Command::Status { upstream, watch } => status::run(&place, upstream.as_deref(), watch),
-        Command::Start => running::start(&place),
-        Command::Stop => running::stop(&place),
-        Command::Restart { gateway: true, .. } => running::restart(&place),
-        Command::Restart { upstream: Some(name), .. } => restart::run(&place.paths, &name),
-        Command::Restart { upstream: None, .. } => restart::all(&place.paths),
-        Command::Pause { upstream } => pause::run(&place.paths, upstream.as_deref(), true),
-        Command::Resume { upstream } => pause::run(&place.paths, upstream.as_deref(), false),
-        Command::Add(new) => entries::add(&place.paths, new),
-        Command::Remove { upstream } => entries::remove(&place.paths, &upstream),
-        Command::Enable { upstream } => entries::enable(&place.paths, &upstream, true),
-        Command::Disable { upstream } => entries::enable(&place.paths, &upstream, false),
-        Command::Tools { upstream } => call::tools(&place, upstream.as_deref()),
-        Command::Call { tool, arguments } => call::call(&place, &tool, &arguments),
-        Command::Tokens { action } => tokens::run(&place, action),
-        Command::Secret { action } => secret::run(&place.paths, action),
-        Command::Import(wanted) => import::run(&place, &wanted),
-        Command::Logs { upstream, tray, follow, lines, since } => {
-            logs::run(&place.paths, &logs::Wanted { upstream, tray, lines, since }, follow)
+        Command::Setup(wanted) => editors::setup::run(&place, &wanted, args.json),
+        Command::Open { print } => gateway::open::run(&place, print),
+        Command::Status { upstream, watch } => {
+            inspect::status::run(&place, upstream.as_deref(), watch)
         }
+        Command::Start => gateway::start_stop::start(&place),
+        Command::Stop => gateway::start_stop::stop(&place),
+        Command::Restart { gateway: true, .. } => gateway::start_stop::restart(&place),
+        Command::Restart { upstream: Some(name), .. } => servers::restart::run(&place.paths, &name),
+        Command::Restart { upstream: None, .. } => servers::restart::all(&place.paths),
+        Command::Pause { upstream } => servers::pause::run(&place.paths, upstream.as_deref(), true),
+        Command::Resume { upstream } => {
+            servers::pause::run(&place.paths, upstream.as_deref(), false)
+        }
+        Command::Add(new) => servers::entries::add(&place.paths, new),
+        Command::Remove { upstream } => servers::entries::remove(&place.paths, &upstream),
+        Command::Enable { upstream } => servers::entries::enable(&place.paths, &upstream, true),
+        Command::Disable { upstream } => servers::entries::enable(&place.paths, &upstream, false),
+        Command::Tools { upstream } => servers::call::tools(&place, upstream.as_deref()),
+        Command::Call { tool, arguments } => servers::call::call(&place, &tool, &arguments),
+        Command::Tokens { action } => editors::tokens::run(&place, action),
+        Command::Secret { action } => servers::secret::run(&place.paths, action),
+        Command::Import(wanted) => editors::import::run(&place, &wanted),
+        Command::Logs { upstream, tray, follow, lines, since } => inspect::logs::run(
+            &place.paths,
+            &inspect::logs::Wanted { upstream, tray, lines, since },
+            follow,
+        ),
         Command::Incidents { upstream, since, markdown } => {
-            let form = incidents::Form::of(args.json, markdown);
-            incidents::run(&place.paths, upstream.as_deref(), since, form)
+            let form = inspect::incidents::Form::of(args.json, markdown);
+            inspect::incidents::run(&place.paths, upstream.as_deref(), since, form)
         }
-        Command::Doctor { fix } => doctor::run(&place, fix),
-        Command::Service { action } => service::run(&place, action),
-        Command::Config { action } => config::run(&place.paths, action),
-        Command::Diagnostics { output } => diagnostics::run(&place, output),
+        Command::Doctor { fix } => inspect::doctor::run(&place, fix),
+        Command::Service { action } => gateway::service::run(&place, action),
+        Command::Config { action } => servers::config::run(&place.paths, action),
+        Command::Diagnostics { output } => inspect::diagnostics::run(&place, output),
         Command::Uninstall { keep_data } => uninstall::run(&place, keep_data),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man => manual::page(),
-        Command::Demo { serve_on: None } => demo::run(),
-        Command::Demo { serve_on: Some(address) } => demo::serve(&address),
+        Command::Demo { serve_on: None } => gateway::demo::run(),
+        Command::Demo { serve_on: Some(address) } => gateway::demo::serve(&address),
     };
     exit.into()
 }

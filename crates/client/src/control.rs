@@ -5,15 +5,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode};
 
+use evermoor_core::api::{CallsUnderWay, Check, Checks, Editor, Fixed, NewToken, Refusal, Status};
+use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::incident::{Incident, Incidents};
-use evermoor_core::name::UpstreamName;
-use evermoor_core::reference;
-use evermoor_core::runtime::Runtime;
-use evermoor_core::tokens;
-use evermoor_core::view::{CallsUnderWay, Check, Checks, Editor, Fixed, NewToken, Refusal, Status};
-use evermoor_platform::files;
-use evermoor_platform::lock::InstanceLock;
+use evermoor_core::history::incident::{Incident, Incidents};
+use evermoor_core::lifecycle::runtime::Runtime;
+use evermoor_core::security::secret_ref;
+use evermoor_core::security::tokens;
+use evermoor_platform::fs::lock::InstanceLock;
+use evermoor_platform::fs::private;
 use evermoor_platform::paths::Paths;
 
 use crate::http::{Events, Http, HttpError};
@@ -48,7 +48,7 @@ impl Control {
         if !matches!(InstanceLock::take(&paths.lock_file()), Ok(None)) {
             return None;
         }
-        let content = files::read_private(&paths.runtime_file()).ok()??;
+        let content = private::read_private(&paths.runtime_file()).ok()??;
         let runtime: Runtime = serde_json::from_slice(&content).ok()?;
         let http = Http::new(&runtime.origin, &runtime.control_token);
         Some(Self { http, runtime })
@@ -145,7 +145,7 @@ impl Control {
         struct Users {
             upstreams: Vec<String>,
         }
-        reference::check_name(name).map_err(|bad| {
+        secret_ref::check_name(name).map_err(|bad| {
             ControlError::Refused(Failure::new(Code::Refused, bad.to_string(), bad.remedy()))
         })?;
         let path = format!("/api/secrets/{name}/changed");

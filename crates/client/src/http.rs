@@ -12,7 +12,8 @@ use hyper_util::rt::TokioExecutor;
 use tokio::time::timeout;
 
 use evermoor_core::failure::Failure;
-use evermoor_core::sse::{self, Event};
+use evermoor_core::protocol::sse;
+use evermoor_core::protocol::sse::Event;
 
 /// A gateway's address, with the token that goes with every request.
 #[derive(Clone)]

@@ -18,10 +18,11 @@ use tokio::process::Child;
 use tokio::time::{Instant, sleep};
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::tokens::LOCAL;
-use evermoor_core::version;
+use evermoor_core::lifecycle::version;
+use evermoor_core::security::tokens::LOCAL;
+use evermoor_platform::fs::private;
 use evermoor_platform::paths::Paths;
-use evermoor_platform::{files, process};
+use evermoor_platform::process::spawn;
 
 use crate::control::Control;
 
@@ -110,7 +111,7 @@ impl Launcher {
         let mut args = vec![OsStr::new("serve"), OsStr::new("--background")];
         args.extend(how.iter().map(OsStr::new));
         args.extend(home.into_iter().flat_map(|home| [OsStr::new("--home"), home]));
-        process::start_detached(&self.program, &args, &self.paths.output_file())
+        spawn::start_detached(&self.program, &args, &self.paths.output_file())
     }
 
     async fn start(&self) -> Result<Control, Failure> {
@@ -145,7 +146,7 @@ impl Launcher {
     }
 
     fn why_it_ended(&self) -> Failure {
-        let told = files::read_private(&self.paths.start_failure_file()).ok().flatten();
+        let told = private::read_private(&self.paths.start_failure_file()).ok().flatten();
         told.and_then(|told| serde_json::from_slice(&told).ok()).unwrap_or_else(|| {
             let log = self.paths.output_file();
             let remedy = format!("Run `evermoor logs`, or look at the end of {}.", log.display());

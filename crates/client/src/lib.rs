@@ -14,16 +14,16 @@
 //! - [`mcp`]: a session of our own through the public endpoint
 //! - [`shim`]: an editor's standard input and output as a session with the gateway
 
+pub mod api_proxy;
 pub mod control;
 pub mod http;
-pub mod keeper;
 pub mod launch;
 pub mod mcp;
-pub mod moving;
-pub mod passing;
+pub mod move_port;
 pub mod shim;
+pub mod supervise;
 mod token;
 
+pub use api_proxy::Passed;
 pub use control::{Control, ControlError};
-pub use keeper::{Keeper, Presence};
-pub use passing::Passed;
+pub use supervise::{Keeper, Presence};

@@ -44,59 +44,21 @@
 //! - `wake`: notices that the machine slept
 //! - [`demo`]: the upstream that answers when nothing is configured
 
-pub mod activity;
 pub mod apps;
-pub mod attendance;
-pub mod chance;
-pub mod config_book;
-pub mod config_file;
-pub mod config_watch;
-pub mod control;
-pub mod dashboard;
-pub mod demo;
-pub mod doctor;
-pub mod downstream;
+pub mod config;
 pub mod editors;
-mod exits;
-mod file_watch;
-pub mod gateway;
-mod handover;
 pub mod history;
-pub mod import;
-mod inside;
-pub mod interests;
-pub mod keys;
-pub mod listener;
-pub mod log;
-pub mod news;
-pub mod outbox;
-pub mod pauses;
-pub mod pen;
-mod place;
-pub mod predecessor;
-pub mod presets;
-pub mod redaction;
-pub mod roster;
-pub mod router;
-mod routes;
-pub mod secrets;
-pub mod setup;
-pub mod sights;
-mod start_error;
-pub mod status;
-pub mod store;
-pub mod takeover;
-pub mod timelines;
-pub mod touches;
+pub mod lifecycle;
+pub mod mcp;
+pub mod monitoring;
+pub mod routing;
+pub mod server;
+pub mod system;
 pub mod upstream;
-pub mod view;
-mod wake;
-pub mod warnings;
-pub mod welcome;
 
-pub use gateway::Gateway;
-pub use start_error::StartError;
-pub use takeover::Terms;
+pub use lifecycle::gateway::Gateway;
+pub use lifecycle::start_error::StartError;
+pub use lifecycle::takeover::Terms;
 
 /// The version that the gateway speaks of.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
-use evermoor_core::view::{LogLevel, LogLine};
-use evermoor_platform::files;
+use evermoor_core::api::{LogLevel, LogLine};
+use evermoor_platform::fs::private;
 
 /// A file of this size is put aside.
 const LARGEST: u64 = 2 << 20;
@@ -123,7 +123,7 @@ impl Writer {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    files::create_private(path)?;
+    private::create_private(path)?;
     // Windows locks no file that can only be added to.
     File::options().read(true).append(true).open(path)
 }

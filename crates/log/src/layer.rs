@@ -7,7 +7,7 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::Context;
 
-use evermoor_core::view::{LogLevel, LogLine};
+use evermoor_core::api::{LogLevel, LogLine};
 
 /// Brings what is said to whoever takes it.
 pub struct Layer<T> {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use evermoor_core::view::{LogLevel, LogLine};
+use evermoor_core::api::{LogLevel, LogLine};
 
 use crate::file::{OLDER, older};
 

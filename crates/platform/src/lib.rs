@@ -11,7 +11,7 @@
 //! - [`replace`]: replacing a file that belongs to another program
 //! - [`lock`]: one instance only
 //! - [`handover`]: giving sockets and the lock to another process
-//! - [`login`]: what is started at login, [`login::found`] as the system has it
+//! - [`login`]: what is started at login, [`startup::login::found`] as the system has it
 //! - [`machine`]: what this machine is, and who uses it
 //! - [`memory`]: the memory of this process
 //! - [`process`]: starting programs that outlive us, or that must not
@@ -30,28 +30,15 @@
 //! - [`service`]: a gateway that the system starts at login
 //! - [`signals`]: when the system asks us to stop
 
-pub mod child;
-pub mod descriptors;
-pub mod disk;
-pub mod facts;
-pub mod files;
+pub mod browser;
+pub mod crash_reports;
+pub mod fs;
 pub mod handover;
-pub mod launch;
-pub mod lock;
-pub mod login;
+pub mod keychain;
 pub mod machine;
-mod markup;
-pub mod memory;
-pub mod open;
 pub mod paths;
 pub mod port;
 pub mod process;
-pub mod replace;
-pub mod reports;
-pub mod run;
-pub mod secrets;
-pub mod service;
-pub mod signals;
 pub mod sleep;
+pub mod startup;
 pub mod system;
-pub mod watch;

@@ -62,7 +62,7 @@ fn read_os_release(text: String) -> Option<String> {
 }
 
 async fn run(program: &str, args: &[&str]) -> Option<String> {
-    let output = crate::process::command(program)
+    let output = crate::process::spawn::command(program)
         .args(args)
         .stdout(Stdio::piped())
         .kill_on_drop(true)

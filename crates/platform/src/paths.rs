@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::child::program;
+use crate::process::child::program;
 use crate::system::System;
 
 /// The places of one Evermoor.

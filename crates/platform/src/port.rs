@@ -33,7 +33,7 @@ pub async fn owner(port: u16) -> Option<Owner> {
 }
 
 async fn run(program: &str, args: &[&str]) -> Option<String> {
-    let said = crate::run::said(program, args, std::time::Duration::from_secs(3)).await;
+    let said = crate::process::run::said(program, args, std::time::Duration::from_secs(3)).await;
     said.map(|said| said.output)
 }
 

@@ -1,12 +1,12 @@
 //! Whether editors are still connected as we left them.
 
-use evermoor_core::view::{Connection, Found, FoundEntry};
+use evermoor_core::api::{Connection, Found, FoundEntry};
 
-use crate::desk::{Desk, Refused, Scope};
+use crate::editors::{Desk, Refused, Scope};
 use crate::entry::Entry;
+use crate::entry::desired::{Door, Gate, Transport, entry, link};
 use crate::plan::leads_here;
 use crate::table::{Client, clients};
-use crate::wish::{Door, Gate, Transport, entry, link};
 
 /// A session that is with the gateway now.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use evermoor_platform::files;
+use evermoor_platform::fs::private;
 
-use crate::spot::Spot;
-use crate::wish::Door;
+use crate::entry::desired::Door;
+use crate::table::location::Spot;
 
 /// One place that we wrote to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ impl Journal {
     }
 
     pub fn records(&self) -> Vec<Record> {
-        let content = files::read_private(&self.file()).ok().flatten();
+        let content = private::read_private(&self.file()).ok().flatten();
         let book = content.and_then(|content| serde_json::from_slice::<Book>(&content).ok());
         book.unwrap_or_default().records
     }
@@ -94,7 +94,7 @@ impl Journal {
 
     fn write(&self, records: Vec<Record>) -> std::io::Result<()> {
         let content = serde_json::to_vec_pretty(&Book { records })?;
-        files::write_private(&self.file(), &content)
+        private::write_private(&self.file(), &content)
     }
 
     /// Keeps a copy of a file, and of each editor's the last three. Those that a record needs stay.
@@ -109,7 +109,7 @@ impl Journal {
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let named = |at: u128| folder.join(format!("{at}-{name}"));
         let copy = (at..).map(named).find(|copy| !copy.exists()).unwrap_or_else(|| named(at));
-        files::write_private(&copy, content)?;
+        private::write_private(&copy, content)?;
         let needed: Vec<Before> = self.records().into_iter().map(|record| record.before).collect();
         let mut copies: Vec<PathBuf> =
             std::fs::read_dir(&folder)?.flatten().map(|entry| entry.path()).collect();

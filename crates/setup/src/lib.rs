@@ -11,30 +11,23 @@
 //! - [`journal`]: what we wrote, and files as they were before
 //! - [`drift`]: whether editors are still connected as we left them
 
-pub mod act;
-pub mod command;
-pub mod desk;
+pub mod apply;
 pub mod drift;
+pub mod editors;
 pub mod entry;
 pub mod format;
 pub mod journal;
-pub mod places;
 pub mod plan;
-pub mod rotation;
-pub mod spot;
 pub mod table;
 #[cfg(test)]
 mod tests;
-mod text;
-pub mod tree;
-pub mod wish;
 
-pub use act::Done;
-pub use desk::{Desk, Refused, Scope};
+pub use apply::Done;
 pub use drift::Attached;
+pub use editors::{Desk, Refused, Scope};
+pub use entry::desired::{Door, Gate, Transport};
 pub use entry::{Entry, Kind};
-pub use places::Places;
 pub use plan::{Plan, Wish};
-pub use spot::Spot;
+pub use table::folders::Places;
+pub use table::location::Spot;
 pub use table::{Client, client, clients, did_you_mean};
-pub use wish::{Door, Gate, Transport};

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::desk::{Desk, Open, Refused, Scope, open_at};
+use crate::editors::{Desk, Open, Refused, Scope, open_at};
+use crate::entry::desired::{Door, Gate, NAME, Transport, entry, merged};
 use crate::entry::{Entry, Kind};
 use crate::format::Change;
-use crate::spot::Spot;
 use crate::table::Client;
-use crate::wish::{Door, Gate, NAME, Transport, entry, merged};
+use crate::table::location::Spot;
 
 /// What an editor's file should have of ours.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! Notifications. What is told and when is decided by [`evermoor_core::alerts`]; here it is shown,
+//! Notifications. What is told and when is decided by [`evermoor_core::policy::alerts`]; here it is shown,
 //! and what a person presses is done.
 //!
 //! # Theory of operation
@@ -6,11 +6,11 @@
 //! carries out their orders on the desktop's [`Notifier`]. It sleeps until the moment at which the
 //! rules want to be asked again. When the application ends it takes away what would speak to nobody.
 
+mod buttons;
 mod notifier;
-mod pressing;
 mod task;
 
-use evermoor_core::alerts::Act;
+use evermoor_core::policy::alerts::Act;
 use tauri::{AppHandle, Manager};
 use tokio::sync::mpsc;
 

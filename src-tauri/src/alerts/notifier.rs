@@ -1,6 +1,6 @@
 //! What shows notifications, whatever the desktop.
 
-use evermoor_core::alerts::{Button, Id, Notice};
+use evermoor_core::policy::alerts::{Button, Id, Notice};
 
 /// A desktop's notifications. Nobody may rely on them: the tray shows the same state.
 pub(crate) trait Notifier: Send {

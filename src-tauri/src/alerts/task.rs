@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use evermoor_client::Presence;
-use evermoor_core::alerts::{Act, Alerts, Id, Notice, Now, Order, Times};
+use evermoor_core::policy::alerts::{Act, Alerts, Id, Notice, Now, Order, Times};
 use tauri::AppHandle;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+use super::buttons;
 use super::notifier::Notifier;
-use super::pressing;
 use crate::system::network::Network;
 use crate::updates::Update;
 
@@ -55,7 +55,7 @@ impl<N: Notifier> Task<N> {
                 Ok(()) = self.updates.changed() => self.look_for_updates(),
                 press = self.notifier.pressed() => {
                     if let Some(notice) = self.shown.get(&press.id) {
-                        pressing::perform(&self.app, notice, press.on);
+                        buttons::perform(&self.app, notice, press.on);
                     }
                     continue;
                 }

@@ -1,10 +1,10 @@
 //! The editors on this machine: a tick for those that are connected, a click for those that are not.
 
-use evermoor_core::view::{Connection, Found};
+use evermoor_core::api::{Connection, Found};
 
 use super::item::{Item, button, check, submenu};
-use crate::action::Action;
-use crate::page::Page;
+use crate::actions::action::Action;
+use crate::window::page::Page;
 
 pub(super) fn row(editors: &[Found]) -> Item {
     let here = editors.iter().filter(|editor| editor.state != Connection::NotInstalled);

@@ -1,6 +1,6 @@
 //! One row of the menu, as data.
 
-use crate::action::Action;
+use crate::actions::action::Action;
 
 /// Longer lines are cut: a menu as wide as the screen cannot be read.
 const LINE_LENGTH: usize = 72;

@@ -7,22 +7,24 @@
 mod change;
 mod editors;
 mod item;
-mod lost;
+mod no_gateway;
+#[cfg(test)]
+mod tests;
+mod text;
 mod upstream;
-mod words;
 
 use evermoor_client::Presence;
-use evermoor_core::view::{Overall, Status};
+use evermoor_core::api::{Overall, Status};
 
 use self::item::{button, check, line, submenu, under_way};
-use crate::action::Action;
-use crate::known::Known;
-use crate::page::Page;
+use crate::actions::action::Action;
+use crate::gateway::state::Known;
 use crate::updates::Update;
+use crate::window::page::Page;
 
 pub(crate) use self::change::Change;
 pub(crate) use self::item::Item;
-pub(crate) use self::words::tooltip;
+pub(crate) use self::text::tooltip;
 
 /// More rows than a person reads at a glance.
 const ROWS: usize = 12;
@@ -30,11 +32,11 @@ const ROWS: usize = 12;
 /// The menu for what is known.
 pub(crate) fn items(known: &Known) -> Vec<Item> {
     // The sentence can be clicked, because what cannot be clicked is drawn too faint to be read.
-    let about = button(words::sentence(&known.presence), Action::Show(Page::spoken_of(known)));
+    let about = button(text::sentence(&known.presence), Action::Show(Page::spoken_of(known)));
     let (mut items, tail) = (vec![about], tail(known));
     match &known.presence {
         Presence::Starting => {}
-        Presence::Lost { failure } => items.extend(lost::rows(failure)),
+        Presence::Lost { failure } => items.extend(no_gateway::rows(failure)),
         Presence::Serving { status } => {
             items.extend(on_top(known, status));
             let links = [
@@ -113,6 +115,3 @@ fn update(update: &Update) -> Option<Item> {
 fn count(items: &[Item]) -> usize {
     items.iter().filter(|item| **item != Item::Separator).count()
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,14 +1,14 @@
 //! The row of one upstream, what is behind it, and the one thing that brings it back.
 
-use evermoor_core::app::state::Next;
+use evermoor_core::api::{Link, Upstream};
 use evermoor_core::failure::Code;
-use evermoor_core::view::{Link, Upstream};
+use evermoor_core::policy::app::state::Next;
 
 use super::item::{Item, button, line, submenu, under_way};
-use super::words;
-use crate::action::Action;
-use crate::known::Known;
-use crate::page::Page;
+use super::text;
+use crate::actions::action::Action;
+use crate::gateway::state::Known;
+use crate::window::page::Page;
 
 /// A row with its state, and what can be done behind it.
 pub(super) fn row(upstream: &Upstream, known: &Known) -> Item {
@@ -41,7 +41,7 @@ fn about(upstream: &Upstream, now: u64) -> String {
     match &upstream.link {
         Link::Off => "Turned off in config.toml".into(),
         Link::Connecting => upstream.target.clone(),
-        Link::Connected { since, .. } => words::connected(upstream, *since, now),
+        Link::Connected { since, .. } => text::connected(upstream, *since, now),
         Link::Down { failure, .. } => failure.what.clone(),
         Link::Paused { .. } => "Nothing is asked of it".into(),
     }

@@ -6,8 +6,8 @@ use evermoor_core::failure::Failure;
 use tauri::{ActivationPolicy, AppHandle, RunEvent};
 use tracing::warn;
 
-use super::opening::Teller;
-use crate::icon::Backdrop;
+use super::menu_open::Teller;
+use crate::tray::icon::Backdrop;
 
 /// A person who is logged in has a display.
 pub(crate) fn check_display() -> Result<(), Failure> {

@@ -6,8 +6,8 @@ use evermoor_core::failure::Failure;
 use tauri::{AppHandle, RunEvent};
 use windows_registry::CURRENT_USER;
 
-use super::opening::Teller;
-use crate::icon::Backdrop;
+use super::menu_open::Teller;
+use crate::tray::icon::Backdrop;
 
 const THEMES: &str = r"Software\Microsoft\Windows\CurrentVersion\Themes\Personalize";
 

@@ -1,9 +1,9 @@
 //! What follows when an application ends.
 
+use evermoor_core::api::Link;
 use evermoor_core::failure::Code;
-use evermoor_core::view::Link;
 use evermoor_tests::Scene;
-use evermoor_tests::pieces::Fault;
+use evermoor_tests::fakes::pieces::Fault;
 
 use super::{connected, editor, ended, incidents, remember, until_app};
 

@@ -4,11 +4,11 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use evermoor_core::app::state::Next;
-use evermoor_core::incident::Incident;
+use evermoor_core::history::incident::Incident;
+use evermoor_core::policy::app::state::Next;
 use evermoor_tests::Scene;
+use evermoor_tests::fakes::pieces::{Fault, Pieces};
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::pieces::{Fault, Pieces};
 
 use super::{ended, gateway_among, incidents, until_app};
 

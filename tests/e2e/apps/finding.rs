@@ -1,10 +1,10 @@
 //! Where an application is, and how it stands.
 
-use evermoor_core::app::state::Next;
+use evermoor_core::api::{Link, Upstream};
 use evermoor_core::failure::Code;
-use evermoor_core::view::{Link, Upstream};
+use evermoor_core::policy::app::state::Next;
 use evermoor_tests::Scene;
-use evermoor_tests::pieces::{Fault, Pieces};
+use evermoor_tests::fakes::pieces::{Fault, Pieces};
 
 use super::{connected, editor, gateway, remember, until_app};
 

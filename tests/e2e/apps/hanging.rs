@@ -1,6 +1,6 @@
 //! An application that runs and answers nothing: it may be busy, so a person decides.
 
-use evermoor_core::app::state::Next;
+use evermoor_core::policy::app::state::Next;
 use evermoor_tests::Scene;
 
 use super::{connected, editor, ended, incidents, remember, steps, until_app};

@@ -1,8 +1,8 @@
 //! An application that takes too much memory: what is tried, what is offered, what is done.
 
 use evermoor_tests::Scene;
+use evermoor_tests::fakes::pieces::{Fault, Pieces};
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::pieces::{Fault, Pieces};
 
 use super::{connected, editor, ended, entry, remember, steps, until_app};
 

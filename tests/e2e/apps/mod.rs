@@ -4,6 +4,7 @@
 mod ending;
 #[cfg(target_os = "linux")]
 mod evidence;
+pub(crate) mod fake_pieces;
 mod finding;
 #[cfg(unix)]
 mod hanging;
@@ -14,12 +15,12 @@ mod pausing;
 mod record;
 mod restarting;
 
-use evermoor_core::incident::Incident;
-use evermoor_core::view::{App, Restart};
+use evermoor_core::api::{App, Restart};
+use evermoor_core::history::incident::Incident;
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
+use evermoor_tests::fakes::pieces::Pieces;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::pieces::Pieces;
 use http::Method;
 use serde_json::json;
 

@@ -2,14 +2,14 @@
 //! serves MCP there. Only ports and names of processes are changed, so that tests can run beside one
 //! another and beside the real ones.
 
-use evermoor_platform::facts;
-use evermoor_tests::answer::Verdict;
-use evermoor_tests::events_server::EventsServer;
+use evermoor_platform::process::info;
+use evermoor_tests::editor::answer::Verdict;
+use evermoor_tests::fakes::pieces::Pieces;
+use evermoor_tests::fakes::pieces::ports::Range;
+use evermoor_tests::fakes::sse_server::EventsServer;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::ledger::Ledger;
-use evermoor_tests::pieces::Pieces;
-use evermoor_tests::pieces::range::Range;
-use evermoor_tests::programs::{Process, built};
+use evermoor_tests::oracle::ledger::Ledger;
+use evermoor_tests::scene::programs::{Process, built};
 use evermoor_tests::{PATIENCE, Scene};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -108,7 +108,7 @@ async fn intellij_idea_is_found_by_its_process_and_used() {
 async fn an_older_intellij_idea_is_used_over_its_older_transport() {
     let (scene, range) = (Scene::new(), Range::claim());
     let _server = EventsServer::at(&format!("127.0.0.1:{}", range.first + 1), "/sse").await;
-    let this = facts::of(std::process::id()).unwrap();
+    let this = info::of(std::process::id()).unwrap();
     let gateway = gateway(&scene, "intellij-idea", range.first, &this.name).await;
     let called = gateway.editor("/mcp/pieces").await.attempt("record", "a").await;
     assert_eq!(called.verdict, Verdict::Done);

@@ -3,10 +3,10 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use evermoor_core::view::Link;
+use evermoor_core::api::Link;
 use evermoor_tests::Scene;
+use evermoor_tests::fakes::pieces::{Area, Fault};
 use evermoor_tests::gateway::{Gateway, http};
-use evermoor_tests::pieces::{Area, Fault};
 use http::{Method, StatusCode};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
@@ -18,7 +18,7 @@ const A_WHILE: Duration = Duration::from_secs(2);
 
 async fn pause(gateway: &Gateway) {
     gateway.control(Method::POST, "/api/upstreams/pieces/pause").await;
-    let left_alone = |upstream: &evermoor_core::view::Upstream| {
+    let left_alone = |upstream: &evermoor_core::api::Upstream| {
         matches!(upstream.link, Link::Paused { .. }) && upstream.app.is_none()
     };
     gateway.until("pieces", left_alone).await;

@@ -2,10 +2,10 @@
 
 use std::process::{Output, Stdio};
 
-use evermoor_core::samples::Sample;
+use evermoor_core::history::samples::Sample;
+use evermoor_tests::fakes::pieces::{Fault, Pieces};
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::pieces::{Fault, Pieces};
-use evermoor_tests::programs::built;
+use evermoor_tests::scene::programs::built;
 use evermoor_tests::{PATIENCE, Scene};
 use http::Method;
 use tokio::time::{sleep, timeout};
@@ -14,7 +14,7 @@ use super::{connected, ended, gateway, gateway_among, until_app};
 
 /// A command of the person whose home is the scene.
 async fn evermoor(scene: &Scene, arguments: &[&str]) -> Output {
-    let mut command = evermoor_platform::process::command(built("evermoor"));
+    let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
     command.args(arguments).env("EVERMOOR_HOME", scene.home()).env("HOME", scene.path(""));
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     command.output().await.unwrap()

@@ -1,8 +1,8 @@
 //! Bringing an application back, in the ways that it allows, with proof.
 
-use evermoor_core::view::Link;
+use evermoor_core::api::Link;
 use evermoor_tests::Scene;
-use evermoor_tests::pieces::{Area, Fault, OnRestart, Pieces};
+use evermoor_tests::fakes::pieces::{Area, Fault, OnRestart, Pieces};
 use http::Method;
 
 use super::{connected, editor, ended, gateway, remember, restart, steps, until_app};

@@ -1,10 +1,10 @@
 //! The calls that people are shown: who, what, how it ended, how long it took; never what was said.
 
-use evermoor_core::view::{Activity, Call, CallOutcome, Latency};
+use evermoor_core::api::{Activity, Call, CallOutcome, Latency};
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
+use evermoor_tests::editor::wire::{Events, Wire};
 use evermoor_tests::gateway::{Gateway, http};
-use evermoor_tests::wire::{Events, Wire};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ async fn every_call_is_told_with_its_editor_its_upstream_and_its_end() {
     let mut zed = Editor::over_http(&gateway.origin, "/mcp", &token).await;
     zed.call("notes__record", &json!({ "nonce": "words of mine" })).await;
     let refused = json!({ "name": "notes__nothing", "arguments": { "x": "words of mine" } });
-    let params = evermoor_core::json::Raw::of(&refused);
+    let params = evermoor_core::protocol::json::Raw::of(&refused);
     zed.request("tools/call", Some(params)).await;
     let mut local = gateway.editor("/mcp/notes").await;
     let answer = local.attempt("unheard of", "words of mine").await;

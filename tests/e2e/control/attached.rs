@@ -1,9 +1,9 @@
 //! Who is connected at this moment.
 
-use evermoor_core::view::{Attached, Wire as Way};
+use evermoor_core::api::{Attached, Wire as Way};
 use evermoor_tests::Scene;
+use evermoor_tests::editor::wire::Wire;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::wire::Wire;
 use http::Method;
 use serde_json::json;
 

@@ -7,7 +7,7 @@ mod settings;
 mod upstreams;
 mod welcome;
 
-use evermoor_core::view::{Link, Status};
+use evermoor_core::api::{Link, Status};
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::{States, http};
 use http::StatusCode;

@@ -1,9 +1,10 @@
 //! What a person sets through the gateway stands in `config.toml`, with everything else as it was.
 
-use evermoor_core::view::{Link, Notifications, Settings};
+use evermoor_core::api::{Link, Notifications, Settings};
+use evermoor_tests::Scene;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::looking::until;
-use evermoor_tests::{Scene, entry};
+use evermoor_tests::scene::entry;
+use evermoor_tests::scene::wait::until;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 

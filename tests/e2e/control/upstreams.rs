@@ -1,8 +1,8 @@
 //! The page of one upstream: what it offers, a call to try, and how it fared.
 
-use evermoor_core::view::{Catalog, Trial};
+use evermoor_core::api::{Catalog, Trial};
 #[cfg(unix)]
-use evermoor_core::view::{Span, SpanState, Timeline};
+use evermoor_core::api::{Span, SpanState, Timeline};
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::Gateway;
 use http::{Method, StatusCode};

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use evermoor_tests::Scene;
+use evermoor_tests::editor::wire::Wire;
+use evermoor_tests::fakes::program::Program;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::program::Program;
-use evermoor_tests::wire::Wire;
 use serde_json::{Value, json};
 
 /// A program that asks, behind a gateway.

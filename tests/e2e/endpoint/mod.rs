@@ -2,6 +2,6 @@
 
 #[cfg(target_os = "linux")]
 mod input;
-mod newer;
 mod sessions;
 mod sse;
+mod stateless;

@@ -2,8 +2,8 @@
 
 use evermoor_tests::Scene;
 use evermoor_tests::conformance::{Era, Fixture};
-use evermoor_tests::script::Act;
-use evermoor_tests::wire::{Wire, request};
+use evermoor_tests::editor::wire::{Wire, request};
+use evermoor_tests::fakes::upstream::script::Act;
 use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -86,7 +86,7 @@ async fn a_call_whose_stream_broke_is_taken_up_and_its_answer_comes_once() {
     let wire = Wire::to(&gateway, "/mcp/notes").initialized(LATEST, json!({})).await;
     let both = "application/json, text/event-stream";
     let answer = wire.send(Method::POST, Some(&call(7, "record", "slow")), both).await;
-    let mut stream = evermoor_tests::wire::Events::of(answer);
+    let mut stream = evermoor_tests::editor::wire::Events::of(answer);
     let (id, nothing) = stream.next_text().await.unwrap();
     assert_eq!(nothing, "", "the first event gives an id and says nothing");
     drop(stream);

@@ -1,9 +1,9 @@
 //! Editors of 2024-11-05, over HTTP+SSE.
 
 use evermoor_tests::Scene;
+use evermoor_tests::editor::wire::{Events, Wire, request};
+use evermoor_tests::fakes::upstream::script::Act;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::script::Act;
-use evermoor_tests::wire::{Events, Wire, request};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use evermoor_core::handover::{CONVERSATION, Coming, Going};
-use evermoor_core::runtime::Runtime;
+use evermoor_core::lifecycle::handover::{CONVERSATION, Coming, Going};
+use evermoor_core::lifecycle::runtime::Runtime;
 use evermoor_platform::handover::{Line, Stand};
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::{Gateway, runtime, written};
-use evermoor_tests::programs::built;
+use evermoor_tests::scene::programs::built;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -84,7 +84,7 @@ async fn whoever_dies_after_it_moved_in_leaves_the_other_its_files() {
     taker.hear().await;
     let file = scene.home().join("run/gateway.json");
     let other = serde_json::to_vec(&Runtime { pid: 1, ..before.clone() }).unwrap();
-    evermoor_platform::files::write_private(&file, &other).unwrap();
+    evermoor_platform::fs::private::write_private(&file, &other).unwrap();
     let stand = Stand::open(&scene.home().join("run/handover.sock")).unwrap();
     drop((stand, taker));
     written(&file, &other).await;
@@ -97,8 +97,11 @@ async fn whoever_dies_after_it_moved_in_leaves_the_other_its_files() {
 #[tokio::test]
 async fn a_subscription_made_during_an_attempt_that_failed_is_kept() {
     let scene = Scene::new();
-    let program =
-        evermoor_tests::program::Program::new("notes", scene.path("notes.ledger"), &["social"]);
+    let program = evermoor_tests::fakes::program::Program::new(
+        "notes",
+        scene.path("notes.ledger"),
+        &["social"],
+    );
     let mut gateway = scene.gateway_of("", &program.entry()).await;
     gateway.until_connected("notes").await;
     let mut editor = gateway.editor("/mcp/notes").await;
@@ -159,7 +162,7 @@ async fn a_gateway_that_does_not_answer_is_left_alone_and_a_person_is_told_what_
     let mut editor = gateway.editor("/mcp").await;
     let pid = Pid::from_raw(i32::try_from(gateway.process.pid()).unwrap()).unwrap();
     kill_process(pid, Signal::STOP).unwrap();
-    let mut command = evermoor_platform::process::command(built("evermoor"));
+    let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
     command.args(["serve", "--takeover", "--home"]).arg(scene.home()).kill_on_drop(true);
     command.stderr(std::process::Stdio::piped());
     let refused = command.output().await.unwrap();

@@ -2,9 +2,9 @@
 
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
+use evermoor_tests::editor::wire::{Events, Wire, request};
+use evermoor_tests::fakes::program::{Program, runs, until_gone};
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::program::{Program, runs, until_gone};
-use evermoor_tests::wire::{Events, Wire, request};
 use reqwest::{Method, StatusCode};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use evermoor_platform::lock::InstanceLock;
+use evermoor_platform::fs::lock::InstanceLock;
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
 use evermoor_tests::gateway::{Gateway, runtime};

@@ -1,9 +1,9 @@
 //! Outages around a takeover: one gateway at a time writes them down.
 
-use evermoor_core::handover::{CONVERSATION, Coming};
-use evermoor_core::incident::{How, Incident, Incidents};
-use evermoor_core::view::Link;
-use evermoor_tests::answer::Verdict;
+use evermoor_core::api::Link;
+use evermoor_core::history::incident::{How, Incident, Incidents};
+use evermoor_core::lifecycle::handover::{CONVERSATION, Coming};
+use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::{PATIENCE, Scene};
 use http::Method;

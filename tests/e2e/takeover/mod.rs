@@ -4,5 +4,5 @@ mod attempts;
 mod calls;
 mod hammer;
 mod history;
-mod newer;
 mod sessions;
+mod stateless;

@@ -1,9 +1,9 @@
 //! Sessions, subscriptions and dashboards that go on at the next gateway.
 
 use evermoor_tests::Scene;
+use evermoor_tests::editor::wire::{Wire, request};
+use evermoor_tests::fakes::program::Program;
 use evermoor_tests::gateway::{Gateway, http};
-use evermoor_tests::program::Program;
-use evermoor_tests::wire::{Wire, request};
 use serde_json::json;
 
 const LATEST: &str = "2025-11-25";
@@ -84,7 +84,7 @@ async fn a_stream_of_news_of_the_newest_revision_ends_and_can_be_opened_again() 
     let open = async || {
         let both = "application/json, text/event-stream";
         let answer = wire.send(reqwest::Method::POST, Some(&message), both).await;
-        let mut news = evermoor_tests::wire::Events::of(answer);
+        let mut news = evermoor_tests::editor::wire::Events::of(answer);
         assert!(news.next().await.is_some(), "it is acknowledged");
         news
     };

@@ -3,10 +3,10 @@
 
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::{Desktop, Tray};
+use evermoor_tests::fakes::pieces::Pieces;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::looking::until;
-use evermoor_tests::pieces::Pieces;
-use evermoor_tests::programs::built;
+use evermoor_tests::scene::programs::built;
+use evermoor_tests::scene::wait::until;
 use serde_json::json;
 
 use super::launch_with;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::{Desktop, Program, Tray};
 use evermoor_tests::gateway::runtime;
-use evermoor_tests::looking::until;
 use evermoor_tests::peers::free_port;
+use evermoor_tests::scene::wait::until;
 
 use super::launch;
 
@@ -64,7 +64,7 @@ async fn editors_follow_the_gateway_to_another_port() {
     person.until_file_has(&format!("127.0.0.1:{port}/mcp")).await;
     tray.click("Quit Evermoor").await;
     assert!(app.ended().await.success());
-    evermoor_platform::process::kill(before.pid).unwrap();
+    evermoor_platform::process::spawn::kill(before.pid).unwrap();
     until("the port is free", || TcpListener::bind(("127.0.0.1", port)).is_ok()).await;
     let _taken = TcpListener::bind(("127.0.0.1", port)).unwrap();
 

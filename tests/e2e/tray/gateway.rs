@@ -3,7 +3,7 @@
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::Desktop;
 use evermoor_tests::gateway::{Gateway, http, next_gateway, pretend, runtime};
-use evermoor_tests::looking::until;
+use evermoor_tests::scene::wait::until;
 use serde_json::json;
 
 use super::launch;
@@ -63,7 +63,7 @@ async fn quitting_ends_the_gateway_too_if_a_person_wants_that() {
     let gateway = runtime(&scene.home());
     tray.click("Quit Evermoor and stop the gateway").await;
     assert!(app.ended().await.success());
-    until("the gateway ends", || evermoor_platform::facts::of(gateway.pid).is_none()).await;
+    until("the gateway ends", || evermoor_platform::process::info::of(gateway.pid).is_none()).await;
 }
 
 #[tokio::test]

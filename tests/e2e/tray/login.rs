@@ -4,8 +4,8 @@ use std::path::Path;
 
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::{Desktop, Program};
-use evermoor_tests::looking::until;
-use evermoor_tests::programs::built;
+use evermoor_tests::scene::programs::built;
+use evermoor_tests::scene::wait::until;
 
 use super::{launch, launch_with};
 

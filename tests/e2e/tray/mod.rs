@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::{Desktop, Program};
-use evermoor_tests::programs::built;
+use evermoor_tests::scene::programs::built;
 
 fn launch(desktop: &Desktop, scene: &Scene) -> Program {
     launch_with(desktop, scene, &["--hidden"], &[])

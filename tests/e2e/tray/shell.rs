@@ -2,7 +2,7 @@
 
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::{Desktop, Driver};
-use evermoor_tests::programs::built;
+use evermoor_tests::scene::programs::built;
 use serde_json::json;
 
 async fn window(desktop: &Desktop, scene: &Scene) -> Driver {

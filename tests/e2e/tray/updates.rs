@@ -6,8 +6,8 @@ use axum::Router;
 use axum::routing::get;
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::{Desktop, Program, Tray};
-use evermoor_tests::looking::until;
-use evermoor_tests::script::Act;
+use evermoor_tests::fakes::upstream::script::Act;
+use evermoor_tests::scene::wait::until;
 use serde_json::json;
 
 use super::launch_with;
@@ -43,7 +43,7 @@ impl Signer {
 async fn sign(arguments: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let tool = root.join("node_modules/@tauri-apps/cli/tauri.js");
-    let mut command = evermoor_platform::process::command("node");
+    let mut command = evermoor_platform::process::spawn::command("node");
     let done = command.arg(tool).arg("signer").args(arguments).output().await.unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }

@@ -3,8 +3,8 @@
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::Desktop;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::looking::until;
-use evermoor_tests::programs::built;
+use evermoor_tests::scene::programs::built;
+use evermoor_tests::scene::wait::until;
 
 use super::{launch, launch_with};
 

@@ -10,10 +10,10 @@ use axum::Router;
 use axum::routing::{get, post};
 use axum::serve::ListenerExt as _;
 
-use evermoor_core::era::spoken::Spoken;
-use evermoor_tests::era::desk::Desk;
-use evermoor_tests::era::{events, pipes, web};
-use evermoor_tests::ledger::Ledger;
+use evermoor_core::protocol::version::Spoken;
+use evermoor_tests::fakes::single_version::server::Desk;
+use evermoor_tests::fakes::single_version::{http, sse, stdio};
+use evermoor_tests::oracle::ledger::Ledger;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -25,14 +25,14 @@ async fn main() {
     Ledger::at(ledger.with_extension("lives")).record(&std::process::id().to_string());
     let desk = Desk::new(spoken.expect("a revision of MCP"), Ledger::at(ledger));
     if transport == "stdio" {
-        return pipes::serve(desk).await;
+        return stdio::serve(desk).await;
     }
     let address = args.next().expect("an address");
     let listener = tokio::net::TcpListener::bind(address).await.expect("the address is free");
     let address = listener.local_addr().expect("it listens");
     let (place, app) = match transport.as_str() {
         "sse" => ("sse", by_events(desk)),
-        _ => ("mcp", Router::new().route("/mcp", post(web::post).get(web::get)).with_state(desk)),
+        _ => ("mcp", Router::new().route("/mcp", post(http::post).get(http::get)).with_state(desk)),
     };
     say(&format!("http://{address}/{place}"));
     // An answer is a few small writes, which must not wait for each other when it is measured.
@@ -41,10 +41,10 @@ async fn main() {
 }
 
 fn by_events(desk: Arc<Desk>) -> Router {
-    let stage = events::Stage { desk, mouth: Arc::default(), tasks: Default::default() };
+    let stage = sse::Stage { desk, mouth: Arc::default(), tasks: Default::default() };
     Router::new()
-        .route("/sse", get(events::open))
-        .route("/messages", post(events::post))
+        .route("/sse", get(sse::open))
+        .route("/messages", post(sse::post))
         .with_state(stage)
 }
 

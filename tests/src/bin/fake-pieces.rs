@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use evermoor_tests::pieces::life;
+use evermoor_tests::fakes::pieces::life;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {

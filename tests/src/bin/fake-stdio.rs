@@ -13,12 +13,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use evermoor_core::envelope::{
+use evermoor_core::protocol::envelope::{
     INVALID_PARAMS, Id, METHOD_NOT_FOUND, Message, Notification, Outcome, Request, Response,
 };
-use evermoor_core::json::Raw;
-use evermoor_core::protocol::{Revision, initialize_result, method};
-use evermoor_tests::ledger::Ledger;
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::mcp::{Revision, initialize_result, method};
+use evermoor_tests::oracle::ledger::Ledger;
 
 /// The resource that a social one has.
 const NOTE: &str = "note:1";

@@ -5,13 +5,13 @@
 
 use std::path::PathBuf;
 
-use evermoor_tests::fake_server;
-use evermoor_tests::ledger::Ledger;
+use evermoor_tests::fakes::upstream::server;
+use evermoor_tests::oracle::ledger::Ledger;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let mut args = std::env::args_os().skip(1).map(|arg| arg.into_string().expect("text"));
     let address = args.next().expect("an address");
     let ledger = Ledger::at(PathBuf::from(args.next().expect("a ledger")));
-    fake_server::serve(&address, ledger, args.collect()).await;
+    server::serve(&address, ledger, args.collect()).await;
 }

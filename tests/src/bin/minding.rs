@@ -3,12 +3,13 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use evermoor_core::incident::Incident;
-use evermoor_core::view::{App, Link};
+use evermoor_core::api::{App, Link};
+use evermoor_core::history::incident::Incident;
+use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
+use evermoor_tests::fakes::pieces::{Fault, Pieces};
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::pieces::{Fault, Pieces};
-use evermoor_tests::{Scene, measure};
+use evermoor_tests::oracle::measure;
 use http::Method;
 use serde_json::json;
 use tokio::time::{Instant, sleep};

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use evermoor_core::view::Link;
+use evermoor_core::api::Link;
 use evermoor_tests::Scene;
-use evermoor_tests::answer::Verdict;
+use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::gateway::States;
 use tokio::time::{Instant, sleep};
 

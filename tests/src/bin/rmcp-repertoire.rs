@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use evermoor_tests::ledger::Ledger;
+use evermoor_tests::oracle::ledger::Ledger;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
     CompletionInfo, ContentBlock, CreateMessageRequest, CreateMessageRequestParams, ElicitRequest,

@@ -4,8 +4,8 @@
 use super::findings::Findings;
 use super::suite;
 use crate::peers::{folder, node};
-use crate::programs::built;
 use crate::scene::Scene;
+use crate::scene::programs::built;
 
 /// What a client is tried with: the scenarios that do not ask it to sign in.
 pub const SCENARIOS: [&str; 8] = [

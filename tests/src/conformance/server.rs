@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use evermoor_core::era::spoken::Spoken;
-use evermoor_core::protocol::Revision;
+use evermoor_core::protocol::mcp::Revision;
+use evermoor_core::protocol::version::Spoken;
 
 use super::findings::Findings;
 use super::suite;
 use crate::peers::{folder, node};
-use crate::programs::Process;
 use crate::scene::Scene;
+use crate::scene::programs::Process;
 
 /// A set of requirements, frozen with the revision of MCP that it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

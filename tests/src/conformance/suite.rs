@@ -11,7 +11,7 @@ const LONGEST: Duration = Duration::from_secs(100);
 
 /// Runs it until it ends, and returns what it printed. Its results are in the folder `results` then.
 pub(super) async fn run(results: &Path, arguments: &[&str], variables: &[(&str, &Path)]) -> String {
-    let mut command = evermoor_platform::process::command(node());
+    let mut command = evermoor_platform::process::spawn::command(node());
     command.arg("--import").arg(folder().join("patient.mjs"));
     command.arg(folder().join("node_modules/@modelcontextprotocol/conformance/dist/index.js"));
     command.args(arguments).arg("-o").arg(results).envs(variables.iter().copied());

@@ -8,7 +8,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use super::PATIENCE;
-use crate::looking::until;
+use crate::scene::wait::until;
 
 /// What a program keeps of the environment of the tests; all else would tie it to this machine.
 const KEPT: [&str; 5] = ["PATH", "LANG", "EVERMOOR_LOG", "RUST_BACKTRACE", "LLVM_PROFILE_FILE"];

@@ -23,7 +23,7 @@ fn report(said: &str) -> Value {
 }
 
 async fn said_by(program: &Path, script: &Path, arguments: &[&str]) -> String {
-    let mut command = evermoor_platform::process::command(program);
+    let mut command = evermoor_platform::process::spawn::command(program);
     command.arg(script).args(arguments).kill_on_drop(true);
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let output = tokio::time::timeout(crate::PATIENCE, command.output()).await;

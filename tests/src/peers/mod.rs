@@ -4,10 +4,12 @@
 //! Whatever a server is made of, a test can call a tool of it by nonce and read in a ledger how often
 //! that ran.
 
-mod clients;
 #[cfg(target_os = "linux")]
-mod pipes;
+mod child;
+pub mod client_reports;
+mod clients;
 mod remote;
+pub mod rmcp_client;
 mod witness;
 
 use std::path::PathBuf;
@@ -15,13 +17,13 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::editor::Editor;
-use crate::ledger::Ledger;
-use crate::programs::built;
+use crate::oracle::ledger::Ledger;
+use crate::scene::programs::built;
 use witness::Witness;
 
-pub use clients::{inspector, python_client};
 #[cfg(target_os = "linux")]
-pub use pipes::Child;
+pub use child::Child;
+pub use clients::{inspector, python_client};
 pub use remote::{Remote, free_port};
 
 /// Whose server it is, and with it how it is started and called.

@@ -10,8 +10,9 @@ use tokio::time::{sleep, timeout};
 
 use super::{CommandLine, Errand, Maker, Over};
 use crate::gateway::http;
-use crate::programs::Process;
-use crate::{PATIENCE, Scene, entry};
+use crate::scene::entry;
+use crate::scene::programs::Process;
+use crate::{PATIENCE, Scene};
 
 /// A server at an address, running or dead.
 pub struct Remote {

@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::routing::get;
 use tokio::net::TcpListener;
 
-use crate::ledger::Ledger;
+use crate::oracle::ledger::Ledger;
 
 /// Serves a file per nonce, and writes down each time one is fetched.
 pub(super) struct Witness {

@@ -4,9 +4,10 @@ use evermoor_core::failure::Failure;
 use evermoor_setup::Desk;
 
 use super::Done;
-use crate::import;
-use crate::serve::Place;
-use crate::setup::{self, Outcome, What};
+use crate::editors::import;
+use crate::editors::setup;
+use crate::editors::setup::{Outcome, What};
+use crate::gateway::serve::Place;
 
 /// Puts back what an import pointed at us, then undoes every record of a file that we wrote to.
 pub(super) fn undo(place: &Place) -> Vec<Done> {

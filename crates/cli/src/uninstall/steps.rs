@@ -7,13 +7,14 @@ use tokio::time::{Instant, sleep};
 
 use evermoor_client::Control;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_platform::login;
-use evermoor_platform::secrets::{Keychain, Manner, StoreError};
-use evermoor_platform::service::{self, State};
+use evermoor_platform::keychain::{Keychain, Manner, StoreError};
+use evermoor_platform::startup::login;
+use evermoor_platform::startup::service;
+use evermoor_platform::startup::service::State;
 
 use super::{Done, editors};
-use crate::serve::Place;
-use crate::status::run_async;
+use crate::gateway::serve::Place;
+use crate::inspect::status::run_async;
 use crate::terminal::Progress;
 
 const END_LIMIT: Duration = Duration::from_secs(20);
@@ -84,7 +85,7 @@ fn login(home: Option<&Path>) -> Done {
 
 fn service(place: &Place) -> Done {
     let undone = run_async(async {
-        let ours = crate::service::described(place)?;
+        let ours = crate::gateway::service::described(place)?;
         if service::state().await == State::NotInstalled || !is_of(&ours) {
             return Ok(None);
         }

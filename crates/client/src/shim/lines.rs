@@ -4,8 +4,8 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 
-use evermoor_core::envelope::Id;
-use evermoor_core::oversize::IdFinder;
+use evermoor_core::protocol::envelope::Id;
+use evermoor_core::protocol::oversize::IdFinder;
 
 /// A line from the editor.
 #[derive(Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use tokio::time::sleep;
 
-use evermoor_core::envelope::Message;
+use evermoor_core::protocol::envelope::Message;
 
 use super::{PAUSE, SESSION, Shim};
 use crate::http::HttpError;

@@ -6,8 +6,9 @@
 
 use url::Url;
 
-use crate::redact::percent;
-use crate::reference::{self, Reference, Template};
+use crate::security::redact::percent;
+use crate::security::secret_ref;
+use crate::security::secret_ref::{Reference, Template};
 
 /// An address over http or https.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub enum BadAddress {
     #[error("An address cannot have a secret as its host or its port.")]
     Elsewhere,
     #[error(transparent)]
-    Reference(#[from] reference::Bad),
+    Reference(#[from] secret_ref::Bad),
 }
 
 impl BadAddress {

@@ -4,10 +4,10 @@ use toml::Spanned;
 
 use super::file::{UpstreamTable, line};
 use super::{Mistake, Transport, program};
-use crate::app::policy::{Policy, Recycle, Restart};
-use crate::name::UpstreamName;
+use crate::catalog::naming::UpstreamName;
+use crate::config::size;
+use crate::policy::app::policy::{Policy, Recycle, Restart};
 use crate::preset::{self, Shelf};
-use crate::size;
 
 /// Exactly one way to reach an upstream: a preset, a program or an address.
 pub(super) fn or_server(

@@ -12,10 +12,10 @@ use super::tray::{self, TrayTable};
 use super::{
     Address, Config, DEFAULT_LISTEN, Gateway, Keepalive, Mistake, Sharing, Transport, Upstream, app,
 };
-use crate::app::policy::Policy;
-use crate::call::Repetition;
-use crate::filter::Filters;
-use crate::name::UpstreamName;
+use crate::catalog::filter::Filters;
+use crate::catalog::naming::UpstreamName;
+use crate::policy::app::policy::Policy;
+use crate::policy::retry::Repetition;
 use crate::preset::Shelf;
 
 const DEFAULT_HOLD: Duration = Duration::from_secs(25);

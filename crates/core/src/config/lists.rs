@@ -11,9 +11,9 @@ use toml::Spanned;
 
 use super::file::line;
 use super::{Editor, Mistake};
-use crate::filter::{Filter, Filters, Pattern};
-use crate::name::{UpstreamName, plain};
-use crate::sight::{Rules, entry};
+use crate::catalog::filter::{Filter, Filters, Pattern};
+use crate::catalog::naming::{UpstreamName, plain};
+use crate::catalog::visibility::{Rules, entry};
 
 type Patterns = Vec<Spanned<String>>;
 

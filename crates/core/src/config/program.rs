@@ -6,10 +6,10 @@ use std::fmt;
 use toml::Spanned;
 
 use super::file::{UpstreamTable, http_url, line};
-use super::reach::template;
+use super::http::template;
 use super::{Mistake, Reach, Transport};
-use crate::name::UpstreamName;
-use crate::reference::Template;
+use crate::catalog::naming::UpstreamName;
+use crate::security::secret_ref::Template;
 
 /// A program to start. A leading `~` in each part but `env` is the home folder.
 #[derive(Clone, PartialEq, Eq)]

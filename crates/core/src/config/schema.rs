@@ -63,7 +63,7 @@ mod tests {
         for (name, member) in value.as_object().into_iter().flatten() {
             let by_pattern = schema["patternProperties"].as_object().and_then(|all| {
                 // The only pattern is that of the names of upstreams.
-                crate::name::UpstreamName::parse(name).ok().and(all.values().next())
+                crate::catalog::naming::UpstreamName::parse(name).ok().and(all.values().next())
             });
             let known = schema["properties"].get(name).or(by_pattern);
             match known.or(schema.get("additionalProperties")) {

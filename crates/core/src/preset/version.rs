@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::ask::{self, Ask};
+use super::probe;
+use super::probe::Ask;
 
 /// A version in numbers. What follows them, such as `-beta`, does not count.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +65,7 @@ impl VersionCheck {
             return None;
         }
         let text = match &self.at {
-            Some(at) => ask::json(body)?.pointer(at)?.as_str()?.to_owned(),
+            Some(at) => probe::json(body)?.pointer(at)?.as_str()?.to_owned(),
             None => std::str::from_utf8(body).ok()?.trim().to_owned(),
         };
         (!text.is_empty() && text.len() < 80).then_some(text)

@@ -7,7 +7,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::preset::Preset;
 
-use super::{Apps, Desk, finder, looking, process};
+use super::{Apps, Desk, finder, observe, process};
 
 #[derive(Clone)]
 pub(crate) struct App {
@@ -44,7 +44,7 @@ impl App {
     /// Its MCP server answered at this port.
     pub(crate) fn serves(&self, preset: &Preset, port: u16) {
         self.desk.found(port);
-        self.desk.serves(looking::ready(preset, port));
+        self.desk.serves(observe::ready(preset, port));
     }
 
     /// Why there is no connection to it. `failed` is where it was found, and why that led to none.
@@ -56,8 +56,8 @@ impl App {
         let standing = match failed {
             // It has served before: what it says now is worth more than that it is starting.
             Some((_, failure)) if self.desk.has_served() => return failure,
-            Some((port, _)) => looking::half_up(preset, port),
-            None => looking::at_none(preset, &self.desk).await,
+            Some((port, _)) => observe::half_up(preset, port),
+            None => observe::at_none(preset, &self.desk).await,
         };
         standing.failure().unwrap_or_else(|| {
             let what = format!("{} cannot be connected to.", preset.title);

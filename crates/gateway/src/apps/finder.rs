@@ -15,9 +15,9 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use evermoor_core::preset::Preset;
-use evermoor_platform::facts;
+use evermoor_platform::process::info;
 
-use super::asking::Asker;
+use super::probe::Asker;
 
 /// Who listens on this machine takes a connection in far less. Windows takes seconds to say that
 /// nobody listens.
@@ -48,7 +48,7 @@ async fn is_it(preset: &Preset, asker: &Asker, port: u16) -> bool {
         return false;
     }
     if preset.find.owner {
-        let Some(process) = facts::behind(port).await else { return false };
+        let Some(process) = info::behind(port).await else { return false };
         if !preset.is_process(super::OS, &process.name) {
             return false;
         }

@@ -6,20 +6,19 @@
 //! ([`finder`]). Beside it runs a [`minder`]: it watches the process, looks at how the application
 //! stands, tells the supervisor that it is back, finds out why it ended ([`ending`]), and brings it
 //! back ([`bringing`]). What both know lies on a [`desk`], which people see. What is to be done is
-//! decided in `evermoor_core::app`; here it is carried out.
+//! decided in `evermoor_core::policy::app`; here it is carried out.
 
-mod acting;
 mod app;
-mod asking;
-mod bringing;
-mod caring;
-pub(crate) mod desk;
-mod ending;
+mod exit_cause;
 pub(crate) mod finder;
-pub(crate) mod looking;
-mod minder;
+mod memory;
+pub(crate) mod observe;
+mod probe;
 mod process;
-mod responding;
+mod respond;
+mod restart;
+pub(crate) mod state;
+mod watcher;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -29,19 +28,19 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::config::Transport;
 use evermoor_core::failure::Failure;
-use evermoor_core::name::UpstreamName;
 use evermoor_core::preset::{Os, Preset, Shelf};
 use evermoor_platform::system::System;
 
-use crate::chance::Chance;
 use crate::history::History;
+use crate::system::environment::Chance;
 use crate::upstream::Handle;
 pub(crate) use app::App;
-pub(crate) use asking::Asker;
-pub(crate) use desk::Desk;
-use minder::Minder;
+pub(crate) use probe::Asker;
+pub(crate) use state::Desk;
+use watcher::Minder;
 
 /// The system that this is, as presets name it.
 pub(crate) const OS: Os = match System::HERE {

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use evermoor_core::app::Run;
-use evermoor_core::app::trend::{self, Trend};
-use evermoor_platform::child::Exit;
-use evermoor_platform::facts::{self, Facts};
-use evermoor_platform::watch::Watch;
+use evermoor_core::policy::app::Run;
+use evermoor_core::policy::app::memory_trend;
+use evermoor_core::policy::app::memory_trend::Trend;
+use evermoor_platform::process::child::Exit;
+use evermoor_platform::process::exit_watch::Watch;
+use evermoor_platform::process::info;
+use evermoor_platform::process::info::Facts;
 
-use super::desk::Usage;
+use super::state::Usage;
 
 /// One run of an application that can be seen.
 pub(super) struct Process {
@@ -20,9 +22,9 @@ pub(super) struct Process {
     watch: Watch,
     /// When the facts were found.
     met: Instant,
-    last: Option<(Instant, facts::Usage)>,
+    last: Option<(Instant, info::Usage)>,
     /// Its memory, for the last hour.
-    line: VecDeque<trend::Sample>,
+    line: VecDeque<memory_trend::Sample>,
 }
 
 /// How far apart the points of its trend are, and how many there are.
@@ -32,14 +34,14 @@ const MOST_POINTS: usize = 240;
 impl Process {
     /// The process that listens at this port, if it can be seen.
     pub(super) async fn behind(port: u16) -> Option<Self> {
-        Self::watch(facts::behind(port).await?)
+        Self::watch(info::behind(port).await?)
     }
 
     /// Watches a process that was seen.
     pub(super) fn watch(facts: Facts) -> Option<Self> {
         let watch = Watch::open(facts.pid).ok()?;
         // The number may have come again since.
-        let same = facts::of(facts.pid)?.started == facts.started;
+        let same = info::of(facts.pid)?.started == facts.started;
         let (met, line) = (Instant::now(), VecDeque::new());
         same.then_some(Self { facts, watch, met, last: None, line })
     }
@@ -71,19 +73,19 @@ impl Process {
 
     /// What it uses now, and where that is going. `None` if it cannot be seen any more.
     pub(super) fn sample(&mut self, alarm: Option<u64>) -> Option<Usage> {
-        let (now, usage) = (Instant::now(), facts::usage(self.facts.pid)?);
+        let (now, usage) = (Instant::now(), info::usage(self.facts.pid)?);
         let load = match self.last.replace((now, usage)) {
-            Some((then, before)) => facts::load(before, usage, now - then),
+            Some((then, before)) => info::load(before, usage, now - then),
             None => 0.0,
         };
         let at = self.met.elapsed();
         if self.line.back().is_none_or(|last| at.saturating_sub(last.at) >= POINTS) {
-            self.line.push_back(trend::Sample { at, bytes: usage.memory });
+            self.line.push_back(memory_trend::Sample { at, bytes: usage.memory });
             if self.line.len() > MOST_POINTS {
                 self.line.pop_front();
             }
         }
-        let line: &[trend::Sample] = self.line.make_contiguous();
+        let line: &[memory_trend::Sample] = self.line.make_contiguous();
         let trend = Trend { now: usage.memory, ..Trend::of(line, alarm)? };
         let load = (load * 1000.0).round().clamp(0.0, f64::from(u32::MAX)) as u32;
         Some(Usage { memory: usage.memory, load, trend: trend.sentence(alarm) })
@@ -92,7 +94,7 @@ impl Process {
 
 /// The run that listens at a port, if it can be seen.
 pub(super) async fn at(port: u16) -> Option<Run> {
-    facts::behind(port).await.as_ref().map(run)
+    info::behind(port).await.as_ref().map(run)
 }
 
 pub(super) fn run(facts: &Facts) -> Run {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use evermoor_platform::files;
+use evermoor_platform::fs::private;
 
 /// Why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +70,7 @@ pub(super) const PAGE: u32 = 4096;
 
 /// Opens the file, or makes it, closed to others.
 pub(super) fn open(path: &Path) -> Result<Connection, Unusable> {
-    files::create_private(path)?;
+    private::create_private(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(of)?;
     prepare(&mut connection).map_err(of)?;

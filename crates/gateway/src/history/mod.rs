@@ -10,14 +10,17 @@
 //! regularly, so that a gateway that is killed leaves an honest record, which the next one goes on
 //! with. So does a gateway that takes over, from the moment that it has the pen ([`keeping`]).
 
-pub(crate) mod chronicle;
 mod database;
-mod entry;
-mod keeping;
-mod note;
+mod message;
 mod read;
+pub(crate) mod recorder;
+mod row;
 mod tally;
+mod task;
+#[cfg(test)]
+mod tests;
 mod thinning;
+pub mod timelines;
 mod writer;
 
 use std::path::PathBuf;
@@ -31,15 +34,15 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::incident::{Cause, Incident};
-use evermoor_core::samples::Sample;
+use evermoor_core::history::incident::{Cause, Incident};
+use evermoor_core::history::samples::Sample;
 
-use crate::chance::Chance;
-use crate::pen::Pen;
-use chronicle::Chronicle;
-pub use note::Asked;
-use note::Note;
-pub(crate) use note::millis;
+use crate::system::environment::Chance;
+use crate::system::write_lease::Pen;
+pub use message::Asked;
+use message::Note;
+pub(crate) use message::millis;
+use recorder::Chronicle;
 pub(crate) use tally::{CallEnd, Count, Tallies, Tally, Touched};
 use writer::Writer;
 
@@ -72,7 +75,7 @@ impl History {
             true => Writer::new(path),
             false => Writer::going_on(path),
         };
-        (history, keeping::keep(writer, told, pen, chance, tasks, stop))
+        (history, task::keep(writer, told, pen, chance, tasks, stop))
     }
 
     /// A history that nobody writes down.
@@ -152,6 +155,3 @@ impl History {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

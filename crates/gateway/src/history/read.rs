@@ -3,10 +3,10 @@
 use rusqlite::{Connection, Row, params};
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::incident::{Calls, End, Event, How, Incident};
-use evermoor_core::samples::Sample;
+use evermoor_core::history::incident::{Calls, End, Event, How, Incident};
+use evermoor_core::history::samples::Sample;
 
-use super::note::Asked;
+use super::message::Asked;
 
 /// The most outages that one answer has.
 const MOST: u32 = 1000;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use evermoor_core::incident::Calls;
+use evermoor_core::history::incident::Calls;
 
 /// The calls of one outage.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The history as everybody sees it: told without waiting, asked with patience.
 
 use super::*;
-use evermoor_core::incident::How;
+use evermoor_core::history::incident::How;
 
 fn start(path: PathBuf) -> (History, CancellationToken, TaskTracker) {
     start_with(path, Pen::new(true))

@@ -2,11 +2,12 @@
 
 use rusqlite::{Connection, Result, params};
 
-use evermoor_core::samples::{self, KEPT, Sample};
+use evermoor_core::history::samples;
+use evermoor_core::history::samples::{KEPT, Sample};
 
 use super::database::{self, LARGEST, PAGE, Unusable};
-use super::entry::add_sample;
 use super::read::{sample, signed};
+use super::row::add_sample;
 use super::writer::Whole;
 
 /// How often samples are thinned, in milliseconds.

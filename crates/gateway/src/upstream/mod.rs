@@ -7,36 +7,18 @@
 //! the moment from the watch and uses it directly ([`delivery`]), so that the supervisor is never
 //! in its way; while there is none, the call is held.
 
-mod board;
-mod budget;
-mod connection;
-mod connector;
+pub mod catalog_cache;
 pub(crate) mod delivery;
-mod discovery;
-mod duplex;
-mod handshake;
-mod http;
-mod keepalive;
-mod lane;
-mod listing;
-mod lists;
-mod minding;
-mod pipe;
-mod private;
-mod question;
-mod ready;
-mod replay;
+pub mod notification_log;
+mod per_client;
+mod scope;
+mod server_requests;
 #[cfg(test)]
 mod simulation;
-mod sse;
-mod starting;
-mod stderr;
-mod stdio;
+mod start;
+pub mod subscriptions;
 mod supervisor;
-mod tripwire;
-pub(crate) mod under_way;
-#[cfg(test)]
-mod waking;
+pub(crate) mod transport;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -47,26 +29,26 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
+use evermoor_core::catalog::cache::Memory;
+use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::config;
-use evermoor_core::era::spoken::Spoken;
 use evermoor_core::failure::Failure;
-use evermoor_core::memory::Memory;
-use evermoor_core::name::UpstreamName;
-use evermoor_core::paused::Paused;
-use evermoor_core::protocol::Revision;
+use evermoor_core::policy::pause::Paused;
+use evermoor_core::protocol::mcp::Revision;
+use evermoor_core::protocol::version::Spoken;
 
 use crate::apps::Apps;
-use crate::chance::Chance;
+use crate::config::secrets::Secrets;
 use crate::history::{History, Tallies};
-use crate::interests::Interests;
-use crate::news::Newsroom;
-use crate::secrets::Secrets;
-use budget::Budget;
-pub use connection::{Reply, ReplyStream};
-pub use lane::{Lane, Owner};
-use private::Privates;
-pub use question::{Caller, Question};
-pub use ready::Ready;
+use crate::system::environment::Chance;
+use crate::upstream::notification_log::Newsroom;
+use crate::upstream::subscriptions::Interests;
+use delivery::retry_budget::Budget;
+use per_client::Privates;
+pub use scope::{Lane, Owner};
+pub use server_requests::{Caller, Question};
+pub use transport::connection::{Reply, ReplyStream};
+pub use transport::live::Ready;
 
 /// An upstream, as everybody but its supervisor sees it.
 #[derive(Clone)]

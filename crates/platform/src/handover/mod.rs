@@ -23,7 +23,7 @@ use unix as system;
 #[cfg(windows)]
 use windows as system;
 
-use crate::lock::InstanceLock;
+use crate::fs::lock::InstanceLock;
 
 pub use system::{Hearing, Speaking, Stand};
 

@@ -17,7 +17,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 
 use super::{HEAD, Line, MOST_THINGS, Packet, head, read_head};
-use crate::lock::InstanceLock;
+use crate::fs::lock::InstanceLock;
 
 /// Where the gateway that runs is found.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Stand {
     /// Opens a stand. What lies in its place was left by a gateway that is gone, or goes.
     pub fn open(path: &Path) -> io::Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("."));
-        crate::files::private_folder(folder)?;
+        crate::fs::private::private_folder(folder)?;
         check_folder(folder)?;
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

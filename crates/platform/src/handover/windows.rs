@@ -29,7 +29,7 @@ use windows_sys::Win32::Security::SECURITY_ATTRIBUTES;
 use windows_sys::Win32::System::Pipes::{GetNamedPipeClientProcessId, GetNamedPipeServerProcessId};
 
 use super::{HEAD, Line, Packet, head, read_head};
-use crate::lock::InstanceLock;
+use crate::fs::lock::InstanceLock;
 
 /// Where the gateway that runs is found.
 #[derive(Debug)]

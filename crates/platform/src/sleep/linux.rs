@@ -59,7 +59,7 @@ async fn follow(bus: &Connection, mut tell: impl FnMut(Notice) + Send) -> zbus::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process;
+    use crate::process::spawn;
     use std::process::Stdio;
     use std::time::Duration;
     use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -71,7 +71,7 @@ mod tests {
 
     /// A bus of our own, which ends with the test.
     async fn bus() -> (Child, String) {
-        let mut daemon = process::command("dbus-daemon")
+        let mut daemon = spawn::command("dbus-daemon")
             .args(["--session", "--nofork", "--print-address=1"])
             .stdout(Stdio::piped())
             .kill_on_drop(true)

@@ -6,8 +6,8 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
 use super::Trouble;
 use super::json_text::{Layout, after_blanks, comma_after, minified, pretty, spaced, tail};
-use crate::text::{Splices, line_end, line_start, own_indent};
-use crate::tree::{Servers, Tree};
+use crate::format::text::{Splices, line_end, line_start, own_indent};
+use crate::format::tree::{Servers, Tree};
 
 /// What editors forgive. A missing comma is no style but a mistake, and their parsers fail on it too.
 fn forgiving() -> ParseOptions {

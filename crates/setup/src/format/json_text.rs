@@ -1,6 +1,6 @@
 //! Writing JSON, and finding the way through what JSON's writers put between its values.
 
-use crate::tree::Tree;
+use crate::format::tree::Tree;
 
 /// How a value is laid out over lines.
 pub(super) struct Layout<'a> {

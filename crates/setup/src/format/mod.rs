@@ -7,14 +7,15 @@
 
 mod json;
 mod json_text;
+pub(crate) mod text;
 mod toml;
 mod toml_text;
+pub mod tree;
 mod yaml;
 mod yaml_read;
 mod yaml_text;
 
-use crate::text;
-use crate::tree::{Servers, Tree};
+use tree::{Servers, Tree};
 
 /// A format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

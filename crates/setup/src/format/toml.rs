@@ -6,8 +6,8 @@ use toml_edit::{Document, InlineTable, Item, Table, Value};
 
 use super::Trouble;
 use super::toml_text::{inline, key, table};
-use crate::text::{Splices, line_end, line_start, line_stop, next_line, with_comma};
-use crate::tree::{Servers, Tree};
+use crate::format::text::{Splices, line_end, line_start, line_stop, next_line, with_comma};
+use crate::format::tree::{Servers, Tree};
 
 fn parse(text: &str) -> Result<Document<&str>, Trouble> {
     Document::parse(text).map_err(|error| Trouble::Read(told(text, &error)))

@@ -1,6 +1,6 @@
 //! Writing TOML.
 
-use crate::tree::Tree;
+use crate::format::tree::Tree;
 
 /// A name, quoted only if it must be.
 pub(super) fn key(name: &str) -> String {

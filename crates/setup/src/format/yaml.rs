@@ -4,8 +4,8 @@ use super::Trouble;
 use super::json_text;
 use super::yaml_read::{Node, What, parse};
 use super::yaml_text::{item, pair};
-use crate::text::{Splices, line_end, line_start, line_stop, next_line, with_comma};
-use crate::tree::{Servers, Tree};
+use crate::format::text::{Splices, line_end, line_start, line_stop, next_line, with_comma};
+use crate::format::tree::{Servers, Tree};
 
 pub(super) fn put(
     text: &str,

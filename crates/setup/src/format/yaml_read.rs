@@ -2,8 +2,8 @@
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
-use crate::text::{line_start, own_indent};
-use crate::tree::Tree;
+use crate::format::text::{line_start, own_indent};
+use crate::format::tree::Tree;
 
 /// A value and its place in the text.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Writing YAML: blocks of lines, and flows within brackets.
 
 use super::json_text;
-use crate::tree::Tree;
+use crate::format::tree::Tree;
 
 /// A pair as lines, indented by so many blanks.
 pub(super) fn pair(name: &str, value: &Tree, column: usize, nl: &str) -> String {

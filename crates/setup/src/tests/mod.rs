@@ -1,7 +1,7 @@
 //! Every editor of the table, on an empty home, on files as people have them, and on hostile ones.
 
 mod files;
-mod pen;
+mod generator;
 mod properties;
 mod repair;
 
@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use evermoor_core::view::Connection;
+use evermoor_core::api::Connection;
 use evermoor_platform::system::System;
 
+use crate::entry::desired::{Door, Gate, Transport, entry, link, snippet};
 use crate::journal::Journal;
-use crate::places::Places;
+use crate::table::folders::Places;
 use crate::table::{Client, Language, clients};
-use crate::wish::{Door, Gate, Transport, entry, link, snippet};
 use crate::{Desk, Entry, Kind, Scope, Wish};
 
 pub(super) struct Home {
@@ -250,7 +250,8 @@ fn an_editor_is_found_by_its_file_its_folder_or_its_program() {
 fn most_editors_take_an_address_and_the_others_a_program() {
     let over = |kind: fn(&Kind) -> bool| {
         let entry = |client: &&Client| {
-            let wanted = entry(client, &Door::to_all(), crate::wish::usual(client), &gate());
+            let wanted =
+                entry(client, &Door::to_all(), crate::entry::desired::usual(client), &gate());
             kind(&Entry::read(client, "x", &wanted).unwrap().kind)
         };
         clients().iter().filter(entry).count()

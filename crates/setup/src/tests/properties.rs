@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 
-use super::pen::Pen;
+use super::generator::Pen;
 use super::{Home, gate, wish};
+use crate::entry::desired::Transport;
+use crate::format::tree::{Servers, Tree};
 use crate::format::{Change, Format};
 use crate::table::client;
-use crate::tree::{Servers, Tree};
-use crate::wish::Transport;
 use crate::{Desk, Scope};
 
 /// How many files of each format.

@@ -1,10 +1,10 @@
 //! What becomes of entries that others changed, of tokens, and of files that are not ours any more.
 
-use evermoor_core::view::Connection;
+use evermoor_core::api::Connection;
 
 use super::{Home, gate, wish};
+use crate::entry::desired::{Door, Transport};
 use crate::table::{Client, client};
-use crate::wish::{Door, Transport};
 use crate::{Desk, Gate, Kind, Refused, Scope, Wish};
 
 fn connect(desk: &Desk, client: &'static Client, transport: Transport, gate: &Gate) {

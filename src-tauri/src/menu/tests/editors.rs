@@ -1,6 +1,6 @@
 //! The editors that can be connected.
 
-use evermoor_core::view::{Connection, Found};
+use evermoor_core::api::{Connection, Found};
 use insta::assert_snapshot;
 
 use super::*;

@@ -2,13 +2,13 @@
 
 mod editors;
 mod growth;
+mod no_gateway;
 mod restarting;
 mod serving;
-mod without;
 
-use evermoor_core::app::state::Next;
+use evermoor_core::api::{App, Link, Restart, Upstream};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::view::{App, Link, Restart, Upstream};
+use evermoor_core::policy::app::state::Next;
 
 use super::*;
 

@@ -5,7 +5,7 @@ use gtk::gio::{BusType, Cancellable, DBusMessage, bus_get_sync};
 use gtk::glib::Variant;
 use tracing::warn;
 
-use crate::system::opening::Teller;
+use crate::system::menu_open::Teller;
 
 const MENU: &str = "com.canonical.dbusmenu";
 /// The menu itself; its submenus have other numbers.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use evermoor_core::failure::{Code, Failure};
 use tauri::{AppHandle, RunEvent};
 
-use crate::icon::Backdrop;
+use crate::tray::icon::Backdrop;
 
 pub(crate) use menu::tell_openings;
 pub(crate) use tray_host::{has_tray, say_there_is_no_tray};

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::{env, fs, io};
 
-use evermoor_platform::login::{self, Item};
+use evermoor_platform::startup::login;
+use evermoor_platform::startup::login::Item;
 use evermoor_platform::system::System;
 use tauri::Env;
 
@@ -23,7 +24,7 @@ pub(crate) fn put_right(item: &Item<'_>) -> io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     let content = item.text(System::HERE);
-    evermoor_platform::files::write_private(&place, content.as_bytes())?;
+    evermoor_platform::fs::private::write_private(&place, content.as_bytes())?;
     match usual().filter(|usual| *usual != place) {
         Some(usual) => gone(fs::remove_file(usual)),
         None => Ok(()),

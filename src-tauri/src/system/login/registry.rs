@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use evermoor_platform::login::{Item, NAME};
+use evermoor_platform::startup::login::{Item, NAME};
 use evermoor_platform::system::System;
 use tauri::Env;
 use windows_registry::{CURRENT_USER, Key, LOCAL_MACHINE};

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use evermoor_core::alerts::{Id, Notice};
+use evermoor_core::policy::alerts::{Id, Notice};
 use futures_util::StreamExt;
 use tokio::time::timeout;
 use tracing::warn;

@@ -4,7 +4,7 @@
 //! notifications, and asking for them would end it. A person is asked for their permission when
 //! there is something to show for the first time.
 
-use evermoor_core::alerts::{Button, Id, Notice};
+use evermoor_core::policy::alerts::{Button, Id, Notice};
 use objc2::rc::Retained;
 use objc2::runtime::{Bool, NSObjectProtocol, ProtocolObject};
 use objc2::{AnyThread, DefinedClass, define_class, msg_send};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use evermoor_core::alerts::{Id, Notice};
+use evermoor_core::policy::alerts::{Id, Notice};
 use tokio::sync::mpsc;
 use tracing::warn;
 use windows::Data::Xml::Dom::XmlDocument;

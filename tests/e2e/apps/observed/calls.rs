@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use evermoor_core::json::Raw;
-use evermoor_tests::pieces::{Area, Fault};
+use evermoor_core::protocol::json::Raw;
+use evermoor_tests::fakes::pieces::{Area, Fault};
 use futures_util::future::join_all;
 
 use super::*;

@@ -1,6 +1,6 @@
 //! Lists of tools: never empty without reason, never stale, and told about when they change.
 
-use evermoor_tests::pieces::Area;
+use evermoor_tests::fakes::pieces::Area;
 
 use super::*;
 use crate::apps::restart;

@@ -8,11 +8,11 @@ mod silence;
 
 use std::time::Duration;
 
-use evermoor_core::outcome::META_KEY;
+use evermoor_core::failure::outcome::META_KEY;
 use evermoor_tests::editor::Editor;
+use evermoor_tests::editor::wire::{Events, Wire};
+use evermoor_tests::fakes::pieces::{Fault, Pieces};
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::pieces::{Fault, Pieces};
-use evermoor_tests::wire::{Events, Wire};
 use evermoor_tests::{PATIENCE, Scene};
 use serde_json::{Value, json};
 use tokio::time::timeout;

@@ -1,8 +1,8 @@
 //! Times when PiecesOS is away: calls wait, lists stay, and nothing runs twice.
 
-use evermoor_tests::answer::Verdict;
+use evermoor_tests::editor::answer::Verdict;
+use evermoor_tests::fakes::pieces::Flap;
 use evermoor_tests::oracle;
-use evermoor_tests::pieces::Flap;
 
 use super::*;
 

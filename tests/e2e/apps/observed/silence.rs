@@ -1,6 +1,6 @@
 //! A PiecesOS that takes what it is asked and does not answer.
 
-use evermoor_tests::pieces::Area;
+use evermoor_tests::fakes::pieces::Area;
 
 use super::*;
 

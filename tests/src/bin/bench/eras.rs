@@ -6,11 +6,11 @@
 
 use std::time::Duration;
 
-use evermoor_core::era::spoken::Spoken;
-use evermoor_core::protocol::Revision;
+use evermoor_core::protocol::mcp::Revision;
+use evermoor_core::protocol::version::Spoken;
 use evermoor_tests::Scene;
-use evermoor_tests::era::{Transport, Upstream};
-use evermoor_tests::wire::{Wire, request};
+use evermoor_tests::editor::wire::{Wire, request};
+use evermoor_tests::fakes::single_version::{Transport, Upstream};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evermoor_tests::editor::Editor;
-use evermoor_tests::fake::Upstream;
+use evermoor_tests::fakes::upstream::Upstream;
 use evermoor_tests::gateway::Gateway;
 use serde_json::json;
 use tokio::time::Instant;

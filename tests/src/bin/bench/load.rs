@@ -1,10 +1,10 @@
 //! Many sessions, many calls, all at once: what they cost, and that every one is answered.
 
 use evermoor_tests::editor::Editor;
-use evermoor_tests::fake::Upstream;
+use evermoor_tests::editor::wire::{Wire, request};
+use evermoor_tests::fakes::upstream::Upstream;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::measure;
-use evermoor_tests::wire::{Wire, request};
+use evermoor_tests::oracle::measure;
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::Instant;

@@ -10,7 +10,7 @@ mod start;
 
 use std::time::Duration;
 
-use evermoor_platform::descriptors;
+use evermoor_platform::process::descriptors;
 use evermoor_tests::Scene;
 
 #[tokio::main]

@@ -2,7 +2,7 @@
 
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::measure;
+use evermoor_tests::oracle::measure;
 use serde_json::json;
 use tokio::time::Instant;
 

@@ -3,8 +3,8 @@
 use std::fmt::Display;
 
 use super::{Edit, Setting};
+use crate::api::{EditorChange, ListsChange, SettingsChange, UpstreamChange};
 use crate::config::Mistake;
-use crate::view::{EditorChange, ListsChange, SettingsChange, UpstreamChange};
 
 impl Edit {
     /// Makes every change that is said. Whether they are right is found out with the whole.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use toml_edit::{Array, InlineTable, Item, Value};
 
-use super::{Setting, walk};
+use super::{Setting, path};
 use crate::config::Mistake;
 
 /// An upstream that is to be added.
@@ -41,7 +41,7 @@ pub(super) fn add(root: &mut Item, new: &NewUpstream) -> Result<(), Mistake> {
             remedy: format!("Take another name, or run `evermoor remove {}` first.", new.name),
         });
     }
-    let table = walk::reach(root, &["upstreams", &new.name])?;
+    let table = path::reach(root, &["upstreams", &new.name])?;
     let mut put = |key: &str, value: Value| drop(table.insert(key, Item::Value(value)));
     if let Some(title) = &new.title {
         put("title", title.into());

@@ -6,9 +6,9 @@
 
 use toml_edit::{Array, Item, Value};
 
-use super::{Edit, walk};
+use super::{Edit, path};
+use crate::catalog::filter::Filter;
 use crate::config::Mistake;
-use crate::filter::Filter;
 
 /// The pattern with a `*` that hides this name, which no switch can take back.
 pub fn hiding_pattern<'a>(filter: &'a Filter, name: &str) -> Option<&'a str> {
@@ -58,7 +58,7 @@ pub(super) fn set_shown(
 /// beside it.
 fn change(edit: &mut Edit, place: &[&str; 4], how: impl FnOnce(&mut Array)) -> Result<(), Mistake> {
     let [tables @ .., key] = place;
-    let table = walk::reach(edit.document.as_item_mut(), tables)?;
+    let table = path::reach(edit.document.as_item_mut(), tables)?;
     if !table.contains_key(key) {
         table.insert(key, Item::Value(Value::Array(Array::new())));
     }

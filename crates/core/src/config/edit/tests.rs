@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::filter::Filter;
+use crate::catalog::filter::Filter;
 
 const FILE: &str = "\
 # My machines. Do not touch the first one.

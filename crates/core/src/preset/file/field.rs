@@ -10,8 +10,8 @@ use toml::Spanned;
 use super::super::{OnSystem, Version};
 use super::Reader;
 use super::tables::{Ports, SystemTable};
+use crate::config::size;
 use crate::config::{self, Mistake, Span};
-use crate::size;
 
 pub(super) type Text = Spanned<String>;
 

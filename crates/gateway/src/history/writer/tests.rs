@@ -1,10 +1,10 @@
 //! The writer and its file, without tasks and clocks.
 
-use super::super::note::{Asked, Opened};
+use super::super::message::{Asked, Opened};
 use super::super::tally::{CallEnd, Tallies};
 use super::*;
-use evermoor_core::incident::{Cause, Evidence, How, Incident};
-use evermoor_core::samples::{EVERY, Sample};
+use evermoor_core::history::incident::{Cause, Evidence, How, Incident};
+use evermoor_core::history::samples::{EVERY, Sample};
 use tokio::sync::{oneshot, watch};
 
 const NOON: u64 = 1_800_000_000_000;

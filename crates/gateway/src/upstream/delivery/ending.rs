@@ -1,11 +1,12 @@
 //! How a delivery ends without its upstream: what the editor is told, and what the history counts.
 
-use evermoor_core::envelope::Response;
-use evermoor_core::outcome::{self, Fate, Undelivered};
+use evermoor_core::failure::outcome;
+use evermoor_core::failure::outcome::{Fate, Undelivered};
+use evermoor_core::protocol::envelope::Response;
 
 use super::Delivery;
 use crate::history::{CallEnd, Touched};
-use crate::redaction;
+use crate::monitoring::redaction;
 
 impl Delivery<'_> {
     /// An outage touches this call.

@@ -1,21 +1,22 @@
 //! How calls wait, and how long.
 
-use super::place::{MOST_HELD, Place};
+use super::queue::{MOST_HELD, Place};
 use super::*;
 use evermoor_core::config::Config;
-use evermoor_core::envelope::{Id, Message, Notification, Response};
-use evermoor_core::json::Raw;
-use evermoor_core::protocol::{Handshake, method};
+use evermoor_core::protocol::envelope::{Id, Message, Notification, Response};
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::mcp::{Handshake, method};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::chance::Chance;
+use crate::system::environment::Chance;
 use crate::upstream::Surroundings;
-use crate::upstream::connection::{Connected, Connection};
-use crate::upstream::connector::Connect;
-use crate::upstream::duplex::{self, Inbox, Outgoing};
+use crate::upstream::transport::connection::{Connected, Connection};
+use crate::upstream::transport::connector::Connect;
+use crate::upstream::transport::duplex;
+use crate::upstream::transport::duplex::{Inbox, Outgoing};
 
 fn request(bytes: usize) -> Request {
     Request::new(Id::number(1), "tools/call", Some(Raw::of(&"x".repeat(bytes - 2))))
@@ -108,12 +109,12 @@ fn talkative(speaks_every: Option<Duration>, breaks: bool) -> Handle {
         wakes: watch::channel(0).1,
         chance: Chance::real(),
         tasks: tasks.clone(),
-        news: crate::news::Newsroom::default(),
-        interests: crate::interests::Interests::default(),
+        news: crate::upstream::notification_log::Newsroom::default(),
+        interests: crate::upstream::subscriptions::Interests::default(),
         history: crate::history::History::nowhere(),
-        paused: watch::channel(evermoor_core::paused::Paused::default()).1,
+        paused: watch::channel(evermoor_core::policy::pause::Paused::default()).1,
         apps: Default::default(),
-        secrets: crate::secrets::Secrets::of_the_system(),
+        secrets: crate::config::secrets::Secrets::of_the_system(),
     };
     let connector = Talkative { speaks_every, breaks, connects: 0, tasks };
     let upstream = config.upstreams[0].clone();

@@ -6,11 +6,11 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use evermoor_core::failure::Code;
-use evermoor_core::outcome::NotSent;
+use evermoor_core::failure::outcome::NotSent;
 
 use super::Delivery;
-use super::place::Place;
-use crate::upstream::under_way::CallGuard;
+use super::queue::Place;
+use crate::upstream::delivery::in_flight::CallGuard;
 use crate::upstream::{Caller, Link, Ready};
 
 /// When a full queue or an upstream that did not come back are worth another call.

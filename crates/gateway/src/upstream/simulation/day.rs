@@ -10,15 +10,15 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::config::Config;
-use evermoor_core::envelope::{Id, Outcome, Request};
-use evermoor_core::json::Raw;
-use evermoor_core::outcome::META_KEY;
-use evermoor_core::protocol::method;
+use evermoor_core::failure::outcome::META_KEY;
+use evermoor_core::protocol::envelope::{Id, Outcome, Request};
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::mcp::method;
 
 use super::dice::Dice;
 use super::oracle::{Answer, Call, Log};
 use super::server::{Mood, Server};
-use crate::chance::Chance;
+use crate::system::environment::Chance;
 use crate::upstream::{Handle, Reply, Surroundings};
 
 pub(super) struct Day {
@@ -68,12 +68,12 @@ impl Day {
                     move || noon + began.elapsed(),
                 ),
                 tasks: tasks.clone(),
-                news: crate::news::Newsroom::default(),
-                interests: crate::interests::Interests::default(),
+                news: crate::upstream::notification_log::Newsroom::default(),
+                interests: crate::upstream::subscriptions::Interests::default(),
                 history: crate::history::History::nowhere(),
-                paused: watch::channel(evermoor_core::paused::Paused::default()).1,
+                paused: watch::channel(evermoor_core::policy::pause::Paused::default()).1,
                 apps: Default::default(),
-                secrets: crate::secrets::Secrets::of_the_system(),
+                secrets: crate::config::secrets::Secrets::of_the_system(),
             };
             let text = format!("[upstreams.s{number}]\nurl = \"http://127.0.0.1:1/\"\n");
             let config = Config::parse(&text).expect("a valid configuration").upstreams.remove(0);

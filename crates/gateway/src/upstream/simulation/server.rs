@@ -10,16 +10,17 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::envelope::{Message, Request, Response};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::json::Raw;
-use evermoor_core::protocol::{Revision, initialize_result, method};
+use evermoor_core::protocol::envelope::{Message, Request, Response};
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::mcp::{Revision, initialize_result, method};
 
 use super::dice::Dice;
-use crate::upstream::connection::{Connected, Connection};
-use crate::upstream::connector::Connect;
-use crate::upstream::duplex::{self, Inbox, Outgoing, SendError};
-use crate::upstream::handshake;
+use crate::upstream::transport::connection::{Connected, Connection};
+use crate::upstream::transport::connector::Connect;
+use crate::upstream::transport::duplex;
+use crate::upstream::transport::duplex::{Inbox, Outgoing, SendError};
+use crate::upstream::transport::handshake;
 
 /// What a server does with the calls that reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,7 +163,7 @@ impl Server {
         if mood == Mood::Babbles {
             inbox.deliver(Message::Response(answer.clone()));
             let nobody = Response {
-                id: Some(evermoor_core::envelope::Id::number(u64::MAX)),
+                id: Some(evermoor_core::protocol::envelope::Id::number(u64::MAX)),
                 ..answer.clone()
             };
             inbox.deliver(Message::Response(nobody));

@@ -5,18 +5,19 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use evermoor_core::backoff::Backoff;
 use evermoor_core::catalog::Catalog;
 use evermoor_core::config;
 use evermoor_core::failure::Failure;
-use evermoor_core::incident::How;
-use evermoor_core::pace::CrashLoop;
+use evermoor_core::history::incident::How;
+use evermoor_core::policy::backoff::Backoff;
+use evermoor_core::policy::timing::CrashLoop;
 
-use super::super::connection::{Connected, Incoming};
-use super::super::connector::Connect;
-use super::super::{Command, Configure, Known, Link, Ready, State, listing};
-use super::aside;
-use super::words::slow_lists;
+use super::super::supervisor::read_catalog;
+use super::super::transport::connection::{Connected, Incoming};
+use super::super::transport::connector::Connect;
+use super::super::{Command, Configure, Known, Link, Ready, State};
+use super::stand_aside;
+use super::text::slow_lists;
 use super::{End, LISTING_LIMIT, Supervisor};
 
 impl<C: Connect> Supervisor<C> {
@@ -27,7 +28,7 @@ impl<C: Connect> Supervisor<C> {
                 tokio::select! {
                     biased;
                     () = self.pausing.until(true) => return Err(End::Paused),
-                    () = aside::until(&mut self.board.aside, true) => return Err(End::Aside),
+                    () = stand_aside::until(&mut self.board.aside, true) => return Err(End::Aside),
                     Some(command) = self.commands.recv() => match command {
                         Command::Configure(new) if new.leads_elsewhere(&self.config) => break Err(new),
                         Command::Configure(new) => self.config = new.settle(),
@@ -73,7 +74,7 @@ impl<C: Connect> Supervisor<C> {
 /// Makes a connection and reads what the upstream offers.
 async fn make(connector: &mut impl Connect) -> Result<(Connected, Catalog), Failure> {
     let connected = connector.connect().await?;
-    let listing = listing::catalog(&connected.connection, &connected.handshake);
+    let listing = read_catalog::catalog(&connected.connection, &connected.handshake);
     let catalog = timeout(LISTING_LIMIT, listing).await.unwrap_or_else(|_| Err(slow_lists()))?;
     Ok((connected, catalog))
 }

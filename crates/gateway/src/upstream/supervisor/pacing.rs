@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use evermoor_core::backoff::Backoff;
 use evermoor_core::failure::Code;
-use evermoor_core::pace::SLOW_LANE;
+use evermoor_core::policy::backoff::Backoff;
+use evermoor_core::policy::timing::SLOW_LANE;
 
-use super::super::connector::Connect;
+use super::super::transport::connector::Connect;
 use super::Supervisor;
-use crate::secrets::is_about_secrets;
+use crate::config::secrets::is_about_secrets;
 
 impl<C: Connect> Supervisor<C> {
     /// The wait after this many attempts, the last of which failed so.

@@ -2,22 +2,22 @@
 
 use tokio::sync::watch;
 
-use evermoor_core::incident::How;
-use evermoor_core::name::UpstreamName;
-use evermoor_core::paused::Paused;
+use evermoor_core::catalog::naming::UpstreamName;
+use evermoor_core::history::incident::How;
+use evermoor_core::policy::pause::Paused;
 
-use super::super::connector::Connect;
+use super::super::transport::connector::Connect;
 use super::super::{Command, Link, State};
 use super::Supervisor;
 
 /// Whether one upstream is paused.
-pub(in crate::upstream) struct Pausing {
-    pub(in crate::upstream) paused: watch::Receiver<Paused>,
-    pub(in crate::upstream) upstream: UpstreamName,
+pub(crate) struct Pausing {
+    pub(crate) paused: watch::Receiver<Paused>,
+    pub(crate) upstream: UpstreamName,
 }
 
 impl Pausing {
-    pub(in crate::upstream) fn is_paused(&self) -> bool {
+    pub(crate) fn is_paused(&self) -> bool {
         self.paused.borrow().is(self.upstream.as_str())
     }
 

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use tokio::time::timeout;
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::incident::How;
+use evermoor_core::history::incident::How;
 
-use super::super::connector::Connect;
-use super::super::{Known, Link, Ready, State, listing};
-use super::words::slow_lists;
+use super::super::supervisor::read_catalog;
+use super::super::transport::connector::Connect;
+use super::super::{Known, Link, Ready, State};
+use super::text::slow_lists;
 use super::{LISTING_LIMIT, Supervisor};
 
 impl<C: Connect> Supervisor<C> {
@@ -17,7 +18,8 @@ impl<C: Connect> Supervisor<C> {
     pub(super) async fn refresh(&mut self, ready: &Arc<Ready>) -> Option<Failure> {
         let known = self.board.known()?;
         let listed =
-            timeout(LISTING_LIMIT, listing::catalog(&ready.connection, &known.handshake)).await;
+            timeout(LISTING_LIMIT, read_catalog::catalog(&ready.connection, &known.handshake))
+                .await;
         match listed.unwrap_or_else(|_| Err(slow_lists())) {
             Ok(catalog) if catalog != known.catalog => {
                 let (handshake, dialect) = (known.handshake.clone(), known.dialect);

@@ -1,0 +1,135 @@
+//! What a person reads about an import.
+
+use evermoor_core::import::{Adopted, Origin, Plan, Skipped};
+use evermoor_gateway::editors::import::redirect::Told;
+use evermoor_setup::plan::unified;
+use serde_json::{Value, json};
+
+use crate::terminal::{self, Palette};
+
+/// What would be done, with the change of the configuration as a diff.
+pub(super) fn dry_run(plan: &Plan, before: &str, after: &str, as_json: bool) {
+    let diff = unified("config.toml", before, after);
+    if as_json {
+        let mut data = data(plan, &[]);
+        data["dryRun"] = true.into();
+        data["diff"] = diff.into();
+        return terminal::print_json(data);
+    }
+    rows(plan, "Would become upstreams");
+    if !diff.is_empty() {
+        terminal::print(&format_args!("\n{}", terminal::painted(&diff)));
+    }
+    terminal::remark(&"Nothing was changed.");
+}
+
+/// What was done.
+pub(super) fn done(plan: &Plan, pointed: &[Told], as_json: bool) {
+    if as_json {
+        return terminal::print_json(data(plan, pointed));
+    }
+    rows(plan, "Upstreams now");
+    let colours = Palette::for_output();
+    if !pointed.is_empty() {
+        terminal::print(&"");
+    }
+    for told in pointed {
+        let Told { title, path, trouble, hint, .. } = told;
+        if let Some(trouble) = trouble {
+            let bad = colours.bad;
+            let cross = format!("{bad}✗{bad:#}");
+            terminal::print(&terminal::about(&cross, &format!("{title}: {trouble}."), ""));
+        } else if let Some(path) = path {
+            let good = colours.good;
+            let tick = format!("{good}✓{good:#}");
+            let sentence = format!("{title} uses them through Evermoor.");
+            terminal::print(&terminal::about(&tick, &sentence, &path.display().to_string()));
+            terminal::print(&terminal::indented(hint, 2, terminal::width()));
+        }
+    }
+    if plan.adopted.iter().any(|one| one.way.is_some()) {
+        terminal::remark(&"`evermoor import --undo` puts everything back.");
+    }
+}
+
+/// What was put back.
+pub(super) fn undone(upstreams: &[String], secrets: &[String], editors: &[String], as_json: bool) {
+    if as_json {
+        return terminal::print_json(
+            json!({ "upstreams": upstreams, "secrets": secrets, "editors": editors }),
+        );
+    }
+    let count = |count: usize, one: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {one}s"),
+    };
+    terminal::print(&format_args!(
+        "Undone: {}, {}, {}.",
+        count(upstreams.len(), "upstream"),
+        count(secrets.len(), "secret"),
+        count(editors.len(), "editor")
+    ));
+}
+
+fn rows(plan: &Plan, title: &str) {
+    let colours = Palette::for_output();
+    let (strong, quiet, busy) = (colours.strong, colours.quiet, colours.busy);
+    if plan.adopted.is_empty() && plan.skipped.is_empty() {
+        return terminal::remark(&"No editor on this machine has an MCP server of its own.");
+    }
+    if !plan.adopted.is_empty() {
+        terminal::print(&format_args!("{strong}{title}{strong:#}"));
+        let cells: Vec<Vec<String>> = plan.adopted.iter().map(row).collect();
+        for line in terminal::columns(&cells, terminal::width().saturating_sub(2)) {
+            terminal::print(&format_args!("  {line}"));
+        }
+    }
+    if !plan.skipped.is_empty() {
+        if !plan.adopted.is_empty() {
+            terminal::print(&"");
+        }
+        terminal::print(&format_args!("{strong}Left where they are{strong:#}"));
+        for Skipped { origin, why } in &plan.skipped {
+            let why = terminal::indented(why, 4, terminal::width());
+            terminal::print(&format_args!("  {busy}{origin}{busy:#}\n{quiet}{why}{quiet:#}"));
+        }
+    }
+}
+
+fn row(adopted: &Adopted) -> Vec<String> {
+    let from: Vec<String> = adopted.from.iter().map(ToString::to_string).collect();
+    let secrets: Vec<&str> = adopted.secrets.iter().map(|(name, _)| name.as_str()).collect();
+    let note = match (&adopted.way, secrets.as_slice()) {
+        (None, _) => "was one already".to_owned(),
+        (Some(_), []) => String::new(),
+        (Some(_), secrets) => format!("in the keychain: {}", secrets.join(", ")),
+    };
+    vec![adopted.name.clone(), format!("from {}", from.join(", ")), note]
+}
+
+/// An entry of an editor, with the folder of the project that it belongs to.
+fn entry(origin: &Origin) -> Value {
+    json!({ "editor": origin.editor, "name": origin.name, "folder": origin.whose.folder() })
+}
+
+fn data(plan: &Plan, pointed: &[Told]) -> Value {
+    let adopted = |one: &Adopted| {
+        let secrets: Vec<&String> = one.secrets.iter().map(|(name, _)| name).collect();
+        let from: Vec<Value> = one.from.iter().map(entry).collect();
+        json!({ "name": one.name, "isNew": one.way.is_some(), "secrets": secrets, "from": from })
+    };
+    let skipped = |one: &Skipped| {
+        let mut skipped = entry(&one.origin);
+        skipped["why"] = one.why.clone().into();
+        skipped
+    };
+    let told = |one: &Told| {
+        let trouble = one.trouble.as_ref().map(|refused| format!("{refused}."));
+        json!({ "editor": one.title, "path": one.path, "trouble": trouble })
+    };
+    json!({
+        "adopted": plan.adopted.iter().map(adopted).collect::<Vec<_>>(),
+        "skipped": plan.skipped.iter().map(skipped).collect::<Vec<_>>(),
+        "pointed": pointed.iter().map(told).collect::<Vec<_>>(),
+    })
+}

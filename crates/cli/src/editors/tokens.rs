@@ -1,0 +1,215 @@
+//! `evermoor tokens`: which editors may speak, and making, rotating and revoking a token.
+//!
+//! A running gateway does it, and turns the old token away at once. Where none runs, the file is
+//! changed here, under the lock that a starting gateway waits for.
+
+use std::time::SystemTime;
+
+use evermoor_client::Control;
+use evermoor_core::api::{Editor, NewToken};
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::security::tokens::{Denied, LOCAL, Tokens};
+use evermoor_gateway::lifecycle::keys;
+use evermoor_gateway::lifecycle::keys::ChangeError;
+use evermoor_platform::fs::lock::InstanceLock;
+use evermoor_platform::paths::Paths;
+use evermoor_setup::{Desk, Done, Refused};
+
+use crate::args::TokenAction;
+use crate::editors::setup::Gates;
+use crate::exit::Exit;
+use crate::gateway::serve::Place;
+use crate::inspect::status::run_async;
+use crate::terminal::{self, Palette};
+
+pub(crate) fn run(place: &Place, action: Option<TokenAction>) -> Exit {
+    let (paths, json) = (&place.paths, terminal::manner().json);
+    let done = match action.unwrap_or(TokenAction::List) {
+        TokenAction::List => list(paths).map(|editors| show_list(&editors, json)),
+        TokenAction::Add { name } => add(paths, &name).map(|made| show_new(&made, json)),
+        TokenAction::Rotate { name } => {
+            rotate(paths, &name).map(|made| show_rotated(&made, &tell(place, &name), json))
+        }
+        TokenAction::Revoke { name } => revoke(paths, &name).map(|()| show_revoked(&name, json)),
+    };
+    match done {
+        Ok(()) => Exit::Ok,
+        Err(failure) => Exit::failed(&failure),
+    }
+}
+
+fn list(paths: &Paths) -> Result<Vec<Editor>, Failure> {
+    if let Some(control) = Control::find(paths) {
+        return ask(control.editors());
+    }
+    let unusable = |error| Failure::from(&ChangeError::Keys(error));
+    let tokens = keys::known_tokens(paths).map_err(unusable)?;
+    let editor = |(name, made): (&str, Option<u64>)| Editor {
+        name: name.to_owned(),
+        made,
+        seen: None,
+        own: name == LOCAL,
+        shown: None,
+        hint: None,
+    };
+    Ok(tokens.map(|tokens| tokens.editors().map(editor).collect()).unwrap_or_default())
+}
+
+pub(crate) fn add(paths: &Paths, name: &str) -> Result<NewToken, Failure> {
+    match Control::find(paths) {
+        Some(control) => ask(control.add_editor(name)),
+        None => new_token(name, change(paths, |tokens, random, now| tokens.add(name, random, now))),
+    }
+}
+
+fn rotate(paths: &Paths, name: &str) -> Result<NewToken, Failure> {
+    match Control::find(paths) {
+        Some(control) => ask(control.rotate_editor(name)),
+        None => {
+            new_token(name, change(paths, |tokens, random, now| tokens.rotate(name, random, now)))
+        }
+    }
+}
+
+pub(crate) fn revoke(paths: &Paths, name: &str) -> Result<(), Failure> {
+    match Control::find(paths) {
+        Some(control) => ask(control.revoke_editor(name)),
+        None => change(paths, |tokens, _, _| tokens.revoke(name)),
+    }
+}
+
+fn new_token(name: &str, made: Result<String, Failure>) -> Result<NewToken, Failure> {
+    Ok(NewToken { name: name.to_owned(), token: made? })
+}
+
+/// Asks the running gateway.
+fn ask<T>(
+    question: impl Future<Output = Result<T, evermoor_client::ControlError>>,
+) -> Result<T, Failure> {
+    match run_async(question) {
+        Ok(answer) => answer.map_err(Failure::from),
+        Err(error) => Err(Failure::new(Code::Internal, format!("{error}."), "Try again.")),
+    }
+}
+
+/// Changes the file while no gateway runs, and none can start.
+fn change<T>(
+    paths: &Paths,
+    change: impl FnOnce(&mut Tokens, [u8; 32], u64) -> Result<T, Denied>,
+) -> Result<T, Failure> {
+    let Ok(Some(_lock)) = InstanceLock::take(&paths.lock_file()) else {
+        let what = "A gateway is starting or ending.";
+        return Err(Failure::new(Code::Timeout, what, "Try again in a moment."));
+    };
+    let changed = keys::change_tokens(paths, change);
+    changed.map(|(_, made)| made).map_err(|error| Failure::from(&error))
+}
+
+fn show_list(editors: &[Editor], json: bool) {
+    if json {
+        return terminal::print_json(serde_json::json!({ "editors": editors }));
+    }
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    let row = |editor: &Editor| {
+        let made = editor.made.map_or("made by hand".into(), |at| format!("made {}", ago(at, now)));
+        let seen =
+            editor.seen.map_or("not seen yet".into(), |at| format!("last seen {}", ago(at, now)));
+        let own = if editor.own { "used by `evermoor connect`" } else { "" };
+        let sees = editor.sees().unwrap_or_default();
+        vec![editor.name.clone(), made, seen, sees, own.to_owned()]
+    };
+    let rows: Vec<Vec<String>> = editors.iter().map(row).collect();
+    let quiet = Palette::for_output().quiet;
+    for (line, editor) in terminal::columns(&rows, terminal::width()).iter().zip(editors) {
+        terminal::print(line);
+        if let Some(hint) = &editor.hint {
+            terminal::print(&format_args!("  {quiet}{hint}{quiet:#}"));
+        }
+    }
+}
+
+/// Writes an editor's new token where we wrote the old one, and says where that was.
+fn tell(place: &Place, name: &str) -> Vec<Result<Done, Refused>> {
+    let (Some(client), Some(desk)) = (evermoor_setup::client(name), Desk::here(&place.paths))
+    else {
+        return Vec::new();
+    };
+    let Ok(gates) = Gates::find(place) else { return Vec::new() };
+    match desk.rewrite_token(client, &gates.of(client)) {
+        Ok(done) => done.into_iter().map(Ok).collect(),
+        Err(refused) => vec![Err(refused)],
+    }
+}
+
+fn show_rotated(made: &NewToken, told: &[Result<Done, Refused>], json: bool) {
+    let paths: Vec<String> =
+        told.iter().flatten().map(|done| done.path.display().to_string()).collect();
+    for refused in told.iter().filter_map(|told| told.as_ref().err()) {
+        terminal::remark(&format_args!("{refused}."));
+    }
+    if paths.is_empty() {
+        return show_new(made, json);
+    }
+    if json {
+        let (name, token) = (&made.name, &made.token);
+        let data = serde_json::json!({ "name": name, "token": token, "written": paths });
+        return terminal::print_json(data);
+    }
+    let good = Palette::for_output().good;
+    for path in paths {
+        terminal::print(&format_args!("{good}The new token is in {path}.{good:#}"));
+    }
+    if let Some(client) = evermoor_setup::client(&made.name) {
+        terminal::remark(&client.notices);
+    }
+}
+
+fn show_new(made: &NewToken, json: bool) {
+    if json {
+        let (name, token) = (&made.name, &made.token);
+        return terminal::print_json(serde_json::json!({ "name": name, "token": token }));
+    }
+    terminal::print(&made.token);
+    if made.name == LOCAL {
+        return terminal::remark(&"Evermoor's own programs use it from now on.");
+    }
+    terminal::remark(&format_args!(
+        "This is the token of `{}`. It is not shown again: put it into the editor's configuration \
+         now, as the header `Authorization: Bearer <token>`.",
+        made.name
+    ));
+}
+
+fn show_revoked(name: &str, json: bool) {
+    if json {
+        return terminal::print_json(serde_json::json!({ "name": name }));
+    }
+    let good = Palette::for_output().good;
+    terminal::say(&format_args!("{good}`{name}` is turned away from now on.{good:#}"));
+}
+
+/// How long ago something was, in its largest unit.
+fn ago(at: u64, now: u64) -> String {
+    let minutes = now.saturating_sub(at) / 60_000;
+    match minutes {
+        0..2 => "just now".into(),
+        2..120 => format!("{minutes} minutes ago"),
+        120..2880 => format!("{} hours ago", minutes / 60),
+        _ => format!("{} days ago", minutes / 1440),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_told_in_its_largest_unit() {
+        let told: Vec<String> =
+            [0, 5, 119, 120, 2880].iter().map(|minutes| ago(0, minutes * 60_000)).collect();
+        let wanted = ["just now", "5 minutes ago", "119 minutes ago", "2 hours ago", "2 days ago"];
+        assert_eq!(told, wanted);
+        assert_eq!(ago(60_000, 0), "just now", "a clock that was set back");
+    }
+}

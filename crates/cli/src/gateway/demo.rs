@@ -1,0 +1,263 @@
+//! `evermoor demo`: half a minute that shows what Evermoor does when a server dies.
+//!
+//! Everything in it is real: a gateway of its own in a folder of its own, a server as a process of
+//! its own, an editor's session over HTTP, and kill -9.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::Child;
+use tokio::time::{Instant, sleep};
+use tokio_util::task::TaskTracker;
+
+use evermoor_client::Control;
+use evermoor_client::control::Following;
+use evermoor_client::launch::Launcher;
+use evermoor_client::mcp::{Session, text_of};
+use evermoor_core::api::{Link, Overall, Status};
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::mcp::method;
+use evermoor_platform::paths::Paths;
+use evermoor_platform::process::{signals, spawn};
+
+use crate::exit::Exit;
+use crate::inspect::status::run_async;
+use crate::terminal::{self, Palette};
+
+type Anything = Box<dyn std::error::Error + Send + Sync>;
+
+/// Be the server that dies: print the address, then serve until killed.
+pub(crate) fn serve(address: &str) -> Exit {
+    let served = run_async(async {
+        let server =
+            evermoor_gateway::server::demo::Server::start(address, &TaskTracker::new()).await?;
+        terminal::print(&server.url());
+        signals::stop_requested().await;
+        Ok::<_, std::io::Error>(())
+    });
+    match served.flatten() {
+        Ok(()) => Exit::Ok,
+        Err(error) => Exit::failure(&error),
+    }
+}
+
+pub(crate) fn run() -> Exit {
+    let folder = std::env::temp_dir().join(format!("evermoor-demo-{}", std::process::id()));
+    let shown = run_async(async {
+        let mut stage = Stage::set(&folder).await?;
+        let played = tokio::select! {
+            played = stage.play() => played,
+            () = signals::stop_requested() => Ok(()),
+        };
+        stage.strike().await;
+        played
+    });
+    let _ = std::fs::remove_dir_all(&folder);
+    match shown {
+        Ok(Ok(())) => Exit::Ok,
+        Ok(Err(error)) => Exit::failure(&error),
+        Err(error) => Exit::failure(&error),
+    }
+}
+
+/// The gateway, the server and the editor of the demonstration.
+struct Stage {
+    program: PathBuf,
+    paths: Paths,
+    launcher: Launcher,
+    control: Control,
+    server: Child,
+    address: String,
+    state: Following,
+    began: Instant,
+    colours: Palette,
+}
+
+impl Stage {
+    async fn set(folder: &Path) -> Result<Self, Anything> {
+        let program = std::env::current_exe()?;
+        let (server, address) = start_server(&program, "127.0.0.1:0").await?;
+        let paths = Paths::find(Some(folder.to_owned()))?;
+        std::fs::create_dir_all(folder)?;
+        let config = format!(
+            "[gateway]\nlisten = \"127.0.0.1:0\"\n\n[upstreams.notes]\ntitle = \"Notes\"\nurl = \"{address}\"\n"
+        );
+        std::fs::write(&paths.config, config)?;
+        let launcher = Launcher::new(program.clone(), Some(folder.to_owned()), paths.clone());
+        let control = launcher.attach().await?;
+        let state = control.follow().await?;
+        let (began, colours) = (Instant::now(), Palette::for_output());
+        Ok(Self { program, paths, launcher, control, server, address, state, began, colours })
+    }
+
+    async fn play(&mut self) -> Result<(), Anything> {
+        self.narrate("An editor, the gateway, and an MCP server called Notes. We kill the server while the editor works.");
+        self.until(Overall::Healthy).await?;
+        let mut editor = Session::open(&self.control.runtime().origin, "/mcp", &self.paths).await?;
+        self.evermoor("is connected to Notes");
+        let tools = count_tools(&editor.ask(method::TOOLS_LIST, None).await?);
+        self.editor(&format!("lists its tools: {tools}"));
+        let said = call(&mut editor, "notes__echo").await?;
+        self.editor(&format!("calls a tool: \"{said}\""));
+        sleep(Duration::from_secs(2)).await;
+
+        self.narrate("kill -9: the server is gone.");
+        let killed = Instant::now();
+        kill(&mut self.server).await;
+        self.until(Overall::Degraded).await?;
+        self.evermoor(&format!("noticed after {} and tries to reconnect, for ever", took(killed)));
+        let asked = Instant::now();
+        let tools = count_tools(&editor.ask(method::TOOLS_LIST, None).await?);
+        self.editor(&format!(
+            "lists its tools: {tools}, in {}, as if nothing had happened",
+            took(asked)
+        ));
+        self.editor("calls a tool");
+        self.evermoor("holds the call, since it cannot be sent");
+        let restart = async {
+            sleep(Duration::from_secs(4)).await;
+            start_server(&self.program, authority(&self.address)).await
+        };
+        let asked = Instant::now();
+        let (said, restarted) = tokio::join!(call(&mut editor, "notes__echo"), restart);
+        let (said, (server, _)) = (said?, restarted?);
+        self.server = server;
+        self.narrate("4 s later the server came back, and so did the answer.");
+        self.editor(&format!("has its answer after {}: \"{said}\"", took(asked)));
+        self.until(Overall::Healthy).await?;
+        sleep(Duration::from_secs(2)).await;
+
+        self.narrate("Now the server dies in the middle of a call.");
+        let asked = Instant::now();
+        let cut = async {
+            sleep(Duration::from_secs(1)).await;
+            kill(&mut self.server).await;
+        };
+        let arguments = Raw::of(&serde_json::json!({ "seconds": 30 }));
+        let (said, ()) = tokio::join!(editor.call_tool("notes__wait", &arguments), cut);
+        let said = text_of(&said?);
+        self.editor(&format!("is told the truth after {}:", took(asked)));
+        self.quote(&said);
+        let (server, _) = start_server(&self.program, authority(&self.address)).await?;
+        self.server = server;
+        self.until(Overall::Healthy).await?;
+        sleep(Duration::from_secs(2)).await;
+
+        self.narrate("Last, the gateway itself is killed and started again.");
+        let killed = Instant::now();
+        kill_process(self.control.runtime().pid);
+        let gateway = self.attach_anew().await?;
+        self.evermoor(&format!("serves again after {}", took(killed)));
+        self.control = gateway;
+        let said = call(&mut editor, "notes__echo").await?;
+        self.editor(&format!("goes on in the same session: \"{said}\""));
+
+        self.narrate("Nothing was lost, nothing ran twice, and the editor never had to reconnect.");
+        Ok(())
+    }
+
+    /// Follows the gateway until it is in this state.
+    async fn until(&mut self, wanted: Overall) -> Result<Status, Anything> {
+        loop {
+            let status = self.state.next().await.ok_or("the gateway ended")?;
+            if status.overall == wanted && settled(&status) {
+                return Ok(status);
+            }
+        }
+    }
+
+    /// Starts another gateway on the same address as the one that was killed.
+    async fn attach_anew(&mut self) -> Result<Control, Anything> {
+        let address = authority(&self.control.runtime().origin).to_owned();
+        let config = std::fs::read_to_string(&self.paths.config)?;
+        std::fs::write(&self.paths.config, config.replace("127.0.0.1:0", &address))?;
+        let control = self.launcher.attach().await?;
+        self.state = control.follow().await?;
+        Ok(control)
+    }
+
+    /// Ends what was started.
+    async fn strike(&mut self) {
+        kill(&mut self.server).await;
+        kill_process(self.control.runtime().pid);
+    }
+
+    fn narrate(&self, line: &str) {
+        let strong = self.colours.strong;
+        let line = terminal::indented(line, 0, terminal::width());
+        terminal::print(&format_args!("\n{strong}{line}{strong:#}"));
+    }
+
+    fn editor(&self, line: &str) {
+        let style = self.colours.good;
+        terminal::print(&format_args!("  {}  {style}editor  {style:#}  {line}", self.clock()));
+    }
+
+    fn evermoor(&self, line: &str) {
+        let style = self.colours.busy;
+        terminal::print(&format_args!("  {}  {style}evermoor{style:#}  {line}", self.clock()));
+    }
+
+    fn quote(&self, text: &str) {
+        let quiet = self.colours.quiet;
+        for line in terminal::wrap(text, 70) {
+            terminal::print(&format_args!("                     {quiet}{line}{quiet:#}"));
+        }
+    }
+
+    fn clock(&self) -> String {
+        format!("{:5.1} s", self.began.elapsed().as_secs_f32())
+    }
+}
+
+async fn start_server(program: &Path, address: &str) -> Result<(Child, String), Anything> {
+    let mut server = spawn::command(program)
+        .args(["demo", "--serve-on", address])
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
+    let output = server.stdout.take().ok_or("the server has no output")?;
+    let line = BufReader::new(output).lines().next_line().await?;
+    Ok((server, line.ok_or("the server did not start")?))
+}
+
+async fn kill(server: &mut Child) {
+    let _ = server.kill().await;
+}
+
+fn kill_process(pid: u32) {
+    let _ = spawn::kill(pid);
+}
+
+async fn call(editor: &mut Session, tool: &str) -> Result<String, Anything> {
+    let arguments = Raw::of(&serde_json::json!({ "text": "hello" }));
+    Ok(text_of(&editor.call_tool(tool, &arguments).await?))
+}
+
+fn count_tools(result: &Raw) -> usize {
+    result.member("tools").and_then(|tools| tools.elements()).map_or(0, |tools| tools.len())
+}
+
+/// Down is only shown once an attempt to reconnect has failed, too.
+fn settled(status: &Status) -> bool {
+    status.upstreams.iter().all(|upstream| match &upstream.link {
+        Link::Connected { .. } | Link::Down { .. } | Link::Paused { .. } | Link::Off => true,
+        Link::Connecting => false,
+    })
+}
+
+fn authority(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split('/').next().unwrap_or(rest)
+}
+
+fn took(since: Instant) -> String {
+    let took = since.elapsed();
+    if took < Duration::from_secs(1) {
+        format!("{} ms", took.as_millis().max(1))
+    } else {
+        format!("{:.1} s", took.as_secs_f32())
+    }
+}

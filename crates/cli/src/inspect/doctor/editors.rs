@@ -1,0 +1,67 @@
+//! Whether the editors of this machine still lead to Evermoor.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use evermoor_core::api::{Check, Connection, Found};
+
+use crate::editors::setup;
+use crate::gateway::serve::Place;
+
+/// How long reading the editors' files may take.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// Every editor that is on this machine.
+pub(super) async fn all(place: &Place) -> Vec<Check> {
+    let place = place.clone();
+    let looking = tokio::task::spawn_blocking(move || setup::found(&place));
+    let found = timeout(PATIENCE, looking).await.ok().and_then(Result::ok).unwrap_or_default();
+    found.iter().filter_map(check).collect()
+}
+
+/// What there is to say of an editor; nothing of one that is not here.
+fn check(editor: &Found) -> Option<Check> {
+    let (id, title) = (format!("editor.{}", editor.id), editor.title.clone());
+    let path = editor.path.as_deref().unwrap_or("its settings");
+    let again = format!("Run `evermoor setup {}`.", editor.id);
+    Some(match editor.state {
+        Connection::NotInstalled => return None,
+        Connection::Connected => Check::good(id, title, "It is connected."),
+        Connection::NotConnected => {
+            let detail = format!("It is not connected. `evermoor setup {}` does it.", editor.id);
+            Check::skipped(id, title, detail)
+        }
+        Connection::Changed => {
+            let detail = format!("Somebody changed Evermoor's entry in {path}.");
+            Check::bad(id, title, detail, again)
+        }
+        Connection::Unreadable => {
+            let detail = format!("{path} cannot be read or understood.");
+            Check::bad(id, title, detail, "Correct it; Evermoor leaves it alone until then.")
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_editor_that_is_not_here_is_not_missed_and_one_that_was_changed_is() {
+        let editor = |state| Found {
+            id: "cursor".into(),
+            title: "Cursor".into(),
+            path: Some("/h/.cursor/mcp.json".into()),
+            state,
+            entries: Vec::new(),
+            attached: false,
+            hint: String::new(),
+            link: None,
+        };
+        assert_eq!(check(&editor(Connection::NotInstalled)), None);
+        assert!(!check(&editor(Connection::Connected)).unwrap().is_bad());
+        let changed = check(&editor(Connection::Changed)).unwrap();
+        assert_eq!(changed.remedy.as_deref(), Some("Run `evermoor setup cursor`."));
+    }
+}

@@ -1,0 +1,136 @@
+//! `evermoor incidents`: when upstreams were down, and a report about it.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use evermoor_client::{Control, ControlError};
+use evermoor_core::api::Status;
+use evermoor_core::failure::Failure;
+use evermoor_core::history::incident::report;
+use evermoor_core::history::incident::report::Environment;
+use evermoor_core::history::incident::text::{length, moment};
+use evermoor_core::history::incident::{Calls, Incident};
+use evermoor_core::security::anonymize::Private;
+use evermoor_platform::machine::{self, Person};
+use evermoor_platform::paths::Paths;
+
+use crate::exit::Exit;
+use crate::inspect::status::run_async;
+use crate::servers::lookup;
+use crate::terminal::{self, Palette};
+
+/// How outages are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Table,
+    Json,
+    Markdown,
+}
+
+impl Form {
+    pub(crate) fn of(json: bool, markdown: bool) -> Self {
+        match (json, markdown) {
+            (true, _) => Self::Json,
+            (false, true) => Self::Markdown,
+            (false, false) => Self::Table,
+        }
+    }
+}
+
+pub(crate) fn run(paths: &Paths, upstream: Option<&str>, period: u64, form: Form) -> Exit {
+    let Some(control) = Control::find(paths) else {
+        return Exit::not_running();
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    let found = run_async(look_up(&control, upstream, now.saturating_sub(period)));
+    let (status, incidents) = match found {
+        Ok(Ok(found)) => found,
+        Ok(Err(failure)) => return Exit::failed(&failure),
+        Err(error) => return Exit::failure(&error),
+    };
+    match form {
+        Form::Table => show(&incidents, period, now),
+        Form::Json => {
+            terminal::print_json(serde_json::json!({ "incidents": incidents }));
+        }
+        Form::Markdown => {
+            let system = run_async(machine::system()).unwrap_or_default();
+            let environment = Environment::of(&status, upstream, &incidents, system);
+            let text = report::markdown(&environment, &incidents, Some(period), now);
+            let Person { home, user, machine } = Person::here();
+            terminal::print(&Private { home, user, machine }.remove_from(text.trim_end()));
+        }
+    }
+    Exit::Ok
+}
+
+async fn look_up(
+    control: &Control,
+    upstream: Option<&str>,
+    since: u64,
+) -> Result<(Status, Vec<Incident>), Failure> {
+    let asked = async {
+        let status = control.status().await?;
+        Ok::<_, ControlError>((status, control.incidents(upstream, since).await?))
+    };
+    let (status, incidents) = asked.await?;
+    let known = |name: &str| status.upstreams.iter().any(|one| one.name == name);
+    match upstream {
+        // It may have been taken out of the configuration since.
+        Some(name) if incidents.is_empty() && !known(name) => {
+            Err(lookup::unknown(name, status.upstreams.iter().map(|one| one.name.as_str())))
+        }
+        Some(_) | None => Ok((status, incidents)),
+    }
+}
+
+fn show(incidents: &[Incident], period: u64, now: u64) {
+    let colours = Palette::for_output();
+    let strong = colours.strong;
+    let summary = report::summary(incidents, Some(period), now);
+    let width = terminal::width();
+    let summary = terminal::indented(&summary, 0, width);
+    terminal::print(&format_args!("{strong}{summary}{strong:#}"));
+    let rows: Vec<Vec<String>> = incidents.iter().map(|incident| row(incident, now)).collect();
+    if !rows.is_empty() {
+        terminal::print(&"");
+    }
+    for (line, incident) in terminal::columns(&rows, width.saturating_sub(4)).iter().zip(incidents)
+    {
+        let (mark, style) = match incident.end {
+            Some(_) => ("●", colours.quiet),
+            None => ("○", colours.bad),
+        };
+        terminal::print(&format_args!("  {style}{mark}{style:#} {line}"));
+        let quiet = colours.quiet;
+        let why = terminal::indented(incident.why(), 4, width);
+        terminal::print(&format_args!("{quiet}{why}{quiet:#}"));
+    }
+}
+
+fn row(incident: &Incident, now: u64) -> Vec<String> {
+    let lasted = length(incident.lasted(now));
+    let lasted = if incident.end.is_some() { lasted } else { format!("{lasted} so far") };
+    vec![incident.upstream.clone(), moment(incident.began), lasted, calls(&incident.calls)]
+}
+
+fn calls(calls: &Calls) -> String {
+    let Calls { held, answered, unknown, not_sent } = calls;
+    let told =
+        [(held, "held"), (answered, "answered"), (unknown, "unknown"), (not_sent, "not sent")];
+    let told = told.iter().filter(|(number, _)| **number > 0);
+    let told: Vec<String> = told.map(|(number, what)| format!("{number} {what}")).collect();
+    if told.is_empty() { "no calls".to_owned() } else { told.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_happened_to_calls_is_told() {
+        assert_eq!(calls(&Calls::default()), "no calls");
+        let some = Calls { held: 2, answered: 1, unknown: 0, not_sent: 1 };
+        assert_eq!(calls(&some), "2 held, 1 answered, 1 not sent");
+    }
+}

@@ -1,0 +1,69 @@
+//! All that is known of one upstream.
+
+use std::time::SystemTime;
+
+use evermoor_core::api::{App, Link, Upstream};
+use evermoor_core::history::incident::text::{length, memory};
+
+use super::{mark, notes, show_quietly};
+use crate::terminal::{self, Palette};
+
+pub(super) fn show(upstream: &Upstream) {
+    let (colours, now) = (Palette::for_output(), now());
+    let (mark, style) = mark(upstream, colours);
+    let strong = colours.strong;
+    let title = terminal::fit(&upstream.title, terminal::width().saturating_sub(2));
+    terminal::print(&format_args!("{style}{mark}{style:#} {strong}{title}{strong:#}"));
+    for note in notes(upstream) {
+        show_quietly(&note, 2, colours);
+    }
+    terminal::print(&"");
+    let known = facts(upstream, now).into_iter();
+    let known = known.chain(upstream.app.iter().flat_map(about_app));
+    let rows: Vec<Vec<String>> =
+        known.map(|(name, value)| vec![format!("  {name}"), value]).collect();
+    for line in terminal::columns(&rows, terminal::width()) {
+        terminal::print(&line);
+    }
+}
+
+/// The moment, in milliseconds of the Unix epoch.
+pub(super) fn now() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn facts(upstream: &Upstream, now: u64) -> Vec<(&'static str, String)> {
+    let ago = |since: u64| length(now.saturating_sub(since));
+    let mut facts = match &upstream.link {
+        Link::Off | Link::Connecting => vec![("State", upstream.word().to_owned())],
+        Link::Connected { since, server } => {
+            vec![("State", format!("Connected for {}", ago(*since))), ("Server", server.clone())]
+        }
+        Link::Down { since, retry_at, attempts, .. } => {
+            let next = length(retry_at.saturating_sub(now));
+            vec![
+                ("State", format!("{} for {}", upstream.word(), ago(*since))),
+                ("Attempts", format!("{attempts}, the next in {next}")),
+            ]
+        }
+        Link::Paused { since } => vec![("State", format!("Paused for {}", ago(*since)))],
+    };
+    facts.extend([
+        ("Name", upstream.name.clone()),
+        ("Tools", upstream.tool_count()),
+        ("Target", upstream.target.clone()),
+        ("Endpoint", upstream.endpoint.clone()),
+    ]);
+    facts
+}
+
+fn about_app(app: &App) -> Vec<(&'static str, String)> {
+    let known = [
+        ("Version", app.version.clone()),
+        ("Port", app.port.map(|port| port.to_string())),
+        ("Process", app.pid.map(|pid| pid.to_string())),
+        ("Memory", app.memory.map(memory)),
+    ];
+    known.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}

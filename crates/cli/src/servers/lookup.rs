@@ -1,0 +1,33 @@
+//! The upstream that a person named, or which one they may have meant.
+
+use evermoor_client::{Control, ControlError};
+use evermoor_core::api::{Status, Upstream};
+use evermoor_core::failure::{Code, Failure};
+
+use crate::suggest;
+
+/// The upstream of this name.
+pub(crate) async fn named(control: &Control, name: &str) -> Result<Upstream, Failure> {
+    in_status(&control.status().await?, name).cloned()
+}
+
+pub(crate) fn in_status<'a>(status: &'a Status, name: &str) -> Result<&'a Upstream, Failure> {
+    let found = status.upstreams.iter().find(|upstream| upstream.name == name);
+    found.ok_or_else(|| unknown(name, status.upstreams.iter().map(|one| one.name.as_str())))
+}
+
+pub(crate) fn unknown<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Failure {
+    let remedy = suggest::sentence(suggest::closest(name, names), "See `evermoor status`.");
+    Failure::new(Code::NotFound, format!("There is no upstream `{name}`."), remedy)
+}
+
+/// A refusal because of a name, with the name that may have been meant.
+pub(crate) async fn explain(control: &Control, error: ControlError, name: Option<&str>) -> Failure {
+    let failure = Failure::from(error);
+    match name {
+        Some(name) if failure.code == Code::NotFound => {
+            named(control, name).await.err().unwrap_or(failure)
+        }
+        Some(_) | None => failure,
+    }
+}

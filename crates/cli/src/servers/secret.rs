@@ -1,0 +1,197 @@
+//! `evermoor secret`: what upstreams need and nobody may read, in the keychain of the system.
+//!
+//! A value comes from a prompt or from standard input. It is never an argument, because every
+//! program on the machine can read those.
+
+use std::io::{IsTerminal as _, Read as _};
+
+use evermoor_client::Control;
+use evermoor_core::config::{Config, Upstream};
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::security::redact;
+use evermoor_core::security::redact::Secret;
+use evermoor_core::security::secret_ref;
+use evermoor_core::security::secret_ref::Reference;
+use evermoor_gateway::config::{file, secrets};
+use evermoor_platform::keychain::{Keychain, Manner, StoreError};
+use evermoor_platform::paths::Paths;
+
+use crate::args::SecretAction;
+use crate::exit::Exit;
+use crate::inspect::status::run_async;
+use crate::terminal::{self, Palette};
+
+/// A value is not longer than this.
+const LONGEST: u64 = 64 << 10;
+
+pub(crate) fn run(paths: &Paths, action: SecretAction) -> Exit {
+    let json = terminal::manner().json;
+    let keychain = Keychain::of_the_system(Manner::Asking);
+    let done = match action {
+        SecretAction::Set { name } => set(paths, &keychain, &name, json),
+        SecretAction::List => list(paths, &keychain, json),
+        SecretAction::Remove { name } => remove(paths, &keychain, &name, json),
+    };
+    match done {
+        Ok(()) => Exit::Ok,
+        Err(failure) => Exit::failed(&failure),
+    }
+}
+
+fn set(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<(), Failure> {
+    check(name)?;
+    let value = read_value(name)?;
+    ask(keychain.set(name, value.reveal()))?;
+    let users = tell(paths, name);
+    let hidden = value.reveal().trim().len() >= redact::SHORTEST;
+    if json {
+        let said =
+            serde_json::json!({ "name": name, "reconnected": users, "hiddenInLogs": hidden });
+        terminal::print_json(said);
+        return Ok(());
+    }
+    let good = Palette::for_output().good;
+    terminal::print(&format_args!("{good}`{name}` is in the keychain.{good:#}"));
+    if !hidden {
+        terminal::remark(&format_args!(
+            "It is shorter than {} characters, and texts have such words by chance: if a server \
+             prints it, it is not taken out of the log. Use a longer one if you can.",
+            redact::SHORTEST
+        ));
+    }
+    match users.as_slice() {
+        [] => terminal::remark(&format_args!(
+            "Write `${{keyring:{name}}}` in `headers`, `url` or `env` of an upstream to use it."
+        )),
+        users => terminal::remark(&format_args!("Connecting anew: {}.", users.join(", "))),
+    }
+    Ok(())
+}
+
+fn list(paths: &Paths, keychain: &Keychain, json: bool) -> Result<(), Failure> {
+    let kept = ask(keychain.list())?;
+    let config = config(paths);
+    let missing = missing(&config, &kept);
+    let row = |name: &String, is_set: bool| (name.clone(), is_set, users(&config, name));
+    let rows: Vec<(String, bool, Vec<String>)> = kept
+        .iter()
+        .map(|name| row(name, true))
+        .chain(missing.iter().map(|name| row(name, false)))
+        .collect();
+    if json {
+        let secret = |(name, set, users): &(String, bool, Vec<String>)| serde_json::json!({ "name": name, "set": set, "upstreams": users });
+        let secrets: Vec<_> = rows.iter().map(secret).collect();
+        terminal::print_json(serde_json::json!({ "secrets": secrets }));
+        return Ok(());
+    }
+    if rows.is_empty() {
+        terminal::remark(&"There are none. `evermoor secret set NAME` keeps one.");
+    }
+    let cells = |(name, set, users): &(String, bool, Vec<String>)| {
+        let state = if *set { "set" } else { "not set" };
+        let used = match users.as_slice() {
+            [] => "not used".to_owned(),
+            users => format!("used by {}", users.join(", ")),
+        };
+        vec![name.clone(), state.to_owned(), used]
+    };
+    for line in terminal::columns(&rows.iter().map(cells).collect::<Vec<_>>(), terminal::width()) {
+        terminal::print(&line);
+    }
+    Ok(())
+}
+
+fn remove(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<(), Failure> {
+    check(name)?;
+    if !ask(keychain.delete(name))? {
+        let what = format!("There is no secret `{name}`.");
+        return Err(Failure::new(Code::NotFound, what, "See `evermoor secret list`."));
+    }
+    let users = users(&config(paths), name);
+    if json {
+        terminal::print_json(serde_json::json!({ "name": name, "upstreams": users }));
+        return Ok(());
+    }
+    let good = Palette::for_output().good;
+    terminal::print(&format_args!("{good}`{name}` is gone from the keychain.{good:#}"));
+    if !users.is_empty() {
+        let users = users.join(", ");
+        terminal::remark(&format_args!("It is still referred to by {users}."));
+    }
+    Ok(())
+}
+
+fn check(name: &str) -> Result<(), Failure> {
+    secret_ref::check_name(name)
+        .map_err(|bad| Failure::new(Code::Refused, bad.to_string(), bad.remedy()))
+}
+
+/// The value, typed by a person who does not see it, or piped in.
+fn read_value(name: &str) -> Result<Secret, Failure> {
+    let unread = |error: std::io::Error| {
+        let what = format!("The value cannot be read: {error}.");
+        Failure::new(Code::Refused, what, "Type it at the prompt, or give it on standard input.")
+    };
+    let value = if std::io::stdin().is_terminal() {
+        rpassword::prompt_password(format!("Value of `{name}` (it is not shown): "))
+            .map_err(unread)?
+    } else {
+        let mut value = String::new();
+        std::io::stdin().take(LONGEST).read_to_string(&mut value).map_err(unread)?;
+        value
+    };
+    match value.trim_end_matches(['\r', '\n']) {
+        "" => {
+            let what = "The value is empty.";
+            let remedy = "Type it at the prompt, or give it on standard input.";
+            Err(Failure::new(Code::Refused, what, remedy))
+        }
+        value => Ok(Secret::new(value)),
+    }
+}
+
+fn ask<T>(question: impl Future<Output = Result<T, StoreError>>) -> Result<T, Failure> {
+    match run_async(question) {
+        Ok(answer) => answer.map_err(|error| secrets::unusable(&error, None)),
+        Err(error) => Err(Failure::new(Code::Internal, format!("{error}."), "Try again.")),
+    }
+}
+
+/// Tells a running gateway, which connects anew whoever uses it. Where none runs, nobody does.
+fn tell(paths: &Paths, name: &str) -> Vec<String> {
+    let Some(control) = Control::find(paths) else { return Vec::new() };
+    match run_async(control.secret_changed(name)) {
+        Ok(Ok(users)) => users,
+        Ok(Err(_)) | Err(_) => Vec::new(),
+    }
+}
+
+/// What is configured, as far as it can be read.
+fn config(paths: &Paths) -> Config {
+    file::read(&paths.config).ok().flatten().unwrap_or_default()
+}
+
+fn all(config: &Config) -> impl Iterator<Item = &Upstream> {
+    config.upstreams.iter().chain(&config.off)
+}
+
+/// The upstreams that refer to a secret.
+fn users(config: &Config, name: &str) -> Vec<String> {
+    let wanted = Reference::Keyring(name.to_owned());
+    let refers = |upstream: &&Upstream| upstream.transport.references().contains(&&wanted);
+    all(config).filter(refers).map(|upstream| upstream.name.to_string()).collect()
+}
+
+/// What is referred to and not among what is kept.
+fn missing(config: &Config, kept: &[String]) -> Vec<String> {
+    let mut missing: Vec<String> = all(config)
+        .flat_map(|upstream| upstream.transport.references())
+        .filter_map(|reference| match reference {
+            Reference::Keyring(name) if !kept.contains(name) => Some(name.clone()),
+            Reference::Keyring(_) | Reference::Env(_) | Reference::File(_) => None,
+        })
+        .collect();
+    missing.sort();
+    missing.dedup();
+    missing
+}

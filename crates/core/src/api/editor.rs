@@ -1,0 +1,117 @@
+//! An editor as people see it: when it was last there, and how much it is shown.
+
+use serde::{Deserialize, Serialize};
+
+#[cfg(test)]
+use ts_rs::TS;
+
+use crate::catalog::visibility::entry;
+
+/// An editor that has a token. The token itself is shown once, when it is made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct Editor {
+    pub name: String,
+    /// When its token was made (milliseconds of the Unix epoch); unknown if it was written by hand.
+    #[cfg_attr(test, ts(type = "number | null"))]
+    pub made: Option<u64>,
+    /// When it last spoke, to the minute; unknown if it has not since the gateway started.
+    #[cfg_attr(test, ts(type = "number | null"))]
+    pub seen: Option<u64>,
+    /// Evermoor's own programs use it, so it cannot be revoked.
+    pub own: bool,
+    /// How much it is shown; unknown while no gateway runs.
+    #[serde(default)]
+    pub shown: Option<Shown>,
+    /// What is worth knowing about that, if anything.
+    #[serde(default)]
+    pub hint: Option<String>,
+}
+
+/// How much an editor is shown, of all upstreams together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(TS))]
+pub struct Shown {
+    pub tools: u32,
+    pub prompts: u32,
+    pub resources: u32,
+}
+
+impl Editor {
+    /// With what it is shown.
+    pub fn with_shown(self, shown: Shown) -> Self {
+        let hint = tool_budget(&self.name).filter(|budget| shown.tools > budget.most);
+        let hint = hint.map(|budget| {
+            format!(
+                "{} may use only {} of them. Lists under {} in config.toml make them fewer.",
+                budget.product,
+                budget.most,
+                entry(&self.name)
+            )
+        });
+        Self { shown: Some(shown), hint, ..self }
+    }
+
+    /// What it is shown, in a few words.
+    pub fn sees(&self) -> Option<String> {
+        let shown = self.shown?;
+        let count = |amount: u32, noun: &str| match amount {
+            1 => format!("1 {noun}"),
+            amount => format!("{amount} {noun}s"),
+        };
+        let more = [(shown.prompts, "prompt"), (shown.resources, "resource")];
+        let more = more.into_iter().filter(|(amount, _)| *amount > 0);
+        let all = std::iter::once((shown.tools, "tool")).chain(more);
+        let all: Vec<String> = all.map(|(amount, noun)| count(amount, noun)).collect();
+        Some(format!("sees {}", all.join(", ")))
+    }
+}
+
+/// How many tools a product uses at most, as far as that is known.
+struct ToolBudget {
+    product: &'static str,
+    most: u32,
+}
+
+/// The budget of an editor that a person gave the name of its product.
+fn tool_budget(editor: &str) -> Option<ToolBudget> {
+    const KNOWN: [(&[&str], &str, u32); 3] = [
+        (&["cursor"], "Cursor", 40),
+        (&["windsurf"], "Windsurf", 100),
+        (&["vscode", "vs-code", "vs_code"], "VS Code", 128),
+    ];
+    let name = editor.to_ascii_lowercase();
+    let called = |names: &[&str]| names.iter().any(|part| name.contains(part));
+    let found = KNOWN.into_iter().find(|(names, _, _)| called(names));
+    found.map(|(_, product, most)| ToolBudget { product, most })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn editor(name: &str, tools: u32) -> Editor {
+        let (name, shown) = (name.to_owned(), Shown { tools, prompts: 0, resources: 1 });
+        let editor = Editor { name, made: None, seen: None, own: false, shown: None, hint: None };
+        editor.with_shown(shown)
+    }
+
+    #[test]
+    fn an_editor_says_how_much_it_sees() {
+        assert_eq!(editor("zed", 34).sees().unwrap(), "sees 34 tools, 1 resource");
+    }
+
+    #[test]
+    fn an_editor_that_is_shown_more_than_it_can_use_says_so() {
+        let hint = |name, tools| editor(name, tools).hint;
+        assert_eq!(hint("cursor", 40), None);
+        assert_eq!(
+            hint("my-Cursor", 41).unwrap(),
+            "Cursor may use only 40 of them. Lists under [editors.my-Cursor] in config.toml make them fewer."
+        );
+        assert_eq!((hint("vscode", 128), hint("zed", 500)), (None, None));
+        assert!(hint("vscode", 129).is_some() && hint("windsurf", 101).is_some());
+    }
+}

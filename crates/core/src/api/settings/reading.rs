@@ -1,0 +1,90 @@
+//! What the settings are, read from a configuration.
+
+use std::time::Duration;
+
+use super::{EditorSettings, Lists, Settings, UpstreamSettings};
+use crate::catalog::filter::{Filter, Pattern};
+use crate::config::size;
+use crate::config::{Config, Editor, Keepalive, Sharing, Upstream};
+use crate::policy::app::policy::{Recycle, Restart};
+
+impl Settings {
+    /// The settings of a file at this place.
+    pub fn of(path: String, config: &Config) -> Self {
+        let on = config.upstreams.iter().map(|upstream| (upstream, true));
+        let off = config.off.iter().map(|upstream| (upstream, false));
+        let mut upstreams: Vec<UpstreamSettings> =
+            on.chain(off).map(|(one, enabled)| of_upstream(one, enabled)).collect();
+        upstreams.sort_by(|one, other| one.name.cmp(&other.name));
+        Self {
+            path,
+            port: config.gateway.listen.port(),
+            hold: words(config.gateway.hold),
+            require_token: config.gateway.require_token,
+            tray: config.tray,
+            upstreams,
+            editors: config.editors.iter().map(|(name, editor)| of_editor(name, editor)).collect(),
+        }
+    }
+}
+
+fn of_upstream(upstream: &Upstream, enabled: bool) -> UpstreamSettings {
+    let restart = match upstream.policy.restart {
+        Restart::OnCrash => "on-crash",
+        Restart::Ask => "ask",
+        Restart::Always => "always",
+        Restart::Never => "never",
+    };
+    let recycle = match upstream.policy.recycle {
+        Recycle::WhenIdle => "when-idle",
+        Recycle::Never => "never",
+    };
+    let sharing = match upstream.sharing {
+        Sharing::Shared => "shared",
+        Sharing::PerClient => "per-client",
+    };
+    UpstreamSettings {
+        name: upstream.name.to_string(),
+        title: upstream.titled.then(|| upstream.title.clone()),
+        enabled,
+        is_app: upstream.transport.is_app(),
+        target: upstream.transport.target(),
+        keepalive: match upstream.keepalive {
+            Keepalive::Usual => None,
+            Keepalive::Every(time) => Some(words(time)),
+            Keepalive::Never => Some(words(Duration::ZERO)),
+        },
+        call_timeout: words(upstream.call_timeout),
+        restart: restart.into(),
+        recycle: recycle.into(),
+        memory_alarm: upstream.policy.memory_alarm.map(size::shown),
+        trust_annotations: upstream.repetition.trust_annotations,
+        sharing: sharing.into(),
+        tools: lists(&upstream.filters.tools),
+        prompts: lists(&upstream.filters.prompts),
+        resources: lists(&upstream.filters.resources),
+    }
+}
+
+fn of_editor(name: &str, editor: &Editor) -> EditorSettings {
+    let rules = &editor.rules;
+    EditorSettings {
+        name: name.to_owned(),
+        upstreams: lists(&rules.upstreams),
+        tools: lists(&rules.items.tools),
+        prompts: lists(&rules.items.prompts),
+        resources: lists(&rules.items.resources),
+    }
+}
+
+fn lists(filter: &Filter) -> Lists {
+    let texts = |patterns: &Vec<Pattern>| -> Vec<String> {
+        patterns.iter().map(|pattern| pattern.as_str().to_owned()).collect()
+    };
+    Lists { allow: filter.allow.as_ref().map(texts), deny: texts(&filter.deny) }
+}
+
+/// A length of time as people write it in the file.
+fn words(time: Duration) -> String {
+    humantime::format_duration(time).to_string()
+}

@@ -1,0 +1,239 @@
+//! Who is told that a list changed: exactly those who see another one than before.
+//!
+//! Lists change because an upstream offers something else, comes or goes, or because a person
+//! changed what is shown to whom. All of it is one comparison of what there was with what there is.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::catalog::filter::Filters;
+use crate::catalog::naming::UpstreamName;
+use crate::catalog::visibility::{Rules, Window};
+use crate::catalog::{Catalog, List};
+
+/// Whom something is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Audience {
+    Everybody,
+    /// Some editors, and perhaps all of whom nothing is said here.
+    Some {
+        told: BTreeSet<String>,
+        spared: BTreeSet<String>,
+        others: bool,
+    },
+}
+
+/// All that there is to see, and what the editors with lists of their own see of it.
+#[derive(Clone, Debug)]
+pub struct Exhibition<'a> {
+    pub rules: BTreeMap<&'a str, &'a Rules>,
+    pub offers: BTreeMap<&'a UpstreamName, Offer<'a>>,
+}
+
+/// What an upstream offers, and what of it its own entry shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer<'a> {
+    pub filters: &'a Filters,
+    pub catalog: &'a Catalog,
+}
+
+/// A list of an upstream that changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    pub upstream: UpstreamName,
+    /// The notification that says so.
+    pub told: &'static str,
+    pub audience: Audience,
+}
+
+impl Audience {
+    pub fn includes(&self, editor: &str) -> bool {
+        match self {
+            Self::Everybody => true,
+            Self::Some { told, spared, others } => {
+                told.contains(editor) || (*others && !spared.contains(editor))
+            }
+        }
+    }
+}
+
+impl<'a> Exhibition<'a> {
+    /// What of an upstream's lists is seen by those who have these rules.
+    fn seen(&self, rules: Option<&Rules>, upstream: &UpstreamName) -> Cow<'a, Catalog> {
+        let seen = self.offers.get(upstream).and_then(|offer| {
+            let window = Window::of(rules, upstream, offer.filters)?;
+            Some(window.catalog(offer.catalog))
+        });
+        seen.unwrap_or_default()
+    }
+
+    fn rules_of(&self, editor: Option<&str>) -> Option<&Rules> {
+        editor.and_then(|editor| self.rules.get(editor).copied())
+    }
+}
+
+/// What there is to tell when one exhibition takes the place of another.
+pub fn changes(before: &Exhibition<'_>, after: &Exhibition<'_>) -> Vec<Changed> {
+    let named: BTreeSet<&str> = before.rules.keys().chain(after.rules.keys()).copied().collect();
+    let upstreams: BTreeSet<&UpstreamName> =
+        before.offers.keys().chain(after.offers.keys()).copied().collect();
+    let mut changes = Vec::new();
+    for upstream in upstreams {
+        let differing = |editor: Option<&str>| {
+            let old = before.seen(before.rules_of(editor), upstream);
+            let new = after.seen(after.rules_of(editor), upstream);
+            let lists = List::ALL.into_iter().filter(|list| old.list(*list) != new.list(*list));
+            lists.map(List::changed).collect::<BTreeSet<_>>()
+        };
+        let others = differing(None);
+        let by_name: Vec<(&str, BTreeSet<_>)> =
+            named.iter().map(|editor| (*editor, differing(Some(editor)))).collect();
+        let all: BTreeSet<&str> =
+            by_name.iter().flat_map(|(_, lists)| lists).chain(&others).copied().collect();
+        for told in all {
+            let (hear, spared): (Vec<_>, Vec<_>) =
+                by_name.iter().partition(|(_, lists)| lists.contains(told));
+            let names =
+                |some: Vec<&(&str, _)>| some.iter().map(|(name, _)| (*name).to_owned()).collect();
+            let audience = match spared.is_empty() && others.contains(told) {
+                true => Audience::Everybody,
+                false => Audience::Some {
+                    told: names(hear),
+                    spared: names(spared),
+                    others: others.contains(told),
+                },
+            };
+            changes.push(Changed { upstream: upstream.clone(), told, audience });
+        }
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::filter::{Filter, Pattern};
+    use crate::protocol::json::Raw;
+    use proptest::prelude::*;
+
+    /// An exhibition that owns what it shows.
+    #[derive(Clone, Debug, Default)]
+    struct Hall {
+        rules: BTreeMap<String, Rules>,
+        offers: BTreeMap<UpstreamName, (Filters, Catalog)>,
+    }
+
+    impl Hall {
+        fn open(&self) -> Exhibition<'_> {
+            let offer = |(filters, catalog)| Offer { filters, catalog };
+            Exhibition {
+                rules: self.rules.iter().map(|(name, rules)| (name.as_str(), rules)).collect(),
+                offers: self.offers.iter().map(|(name, (f, c))| (name, offer((f, c)))).collect(),
+            }
+        }
+    }
+
+    fn name(text: &str) -> UpstreamName {
+        UpstreamName::parse(text).unwrap()
+    }
+
+    fn catalog(tools: &[&str], resources: &[&str]) -> Catalog {
+        let items = |list: List, names: &[&str]| {
+            names.iter().map(|name| Raw::of(&serde_json::json!({ list.key(): name }))).collect()
+        };
+        let templates = items(List::Templates, resources);
+        let (tools, resources) = (items(List::Tools, tools), items(List::Resources, resources));
+        Catalog { tools, resources, templates, ..Catalog::default() }
+    }
+
+    fn denying(tools: &[&str]) -> Rules {
+        let deny = tools.iter().filter_map(|text| Pattern::new(text)).collect();
+        let items = Filters { tools: Filter { allow: None, deny }, ..Filters::default() };
+        Rules { items, ..Rules::default() }
+    }
+
+    fn hall(tools: &[&str], resources: &[&str]) -> Hall {
+        let offer = (Filters::default(), catalog(tools, resources));
+        Hall { offers: BTreeMap::from([(name("a"), offer)]), ..Hall::default() }
+    }
+
+    fn told(before: &Hall, after: &Hall) -> Vec<(&'static str, Audience)> {
+        let changes = changes(&before.open(), &after.open());
+        changes.into_iter().map(|one| (one.told, one.audience)).collect()
+    }
+
+    #[test]
+    fn only_lists_that_differ_are_told_and_templates_are_resources() {
+        assert_eq!(told(&hall(&["x"], &[]), &hall(&["x"], &[])), []);
+        assert_eq!(
+            told(&hall(&["x"], &[]), &hall(&["x"], &["r://1"])),
+            [("notifications/resources/list_changed", Audience::Everybody)]
+        );
+    }
+
+    #[test]
+    fn an_upstream_that_comes_or_goes_changes_its_lists() {
+        let tools = [("notifications/tools/list_changed", Audience::Everybody)];
+        assert_eq!(told(&Hall::default(), &hall(&["x"], &[])), tools);
+        assert_eq!(told(&hall(&["x"], &[]), &Hall::default()), tools);
+    }
+
+    #[test]
+    fn a_list_that_hides_something_from_one_editor_is_told_to_that_one_alone() {
+        let (before, mut after) = (hall(&["x", "y"], &[]), hall(&["x", "y"], &[]));
+        after.rules.insert("cursor".into(), denying(&["a__x"]));
+        after.rules.insert("zed".into(), denying(&["a__nothing"]));
+        let changes = told(&before, &after);
+        assert_eq!(changes.len(), 1);
+        let audience = &changes[0].1;
+        assert!(audience.includes("cursor"));
+        assert!(!audience.includes("zed") && !audience.includes("somebody"));
+    }
+
+    #[test]
+    fn a_change_of_something_hidden_is_no_news_to_whom_it_is_hidden_from() {
+        let (mut before, mut after) = (hall(&["x"], &[]), hall(&["x", "secret"], &[]));
+        before.rules.insert("cursor".into(), denying(&["*secret"]));
+        after.rules.clone_from(&before.rules);
+        let changes = told(&before, &after);
+        assert!(!changes[0].1.includes("cursor") && changes[0].1.includes("somebody"));
+    }
+
+    fn any_hall() -> impl Strategy<Value = Hall> {
+        let pattern = prop::sample::select(vec!["a__x", "b__*", "*__y", "*"]);
+        let rules =
+            (prop::collection::vec(pattern, 0..2), any::<bool>()).prop_map(|(deny, blind)| {
+                let upstreams =
+                    blind.then(|| Filter { allow: None, deny: vec![Pattern::new("b").unwrap()] });
+                Rules { upstreams: upstreams.unwrap_or_default(), ..denying(&deny) }
+            });
+        let tools = prop::collection::btree_set(prop::sample::select(vec!["x", "y", "z"]), 0..3);
+        let offer = (tools, any::<bool>()).prop_map(|(tools, hides)| {
+            let filters = if hides { denying(&["z"]).items } else { Filters::default() };
+            (filters, catalog(&tools.into_iter().collect::<Vec<_>>(), &[]))
+        });
+        let offers = prop::collection::btree_map("[ab]".prop_map(|text| name(&text)), offer, 0..3);
+        (prop::collection::btree_map("[pq]", rules, 0..3), offers)
+            .prop_map(|(rules, offers)| Hall { rules, offers })
+    }
+
+    proptest! {
+        #[test]
+        fn an_editor_is_told_of_an_upstreams_list_if_and_only_if_it_sees_another_one(
+            before in any_hall(),
+            after in any_hall(),
+        ) {
+            let (old, new) = (before.open(), after.open());
+            let changes = changes(&old, &new);
+            for editor in ["p", "q", "stranger"] {
+                for upstream in [name("a"), name("b")] {
+                    let seen = |hall: &Exhibition<'_>| hall.seen(hall.rules_of(Some(editor)), &upstream).into_owned();
+                    let hears = changes.iter().any(|change| {
+                        change.upstream == upstream && change.audience.includes(editor)
+                    });
+                    prop_assert_eq!(hears, seen(&old) != seen(&new), "{} {}", editor, upstream);
+                }
+            }
+        }
+    }
+}

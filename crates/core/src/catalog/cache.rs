@@ -1,0 +1,251 @@
+//! What an upstream last said of itself, as it lies on the disk.
+//!
+//! A file is one JSON object: its version, the target that spoke, a checksum, and what was said.
+//! What was said is kept to the byte, as the handshake's answer and the four lists. A file that is
+//! cut short, altered, of another version or about another target is not read in part: it is as if
+//! there were none, and the next connection writes it anew.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+use crate::catalog::tool_traits::Traits;
+use crate::catalog::{Catalog, List};
+use crate::protocol::dialect::Dialect;
+use crate::protocol::json::Raw;
+use crate::protocol::mcp::{Handshake, initialize_result};
+use crate::protocol::version::Spoken;
+
+/// Why a file says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Forgotten {
+    #[error("it is damaged")]
+    Damaged,
+    #[error("it was written by another version of Evermoor")]
+    OtherVersion,
+    #[error("it is about another target")]
+    OtherTarget,
+}
+
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct File<'a> {
+    version: u32,
+    target: String,
+    sha256: String,
+    #[serde(borrow)]
+    said: &'a RawValue,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Said<'a> {
+    handshake: Raw,
+    tools: &'a [Raw],
+    prompts: &'a [Raw],
+    resources: &'a [Raw],
+    resource_templates: &'a [Raw],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dialect: Option<Dialect>,
+}
+
+/// What is remembered of an upstream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memory {
+    pub handshake: Handshake,
+    pub catalog: Catalog,
+    /// How it was found to want to be spoken to. It may have changed its mind since.
+    pub dialect: Option<Dialect>,
+    /// What calls need to know of the tools in the catalog.
+    pub traits: Traits,
+}
+
+impl Memory {
+    pub fn new(handshake: Handshake, catalog: Catalog, dialect: Option<Dialect>) -> Self {
+        let traits = Traits::of(&catalog.tools);
+        Self { handshake, catalog, dialect, traits }
+    }
+
+    /// Which revision it speaks.
+    pub fn spoken(&self) -> Spoken {
+        match self.dialect {
+            Some(Dialect::Stateless) => Spoken::Stateless,
+            Some(Dialect::Session | Dialect::Events) | None => {
+                Spoken::Session(self.handshake.revision)
+            }
+        }
+    }
+}
+
+/// The file for what `target` said of itself. `target` is a
+/// [fingerprint](crate::config::Transport::fingerprint).
+pub fn encode(target: &str, memory: &Memory) -> Vec<u8> {
+    let Memory { handshake, catalog, dialect, traits: _ } = memory;
+    let said = Raw::of(&Said {
+        handshake: initialize_result(
+            handshake.revision,
+            &handshake.capabilities,
+            &handshake.server_info,
+            handshake.instructions.as_deref(),
+        ),
+        tools: &catalog.tools,
+        prompts: &catalog.prompts,
+        resources: &catalog.resources,
+        resource_templates: &catalog.templates,
+        dialect: *dialect,
+    });
+    let file = serde_json::json!({
+        "version": VERSION,
+        "target": target,
+        "sha256": checksum(said.as_bytes()),
+    });
+    Raw::of(&file).with("said", &said).as_bytes().to_vec()
+}
+
+/// What `target` said of itself, if `file` is whole and about it.
+pub fn decode(target: &str, file: &Bytes) -> Result<Memory, Forgotten> {
+    #[derive(Deserialize)]
+    struct Head {
+        version: u32,
+    }
+    let head: Head = serde_json::from_slice(file).map_err(|_| Forgotten::Damaged)?;
+    if head.version != VERSION {
+        return Err(Forgotten::OtherVersion);
+    }
+    let found: File<'_> = serde_json::from_slice(file).map_err(|_| Forgotten::Damaged)?;
+    let said = Raw::view(file, found.said);
+    if checksum(said.as_bytes()) != found.sha256 {
+        return Err(Forgotten::Damaged);
+    }
+    if found.target != target {
+        return Err(Forgotten::OtherTarget);
+    }
+    read(&said).ok_or(Forgotten::Damaged)
+}
+
+fn read(said: &Raw) -> Option<Memory> {
+    let handshake = Handshake::read(&said.member("handshake")?)?;
+    let mut catalog = Catalog::default();
+    for list in List::ALL {
+        *catalog.list_mut(list) = said.member(list.member())?.elements()?;
+    }
+    // One of which nothing is said here, or nothing that we know, is found out again.
+    let dialect = said.member("dialect").and_then(|dialect| dialect.read().ok());
+    Some(Memory::new(handshake, catalog, dialect))
+}
+
+fn checksum(bytes: &[u8]) -> String {
+    BASE64.encode(Sha256::digest(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::mcp::Revision;
+    use proptest::prelude::*;
+
+    fn raw(text: &str) -> Raw {
+        Raw::parse(Bytes::copy_from_slice(text.as_bytes())).unwrap()
+    }
+
+    fn handshake(instructions: Option<&str>) -> Handshake {
+        let result = initialize_result(
+            Revision::V2025_06_18,
+            &raw(r#"{ "tools":{"listChanged" : true}, "x":1.0 }"#),
+            &raw(r#"{"name":"s","version":"1","icons":[ ]}"#),
+            instructions,
+        );
+        Handshake::read(&result).unwrap()
+    }
+
+    fn memory(handshake: Handshake, catalog: Catalog, dialect: Option<Dialect>) -> Memory {
+        Memory::new(handshake, catalog, dialect)
+    }
+
+    fn file(tools: &[&str]) -> Bytes {
+        let tools = tools.iter().map(|tool| raw(tool)).collect();
+        let catalog = Catalog { tools, ..Catalog::default() };
+        encode("here", &memory(handshake(Some("Use it.")), catalog, None)).into()
+    }
+
+    #[test]
+    fn what_was_said_comes_back_to_the_byte() {
+        let tool = "{ \"zeta\":1.10,\n \"name\" : \"a\\u0062\", \"big\":123456789012345678901 }";
+        let Memory { handshake, catalog, .. } = decode("here", &file(&[tool])).unwrap();
+        assert_eq!(catalog.tools[0].as_str(), tool);
+        assert_eq!(
+            handshake.capabilities.as_str(),
+            r#"{ "tools":{"listChanged" : true}, "x":1.0 }"#
+        );
+        assert_eq!(handshake.instructions.as_deref(), Some("Use it."));
+    }
+
+    #[test]
+    fn what_one_target_said_is_not_taken_for_the_word_of_another() {
+        assert_eq!(decode("there", &file(&[])), Err(Forgotten::OtherTarget));
+    }
+
+    #[test]
+    fn a_file_of_another_version_is_as_none() {
+        let text = String::from_utf8(file(&[]).to_vec()).unwrap();
+        let newer = Bytes::from(text.replace("\"version\":1", "\"version\":2"));
+        assert_eq!(decode("here", &newer), Err(Forgotten::OtherVersion));
+        assert_eq!(
+            decode("here", &Bytes::from_static(b"{\"version\":2}")),
+            Err(Forgotten::OtherVersion)
+        );
+    }
+
+    fn member() -> impl Strategy<Value = Raw> {
+        (any::<String>(), any::<f64>(), "[ \n\t]{0,3}", any::<i128>()).prop_map(
+            |(name, number, space, big)| {
+                let name = serde_json::Value::from(name);
+                let number = serde_json::Value::from(number);
+                raw(&format!(
+                    "{{{space}\"name\":{space}{name},\"n\" :{number},\"big\":{big}{space}}}"
+                ))
+            },
+        )
+    }
+
+    fn members() -> impl Strategy<Value = Vec<Raw>> {
+        prop::collection::vec(member(), 0..4)
+    }
+
+    proptest! {
+        #[test]
+        fn any_catalog_and_handshake_come_back_as_they_were(
+            (tools, prompts) in (members(), members()),
+            (resources, templates) in (members(), members()),
+            instructions: Option<String>,
+            target: String,
+            dialect in 0_usize..4,
+        ) {
+            let catalog = Catalog { tools, prompts, resources, templates };
+            let dialects =
+                [None, Some(Dialect::Stateless), Some(Dialect::Session), Some(Dialect::Events)];
+            let memory = memory(handshake(instructions.as_deref()), catalog, dialects[dialect]);
+            let file = encode(&target, &memory).into();
+            prop_assert_eq!(decode(&target, &file), Ok(memory));
+        }
+
+        #[test]
+        fn a_file_that_was_cut_short_or_altered_says_nothing(
+            tools in members(),
+            at: prop::sample::Index,
+            bit in 0_u8..8,
+        ) {
+            let catalog = Catalog { tools, ..Catalog::default() };
+            let whole = encode("here", &memory(handshake(None), catalog, None));
+            let at = at.index(whole.len());
+            prop_assert!(decode("here", &Bytes::copy_from_slice(&whole[..at])).is_err());
+            let mut altered = whole;
+            altered[at] ^= 1 << bit;
+            prop_assert!(decode("here", &altered.into()).is_err());
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! What an upstream offers, as last known, and the view of several upstreams as one.
+//!
+//! Definitions are kept raw and shown raw: in the merged view only the name changes.
+
+pub mod audience;
+pub mod cache;
+pub mod filter;
+pub mod naming;
+pub mod tool_traits;
+pub mod visibility;
+
+use std::collections::HashMap;
+
+use crate::catalog::naming::{Namespace, UpstreamName};
+use crate::protocol::envelope::Request;
+use crate::protocol::json::Raw;
+use crate::protocol::mcp::method;
+
+/// The lists of one upstream, every page of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Catalog {
+    pub tools: Vec<Raw>,
+    pub prompts: Vec<Raw>,
+    pub resources: Vec<Raw>,
+    pub templates: Vec<Raw>,
+}
+
+/// The four lists of MCP: how each is asked for and what its answer holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum List {
+    Tools,
+    Prompts,
+    Resources,
+    Templates,
+}
+
+impl List {
+    pub const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
+
+    /// The list that `method` asks for.
+    pub fn asked_by(asked: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|list| list.method() == asked)
+    }
+
+    pub fn method(self) -> &'static str {
+        match self {
+            Self::Tools => method::TOOLS_LIST,
+            Self::Prompts => method::PROMPTS_LIST,
+            Self::Resources => method::RESOURCES_LIST,
+            Self::Templates => method::TEMPLATES_LIST,
+        }
+    }
+
+    /// The member of the answer that holds the items.
+    pub fn member(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
+        }
+    }
+
+    /// The member of an item that says which it is.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Tools | Self::Prompts => "name",
+            Self::Resources => "uri",
+            Self::Templates => "uriTemplate",
+        }
+    }
+
+    /// The notification that says that it is not what it was.
+    pub fn changed(self) -> &'static str {
+        match self {
+            Self::Tools => "notifications/tools/list_changed",
+            Self::Prompts => "notifications/prompts/list_changed",
+            Self::Resources | Self::Templates => "notifications/resources/list_changed",
+        }
+    }
+
+    /// The capability under which a server offers it.
+    pub fn capability(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources | Self::Templates => "resources",
+        }
+    }
+}
+
+impl Catalog {
+    pub fn list(&self, list: List) -> &[Raw] {
+        match list {
+            List::Tools => &self.tools,
+            List::Prompts => &self.prompts,
+            List::Resources => &self.resources,
+            List::Templates => &self.templates,
+        }
+    }
+
+    pub fn list_mut(&mut self, list: List) -> &mut Vec<Raw> {
+        match list {
+            List::Tools => &mut self.tools,
+            List::Prompts => &mut self.prompts,
+            List::Resources => &mut self.resources,
+            List::Templates => &mut self.templates,
+        }
+    }
+}
+
+/// The answer to a list request.
+pub fn list_result(list: List, items: &[Raw]) -> Raw {
+    Raw::of(&HashMap::from([(list.member(), items)]))
+}
+
+/// All upstreams in one: each list under its merged names, and the way back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    catalog: Catalog,
+    tools: HashMap<String, Origin>,
+    prompts: HashMap<String, Origin>,
+    resources: HashMap<String, UpstreamName>,
+    /// What addresses made from each template begin with.
+    templates: Vec<(String, UpstreamName)>,
+    /// The same of templates that are not shown: an address made from one may be shown all the same.
+    unlisted: Vec<(String, UpstreamName)>,
+}
+
+/// Where a merged name leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    pub upstream: UpstreamName,
+    pub name: String,
+}
+
+impl Merged {
+    /// Merges catalogs in the order of the configuration. A resource keeps its address; where two
+    /// upstreams offer the same one, the first has it.
+    pub fn of<'a>(catalogs: impl IntoIterator<Item = (&'a UpstreamName, &'a Catalog)>) -> Self {
+        let mut merged = Self::default();
+        let (mut tools, mut prompts) = (Namespace::default(), Namespace::default());
+        for (upstream, catalog) in catalogs {
+            for tool in &catalog.tools {
+                let renamed = rename(&mut tools, &mut merged.tools, upstream, tool);
+                merged.catalog.tools.extend(renamed);
+            }
+            for prompt in &catalog.prompts {
+                let renamed = rename(&mut prompts, &mut merged.prompts, upstream, prompt);
+                merged.catalog.prompts.extend(renamed);
+            }
+            for resource in &catalog.resources {
+                let Some(uri) = resource.text_member("uri") else {
+                    continue;
+                };
+                if let std::collections::hash_map::Entry::Vacant(free) = merged.resources.entry(uri)
+                {
+                    free.insert(upstream.clone());
+                    merged.catalog.resources.push(resource.clone());
+                }
+            }
+            for template in &catalog.templates {
+                merged.templates.push((beginning(template), upstream.clone()));
+                merged.catalog.templates.push(template.clone());
+            }
+        }
+        merged
+    }
+
+    /// With the templates of `upstream` that are in its catalog and were not merged.
+    pub fn with_unlisted(mut self, upstream: &UpstreamName, catalog: &Catalog) -> Self {
+        let unlisted = catalog.templates.iter().map(|one| (beginning(one), upstream.clone()));
+        self.unlisted.extend(unlisted.filter(|one| !self.templates.contains(one)));
+        self
+    }
+
+    pub fn list(&self, list: List) -> &[Raw] {
+        self.catalog.list(list)
+    }
+
+    pub fn tool(&self, name: &str) -> Option<&Origin> {
+        self.tools.get(name)
+    }
+
+    pub fn prompt(&self, name: &str) -> Option<&Origin> {
+        self.prompts.get(name)
+    }
+
+    /// Whose resource it is: that of the upstream that lists it, or else of the one whose template
+    /// says most about it.
+    pub fn owner(&self, uri: &str) -> Option<&UpstreamName> {
+        let listed = || made_from(&self.templates, uri);
+        self.resources.get(uri).or_else(listed).or_else(|| made_from(&self.unlisted, uri))
+    }
+
+    /// Who completes what a person types for a prompt or a template, asked in its own words.
+    pub fn completes(&self, request: &Request) -> Option<(UpstreamName, Request)> {
+        let params = request.params.as_ref()?;
+        let subject = params.member("ref")?;
+        if let Some(uri) = subject.text_member("uri") {
+            return Some((self.owner(&uri)?.clone(), request.clone()));
+        }
+        let origin = self.prompt(&subject.text_member("name")?)?;
+        let subject = subject.with("name", &Raw::of(&origin.name));
+        let params = Some(params.with("ref", &subject));
+        Some((origin.upstream.clone(), Request { params, ..request.clone() }))
+    }
+}
+
+/// The upstream whose template says most about an address.
+fn made_from<'a>(templates: &'a [(String, UpstreamName)], uri: &str) -> Option<&'a UpstreamName> {
+    let fits = templates.iter().filter(|(beginning, _)| uri.starts_with(beginning));
+    fits.rev().max_by_key(|(beginning, _)| beginning.len()).map(|(_, upstream)| upstream)
+}
+
+/// What addresses made from a template begin with.
+fn beginning(template: &Raw) -> String {
+    let form = template.text_member(List::Templates.key()).unwrap_or_default();
+    form.split('{').next().unwrap_or_default().to_owned()
+}
+
+fn rename(
+    names: &mut Namespace,
+    origins: &mut HashMap<String, Origin>,
+    upstream: &UpstreamName,
+    item: &Raw,
+) -> Option<Raw> {
+    let original = item.text_member("name")?;
+    let shown = names.name(upstream, &original);
+    let renamed = item.with("name", &Raw::of(&shown));
+    origins.insert(shown, Origin { upstream: upstream.clone(), name: original });
+    Some(renamed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &'static str) -> Raw {
+        Raw::parse(bytes::Bytes::from_static(text.as_bytes())).unwrap()
+    }
+
+    fn name(text: &str) -> UpstreamName {
+        UpstreamName::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_merged_tool_differs_from_its_original_in_its_name_only() {
+        let (files, echo) =
+            (name("files"), raw(r#"{"z":1,"name":"echo","inputSchema":{"b":1,"a":2}}"#));
+        let catalog = Catalog { tools: vec![echo], ..Catalog::default() };
+        let merged = Merged::of([(&files, &catalog)]);
+        assert_eq!(
+            list_result(List::Tools, merged.list(List::Tools)).as_str(),
+            r#"{"tools":[{"z":1,"name":"files__echo","inputSchema":{"b":1,"a":2}}]}"#
+        );
+        let origin = merged.tool("files__echo").unwrap();
+        assert_eq!((origin.upstream.as_str(), origin.name.as_str()), ("files", "echo"));
+    }
+
+    #[test]
+    fn tools_of_the_same_name_stay_apart() {
+        let catalog = Catalog { tools: vec![raw(r#"{"name":"echo"}"#)], ..Catalog::default() };
+        let merged = Merged::of([(&name("a"), &catalog), (&name("b"), &catalog)]);
+        assert_eq!(merged.tool("a__echo").unwrap().upstream, name("a"));
+        assert_eq!(merged.tool("b__echo").unwrap().upstream, name("b"));
+    }
+
+    #[test]
+    fn a_resource_keeps_its_address_and_belongs_to_the_first_that_offers_it() {
+        let catalog = Catalog { resources: vec![raw(r#"{"uri":"x://1"}"#)], ..Catalog::default() };
+        let merged = Merged::of([(&name("a"), &catalog), (&name("b"), &catalog)]);
+        assert_eq!(merged.list(List::Resources).len(), 1);
+        assert_eq!(merged.owner("x://1"), Some(&name("a")));
+    }
+
+    #[test]
+    fn a_resource_that_nobody_lists_belongs_to_the_template_that_says_most_about_it() {
+        let with = |form: &str| Catalog {
+            templates: vec![Raw::of(&serde_json::json!({ "uriTemplate": form }))],
+            ..Catalog::default()
+        };
+        let (a, b) = (with("x://{id}"), with("x://notes/{id}"));
+        let merged = Merged::of([(&name("a"), &a), (&name("b"), &b)]);
+        assert_eq!(merged.owner("x://notes/7"), Some(&name("b")));
+        assert_eq!(merged.owner("x://7"), Some(&name("a")));
+        assert_eq!(merged.owner("y://7"), None);
+    }
+
+    #[test]
+    fn a_template_that_is_not_shown_still_leads_to_its_upstream_if_no_other_does() {
+        let template = |form: &str| Raw::of(&serde_json::json!({ "uriTemplate": form }));
+        let with = |forms: &[&str]| Catalog {
+            templates: forms.iter().map(|form| template(form)).collect(),
+            ..Catalog::default()
+        };
+        let (shown, whole, other) =
+            (with(&[]), with(&["x://{id}", "z://{id}"]), with(&["x://{id}"]));
+        let (a, b) = (name("a"), name("b"));
+        let merged = Merged::of([(&a, &shown), (&b, &other)]).with_unlisted(&a, &whole);
+        assert_eq!(merged.owner("x://1"), Some(&b), "whose template is shown");
+        assert_eq!(merged.owner("z://1"), Some(&a));
+        assert_eq!(merged.list(List::Templates).len(), 1);
+    }
+
+    #[test]
+    fn a_completion_is_asked_of_the_prompts_owner_under_its_own_name() {
+        let catalog = Catalog { prompts: vec![raw(r#"{"name":"greet"}"#)], ..Catalog::default() };
+        let merged = Merged::of([(&name("a"), &catalog)]);
+        let params = raw(r#"{"ref":{"type":"ref/prompt","name":"a__greet"},"argument":{}}"#);
+        let request = Request::new(
+            crate::protocol::envelope::Id::number(1),
+            "completion/complete",
+            Some(params),
+        );
+        let (upstream, asked) = merged.completes(&request).unwrap();
+        assert_eq!(upstream, name("a"));
+        assert_eq!(
+            asked.params.unwrap().as_str(),
+            r#"{"ref":{"type":"ref/prompt","name":"greet"},"argument":{}}"#
+        );
+    }
+}

@@ -1,0 +1,386 @@
+//! What an editor is shown of an upstream: the upstream's lists and the editor's, one over the other.
+//!
+//! Every list that an editor reads and every call that it makes is held against a [`Window`], in
+//! both views. Where nobody wrote a list, the window is clear and nothing is looked at.
+
+use std::borrow::Cow;
+
+use crate::catalog::filter::{Filter, Filters};
+use crate::catalog::naming::{UpstreamName, merged, plain};
+use crate::catalog::{Catalog, List};
+use crate::protocol::envelope::Request;
+use crate::protocol::json::Raw;
+use crate::protocol::mcp::method;
+
+/// What an editor's entry in the configuration says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// Which upstreams there are for it.
+    pub upstreams: Filter,
+    /// Tools and prompts by their merged names, resources by their addresses.
+    pub items: Filters,
+}
+
+/// An upstream as one editor sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Window<'a> {
+    upstream: &'a UpstreamName,
+    /// The lists of the upstream's own entry.
+    own: &'a Filters,
+    /// The lists of the editor's entry.
+    editors: Option<&'a Filters>,
+}
+
+/// Whose list hides something, and which one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hidden {
+    pub by: By,
+    pub list: List,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    Upstream,
+    Editor,
+}
+
+impl Rules {
+    /// Whether they hide nothing.
+    pub fn is_open(&self) -> bool {
+        self.upstreams.is_open() && self.items.is_open()
+    }
+}
+
+impl<'a> Window<'a> {
+    /// The view of an upstream; `None` if there is no such upstream for this editor.
+    pub fn of(
+        rules: Option<&'a Rules>,
+        upstream: &'a UpstreamName,
+        own: &'a Filters,
+    ) -> Option<Self> {
+        if !sees(rules, upstream) {
+            return None;
+        }
+        let editors = rules.map(|rules| &rules.items).filter(|items| !items.is_open());
+        Some(Self { upstream, own, editors })
+    }
+
+    /// Whether nothing is hidden.
+    pub fn is_clear(&self) -> bool {
+        self.editors.is_none() && self.own.is_open()
+    }
+
+    /// What hides an item that the upstream calls `name`.
+    pub fn hides(&self, list: List, name: &str) -> Option<Hidden> {
+        let hidden = |by| Some(Hidden { by, list });
+        if !self.own.of(list).passes(name) {
+            return hidden(By::Upstream);
+        }
+        let editors = self.editors.map(|editors| editors.of(list)).filter(|one| !one.is_open())?;
+        let passes = match list {
+            // The name that the editor sees may be another one, if this one is too long for it.
+            List::Tools | List::Prompts => {
+                let (shown, whole) = (merged(self.upstream, name), plain(self.upstream, name));
+                editors.passes_as(&[&shown, &whole])
+            }
+            List::Resources | List::Templates => editors.passes(name),
+        };
+        if passes { None } else { hidden(By::Editor) }
+    }
+
+    /// What hides that which a request, in the upstream's own words, asks for.
+    pub fn refuses(&self, request: &Request) -> Option<Hidden> {
+        if self.is_clear() {
+            return None;
+        }
+        named(request).into_iter().find_map(|(list, name)| match name {
+            Some(name) => self.hides(list, &name),
+            // Whatever another reader takes it for may be hidden.
+            None => self.limits(list),
+        })
+    }
+
+    /// What is seen of a catalog.
+    pub fn catalog<'c>(&self, catalog: &'c Catalog) -> Cow<'c, Catalog> {
+        if self.is_clear() {
+            return Cow::Borrowed(catalog);
+        }
+        let mut seen = Catalog::default();
+        for list in List::ALL {
+            let items = catalog.list(list).iter().filter(|item| self.shows(list, item));
+            *seen.list_mut(list) = items.cloned().collect();
+        }
+        Cow::Owned(seen)
+    }
+
+    /// What is seen of the answer to a list request. Every other byte stays as it is.
+    pub fn page(&self, list: List, result: &Raw) -> Raw {
+        let items = result.member(list.member()).and_then(|items| items.elements());
+        let items = items.unwrap_or_default();
+        let seen: Vec<&Raw> = items.iter().filter(|item| self.shows(list, item)).collect();
+        if seen.len() == items.len() {
+            return result.clone();
+        }
+        result.with(list.member(), &Raw::of(&seen))
+    }
+
+    /// What hides some items of a list.
+    fn limits(&self, list: List) -> Option<Hidden> {
+        let editors = self.editors.is_some_and(|editors| !editors.of(list).is_open());
+        match (self.own.of(list).is_open(), editors) {
+            (false, _) => Some(Hidden { by: By::Upstream, list }),
+            (true, true) => Some(Hidden { by: By::Editor, list }),
+            (true, false) => None,
+        }
+    }
+
+    fn shows(&self, list: List, item: &Raw) -> bool {
+        self.hides(list, &item.text_member(list.key()).unwrap_or_default()).is_none()
+    }
+}
+
+/// The item that a request is about, if it is about one.
+pub fn asked_for(request: &Request) -> Option<(List, String)> {
+    let (list, name) = named(request).into_iter().next()?;
+    Some((list, name.unwrap_or_default()))
+}
+
+/// Every item that a request names, as far as its name can be read.
+fn named(request: &Request) -> Vec<(List, Option<String>)> {
+    let params = request.params.as_ref();
+    let member = |key| params.and_then(|params| params.text_member(key));
+    match request.method.as_str() {
+        method::TOOLS_CALL => vec![(List::Tools, member("name"))],
+        method::PROMPTS_GET => vec![(List::Prompts, member("name"))],
+        method::RESOURCES_READ | method::SUBSCRIBE => vec![(List::Resources, member("uri"))],
+        method::COMPLETE => {
+            let subject = params.and_then(|params| params.member("ref"));
+            let members = subject.and_then(|subject| subject.entries()).unwrap_or_default();
+            let part = |(key, value): &(String, Raw)| match key.as_str() {
+                "uri" => Some((List::Templates, value.read().ok())),
+                "name" => Some((List::Prompts, value.read().ok())),
+                _ => None,
+            };
+            let mut parts: Vec<_> = members.iter().filter_map(part).collect();
+            if parts.is_empty() {
+                parts = vec![(List::Prompts, None), (List::Templates, None)];
+            }
+            // Where both stand, the address decides.
+            parts.sort_by_key(|(list, _)| *list != List::Templates);
+            parts
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether there is such an upstream for an editor with these rules.
+pub fn sees(rules: Option<&Rules>, upstream: &UpstreamName) -> bool {
+    rules.is_none_or(|rules| rules.upstreams.passes(upstream.as_str()))
+}
+
+impl Hidden {
+    /// Where in the configuration the list stands.
+    pub fn place(self, upstream: &UpstreamName, editor: &str) -> String {
+        let list = self.list.capability();
+        match self.by {
+            By::Upstream => format!("`{list}` under [upstreams.{upstream}]"),
+            By::Editor => format!("`{list}` under {}", entry(editor)),
+        }
+    }
+}
+
+/// The heading of an editor's entry in the configuration.
+pub fn entry(editor: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if editor.chars().all(bare) {
+        format!("[editors.{editor}]")
+    } else {
+        format!("[editors.{editor:?}]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Merged;
+    use crate::catalog::filter::Pattern;
+    use crate::protocol::envelope::Id;
+    use proptest::prelude::*;
+
+    fn filter(allow: Option<&[&str]>, deny: &[&str]) -> Filter {
+        let all = |texts: &[&str]| texts.iter().filter_map(|text| Pattern::new(text)).collect();
+        Filter { allow: allow.map(all), deny: all(deny) }
+    }
+
+    fn tools(filter: Filter) -> Filters {
+        Filters { tools: filter, ..Filters::default() }
+    }
+
+    fn notes() -> UpstreamName {
+        UpstreamName::parse("notes").unwrap()
+    }
+
+    fn named(list: List, names: &[&str]) -> Vec<Raw> {
+        names.iter().map(|name| Raw::of(&serde_json::json!({ list.key(): name, "x": 1 }))).collect()
+    }
+
+    #[test]
+    fn the_upstreams_lists_take_its_own_names_and_the_editors_the_merged_ones() {
+        let own = tools(filter(None, &["erase"]));
+        let rules = Rules {
+            items: tools(filter(Some(&["notes__read*", "notes__erase"]), &[])),
+            ..Rules::default()
+        };
+        let (name, list) = (notes(), List::Tools);
+        let window = Window::of(Some(&rules), &name, &own).unwrap();
+        assert_eq!(window.hides(list, "read_all"), None);
+        assert_eq!(window.hides(list, "erase"), Some(Hidden { by: By::Upstream, list }));
+        assert_eq!(window.hides(list, "write"), Some(Hidden { by: By::Editor, list }));
+        assert_eq!(
+            window.hides(list, "write").unwrap().place(&name, "my.zed"),
+            "`tools` under [editors.\"my.zed\"]"
+        );
+    }
+
+    #[test]
+    fn a_tool_whose_merged_name_is_cut_is_matched_by_either_name() {
+        let (name, long) = (notes(), "a".repeat(60));
+        let shown = merged(&name, &long);
+        assert_ne!(shown, plain(&name, &long));
+        for deny in [shown, format!("notes__{long}"), "notes__aaa*".into()] {
+            let items = tools(filter(None, &[&deny]));
+            let rules = Rules { items, ..Rules::default() };
+            let own = Filters::default();
+            let window = Window::of(Some(&rules), &name, &own).unwrap();
+            assert!(window.hides(List::Tools, &long).is_some(), "{deny}");
+        }
+    }
+
+    #[test]
+    fn there_is_no_window_to_an_upstream_that_an_editor_may_not_see() {
+        let rules = Rules { upstreams: filter(None, &["no*"]), ..Rules::default() };
+        let (name, own) = (notes(), Filters::default());
+        assert!(Window::of(Some(&rules), &name, &own).is_none());
+        assert!(Window::of(None, &name, &own).unwrap().is_clear());
+    }
+
+    #[test]
+    fn a_page_keeps_every_byte_but_the_hidden_items() {
+        let (name, own) = (notes(), tools(filter(None, &["b"])));
+        let window = Window::of(None, &name, &own).unwrap();
+        let raw =
+            |text: &'static str| Raw::parse(bytes::Bytes::from_static(text.as_bytes())).unwrap();
+        let page =
+            raw(r#"{ "nextCursor":"z\u0061", "tools": [ {"name":"a", "q": 1.0},{"name":"b"} ] }"#);
+        assert_eq!(
+            window.page(List::Tools, &page).as_str(),
+            r#"{ "nextCursor":"z\u0061", "tools": [{"name":"a", "q": 1.0}] }"#
+        );
+        let untouched = raw(r#"{"tools":[ {"name":"a"} ]}"#);
+        assert_eq!(window.page(List::Tools, &untouched), untouched);
+    }
+
+    #[test]
+    fn every_request_that_names_something_hidden_is_refused() {
+        let own = Filters {
+            tools: filter(None, &["t"]),
+            prompts: filter(None, &["p"]),
+            resources: filter(None, &["x://*"]),
+        };
+        let (name, rules) = (notes(), Rules::default());
+        let window = Window::of(Some(&rules), &name, &own).unwrap();
+        let refused = |called: &str, params: serde_json::Value| {
+            let request = Request::new(Id::number(1), called, Some(Raw::of(&params)));
+            window.refuses(&request).map(|hidden| hidden.list)
+        };
+        let json = |text: &str| serde_json::from_str(text).unwrap();
+        for (called, params, list) in [
+            ("tools/call", r#"{"name":"t"}"#, List::Tools),
+            ("prompts/get", r#"{"name":"p"}"#, List::Prompts),
+            ("resources/read", r#"{"uri":"x://1"}"#, List::Resources),
+            ("resources/subscribe", r#"{"uri":"x://1"}"#, List::Resources),
+            ("completion/complete", r#"{"ref":{"name":"p"}}"#, List::Prompts),
+            ("completion/complete", r#"{"ref":{"uri":"x://{id}"}}"#, List::Templates),
+        ] {
+            assert_eq!(refused(called, json(params)), Some(list), "{called}");
+        }
+        assert_eq!(refused("tools/call", json(r#"{"name":"p"}"#)), None);
+        assert_eq!(refused("resources/unsubscribe", json(r#"{"uri":"x://1"}"#)), None);
+        assert_eq!(refused("vendor/x", json(r#"{"name":"t"}"#)), None);
+    }
+
+    #[test]
+    fn a_request_that_could_be_read_in_two_ways_is_refused_where_anything_is_hidden() {
+        let own = Filters {
+            tools: filter(None, &["t"]),
+            prompts: filter(None, &["p"]),
+            ..Filters::default()
+        };
+        let name = notes();
+        let window = Window::of(None, &name, &own).unwrap();
+        for (called, params, refused) in [
+            ("tools/call", r#"{"name":"a","name":"t"}"#, true),
+            ("tools/call", r#"{"name":7}"#, true),
+            ("tools/call", r#"{"n\u0061me":"t"}"#, true),
+            ("prompts/get", "{}", true),
+            ("resources/read", r#"{"uri":1}"#, false),
+            ("completion/complete", r#"{"ref":{"uri":"x://{id}","name":"p"}}"#, true),
+            ("completion/complete", r#"{"ref":{"name":"a","name":"p"}}"#, true),
+            ("completion/complete", r#"{"ref":{"uri":"x://{id}","name":"a"}}"#, false),
+        ] {
+            let params = Raw::parse(bytes::Bytes::from_static(params.as_bytes())).unwrap();
+            let request = Request::new(Id::number(1), called, Some(params.clone()));
+            assert_eq!(window.refuses(&request).is_some(), refused, "{called} {params:?}");
+        }
+    }
+
+    fn any_filter() -> impl Strategy<Value = Filter> {
+        let patterns = || prop::collection::vec("[ab*_]{1,3}", 0..3);
+        (prop::option::of(patterns()), patterns()).prop_map(|(allow, deny)| {
+            let all =
+                |texts: Vec<String>| texts.iter().filter_map(|text| Pattern::new(text)).collect();
+            Filter { allow: allow.map(all), deny: all(deny) }
+        })
+    }
+
+    fn any_filters() -> impl Strategy<Value = Filters> {
+        (any_filter(), any_filter(), any_filter()).prop_map(|(tools, prompts, resources)| Filters {
+            tools,
+            prompts,
+            resources,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn both_views_show_the_same_and_a_call_is_refused_if_and_only_if_it_is_not_listed(
+            own in any_filters(),
+            items in any_filters(),
+            names in prop::collection::btree_set("[ab_]{1,3}", 0..6),
+        ) {
+            let rules = Rules { items, ..Rules::default() };
+            let (name, names): (_, Vec<&str>) = (notes(), names.iter().map(String::as_str).collect());
+            let window = Window::of(Some(&rules), &name, &own).unwrap();
+            let catalog = Catalog {
+                tools: named(List::Tools, &names),
+                prompts: named(List::Prompts, &names),
+                resources: named(List::Resources, &names),
+                templates: named(List::Templates, &names),
+            };
+            let seen = window.catalog(&catalog);
+            for list in List::ALL {
+                let page = Raw::of(&serde_json::json!({ list.member(): catalog.list(list) }));
+                let paged = window.page(list, &page).member(list.member()).unwrap().elements();
+                prop_assert_eq!(paged.unwrap(), seen.list(list));
+            }
+            let all = Merged::of([(&name, &*seen)]);
+            for tool in &names {
+                let params = Raw::of(&serde_json::json!({ "name": tool }));
+                let call = Request::new(Id::number(1), method::TOOLS_CALL, Some(params));
+                let listed = all.tool(&merged(&name, tool)).is_some();
+                prop_assert_eq!(window.refuses(&call).is_none(), listed);
+            }
+            prop_assert!(!window.is_clear() || *seen == catalog);
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! What is said about the way to a server besides its address: headers, certificates, a proxy.
+//!
+//! The file is no place for secrets: a header whose name or value says that it carries one is refused
+//! unless it refers to where the secret is kept. So is one that MCP or the connection sets itself,
+//! because a second opinion there breaks the connection.
+
+use std::collections::BTreeMap;
+
+use toml::Spanned;
+use url::Url;
+
+use super::Mistake;
+use super::file::{Files, UpstreamTable, line};
+use crate::security::secret_ref::Template;
+
+/// The way to a server, besides its address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Sent with every request, under lower-case names.
+    pub headers: BTreeMap<String, Template>,
+    /// PEM files with authorities that are trusted besides the system's. A leading `~` is the home
+    /// folder.
+    pub ca_files: Vec<String>,
+    pub proxy: Proxy,
+}
+
+/// Through what a server is reached. A server on this machine is always reached directly.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Proxy {
+    /// As the system and its variables say.
+    #[default]
+    System,
+    Never,
+    At(Url),
+}
+
+/// What the transport itself writes into a request.
+const OWN: [&str; 19] = [
+    "accept",
+    "accept-encoding",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "keep-alive",
+    "last-event-id",
+    "origin",
+    "proxy-authenticate",
+    "proxy-connection",
+    "referer",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "via",
+];
+
+impl Reach {
+    pub(super) fn read(text: &str, table: &UpstreamTable) -> Result<Self, Mistake> {
+        let mut headers = BTreeMap::new();
+        for (name, value) in &table.headers {
+            let (name, value) = header(text, name, value)?;
+            headers.insert(name, value);
+        }
+        let ca_files = match &table.ca_file {
+            Some(Files::One(file)) => vec![file.clone()],
+            Some(Files::Many(files)) => files.clone(),
+            None => Vec::new(),
+        };
+        let proxy = match &table.proxy {
+            Some(named) => Proxy::read(text, named)?,
+            None => Proxy::System,
+        };
+        Ok(Self { headers, ca_files, proxy })
+    }
+}
+
+impl Proxy {
+    fn read(text: &str, named: &Spanned<String>) -> Result<Self, Mistake> {
+        let wrong = |what: String, remedy: &str| Mistake {
+            line: Some(line(text, named.span().start)),
+            what,
+            remedy: remedy.to_owned(),
+        };
+        let url = match named.get_ref().as_str() {
+            "system" => return Ok(Self::System),
+            "none" => return Ok(Self::Never),
+            other => Url::parse(other)
+                .ok()
+                .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host()),
+        };
+        let Some(url) = url else {
+            let what = "`proxy` is not the address of a proxy over http or https.".to_owned();
+            let remedy =
+                "Write \"system\", \"none\" or an address such as \"http://127.0.0.1:3128\".";
+            return Err(wrong(what, remedy));
+        };
+        if !url.username().is_empty() || url.password().is_some() {
+            let what =
+                "`proxy` holds a user name or a password, and this file is no place for them.";
+            return Err(wrong(what.into(), "Write the address alone."));
+        }
+        Ok(Self::At(url))
+    }
+}
+
+/// One header that may stand in the file.
+fn header(
+    text: &str,
+    name: &Spanned<String>,
+    value: &Spanned<String>,
+) -> Result<(String, Template), Mistake> {
+    let wrong = |what: String, remedy: &str| Mistake {
+        line: Some(line(text, name.span().start)),
+        what,
+        remedy: remedy.to_owned(),
+    };
+    let (shown, name) = (name.get_ref(), name.get_ref().to_ascii_lowercase());
+    let value = template(text, value)?;
+    let in_name = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(in_name) {
+        let what = format!("\"{shown}\" in `headers` is not the name of a header.");
+        return Err(wrong(what, "Write headers = { X-Name = \"value\" }."));
+    }
+    if OWN.contains(&name.as_str()) || name.starts_with("mcp-") {
+        let what = format!("The header \"{shown}\" is one that Evermoor sets itself.");
+        return Err(wrong(what, "Remove it from `headers`."));
+    }
+    if value.is_plain() && carries_secret(&name, value.as_written()) {
+        let what =
+            format!("The header \"{shown}\" carries a secret, and this file is no place for one.");
+        return Err(wrong(
+            what,
+            "Put it into the keychain with `evermoor secret set NAME`, and write `${keyring:NAME}` in its place.",
+        ));
+    }
+    let sendable = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
+    let written = value.as_written();
+    if !value.literals().all(sendable) || written.trim() != written {
+        let what = format!("The value of the header \"{shown}\" cannot be sent.");
+        return Err(wrong(what, "Write it in plain letters, digits and signs, on one line."));
+    }
+    Ok((name, value))
+}
+
+/// A setting that may refer to secrets.
+pub(super) fn template(text: &str, value: &Spanned<String>) -> Result<Template, Mistake> {
+    Template::parse(value.get_ref()).map_err(|bad| Mistake {
+        line: Some(line(text, value.span().start)),
+        what: bad.to_string(),
+        remedy: bad.remedy().to_owned(),
+    })
+}
+
+/// Whether a header carries a secret, as far as its name (in lower case) and its value tell.
+pub fn carries_secret(name: &str, value: &str) -> bool {
+    is_secret(name) || carries_credentials(value)
+}
+
+/// Whether the name of a header says that its value is a secret.
+fn is_secret(name: &str) -> bool {
+    let sign = |word: &str| {
+        ["authori", "authent", "credential", "passw", "secret"]
+            .iter()
+            .any(|sign| word.starts_with(sign))
+            || ["auth", "key", "token", "cookie", "cookie2", "signature", "jwt", "session", "sid"]
+                .iter()
+                .any(|sign| word.ends_with(sign))
+    };
+    name.split(['-', '_', '.']).any(sign)
+}
+
+fn carries_credentials(value: &str) -> bool {
+    let scheme = value.split(' ').next().unwrap_or_default().to_ascii_lowercase();
+    ["bearer", "basic", "digest"].contains(&scheme.as_str()) && value.contains(' ')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Config, Transport};
+    use super::*;
+
+    fn parse(entry: &str) -> Result<Reach, Mistake> {
+        let config =
+            Config::parse(&format!("[upstreams.a]\nurl = \"https://a.example/mcp\"\n{entry}\n"))?;
+        match config.upstreams[0].transport.clone() {
+            Transport::Http { reach, .. } => Ok(reach),
+            other @ (Transport::Stdio(_) | Transport::App { .. } | Transport::Demo) => {
+                panic!("an address: {other:?}")
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_said_means_no_headers_the_systems_certificates_and_its_proxy() {
+        assert_eq!(parse("").unwrap(), Reach::default());
+        assert_eq!(parse("proxy = \"system\"").unwrap(), Reach::default());
+    }
+
+    #[test]
+    fn headers_certificates_and_a_proxy_are_read() {
+        let reach = parse(
+            "headers = { X-Team = \"blue\", \"User-Agent\" = \"mine/1\" }\n\
+             ca_file = [\"~/ca.pem\", \"/etc/ca.pem\"]\nproxy = \"http://proxy.example:3128\"",
+        );
+        let reach = reach.unwrap();
+        assert_eq!(reach.headers["x-team"].as_written(), "blue");
+        assert_eq!(reach.headers["user-agent"].as_written(), "mine/1");
+        assert_eq!(reach.ca_files, ["~/ca.pem", "/etc/ca.pem"]);
+        assert!(matches!(reach.proxy, Proxy::At(url) if url.port() == Some(3128)));
+        assert_eq!(parse("ca_file = \"ca.pem\"").unwrap().ca_files, ["ca.pem"]);
+        assert_eq!(parse("proxy = \"none\"").unwrap().proxy, Proxy::Never);
+    }
+
+    #[test]
+    fn a_header_with_a_secret_is_refused_with_its_line_and_its_value_is_not_repeated() {
+        for name in [
+            "Authorization",
+            "Proxy-Authorization",
+            "Cookie",
+            "Set-Cookie",
+            "X-Api-Key",
+            "apikey",
+            "X-Auth",
+            "X-Auth-Token",
+            "X-OAuth",
+            "Private-Token",
+            "X-Client-Secret",
+            "X-Password",
+            "X-Amz-Signature",
+            "X-Session",
+        ] {
+            let mistake =
+                parse(&format!("proxy = \"none\"\nheaders.{name} = \"hidden\"")).unwrap_err();
+            assert_eq!(mistake.line, Some(4), "{mistake}");
+            assert!(
+                mistake.what.contains(name) && mistake.remedy.contains("keychain"),
+                "{mistake}"
+            );
+            assert!(!mistake.to_string().contains("hidden"), "{mistake}");
+        }
+        assert!(parse("headers.X-Pass-On = \"Bearer hidden\"").is_err(), "its value is a secret");
+        for name in ["X-Keyboard", "X-Author", "X-Tokenizer", "X-Team", "X-Monkeys"] {
+            assert!(parse(&format!("headers.{name} = \"a\"")).is_ok(), "{name} is no secret");
+        }
+    }
+
+    #[test]
+    fn a_header_may_refer_to_where_its_secret_is_kept() {
+        let reach = parse("headers.Authorization = \"Bearer ${keyring:canny}\"").unwrap();
+        let needs: Vec<String> =
+            reach.headers["authorization"].references().map(ToString::to_string).collect();
+        assert_eq!(needs, ["${keyring:canny}"]);
+        let mistake = parse("proxy = \"none\"\nheaders.X-A = \"${keyrng:a}\"").unwrap_err();
+        assert_eq!(mistake.line, Some(4));
+        assert!(mistake.remedy.contains("${keyring:NAME}"), "{mistake}");
+    }
+
+    #[test]
+    fn a_header_that_is_set_for_every_request_anyway_is_refused() {
+        for name in [
+            "Host",
+            "Connection",
+            "transfer-encoding",
+            "Content-Type",
+            "Accept",
+            "Mcp-Session-Id",
+            "MCP-Protocol-Version",
+            "Last-Event-ID",
+            "TE",
+            "Upgrade",
+        ] {
+            let mistake = parse(&format!("headers.{name} = \"a\"")).unwrap_err();
+            assert!(mistake.what.contains("sets itself"), "{mistake}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_sent_or_reached_is_refused_with_a_remedy() {
+        for (entry, says) in [
+            ("headers = { \"a b\" = \"x\" }", "name of a header"),
+            ("headers = { x-a = \"one\\ntwo\" }", "cannot be sent"),
+            ("headers = { x-a = \"é\" }", "cannot be sent"),
+            ("proxy = \"ftp://x\"", "not the address"),
+            ("proxy = \"yes\"", "not the address"),
+            ("proxy = \"http://me:hidden@x:1\"", "no place"),
+        ] {
+            let mistake = parse(entry).unwrap_err();
+            assert_eq!(mistake.line, Some(3), "{mistake}");
+            assert!(mistake.what.contains(says) && !mistake.remedy.is_empty(), "{mistake}");
+            assert!(!mistake.to_string().contains("hidden"), "{mistake}");
+        }
+    }
+
+    #[test]
+    fn a_program_has_no_headers_and_no_proxy() {
+        let found =
+            Config::parse("[upstreams.a]\ncommand = \"x\"\nproxy = \"none\"\n").unwrap_err();
+        assert!(found.what.contains("a `url`") || found.remedy.contains("`url`"), "{found}");
+    }
+}

@@ -1,0 +1,202 @@
+//! Outages as a report that a person can paste into somebody's bug tracker.
+
+use std::fmt::Write as _;
+
+use super::text::{count, length, memory, moment};
+use super::{Calls, Incident};
+use crate::api::{Link, Status};
+
+/// Where it happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Environment {
+    /// The version of Evermoor.
+    pub evermoor: String,
+    /// The operating system, with its version where that is known.
+    pub system: String,
+    /// The upstreams in question: what a person calls each, and what it calls itself.
+    pub upstreams: Vec<(String, String)>,
+}
+
+impl Environment {
+    /// Where these outages happened: the upstream that was asked for, or those that had one.
+    pub fn of(
+        status: &Status,
+        asked: Option<&str>,
+        incidents: &[Incident],
+        system: String,
+    ) -> Self {
+        let wanted = |name: &str| match asked {
+            Some(asked) => asked == name,
+            None => incidents.iter().any(|incident| incident.upstream == name),
+        };
+        let upstreams = status.upstreams.iter().filter(|upstream| wanted(&upstream.name));
+        let upstreams = upstreams.map(|upstream| {
+            let server = match &upstream.link {
+                Link::Connected { server, .. } => server.clone(),
+                Link::Off | Link::Connecting | Link::Down { .. } | Link::Paused { .. } => {
+                    String::new()
+                }
+            };
+            (upstream.title.clone(), server)
+        });
+        Self { evermoor: status.version.clone(), system, upstreams: upstreams.collect() }
+    }
+}
+
+/// How much of a crash report is worth pasting.
+const EXCERPT_LINES: usize = 40;
+
+/// The report about these outages, the newest first. `period` is the time they were looked for in.
+pub fn markdown(
+    environment: &Environment,
+    incidents: &[Incident],
+    period: Option<u64>,
+    now: u64,
+) -> String {
+    let mut text = String::new();
+    let names: Vec<&str> = environment.upstreams.iter().map(|(title, _)| title.as_str()).collect();
+    let of = if names.is_empty() { String::new() } else { format!(" of {}", names.join(", ")) };
+    let _ = writeln!(text, "# Outages{of}\n");
+    let _ = writeln!(text, "{}\n", summary(incidents, period, now));
+    let _ = writeln!(text, "## Environment\n");
+    let _ = writeln!(text, "- Evermoor {}", environment.evermoor);
+    let _ = writeln!(text, "- {}", environment.system);
+    for (title, server) in environment.upstreams.iter().filter(|(_, server)| !server.is_empty()) {
+        let _ = writeln!(text, "- {title}: {server}");
+    }
+    if incidents.is_empty() {
+        return text;
+    }
+    let _ = writeln!(text, "\n## Overview\n");
+    let _ = writeln!(
+        text,
+        "| began | what | lasted | memory | ran for | held | answered | unknown | not sent |"
+    );
+    let _ = writeln!(text, "|---|---|---|---|---|---|---|---|---|");
+    for incident in incidents {
+        let _ = writeln!(text, "{}", row(incident, now));
+    }
+    for incident in incidents {
+        text += &section(incident, now);
+    }
+    text
+}
+
+/// What happened in one line: how often and for how long, and what became of the calls.
+pub fn summary(incidents: &[Incident], period: Option<u64>, now: u64) -> String {
+    let when = period.map_or(String::new(), |period| format!(" in the last {}", length(period)));
+    if incidents.is_empty() {
+        return format!("There was no outage{when}.");
+    }
+    let total = incidents.iter().map(|incident| incident.lasted(now)).sum();
+    let longest = incidents.iter().map(|incident| incident.lasted(now)).max().unwrap_or_default();
+    let calls = total_calls(incidents);
+    let lasts = incidents.iter().filter(|incident| incident.end.is_none()).count();
+    let lasts = match lasts {
+        0 => String::new(),
+        _ => format!(" {lasts} of them still {}.", if lasts == 1 { "lasts" } else { "last" }),
+    };
+    format!(
+        "{}{when}, {} in all, the longest {}.{lasts} {} waited: {} answered by the upstream, {} \
+         given back unsent. Of {} nobody knows whether {} ran.",
+        count(incidents.len() as u64, "outage", "outages"),
+        length(total),
+        length(longest),
+        count(calls.held, "call", "calls"),
+        calls.answered,
+        calls.not_sent,
+        count(calls.unknown, "call", "calls"),
+        if calls.unknown == 1 { "it" } else { "they" },
+    )
+}
+
+/// The calls of all of them.
+pub fn total_calls(incidents: &[Incident]) -> Calls {
+    incidents.iter().fold(Calls::default(), |sum, Incident { calls, .. }| Calls {
+        held: sum.held + calls.held,
+        answered: sum.answered + calls.answered,
+        unknown: sum.unknown + calls.unknown,
+        not_sent: sum.not_sent + calls.not_sent,
+    })
+}
+
+fn row(incident: &Incident, now: u64) -> String {
+    let Calls { held, answered, unknown, not_sent } = incident.calls;
+    let what = cell(&format!("{}: {}", incident.title, incident.why()));
+    let memory = incident.memory.map_or("".into(), memory);
+    let uptime = incident.uptime.map_or("".into(), length);
+    format!(
+        "| {} | {what} | {} | {memory} | {uptime} | {held} | {answered} | {unknown} | {not_sent} |",
+        moment(incident.began),
+        lasted(incident, now),
+    )
+}
+
+fn lasted(incident: &Incident, now: u64) -> String {
+    let length = length(incident.lasted(now));
+    if incident.end.is_some() { length } else { format!("{length} so far") }
+}
+
+fn section(incident: &Incident, now: u64) -> String {
+    let mut text = format!("\n## {}, {}\n\n", moment(incident.began), line(&incident.title));
+    let _ = writeln!(text, "- {} **{}**", moment(incident.began), line(&incident.sign.what));
+    for event in &incident.events {
+        let _ = writeln!(text, "- {} {}", moment(event.at), line(&event.what));
+    }
+    match incident.end {
+        Some(end) => {
+            let _ = writeln!(
+                text,
+                "- {} **{}** ({})",
+                moment(end.at),
+                end.how.sentence(),
+                length(incident.lasted(now))
+            );
+        }
+        None => {
+            let _ = writeln!(text, "- It lasts.");
+        }
+    }
+    if incident.unwatched > 0 {
+        let _ = writeln!(
+            text,
+            "\nFor {} of it no gateway ran, and what happened then is not known.",
+            length(incident.unwatched)
+        );
+    }
+    if let Some(cause) = &incident.cause {
+        let _ = writeln!(text, "\nCause: {}", line(&cause.what));
+        if let Some(evidence) = &cause.evidence {
+            let source = line(&evidence.source);
+            let _ = match evidence.excerpt.trim().is_empty() {
+                true => writeln!(text, "\n{source}"),
+                false => {
+                    let source = source.trim_end_matches('.');
+                    writeln!(text, "\n{source}:\n\n{}", fenced(&evidence.excerpt))
+                }
+            };
+        }
+    }
+    text
+}
+
+/// A text on one line.
+fn line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A text in a cell of a table.
+fn cell(text: &str) -> String {
+    line(text).replace('|', "\\|")
+}
+
+/// A block as it is, inside a fence that it cannot close.
+fn fenced(excerpt: &str) -> String {
+    let longest = excerpt.split(|letter| letter != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    let top: Vec<&str> = excerpt.lines().take(EXCERPT_LINES).collect();
+    format!("{fence}text\n{}\n{fence}", top.join("\n"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! The report, as it is pasted.
+
+use super::*;
+use crate::failure::{Code, Failure};
+use crate::history::incident::{Cause, End, Event, Evidence, How};
+use proptest::prelude::*;
+
+const NOON: u64 = 1_763_208_000_000;
+
+fn environment() -> Environment {
+    Environment {
+        evermoor: "0.1.0".into(),
+        system: "Linux (Debian GNU/Linux 12), x86_64".into(),
+        upstreams: vec![("PiecesOS".into(), "pieces-mcp 12.3.10".into())],
+    }
+}
+
+fn incident(cause: Option<Cause>, end: Option<End>) -> Incident {
+    Incident {
+        id: 1,
+        upstream: "pieces".into(),
+        title: "PiecesOS".into(),
+        began: NOON,
+        sign: Failure::new(Code::ConnectionLost, "The connection broke.", "Wait."),
+        cause,
+        memory: Some(2662 << 20),
+        uptime: Some(3 * 86_400_000),
+        calls: Calls { held: 3, answered: 2, unknown: 1, not_sent: 1 },
+        events: vec![Event { at: NOON + 400, what: "It was restarted\nby itself.".into() }],
+        end,
+        unwatched: 0,
+    }
+}
+
+fn crash() -> Option<Cause> {
+    let excerpt = "Exception: EXC_CRASH (SIGABRT)\n```\nThread 0 Crashed:".into();
+    let evidence = Some(Evidence { source: "Pieces OS-2025-11-15.ips".into(), excerpt });
+    Some(Cause { what: "It crashed (SIGABRT).".into(), evidence })
+}
+
+#[test]
+fn a_report_has_environment_totals_timeline_and_evidence() {
+    let back = Some(End { at: NOON + 8_000, how: How::Reconnected });
+    let still = Incident { began: NOON + 60_000, unwatched: 5_000, ..incident(None, None) };
+    let incidents = [still, incident(crash(), back)];
+    let week = Some(7 * 86_400_000);
+    insta::assert_snapshot!(markdown(&environment(), &incidents, week, NOON + 90_000));
+}
+
+#[test]
+fn a_report_about_nothing_says_so() {
+    insta::assert_snapshot!(markdown(&environment(), &[], Some(86_400_000), NOON));
+}
+
+proptest! {
+    #[test]
+    fn no_text_breaks_out_of_its_place(words in "\\PC{0,30}", excerpt in "[`a\\n]{0,40}") {
+        let cause = Cause {
+            what: words.clone(),
+            evidence: Some(Evidence { source: words.clone(), excerpt: excerpt.clone() }),
+        };
+        let made = markdown(&environment(), &[incident(Some(cause), None)], None, NOON);
+        let rows: Vec<&str> = made.lines().filter(|line| line.starts_with("| 2025")).collect();
+        prop_assert_eq!(rows.len(), 1);
+        let bars = rows[0].replace("\\|", "").matches('|').count();
+        prop_assert_eq!(bars, 10, "{}", rows[0]);
+        let opened = made.lines().find(|line| line.ends_with("text") && line.starts_with("```"));
+        prop_assert_eq!(opened.is_some(), !excerpt.trim().is_empty(), "{}", made);
+        if let Some(fence) = opened.map(|line| line.trim_end_matches("text")) {
+            prop_assert_eq!(made.lines().filter(|line| *line == fence).count(), 1, "{}", made);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! How an upstream fared over the last day, as it was watched.
+//!
+//! Only changes are kept. A time in which no gateway ran is one in which nobody watched: the next
+//! gateway learns from the file of the one before when that last looked.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::api::{Link, Span, SpanState};
+
+/// No longer than this is looked back.
+pub const DAY: u64 = 24 * 60 * 60 * 1000;
+/// An upstream that comes and goes all the time does not fill the memory.
+const MOST: usize = 2000;
+
+/// The changes of one upstream, in the order of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Log(VecDeque<(u64, SpanState)>);
+
+impl Log {
+    /// It is so from this moment on (milliseconds of the Unix epoch). Says whether that is new.
+    pub fn note(&mut self, at: u64, state: SpanState) -> bool {
+        let last = self.0.back().copied();
+        if last.is_some_and(|(_, before)| before == state) {
+            return false;
+        }
+        // A clock that was set back must not mix up the order.
+        self.0.push_back((at.max(last.map_or(0, |(before, _)| before)), state));
+        self.forget(at);
+        true
+    }
+
+    /// A gateway watches again that last looked at `seen`.
+    pub fn resume(&mut self, seen: u64) {
+        self.note(seen, SpanState::Unwatched);
+    }
+
+    /// The spans from `since` to `now`, in the order of time and without gaps.
+    pub fn spans(&self, since: u64, now: u64) -> Vec<Span> {
+        let since = since.max(now.saturating_sub(DAY));
+        let known = self.0.iter().copied();
+        let unknown = std::iter::once((0, SpanState::Unwatched));
+        let mut spans: Vec<Span> = Vec::new();
+        for (at, state) in unknown.chain(known) {
+            if let Some(before) = spans.last_mut() {
+                before.to = Some(at.max(since));
+            }
+            spans.push(Span { from: at.max(since), to: None, state });
+        }
+        spans.retain(|span| span.to.is_none_or(|to| to > span.from));
+        // What lay between two of the same kind may have taken no time at all.
+        spans.dedup_by(|next, before| {
+            let goes_on = next.state == before.state;
+            if goes_on {
+                before.to = next.to;
+            }
+            goes_on
+        });
+        spans
+    }
+
+    /// What is over for longer than a day is not looked at any more.
+    fn forget(&mut self, now: u64) {
+        let old = now.saturating_sub(DAY);
+        while self.0.get(1).is_some_and(|(next, _)| *next <= old) || self.0.len() > MOST {
+            self.0.pop_front();
+        }
+    }
+}
+
+/// The state of a link, without what is known in it.
+pub fn state_of(link: &Link) -> SpanState {
+    match link {
+        Link::Off => SpanState::Off,
+        Link::Connecting => SpanState::Connecting,
+        Link::Connected { .. } => SpanState::Connected,
+        Link::Down { .. } => SpanState::Down,
+        Link::Paused { .. } => SpanState::Paused,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NOW: u64 = 1_800_000_000_000;
+
+    #[test]
+    fn spans_follow_each_other_and_the_last_one_lasts() {
+        let mut log = Log::default();
+        log.note(NOW - 5_000, SpanState::Connecting);
+        log.note(NOW - 4_000, SpanState::Connected);
+        log.note(NOW - 3_000, SpanState::Connected);
+        log.resume(NOW - 2_000);
+        log.note(NOW - 1_000, SpanState::Down);
+        let spans = log.spans(NOW - 4_500, NOW);
+        let states: Vec<SpanState> = spans.iter().map(|span| span.state).collect();
+        use SpanState::{Connected, Connecting, Down, Unwatched};
+        assert_eq!(states, [Connecting, Connected, Unwatched, Down]);
+        assert_eq!((spans[0].from, spans[1].to), (NOW - 4_500, Some(NOW - 2_000)));
+        assert_eq!(spans[3].to, None);
+    }
+
+    #[test]
+    fn what_nobody_watched_is_not_made_up() {
+        let unknown = Span { from: NOW - DAY, to: None, state: SpanState::Unwatched };
+        assert_eq!(Log::default().spans(0, NOW), [unknown]);
+    }
+
+    proptest! {
+        #[test]
+        fn there_are_no_gaps_whatever_the_clock_does(times in prop::collection::vec((0..2 * DAY, any::<bool>()), 0..60)) {
+            let mut log = Log::default();
+            for (at, up) in times {
+                log.note(NOW + at, if up { SpanState::Connected } else { SpanState::Down });
+            }
+            let spans = log.spans(NOW, NOW + 2 * DAY);
+            prop_assert_eq!(spans.first().unwrap().from, NOW + DAY);
+            prop_assert_eq!(spans.last().unwrap().to, None);
+            for pair in spans.windows(2) {
+                prop_assert_eq!(pair[0].to, Some(pair[1].from));
+                prop_assert!(pair[0].from < pair[1].from && pair[0].state != pair[1].state);
+            }
+        }
+    }
+}

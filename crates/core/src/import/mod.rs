@@ -1,0 +1,255 @@
+//! Adopting the MCP servers that editors have already: which upstreams they become.
+//!
+//! The same server in several editors becomes one upstream, and one that is an upstream already stays
+//! it, so that doing it twice changes nothing. What is secret in an entry goes to the keychain, and a
+//! reference takes its place. What cannot be taken over as it is, is left where it is, with a reason.
+
+mod bridge;
+mod origin;
+mod plain_secrets;
+mod project;
+#[cfg(test)]
+mod tests;
+mod variables;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use url::Url;
+
+use crate::catalog::naming::UpstreamName;
+use crate::config::edit::Way;
+use crate::config::{Config, Transport};
+use crate::security::redact::Secret;
+use crate::security::secret_ref::Template;
+pub use origin::{Origin, Whose};
+use plain_secrets::Vault;
+pub use variables::Untranslatable;
+
+/// A server, as an editor's file has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Existing {
+    pub origin: Origin,
+    pub way: Way,
+}
+
+/// An upstream that servers of editors become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adopted {
+    pub name: String,
+    /// What to write, with references in place of secrets; `None` if it is an upstream already.
+    pub way: Option<Way>,
+    /// What is to be put into the keychain first.
+    pub secrets: Vec<(String, Secret)>,
+    /// The entries that it stands for.
+    pub from: Vec<Origin>,
+}
+
+/// A server that stays where it is, or, without a name, all of one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    pub origin: Origin,
+    pub why: String,
+}
+
+/// What becomes of all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    pub adopted: Vec<Adopted>,
+    pub skipped: Vec<Skipped>,
+}
+
+/// Decides what becomes of these servers, where `config` is in force and secrets of these names are in
+/// the keychain.
+pub fn plan(existing: &[Existing], config: &Config, kept: &BTreeSet<String>) -> Plan {
+    let mut plan = Plan::default();
+    // What was decided before, by all that makes it this server.
+    let mut known: Vec<(Way, usize)> = Vec::new();
+    let mut names: BTreeSet<String> = all(config).map(|(name, _)| name.to_owned()).collect();
+    let mut secret_names = kept.clone();
+    for entry in existing {
+        if is_ours(&entry.way, config) {
+            continue;
+        }
+        let skip = |why: String| Skipped { origin: entry.origin.clone(), why };
+        let way = match entry.origin.whose.folder() {
+            Some(folder) => project::in_its_folder(&entry.way, folder),
+            None => entry.way.clone(),
+        };
+        let way = match variables::translate(&bridge::unwrapped(&way)) {
+            Ok(way) => way,
+            Err(why) => {
+                plan.skipped.push(skip(why.to_string()));
+                continue;
+            }
+        };
+        let way = if is_pieces(&way) { Way::Preset("pieces-os".into()) } else { way };
+        let from = entry.origin.clone();
+        if let Some((_, index)) = known.iter().find(|(other, _)| *other == way) {
+            plan.adopted[*index].from.push(from);
+            continue;
+        }
+        let adopted = match all(config).find(|(_, transport)| is_same(transport, &way)) {
+            Some((name, _)) => {
+                Adopted { name: name.to_owned(), way: None, secrets: Vec::new(), from: vec![from] }
+            }
+            None => {
+                let wanted = if way == Way::Preset("pieces-os".into()) {
+                    "pieces"
+                } else {
+                    &entry.origin.name
+                };
+                let name = free(&slug(wanted), &names);
+                let mut vault = Vault::new(&name, &secret_names);
+                let cleaned = match vault.clean(&way) {
+                    Ok(cleaned) => cleaned,
+                    Err(why) => {
+                        plan.skipped.push(skip(why.to_string()));
+                        continue;
+                    }
+                };
+                let secrets = vault.into_secrets();
+                secret_names.extend(secrets.iter().map(|(name, _)| name.clone()));
+                names.insert(name.clone());
+                Adopted { name, way: Some(cleaned), secrets, from: vec![from] }
+            }
+        };
+        known.push((way, plan.adopted.len()));
+        plan.adopted.push(adopted);
+    }
+    plan
+}
+
+fn all(config: &Config) -> impl Iterator<Item = (&str, &Transport)> {
+    config.upstreams.iter().chain(&config.off).map(|one| (one.name.as_str(), &one.transport))
+}
+
+/// Whether an entry leads to Evermoor itself.
+fn is_ours(way: &Way, config: &Config) -> bool {
+    match way {
+        Way::Http { url, .. } => Url::parse(url).is_ok_and(|url| {
+            let port = config.gateway.listen.port();
+            let path = url.path();
+            let served = ["/mcp", "/sse"]
+                .iter()
+                .any(|it| path == *it || path.starts_with(&format!("{it}/")));
+            is_loopback(&url) && url.port_or_known_default() == Some(port) && served
+        }),
+        Way::Program { command, args, .. } => {
+            program(command) == "evermoor" && args.iter().any(|word| word == "connect")
+        }
+        Way::Preset(_) => false,
+    }
+}
+
+/// Whether an entry leads to PiecesOS: by its own program, or by the port that it had when the entry
+/// was written.
+fn is_pieces(way: &Way) -> bool {
+    let leads = |text: &str| {
+        Url::parse(text).is_ok_and(|url| {
+            is_loopback(&url)
+                && url.path().contains("/model_context_protocol/")
+                && url.port().is_some_and(|port| (39300..=39333).contains(&port))
+        })
+    };
+    match way {
+        Way::Http { url, .. } => leads(url),
+        Way::Program { command, args, .. } => {
+            let starts = args.windows(2).any(|two| two[0] == "mcp" && two[1] == "start");
+            let pieces = program(command) == "pieces" || args.iter().any(|word| word == "pieces");
+            (pieces && starts) || args.iter().any(|word| leads(word))
+        }
+        Way::Preset(_) => false,
+    }
+}
+
+/// The name of a program without its folder and its ending.
+fn program(command: &str) -> String {
+    let file = command.rsplit(['/', '\\']).next().unwrap_or(command).to_ascii_lowercase();
+    let endings = [".exe", ".cmd", ".bat"];
+    endings.iter().find_map(|ending| file.strip_suffix(ending)).unwrap_or(&file).to_owned()
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+/// Whether an upstream is the server of an entry, whatever its secrets are.
+fn is_same(upstream: &Transport, way: &Way) -> bool {
+    match (upstream, way) {
+        (Transport::App { preset }, Way::Preset(wanted)) => preset == wanted,
+        (Transport::Http { url, reach }, Way::Http { url: wanted, headers }) => {
+            fits(url.template(), wanted) && fit(&reach.headers, headers, str::to_ascii_lowercase)
+        }
+        (Transport::Stdio(known), Way::Program { command, args, env, cwd }) => {
+            known.command == *command
+                && known.args == *args
+                && known.cwd == *cwd
+                && fit(&known.env, env, str::to_owned)
+        }
+        (Transport::App { .. } | Transport::Http { .. } | Transport::Stdio(_), _)
+        | (Transport::Demo, _) => false,
+    }
+}
+
+fn fit(
+    known: &BTreeMap<String, Template>,
+    wanted: &BTreeMap<String, String>,
+    key: impl Fn(&str) -> String,
+) -> bool {
+    let fits = |(name, value): (&String, &String)| {
+        known.get(&key(name)).is_some_and(|template| fits(template, value))
+    };
+    known.len() == wanted.len() && wanted.iter().all(fits)
+}
+
+/// Whether a text can be what a template stands for.
+fn fits(template: &Template, text: &str) -> bool {
+    if template.is_plain() || Template::parse(text).is_ok_and(|text| text == *template) {
+        let plain = Template::parse(text).ok();
+        return plain.is_some_and(|plain| plain == *template);
+    }
+    let literals: Vec<&str> = template.literals().collect();
+    let mut rest = text;
+    for (place, literal) in literals.iter().enumerate() {
+        match rest.find(literal) {
+            Some(at) if at == 0 || place > 0 || !template.as_written().starts_with(literal) => {
+                rest = &rest[at + literal.len()..];
+            }
+            Some(_) | None => return false,
+        }
+    }
+    true
+}
+
+/// A name for an upstream, as near as possible to this one.
+fn slug(name: &str) -> String {
+    let mut slug = String::new();
+    for character in name.chars() {
+        match character {
+            c if c.is_ascii_alphanumeric() => slug.push(c.to_ascii_lowercase()),
+            _ if !slug.is_empty() && !slug.ends_with('-') => slug.push('-'),
+            _ => {}
+        }
+    }
+    slug.truncate(LONGEST);
+    match slug.trim_end_matches('-') {
+        "" => "server".into(),
+        slug => slug.to_owned(),
+    }
+}
+
+/// Leaves room for a number.
+const LONGEST: usize = 21;
+
+/// This name, or the next that nobody has.
+fn free(name: &str, taken: &BTreeSet<String>) -> String {
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    let fits = |name: &String| !taken.contains(name) && UpstreamName::parse(name).is_ok();
+    names.find(fits).unwrap_or_else(|| name.to_owned())
+}

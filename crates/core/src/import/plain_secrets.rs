@@ -1,0 +1,229 @@
+//! Secrets that stand in an entry for everybody to read, and where they go instead.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use url::Url;
+
+use super::free;
+use crate::config::carries_secret;
+use crate::config::edit::Way;
+use crate::security::redact::Secret;
+use crate::security::secret_ref::Template;
+
+/// What is taken out of one entry.
+pub(super) struct Vault {
+    upstream: String,
+    taken: BTreeSet<String>,
+    secrets: Vec<(String, Secret)>,
+}
+
+/// A secret where no reference can stand.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "Its arguments hold a secret, which every program on this machine can read there; pass it in `env` first."
+)]
+pub(super) struct InArguments;
+
+/// How tokens of well-known makers begin.
+const BEGINNINGS: [&str; 16] = [
+    "sk-",
+    "sk_",
+    "pk_live",
+    "rk_live",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "AKIA",
+    "AIza",
+    "eyJ",
+    "hf_",
+    "npm_",
+];
+/// What is in the name of a variable or a parameter that holds a secret.
+const SIGNS: [&str; 12] = [
+    "token",
+    "secret",
+    "passw",
+    "passphrase",
+    "apikey",
+    "api_key",
+    "api-key",
+    "_key",
+    "-key",
+    "auth",
+    "credential",
+    "_pat",
+];
+/// What holds a secret if it is the whole name.
+const NAMES: [&str; 6] = ["key", "pat", "pwd", "sig", "code", "jwt"];
+
+impl Vault {
+    pub(super) fn new(upstream: &str, kept: &BTreeSet<String>) -> Self {
+        Self { upstream: upstream.to_owned(), taken: kept.clone(), secrets: Vec::new() }
+    }
+
+    pub(super) fn into_secrets(self) -> Vec<(String, Secret)> {
+        self.secrets
+    }
+
+    /// The same entry without its secrets.
+    pub(super) fn clean(&mut self, way: &Way) -> Result<Way, InArguments> {
+        Ok(match way {
+            Way::Preset(preset) => Way::Preset(preset.clone()),
+            Way::Http { url, headers } => {
+                let url = self.address(url);
+                Way::Http { url, headers: self.pairs(headers, carries_secret_in_header) }
+            }
+            Way::Program { command, args, env, cwd } => {
+                if has_secret(args) {
+                    return Err(InArguments);
+                }
+                let (command, args, cwd) = (command.clone(), args.clone(), cwd.clone());
+                Way::Program { command, args, env: self.pairs(env, is_secret), cwd }
+            }
+        })
+    }
+
+    fn pairs(
+        &mut self,
+        pairs: &BTreeMap<String, String>,
+        secret: impl Fn(&str, &str) -> bool,
+    ) -> BTreeMap<String, String> {
+        let one = |(name, value): (&String, &String)| {
+            let is_plain = Template::parse(value).is_ok_and(|value| value.is_plain());
+            let kept = match is_plain && secret(name, value) {
+                true => self.keep(name, value),
+                false => value.clone(),
+            };
+            (name.clone(), kept)
+        };
+        pairs.iter().map(one).collect()
+    }
+
+    /// Puts a value away, and gives what takes its place. The word before a token is no secret.
+    fn keep(&mut self, what: &str, value: &str) -> String {
+        let (scheme, token) = match value.split_once(' ') {
+            Some((scheme, token)) if scheme.chars().all(|c| c.is_ascii_alphabetic()) => {
+                (format!("{scheme} "), token.trim())
+            }
+            Some(_) | None => (String::new(), value),
+        };
+        let filled = Template::parse(token).and_then(|it| it.fill(|_| Ok(String::new())));
+        let secret = filled.unwrap_or_else(|_| Secret::new(token));
+        if let Some((name, _)) = self.secrets.iter().find(|(_, kept)| *kept == secret) {
+            return format!("{scheme}${{keyring:{name}}}");
+        }
+        let usual = match self.secrets.is_empty() {
+            true => self.upstream.clone(),
+            false => format!("{}-{}", self.upstream, super::slug(what)),
+        };
+        let name = free(&super::slug(&usual), &self.taken);
+        self.taken.insert(name.clone());
+        self.secrets.push((name.clone(), secret));
+        format!("{scheme}${{keyring:{name}}}")
+    }
+
+    /// An address without a password, and without secrets in its path and its query.
+    fn address(&mut self, text: &str) -> String {
+        let plain = Template::parse(text).is_ok_and(|template| template.is_plain());
+        let Some(url) = Url::parse(text).ok().filter(|_| plain) else { return text.to_owned() };
+        let mut done = format!("{}://", url.scheme());
+        if let Some(password) = url.password() {
+            let kept = self.keep("password", &decoded(password));
+            done += &format!("{}:{kept}@", url.username());
+        } else if !url.username().is_empty() {
+            done += &format!("{}@", url.username());
+        }
+        done += url.host_str().unwrap_or_default();
+        if let Some(port) = url.port() {
+            done += &format!(":{port}");
+        }
+        let segments = url.path().split('/').map(|segment| match looks_made(&decoded(segment)) {
+            true => self.keep("path", &decoded(segment)),
+            false => segment.to_owned(),
+        });
+        done += &segments.collect::<Vec<_>>().join("/");
+        let pair = |pair: &str| match pair.split_once('=') {
+            Some((name, value)) if is_secret(name, &decoded(value)) => {
+                format!("{name}={}", self.keep(name, &decoded(value)))
+            }
+            Some(_) | None => pair.to_owned(),
+        };
+        if let Some(query) = url.query() {
+            done += &format!("?{}", query.split('&').map(pair).collect::<Vec<_>>().join("&"));
+        }
+        done
+    }
+}
+
+fn carries_secret_in_header(name: &str, value: &str) -> bool {
+    carries_secret(&name.to_ascii_lowercase(), value) || looks_made(value)
+}
+
+/// Whether a variable or a parameter holds a secret, as far as its name and its value tell.
+fn is_secret(name: &str, value: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let named = NAMES.contains(&name.as_str()) || SIGNS.iter().any(|sign| name.contains(sign));
+    let says_little = value.len() < 6
+        || value.parse::<f64>().is_ok()
+        || ["true", "false"].contains(&value)
+        || value.starts_with(['/', '~', '.']);
+    (named && !says_little) || looks_made(value) || has_password(value)
+}
+
+/// Whether a value was made by a machine to be a secret.
+fn looks_made(value: &str) -> bool {
+    let known = BEGINNINGS.iter().any(|start| value.starts_with(start)) && value.len() >= 16;
+    let letters = value.chars().filter(char::is_ascii_alphabetic).count();
+    let digits = value.chars().filter(char::is_ascii_digit).count();
+    let alike = |c: char| c.is_ascii_alphanumeric() || "-_=+".contains(c);
+    // A version, a date or a name with a number is shorter or has few digits.
+    known || (value.len() >= 24 && value.chars().all(alike) && digits >= 5 && letters >= 5)
+}
+
+/// Whether a value is an address with a password in it.
+fn has_password(value: &str) -> bool {
+    Url::parse(value).is_ok_and(|url| url.password().is_some())
+}
+
+fn has_secret(args: &[String]) -> bool {
+    let mut follows = false;
+    args.iter().any(|word| {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        let found = (follows
+            && !word.starts_with('-')
+            && word.len() >= 6
+            && !word.starts_with(['/', '~', '.']))
+            || (word.starts_with('-') && is_secret(name, value))
+            || looks_made(word)
+            || has_password(word);
+        let is_option = word.starts_with('-') && !word.contains('=');
+        follows = is_option && SIGNS.iter().any(|sign| word.to_ascii_lowercase().contains(sign));
+        found
+    })
+}
+
+/// A piece of an address as it is meant.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, behind @ ..] = rest {
+        let digits = behind.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        let byte = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
+        match (first, byte) {
+            (b'%', Some(byte)) => {
+                bytes.push(byte);
+                rest = &behind[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}

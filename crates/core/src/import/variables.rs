@@ -1,0 +1,82 @@
+//! What editors write in place of a value, in our words.
+//!
+//! `${NAME}`, `${env:NAME}`, `{env:NAME}` and `$NAME` are variables of the environment. What only the
+//! editor knows, such as the folder that is open or an answer that it asks for, cannot be taken over.
+
+use std::collections::BTreeMap;
+
+use crate::config::edit::Way;
+use crate::security::secret_ref::Template;
+
+/// Why an entry cannot be taken over.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Untranslatable {
+    #[error("It uses `{0}`, which only the editor can fill in.")]
+    OfTheEditor(String),
+    #[error("Its arguments use `{0}`; write the value itself, or pass it in `env`.")]
+    InArguments(String),
+}
+
+pub(super) fn translate(way: &Way) -> Result<Way, Untranslatable> {
+    let pairs =
+        |pairs: &BTreeMap<String, String>| -> Result<BTreeMap<String, String>, Untranslatable> {
+            pairs.iter().map(|(name, text)| Ok((name.clone(), value(text)?))).collect()
+        };
+    Ok(match way {
+        Way::Preset(preset) => Way::Preset(preset.clone()),
+        Way::Http { url, headers } => Way::Http { url: value(url)?, headers: pairs(headers)? },
+        Way::Program { command, args, env, cwd } => {
+            for word in [command].into_iter().chain(args).chain(cwd) {
+                if let Some(found) = opening(word) {
+                    return Err(Untranslatable::InArguments(found));
+                }
+            }
+            let (command, args, cwd) = (command.clone(), args.clone(), cwd.clone());
+            Way::Program { command, args, env: pairs(env)?, cwd }
+        }
+    })
+}
+
+/// The first thing in a text that an editor would fill in.
+fn opening(text: &str) -> Option<String> {
+    let rest = &text[text.find("${")?..];
+    let end = rest.find('}').map_or(rest.len(), |end| end + 1);
+    Some(rest[..end].to_owned())
+}
+
+/// A value with our references in place of an editor's own.
+fn value(text: &str) -> Result<String, Untranslatable> {
+    if let Some(name) = text.strip_prefix('$').filter(|name| is_variable(name)) {
+        return Ok(format!("${{env:{name}}}"));
+    }
+    let text = text.replace("${env:", "{env:");
+    let (mut done, mut rest) = (String::new(), text.as_str());
+    loop {
+        let (at, inside, opened) = match (rest.find("${"), rest.find("{env:")) {
+            (Some(plain), Some(ours)) if ours < plain => (ours, &rest[ours + 5..], "{env:"),
+            (Some(plain), _) => (plain, &rest[plain + 2..], "${"),
+            (None, Some(ours)) => (ours, &rest[ours + 5..], "{env:"),
+            (None, None) => break,
+        };
+        let Some((inside, behind)) = inside.split_once('}') else { break };
+        // `${NAME:-usual}` says what to use if the variable is not set.
+        let name = inside.split(":-").next().unwrap_or(inside);
+        if !is_variable(name) {
+            return Err(Untranslatable::OfTheEditor(format!("{opened}{inside}}}")));
+        }
+        done.push_str(Template::plain(&rest[..at]).as_written());
+        done.push_str(&format!("${{env:{name}}}"));
+        rest = behind;
+    }
+    done.push_str(Template::plain(rest).as_written());
+    Ok(done)
+}
+
+/// `workspaceFolder` and the like are written as variables are, and are none.
+fn is_variable(name: &str) -> bool {
+    const OF_EDITORS: [&str; 6] =
+        ["workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "cwd", "file"];
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    begins && name.chars().all(inside) && !OF_EDITORS.contains(&name)
+}

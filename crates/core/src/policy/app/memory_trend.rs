@@ -1,0 +1,191 @@
+//! Where an application's memory is going.
+//!
+//! A number says little: 1.8 GB may be where it always is, or where it was an hour ago at 900 MB. So
+//! a line is laid through the samples, and a person reads what follows from it.
+
+use std::time::Duration;
+
+use crate::config::size;
+
+/// Memory at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Since any moment before the first.
+    pub at: Duration,
+    pub bytes: u64,
+}
+
+/// A line through samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trend {
+    pub now: u64,
+    /// Negative if it shrinks. `None` while there is too little to go by.
+    pub per_hour: Option<f64>,
+    /// How long until the alarm, if it grows and goes on so.
+    pub until_alarm: Option<Duration>,
+}
+
+/// Less is no ground for a line.
+const SHORTEST: Duration = Duration::from_secs(600);
+const FEWEST: usize = 5;
+/// Slower than this is where it is: 20 MB in an hour.
+const STEADY: f64 = 20e6;
+/// Nobody plans further ahead.
+const FARTHEST: f64 = 7.0 * 24.0;
+
+impl Trend {
+    /// The trend of samples in the order of their times; `None` without any.
+    pub fn of(samples: &[Sample], alarm: Option<u64>) -> Option<Self> {
+        let last = samples.last()?;
+        let per_hour = slope(samples);
+        let until_alarm = alarm.zip(per_hour).and_then(|(alarm, per_hour)| {
+            let missing = alarm.checked_sub(last.bytes)? as f64;
+            let hours = missing / per_hour;
+            (per_hour >= STEADY && hours <= FARTHEST)
+                .then(|| Duration::from_secs_f64(hours * 3600.0))
+        });
+        Some(Self { now: last.bytes, per_hour, until_alarm })
+    }
+
+    /// One sentence: "1.8 GB, growing by 120 MB an hour; 2.5 GB in about 6 hours."
+    pub fn sentence(&self, alarm: Option<u64>) -> String {
+        let now = size::shown(self.now);
+        if let Some(alarm) = alarm.filter(|alarm| self.now >= *alarm) {
+            return format!(
+                "{now}, more than the {} at which it was seen to fail.",
+                size::shown(alarm)
+            );
+        }
+        let change = match self.per_hour {
+            None => return format!("{now}."),
+            Some(slope) if slope.abs() < STEADY => return format!("{now}, steady."),
+            Some(slope) if slope < 0.0 => {
+                format!("shrinking by {} an hour", size::shown(-slope as u64))
+            }
+            Some(slope) => format!("growing by {} an hour", size::shown(slope as u64)),
+        };
+        match (self.until_alarm, alarm) {
+            (Some(left), Some(alarm)) => {
+                format!("{now}, {change}; {} in about {}.", size::shown(alarm), about(left))
+            }
+            _ => format!("{now}, {change}."),
+        }
+    }
+}
+
+/// Bytes per hour, by least squares.
+fn slope(samples: &[Sample]) -> Option<f64> {
+    let (first, last) = (samples.first()?, samples.last()?);
+    if samples.len() < FEWEST || last.at.saturating_sub(first.at) < SHORTEST {
+        return None;
+    }
+    let points: Vec<(f64, f64)> = samples
+        .iter()
+        .map(|sample| {
+            (sample.at.saturating_sub(first.at).as_secs_f64() / 3600.0, sample.bytes as f64)
+        })
+        .collect();
+    let amount = points.len() as f64;
+    let (sum_x, sum_y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));
+    let (mean_x, mean_y) = (sum_x / amount, sum_y / amount);
+    let (over, under) = points.iter().fold((0.0, 0.0), |(over, under), (x, y)| {
+        (over + (x - mean_x) * (y - mean_y), under + (x - mean_x) * (x - mean_x))
+    });
+    (under > 0.0).then(|| over / under)
+}
+
+fn about(left: Duration) -> String {
+    let minutes = left.as_secs() / 60;
+    match minutes {
+        0..=1 => "a minute".into(),
+        2..=89 => format!("{minutes} minutes"),
+        90..=2879 => format!("{} hours", (minutes + 30) / 60),
+        _ => format!("{} days", (minutes + 720) / 1440),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ALARM: Option<u64> = Some(2_500_000_000);
+
+    fn line(from: u64, per_hour: i64, minutes: u64) -> Vec<Sample> {
+        let at = |minute: u64| {
+            let change = per_hour * i64::try_from(minute).unwrap() / 60;
+            Sample {
+                at: Duration::from_secs(minute * 60),
+                bytes: from.saturating_add_signed(change),
+            }
+        };
+        (0..=minutes).map(at).collect()
+    }
+
+    fn told(samples: &[Sample]) -> String {
+        Trend::of(samples, ALARM).unwrap().sentence(ALARM)
+    }
+
+    #[test]
+    fn a_trend_is_told_in_a_sentence() {
+        let growing = line(1_000_000_000, 120_000_000, 120);
+        assert_eq!(told(&growing), "1.2 GB, growing by 120 MB an hour; 2.5 GB in about 11 hours.");
+        assert_eq!(told(&line(1_800_000_000, 0, 60)), "1.8 GB, steady.");
+        let shrinking = line(1_800_000_000, -300_000_000, 60);
+        assert_eq!(told(&shrinking), "1.5 GB, shrinking by 300 MB an hour.");
+        assert_eq!(
+            told(&line(2_600_000_000, 0, 60)),
+            "2.6 GB, more than the 2.5 GB at which it was seen to fail."
+        );
+    }
+
+    #[test]
+    fn too_little_is_no_ground_for_a_trend() {
+        assert_eq!(told(&line(1_000_000_000, 900_000_000, 3)), "1.0 GB.");
+        assert_eq!(told(&line(812_000_000, 0, 0)), "812 MB.");
+        assert_eq!(Trend::of(&[], ALARM), None);
+    }
+
+    #[test]
+    fn without_an_alarm_nothing_is_foretold() {
+        let trend = Trend::of(&line(1_000_000_000, 120_000_000, 60), None).unwrap();
+        assert_eq!(trend.until_alarm, None);
+        assert_eq!(trend.sentence(None), "1.1 GB, growing by 120 MB an hour.");
+    }
+
+    proptest! {
+        #[test]
+        fn noise_does_not_turn_a_trend_around(
+            per_hour in 50_000_000_i64..500_000_000,
+            noise in prop::collection::vec(-4_000_000_i64..4_000_000, 61),
+        ) {
+            let mut samples = line(500_000_000, per_hour, 60);
+            for (sample, noise) in samples.iter_mut().zip(noise) {
+                sample.bytes = sample.bytes.saturating_add_signed(noise);
+            }
+            let found = Trend::of(&samples, ALARM).unwrap().per_hour.unwrap();
+            prop_assert!((found - per_hour as f64).abs() < 12e6, "{found} for {per_hour}");
+        }
+
+        #[test]
+        fn the_foretold_moment_is_when_the_line_meets_the_alarm(
+            from in 100_000_000_u64..1_500_000_000, per_hour in 50_000_000_i64..500_000_000,
+        ) {
+            let trend = Trend::of(&line(from, per_hour, 60), ALARM).unwrap();
+            let hours = trend.until_alarm.unwrap().as_secs_f64() / 3600.0;
+            let met = trend.now as f64 + hours * trend.per_hour.unwrap();
+            prop_assert!((met - 2.5e9).abs() < 1e6);
+        }
+
+        #[test]
+        fn no_samples_are_too_strange(samples in prop::collection::vec((any::<u64>(), any::<u64>()), 0..20)) {
+            let mut samples: Vec<Sample> = samples.into_iter()
+                .map(|(at, bytes)| Sample { at: Duration::from_secs(at % 1_000_000), bytes })
+                .collect();
+            samples.sort_by_key(|sample| sample.at);
+            if let Some(trend) = Trend::of(&samples, ALARM) {
+                prop_assert!(!trend.sentence(ALARM).is_empty());
+            }
+        }
+    }
+}

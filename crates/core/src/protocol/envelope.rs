@@ -1,0 +1,363 @@
+//! The JSON-RPC envelope: the only part of a message that the gateway parses.
+//!
+//! `params`, `result` and `error` stay [`Raw`] and reach the other side byte for byte. The
+//! envelope itself is rebuilt from its known members on every hop, so that nothing a reader on
+//! the other side might understand differently (a second `method`, a `Method`) gets through.
+
+use std::borrow::Cow;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use serde_json::value::RawValue;
+
+use crate::protocol::json::{Members, Raw, too_deep};
+
+/// One JSON-RPC message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    Request(Request),
+    Notification(Notification),
+    Response(Response),
+}
+
+/// A call that wants an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub id: Id,
+    pub method: String,
+    pub params: Option<Raw>,
+}
+
+/// A call that wants none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notification {
+    pub method: String,
+    pub params: Option<Raw>,
+}
+
+/// The answer to a request. Its id is missing when the other side could not read the request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    pub id: Option<Id>,
+    pub outcome: Outcome,
+}
+
+/// What a request led to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Result(Raw),
+    Error(Raw),
+}
+
+/// A request's id as the sender wrote it: `1` and `"1"` are different.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Id(Raw);
+
+/// Why a text is not a message, in JSON-RPC's own terms.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct Rejected {
+    pub code: i32,
+    pub why: Cow<'static, str>,
+    /// The id to answer with, where one could be read.
+    pub id: Option<Id>,
+}
+
+pub const PARSE_ERROR: i32 = -32700;
+pub const INVALID_REQUEST: i32 = -32600;
+pub const METHOD_NOT_FOUND: i32 = -32601;
+pub const INVALID_PARAMS: i32 = -32602;
+
+const MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
+impl Message {
+    /// Reads one message from the buffer it arrived in.
+    pub fn parse(buffer: &Bytes) -> Result<Self, Rejected> {
+        let buffer = match buffer.strip_prefix(b"\xef\xbb\xbf") {
+            Some(rest) => buffer.slice_ref(rest),
+            None => buffer.clone(),
+        };
+        let Members(members) =
+            serde_json::from_slice(&buffer).map_err(|error| unreadable(&error))?;
+        let member = |name| members.iter().find(|(key, _)| key == name).map(|(_, raw)| *raw);
+        let raw = |value: &RawValue| Raw::view(&buffer, value);
+
+        let id = match member("id") {
+            Some(value) => Id::parse(raw(value))?,
+            None => None,
+        };
+        let refuse = |why: &'static str| {
+            Err(Rejected { code: INVALID_REQUEST, why: why.into(), id: id.clone() })
+        };
+        if members.iter().any(|(key, _)| imitates(key)) {
+            return refuse("a member of the message is written in the wrong case");
+        }
+        if member("jsonrpc").map(RawValue::get) != Some("\"2.0\"") {
+            return refuse("`jsonrpc` must be \"2.0\"");
+        }
+        let params = member("params").map(raw);
+        if params.as_ref().is_some_and(|raw| too_deep(raw.as_bytes())) {
+            return Err(Rejected { code: PARSE_ERROR, why: "nested too deeply".into(), id: None });
+        }
+        let method = member("method").map(|method| serde_json::from_str::<String>(method.get()));
+        match (method, member("result"), member("error")) {
+            (Some(Err(_)), _, _) => refuse("`method` must be a string"),
+            (Some(Ok(method)), None, None) => match (&id, member("id")) {
+                (Some(id), _) => Ok(Self::Request(Request { id: id.clone(), method, params })),
+                (None, None) => Ok(Self::Notification(Notification { method, params })),
+                (None, Some(_)) => refuse("`id` must not be null"),
+            },
+            (None, Some(result), None) if id.is_some() => {
+                Ok(Self::Response(Response { id, outcome: Outcome::Result(raw(result)) }))
+            }
+            (None, None, Some(error)) => {
+                Ok(Self::Response(Response { id, outcome: Outcome::Error(raw(error)) }))
+            }
+            _ => refuse("a message has either `method`, `result` or `error`"),
+        }
+    }
+
+    pub fn to_bytes(&self) -> Bytes {
+        match self {
+            Self::Request(request) => request.to_bytes(),
+            Self::Notification(notification) => notification.to_bytes(),
+            Self::Response(response) => response.to_bytes(),
+        }
+    }
+}
+
+impl Request {
+    pub fn new(id: Id, method: &str, params: Option<Raw>) -> Self {
+        Self { id, method: method.to_owned(), params }
+    }
+
+    pub fn to_bytes(&self) -> Bytes {
+        write(&[
+            ("id", self.id.0.as_bytes()),
+            ("method", Raw::of(&self.method).as_bytes()),
+            ("params", self.params.as_ref().map_or(&[][..], |params| params.as_bytes())),
+        ])
+    }
+}
+
+impl Notification {
+    pub fn new(method: &str, params: Option<Raw>) -> Self {
+        Self { method: method.to_owned(), params }
+    }
+
+    pub fn to_bytes(&self) -> Bytes {
+        write(&[
+            ("method", Raw::of(&self.method).as_bytes()),
+            ("params", self.params.as_ref().map_or(&[][..], |params| params.as_bytes())),
+        ])
+    }
+}
+
+impl Response {
+    pub fn result(id: Id, result: Raw) -> Self {
+        Self { id: Some(id), outcome: Outcome::Result(result) }
+    }
+
+    pub fn error(id: Option<Id>, code: i32, message: &str) -> Self {
+        let error = Raw::of(&serde_json::json!({ "code": code, "message": message }));
+        Self { id, outcome: Outcome::Error(error) }
+    }
+
+    pub fn to_bytes(&self) -> Bytes {
+        let id = self.id.as_ref().map_or(&b"null"[..], |id| id.0.as_bytes());
+        match &self.outcome {
+            Outcome::Result(result) => write(&[("id", id), ("result", result.as_bytes())]),
+            Outcome::Error(error) => write(&[("id", id), ("error", error.as_bytes())]),
+        }
+    }
+}
+
+impl From<Request> for Message {
+    fn from(request: Request) -> Self {
+        Self::Request(request)
+    }
+}
+
+impl From<Notification> for Message {
+    fn from(notification: Notification) -> Self {
+        Self::Notification(notification)
+    }
+}
+
+impl From<Rejected> for Response {
+    fn from(rejected: Rejected) -> Self {
+        Self::error(rejected.id, rejected.code, &rejected.why)
+    }
+}
+
+impl Id {
+    pub fn number(number: u64) -> Self {
+        Self(Raw::of(&number))
+    }
+
+    /// A text that the gateway makes up.
+    pub fn text(text: &str) -> Self {
+        Self(Raw::of(text))
+    }
+
+    /// The id that a message speaks of, if it can be one.
+    pub fn from_raw(raw: Raw) -> Option<Self> {
+        Self::parse(raw).ok().flatten()
+    }
+
+    pub fn raw(&self) -> &Raw {
+        &self.0
+    }
+
+    /// A string or a whole number; `null` is the id of an answer to something unreadable.
+    fn parse(raw: Raw) -> Result<Option<Self>, Rejected> {
+        let text = raw.as_str();
+        let whole =
+            text.strip_prefix('-').unwrap_or(text).bytes().all(|byte| byte.is_ascii_digit());
+        match text.as_bytes().first() {
+            Some(b'"') => Ok(Some(Self(raw))),
+            Some(b'-' | b'0'..=b'9') if whole => Ok(Some(Self(raw))),
+            _ if text == "null" => Ok(None),
+            _ => Err(Rejected {
+                code: INVALID_REQUEST,
+                why: "`id` must be a string or a whole number".into(),
+                id: None,
+            }),
+        }
+    }
+}
+
+/// Whether another reader, less careful about case, would take `key` for a member of the envelope.
+fn imitates(key: &str) -> bool {
+    !MEMBERS.contains(&key)
+        && MEMBERS.iter().any(|known| key.to_uppercase() == known.to_uppercase())
+}
+
+fn unreadable(error: &serde_json::Error) -> Rejected {
+    let code = if error.is_data() { INVALID_REQUEST } else { PARSE_ERROR };
+    Rejected { code, why: error.to_string().into(), id: None }
+}
+
+fn write(members: &[(&str, &[u8])]) -> Bytes {
+    let length: usize = members.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
+    let mut text = BytesMut::with_capacity(length + 18);
+    text.put_slice(b"{\"jsonrpc\":\"2.0\"");
+    for (key, value) in members.iter().filter(|(_, value)| !value.is_empty()) {
+        text.put_slice(b",\"");
+        text.put_slice(key.as_bytes());
+        text.put_slice(b"\":");
+        text.put_slice(value);
+    }
+    text.put_u8(b'}');
+    text.freeze()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(text: &str) -> Result<Message, Rejected> {
+        Message::parse(&Bytes::copy_from_slice(text.as_bytes()))
+    }
+
+    fn code(text: &str) -> i32 {
+        parse(text).unwrap_err().code
+    }
+
+    #[test]
+    fn params_and_results_pass_byte_for_byte() {
+        for payload in [
+            r#"{"zeta":1,"alpha":2,"unknown":{"x":null}}"#,
+            r#"{"big":123456789012345678901234567890,"exact":1.10,"exp":1E+2}"#,
+            r#"{"escaped":"\u00e9\/\ud83d\ude00","plain":"é😀"}"#,
+            "{ \"spaced\" :\t[ 1 ,\n2 ] }",
+            r#"[1,"positional"]"#,
+        ] {
+            let request =
+                format!(r#"{{"id":7,"params":{payload},"jsonrpc":"2.0","method":"tools/call"}}"#);
+            let sent = parse(&request).unwrap().to_bytes();
+            let Message::Request(read) = Message::parse(&sent).unwrap() else {
+                panic!("a request")
+            };
+            assert_eq!(read.params.unwrap().as_str(), payload);
+
+            let response = format!(r#"{{"jsonrpc":"2.0","result":{payload},"id":"a"}}"#);
+            let sent = parse(&response).unwrap().to_bytes();
+            assert_eq!(
+                &sent[..],
+                format!(r#"{{"jsonrpc":"2.0","id":"a","result":{payload}}}"#).as_bytes()
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_copied_when_a_message_is_parsed() {
+        let buffer =
+            Bytes::from_static(br#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}"#);
+        let Message::Request(request) = Message::parse(&buffer).unwrap() else {
+            panic!("a request")
+        };
+        let params = request.params.unwrap();
+        assert!(buffer.as_ptr_range().contains(&params.as_bytes().as_ptr()));
+    }
+
+    #[test]
+    fn an_id_keeps_its_type() {
+        let ids = |text: &str| match parse(text).unwrap() {
+            Message::Request(request) => request.id.raw().as_str().to_owned(),
+            Message::Notification(_) | Message::Response(_) => panic!("a request"),
+        };
+        assert_eq!(ids(r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#), "1");
+        assert_eq!(ids(r#"{"jsonrpc":"2.0","id":"1","method":"m"}"#), "\"1\"");
+    }
+
+    #[test]
+    fn what_is_not_json_is_a_parse_error() {
+        assert_eq!(code("{"), PARSE_ERROR);
+        assert_eq!(Message::parse(&Bytes::from_static(b"\"\xff\"")).unwrap_err().code, PARSE_ERROR);
+        let deep = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{}}}"#,
+            "[".repeat(10_000) + &"]".repeat(10_000)
+        );
+        assert_eq!(code(&deep), PARSE_ERROR);
+    }
+
+    #[test]
+    fn what_is_json_but_no_message_is_an_invalid_request() {
+        for text in [
+            "[]",
+            "1",
+            "{}",
+            r#"{"jsonrpc":"1.0","id":1,"method":"m"}"#,
+            r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#,
+            r#"{"jsonrpc":"2.0","id":{},"method":"m"}"#,
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","method":"n"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","Method":"n"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","paramſ":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":1}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#,
+        ] {
+            assert_eq!(code(text), INVALID_REQUEST, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_passed_over() {
+        assert!(parse("\u{feff}{\"jsonrpc\":\"2.0\",\"method\":\"m\"}").is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_parser_panic(bytes: Vec<u8>) {
+            let _ = Message::parse(&Bytes::from(bytes));
+        }
+
+        #[test]
+        fn a_request_read_back_is_the_request_written(number: u64, method: String, text: String) {
+            let request = Request::new(Id::number(number), &method, Some(Raw::of(&[text])));
+            prop_assert_eq!(Message::parse(&request.to_bytes()), Ok(Message::Request(request)));
+        }
+    }
+}

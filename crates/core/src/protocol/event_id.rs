@@ -1,0 +1,99 @@
+//! Ids of events, by which an editor whose stream broke says where it was.
+//!
+//! An id says which stream it belongs to, and which life of the gateway. The id of an event about
+//! a call also names the call: if the gateway died in between, the editor still gets its one
+//! answer, which says that nobody knows what became of it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+
+use crate::failure::outcome;
+use crate::protocol::envelope::{Id, Request};
+use crate::protocol::json::Raw;
+
+/// Where in which stream an event stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EventId {
+    /// On the stream of news.
+    News { edition: String, number: u64 },
+    /// On the stream of a call.
+    Call { edition: String, stream: u64, event: u64, call: Call },
+}
+
+/// A call, as far as it must be known to answer it without having it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    pub id: Id,
+    /// What was called, for a person to read.
+    pub subject: String,
+    pub is_tool: bool,
+}
+
+/// Longer names are cut; an id is a header.
+const LONGEST_SUBJECT: usize = 80;
+
+impl Call {
+    pub fn of(request: &Request) -> Self {
+        let (subject, is_tool) = outcome::subject(&request.method, request.params.as_ref());
+        let subject = subject.chars().take(LONGEST_SUBJECT).collect();
+        Self { id: request.id.clone(), subject, is_tool }
+    }
+}
+
+impl EventId {
+    pub fn parse(text: &str) -> Option<Self> {
+        let parts: Vec<&str> = text.split('.').collect();
+        match parts.as_slice() {
+            ["n", edition, number] => {
+                Some(Self::News { edition: (*edition).to_owned(), number: number.parse().ok()? })
+            }
+            ["c", edition, stream, event, call] => {
+                let call = Raw::parse(BASE64.decode(call).ok()?.into()).ok()?.elements()?;
+                let [id, subject, is_tool] = call.as_slice() else { return None };
+                let call = Call {
+                    id: Id::from_raw(id.clone())?,
+                    subject: subject.read().ok()?,
+                    is_tool: is_tool.read().ok()?,
+                };
+                let (stream, event) = (stream.parse().ok()?, event.parse().ok()?);
+                Some(Self::Call { edition: (*edition).to_owned(), stream, event, call })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl std::fmt::Display for EventId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::News { edition, number } => write!(f, "n.{edition}.{number}"),
+            Self::Call { edition, stream, event, call } => {
+                let call = Raw::of(&(call.id.raw(), &call.subject, call.is_tool));
+                write!(f, "c.{edition}.{stream}.{event}.{}", BASE64.encode(call.as_bytes()))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_id_of_another_make_is_not_understood() {
+        for strange in ["", "7", "n.a", "n.a.b", "c.a.1.2", "c.a.1.2.!!", "c.a.1.2.W10"] {
+            assert_eq!(EventId::parse(strange), None, "{strange}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_id_says_what_it_said(stream: u64, event: u64, id: u64, subject: String, is_tool: bool) {
+            let call = Call { id: Id::number(id), subject, is_tool };
+            let one = EventId::Call { edition: "ab12".into(), stream, event, call };
+            prop_assert_eq!(EventId::parse(&one.to_string()), Some(one.clone()));
+            prop_assert!(one.to_string().bytes().all(|byte| byte.is_ascii_graphic()));
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! How loud a log message of an upstream is, and how loud it must be to be heard.
+
+use crate::protocol::envelope::Notification;
+
+/// The levels of MCP, from the quietest to the loudest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    Debug,
+    Info,
+    Notice,
+    Warning,
+    Error,
+    Critical,
+    Alert,
+    Emergency,
+}
+
+impl Level {
+    const ALL: [(Self, &'static str); 8] = [
+        (Self::Debug, "debug"),
+        (Self::Info, "info"),
+        (Self::Notice, "notice"),
+        (Self::Warning, "warning"),
+        (Self::Error, "error"),
+        (Self::Critical, "critical"),
+        (Self::Alert, "alert"),
+        (Self::Emergency, "emergency"),
+    ];
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(_, name)| *name == text).map(|(level, _)| level)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        Self::ALL.into_iter().find(|(level, _)| *level == self).map_or("info", |(_, name)| name)
+    }
+
+    /// Whether somebody who listens from this level on hears the message. One that does not say
+    /// how loud it is is heard.
+    pub fn hears(self, message: &Notification) -> bool {
+        let level = message.params.as_ref().and_then(|params| params.text_member("level"));
+        level.as_deref().and_then(Self::parse).is_none_or(|level| level >= self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::json::Raw;
+
+    #[test]
+    fn a_level_hears_itself_and_what_is_louder() {
+        let message = |level: &str| {
+            let params = Raw::of(&serde_json::json!({ "level": level, "data": "x" }));
+            Notification::new("notifications/message", Some(params))
+        };
+        assert!(Level::Warning.hears(&message("warning")));
+        assert!(Level::Warning.hears(&message("error")));
+        assert!(!Level::Warning.hears(&message("notice")));
+        assert!(Level::Emergency.hears(&message("strange")));
+        for (level, name) in Level::ALL {
+            assert_eq!((Level::parse(name), level.as_str()), (Some(level), name));
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! MCP itself, as far as the gateway must know it: revisions, methods, and the few messages that
+//! it reads or writes on its own behalf.
+
+use serde::{Deserialize, Serialize};
+
+use crate::protocol::json::Raw;
+use crate::protocol::translate::client_capabilities::Abilities;
+
+/// A revision of MCP that begins with a handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Revision {
+    V2024_11_05,
+    V2025_03_26,
+    V2025_06_18,
+    V2025_11_25,
+}
+
+impl Revision {
+    pub const ALL: [Self; 4] =
+        [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25];
+
+    /// What the gateway offers when the other side asks for something it does not know.
+    pub const LATEST: Self = Self::V2025_11_25;
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|revision| revision.as_str() == text)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+        }
+    }
+}
+
+/// The revision without a handshake, in which each request speaks for itself.
+pub const STATELESS: &str = "2026-07-28";
+
+/// Header names, in the lower case that HTTP libraries compare in.
+pub mod header {
+    pub const SESSION: &str = "mcp-session-id";
+    pub const REVISION: &str = "mcp-protocol-version";
+}
+
+/// Methods that the gateway treats specially; every other one passes.
+pub mod method {
+    pub const INITIALIZE: &str = "initialize";
+    pub const INITIALIZED: &str = "notifications/initialized";
+    pub const DISCOVER: &str = "server/discover";
+    pub const PING: &str = "ping";
+    pub const TOOLS_LIST: &str = "tools/list";
+    pub const TOOLS_CALL: &str = "tools/call";
+    pub const PROMPTS_LIST: &str = "prompts/list";
+    pub const PROMPTS_GET: &str = "prompts/get";
+    pub const RESOURCES_LIST: &str = "resources/list";
+    pub const RESOURCES_READ: &str = "resources/read";
+    pub const TEMPLATES_LIST: &str = "resources/templates/list";
+    pub const SUBSCRIBE: &str = "resources/subscribe";
+    pub const UNSUBSCRIBE: &str = "resources/unsubscribe";
+    pub const SET_LEVEL: &str = "logging/setLevel";
+    pub const COMPLETE: &str = "completion/complete";
+    pub const TASKS_GET: &str = "tasks/get";
+    pub const TASKS_RESULT: &str = "tasks/result";
+    pub const TASKS_LIST: &str = "tasks/list";
+    pub const TASKS_UPDATE: &str = "tasks/update";
+    pub const TASKS_CANCEL: &str = "tasks/cancel";
+    pub const LISTEN: &str = "subscriptions/listen";
+    pub const CANCELLED: &str = "notifications/cancelled";
+    pub const PROGRESS: &str = "notifications/progress";
+    pub const LOG: &str = "notifications/message";
+    pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
+}
+
+/// A program's name for itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Program {
+    pub name: String,
+    #[serde(default)]
+    pub version: String,
+}
+
+/// The parts of `initialize` that matter to the gateway.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeParams {
+    pub protocol_version: String,
+    #[serde(default)]
+    pub client_info: Program,
+}
+
+/// What the gateway says when it connects to an upstream.
+pub fn initialize_params(revision: Revision, version: &str) -> Raw {
+    Raw::of(&serde_json::json!({
+        "protocolVersion": revision.as_str(),
+        "capabilities": Abilities::ALL.capabilities(),
+        "clientInfo": { "name": "evermoor", "title": "Evermoor", "version": version },
+    }))
+}
+
+/// What each request of 2026-07-28 carries in `_meta`, because there is no handshake.
+pub mod meta {
+    pub const REVISION: &str = "io.modelcontextprotocol/protocolVersion";
+    pub const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+    pub const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+    pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+    pub const SERVER: &str = "io.modelcontextprotocol/serverInfo";
+    pub const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+}
+
+/// What an upstream said of itself in its handshake. Kept raw, so that an editor that asks for
+/// this upstream alone sees what the upstream said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handshake {
+    pub revision: Revision,
+    pub server: Program,
+    pub capabilities: Raw,
+    pub server_info: Raw,
+    pub instructions: Option<String>,
+}
+
+impl Handshake {
+    /// Reads an `initialize` result. `None` if it is not one, or speaks an unknown revision.
+    pub fn read(result: &Raw) -> Option<Self> {
+        let server_info = result.member("serverInfo")?;
+        Some(Self {
+            revision: Revision::parse(&result.text_member("protocolVersion")?)?,
+            server: server_info.read().ok()?,
+            capabilities: result
+                .member("capabilities")
+                .unwrap_or_else(|| Raw::of(&serde_json::json!({}))),
+            server_info,
+            instructions: result.text_member("instructions"),
+        })
+    }
+
+    /// Reads a `server/discover` result of 2026-07-28. What the upstream says there is shown to
+    /// editors that shake hands.
+    pub fn discovered(result: &Raw) -> Option<Self> {
+        result.member("supportedVersions")?;
+        let own = result.member("_meta").and_then(|meta| meta.member(meta::SERVER));
+        let unnamed = || Raw::of(&serde_json::json!({ "name": "server", "version": "" }));
+        let server_info = own.or_else(|| result.member("serverInfo")).unwrap_or_else(unnamed);
+        Some(Self {
+            revision: Revision::LATEST,
+            server: server_info.read().ok()?,
+            capabilities: result
+                .member("capabilities")
+                .unwrap_or_else(|| Raw::of(&serde_json::json!({}))),
+            server_info,
+            instructions: result.text_member("instructions"),
+        })
+    }
+
+    /// Whether the upstream tells of changes of single resources.
+    pub fn tells_of_resources(&self) -> bool {
+        let subscribe =
+            self.capabilities.member("resources").and_then(|all| all.member("subscribe"));
+        subscribe.is_some_and(|subscribe| subscribe.as_str() == "true")
+    }
+
+    /// Whether the upstream said that it offers this (`tools`, `prompts`, `resources`).
+    pub fn offers(&self, capability: &str) -> bool {
+        self.capabilities.member(capability).is_some()
+    }
+}
+
+/// The answer to an editor's `initialize`.
+pub fn initialize_result(
+    revision: Revision,
+    capabilities: &Raw,
+    server_info: &Raw,
+    instructions: Option<&str>,
+) -> Raw {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct InitializeResult<'a> {
+        protocol_version: &'a str,
+        capabilities: &'a Raw,
+        server_info: &'a Raw,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        instructions: Option<&'a str>,
+    }
+    Raw::of(&InitializeResult {
+        protocol_version: revision.as_str(),
+        capabilities,
+        server_info,
+        instructions,
+    })
+}
+
+/// How the gateway introduces itself to editors that see all upstreams in one.
+pub fn gateway_info(version: &str) -> Raw {
+    Raw::of(&serde_json::json!({ "name": "evermoor", "title": "Evermoor", "version": version }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_revision_is_known_by_its_date() {
+        for revision in Revision::ALL {
+            assert_eq!(Revision::parse(revision.as_str()), Some(revision));
+        }
+        assert_eq!(Revision::parse("2023-01-01"), None);
+    }
+
+    #[test]
+    fn a_handshake_keeps_what_the_server_said() {
+        let result = Raw::parse(bytes::Bytes::from_static(
+            br#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"x":{}},"serverInfo":{"name":"s","version":"1","icons":[]},"instructions":"Use it."}"#,
+        ))
+        .unwrap();
+        let handshake = Handshake::read(&result).unwrap();
+        assert_eq!(handshake.revision, Revision::V2025_06_18);
+        assert!(handshake.offers("tools") && !handshake.offers("prompts"));
+        assert_eq!(handshake.server_info.as_str(), r#"{"name":"s","version":"1","icons":[]}"#);
+        assert_eq!(handshake.instructions.as_deref(), Some("Use it."));
+    }
+
+    #[test]
+    fn an_answer_that_is_no_handshake_is_not_taken_for_one() {
+        assert_eq!(Handshake::read(&Raw::of(&serde_json::json!({ "tools": [] }))), None);
+    }
+}

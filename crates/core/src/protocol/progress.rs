@@ -1,0 +1,66 @@
+//! Progress tokens, minted anew on each hop.
+//!
+//! Two editors may use the same token, and one upstream serves both. So a call goes out with a
+//! token of our own, its number, and progress that comes back is given its editor's token again.
+
+use crate::protocol::envelope::Notification;
+use crate::protocol::json::Raw;
+
+/// The parameters to send for call `number`, and the editor's own token if it wants progress.
+pub fn outbound(params: Option<&Raw>, number: u64) -> (Option<Raw>, Option<Raw>) {
+    let Some(params) = params else { return (None, None) };
+    let meta = params.member("_meta");
+    match meta.as_ref().and_then(|meta| meta.member("progressToken")).zip(meta.as_ref()) {
+        Some((token, meta)) => {
+            let meta = meta.with("progressToken", &Raw::of(&number));
+            (Some(params.with("_meta", &meta)), Some(token))
+        }
+        None => (Some(params.clone()), None),
+    }
+}
+
+/// The number of the call that a progress notification speaks of, and its parameters.
+pub fn token_number(notification: &Notification) -> Option<(u64, Raw)> {
+    let params = notification.params.clone()?;
+    let number = params.member("progressToken")?.read().ok()?;
+    Some((number, params))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &'static str) -> Raw {
+        Raw::parse(bytes::Bytes::from_static(text.as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn a_call_that_wants_progress_gets_a_token_of_our_own_and_keeps_the_rest() {
+        let params = raw(r#"{"name":"x","_meta":{"traceparent":"t","progressToken":"mine"}}"#);
+        let (sent, token) = outbound(Some(&params), 7);
+        assert_eq!(
+            sent.unwrap().as_str(),
+            r#"{"name":"x","_meta":{"traceparent":"t","progressToken":7}}"#
+        );
+        assert_eq!(token.unwrap().as_str(), r#""mine""#);
+    }
+
+    #[test]
+    fn a_call_that_wants_none_is_left_alone() {
+        let params = raw(r#"{"name":"x","_meta":{}}"#);
+        assert_eq!(outbound(Some(&params), 7), (Some(params), None));
+        assert_eq!(outbound(None, 7), (None, None));
+    }
+
+    #[test]
+    fn progress_names_the_call_by_its_number() {
+        let progress = Notification::new(
+            "notifications/progress",
+            Some(raw(r#"{"progressToken":7,"progress":1}"#)),
+        );
+        assert_eq!(token_number(&progress).unwrap().0, 7);
+        let foreign =
+            Notification::new("notifications/progress", Some(raw(r#"{"progressToken":"x"}"#)));
+        assert_eq!(token_number(&foreign), None);
+    }
+}

@@ -1,0 +1,161 @@
+//! What an editor can do for an upstream that asks it back.
+//!
+//! A tool may need its caller: to sample the model, to ask the person, to know the open folders.
+//! One connection to an upstream serves many editors, so the gateway says to the upstream that all
+//! of this can be done, and turns a question away that the editor at hand cannot answer.
+
+use crate::protocol::envelope::Request;
+use crate::protocol::json::Raw;
+
+/// A set of abilities, small enough to live in a session id.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Abilities(u8);
+
+const SAMPLING: u8 = 1;
+const SAMPLING_TOOLS: u8 = 2;
+const FORMS: u8 = 4;
+const LINKS: u8 = 8;
+const ROOTS: u8 = 16;
+
+pub const CREATE_MESSAGE: &str = "sampling/createMessage";
+pub const ELICIT: &str = "elicitation/create";
+pub const LIST_ROOTS: &str = "roots/list";
+
+impl Abilities {
+    pub const ALL: Self = Self(SAMPLING | SAMPLING_TOOLS | FORMS | LINKS | ROOTS);
+
+    /// What a client says of itself in `capabilities`.
+    pub fn read(capabilities: &Raw) -> Self {
+        let offers = |raw: &Raw, name: &str| raw.member(name);
+        let mut found = 0;
+        if let Some(sampling) = offers(capabilities, "sampling") {
+            found |= SAMPLING;
+            found |= if offers(&sampling, "tools").is_some() { SAMPLING_TOOLS } else { 0 };
+        }
+        if let Some(elicitation) = offers(capabilities, "elicitation") {
+            let links = offers(&elicitation, "url").is_some();
+            // Before there were two kinds, an empty object meant forms.
+            let forms = offers(&elicitation, "form").is_some() || !links;
+            found |= if forms { FORMS } else { 0 } | if links { LINKS } else { 0 };
+        }
+        found |= if offers(capabilities, "roots").is_some() { ROOTS } else { 0 };
+        Self(found)
+    }
+
+    /// The same as a client would say it.
+    pub fn capabilities(self) -> Raw {
+        let mut said = serde_json::Map::new();
+        if self.has(SAMPLING) {
+            let tools = self.has(SAMPLING_TOOLS);
+            let sampling = if tools { serde_json::json!({ "tools": {} }) } else { empty() };
+            said.insert("sampling".into(), sampling);
+        }
+        if self.has(FORMS) || self.has(LINKS) {
+            let mut kinds = serde_json::Map::new();
+            if self.has(FORMS) {
+                kinds.insert("form".into(), empty());
+            }
+            if self.has(LINKS) {
+                kinds.insert("url".into(), empty());
+            }
+            said.insert("elicitation".into(), kinds.into());
+        }
+        if self.has(ROOTS) {
+            said.insert("roots".into(), serde_json::json!({ "listChanged": true }));
+        }
+        Raw::of(&said)
+    }
+
+    /// Whether whoever has these can answer the question. One that nobody knows is passed on.
+    pub fn can_answer(self, question: &Request) -> bool {
+        let params = question.params.as_ref();
+        match question.method.as_str() {
+            CREATE_MESSAGE => {
+                let tools = params.and_then(|params| params.member("tools")).is_some();
+                self.has(SAMPLING) && (!tools || self.has(SAMPLING_TOOLS))
+            }
+            ELICIT => {
+                let mode = params.and_then(|params| params.text_member("mode"));
+                self.has(if mode.as_deref() == Some("url") { LINKS } else { FORMS })
+            }
+            LIST_ROOTS => self.has(ROOTS),
+            _ => true,
+        }
+    }
+
+    /// What whoever is asked would have to declare.
+    pub fn needed_for(question: &Request) -> Self {
+        let params = question.params.as_ref();
+        Self(match question.method.as_str() {
+            CREATE_MESSAGE => match params.and_then(|params| params.member("tools")) {
+                Some(_) => SAMPLING | SAMPLING_TOOLS,
+                None => SAMPLING,
+            },
+            ELICIT => match params.and_then(|params| params.text_member("mode")).as_deref() {
+                Some("url") => LINKS,
+                Some(_) | None => FORMS,
+            },
+            LIST_ROOTS => ROOTS,
+            _ => 0,
+        })
+    }
+
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+
+    pub fn from_bits(bits: u8) -> Self {
+        Self(bits & Self::ALL.0)
+    }
+
+    fn has(self, ability: u8) -> bool {
+        self.0 & ability != 0
+    }
+}
+
+fn empty() -> serde_json::Value {
+    serde_json::json!({})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::envelope::Id;
+    use proptest::prelude::*;
+
+    fn abilities(capabilities: serde_json::Value) -> Abilities {
+        Abilities::read(&Raw::of(&capabilities))
+    }
+
+    fn asks(method: &str, params: serde_json::Value) -> Request {
+        Request::new(Id::number(1), method, Some(Raw::of(&params)))
+    }
+
+    #[test]
+    fn a_form_can_be_filled_in_by_whoever_said_elicitation_without_more() {
+        let form = asks(ELICIT, serde_json::json!({ "message": "?" }));
+        let link = asks(ELICIT, serde_json::json!({ "mode": "url", "url": "https://x" }));
+        let old = abilities(serde_json::json!({ "elicitation": {} }));
+        assert!(old.can_answer(&form) && !old.can_answer(&link));
+        let new = abilities(serde_json::json!({ "elicitation": { "url": {} } }));
+        assert!(!new.can_answer(&form) && new.can_answer(&link));
+    }
+
+    #[test]
+    fn nobody_is_asked_for_what_they_did_not_offer() {
+        let none = abilities(serde_json::json!({}));
+        for method in [CREATE_MESSAGE, ELICIT, LIST_ROOTS] {
+            assert!(!none.can_answer(&asks(method, serde_json::json!({}))), "{method}");
+        }
+        assert!(none.can_answer(&asks("vendor/question", serde_json::json!({}))));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_said_is_understood(bits: u8) {
+            let one = Abilities::read(&Abilities::from_bits(bits).capabilities());
+            prop_assert_eq!(Abilities::read(&one.capabilities()), one);
+            prop_assert_eq!(Abilities::from_bits(one.bits()), one);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! A server that refuses the revision it was asked in, and which one it would rather be asked in.
+
+use crate::protocol::json::Raw;
+
+use super::translate::response::{UNSUPPORTED_VERSION, code};
+use super::version::Spoken;
+
+/// The newest revision that a server lists where it refuses another, of those that the gateway
+/// speaks. `None` if that is not why it refused, or if there is none in common.
+pub fn wanted_instead(error: &Raw) -> Option<Spoken> {
+    if code(error) != Some(i64::from(UNSUPPORTED_VERSION)) {
+        return None;
+    }
+    let listed: Vec<String> = error.member("data")?.member("supported")?.read().ok()?;
+    let is_listed = |spoken: &Spoken| listed.iter().any(|revision| revision == spoken.as_str());
+    Spoken::ALL.into_iter().rev().find(is_listed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::mcp::Revision;
+    use serde_json::{Value, json};
+
+    fn instead(code: i64, data: Value) -> Option<Spoken> {
+        wanted_instead(&Raw::of(&json!({ "code": code, "message": "no", "data": data })))
+    }
+
+    #[test]
+    fn the_newest_revision_in_common_is_the_one_to_speak() {
+        let listed = |revisions: &[&str]| instead(-32022, json!({ "supported": revisions }));
+        assert_eq!(listed(&["2025-11-25", "2026-07-28", "2031-01-01"]), Some(Spoken::Stateless));
+        let older = Some(Spoken::Session(Revision::V2025_06_18));
+        assert_eq!(listed(&["2024-11-05", "2025-06-18"]), older);
+        assert_eq!(listed(&["2031-01-01"]), None);
+        assert_eq!(listed(&[]), None);
+    }
+
+    #[test]
+    fn only_a_refusal_of_the_revision_says_anything_about_it() {
+        let data = json!({ "supported": ["2026-07-28"] });
+        assert_eq!(instead(-32601, data), None);
+        assert_eq!(instead(-32022, json!({ "supported": "2026-07-28" })), None);
+        assert_eq!(instead(-32022, Value::Null), None);
+    }
+}

@@ -1,0 +1,298 @@
+//! References to secrets: `${keyring:NAME}`, `${env:NAME}` and `${file:PATH}` inside a setting.
+//!
+//! A setting that may hold them is a [`Template`]. It is read when the configuration is, so that a
+//! mistake is found there, and filled when a connection is made, so that the secret itself is never
+//! part of a configuration. `$${` stands for the characters `${`.
+
+use std::fmt;
+
+use crate::security::redact::Secret;
+
+/// Where a secret is kept.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reference {
+    /// In the keychain of the system, under this name.
+    Keyring(String),
+    /// In a variable of the gateway's environment.
+    Env(String),
+    /// In a file. A leading `~` is the home folder.
+    File(String),
+}
+
+/// A text with references in it.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Template {
+    /// As it was written.
+    text: String,
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Reference(Reference),
+}
+
+/// A reference that cannot be read. What it says holds nothing of the text around it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Bad {
+    #[error("A reference starts with `${{` and has no end.")]
+    Unclosed,
+    #[error("`${{{0}}}` is no reference to a secret.")]
+    Unknown(String),
+    #[error("`{0}` is not a name that a secret can have.")]
+    Name(String),
+    #[error("`${{env:{0}}}` names no variable.")]
+    Variable(String),
+    #[error("`${{file:{0}}}` does not say in which folder the file is.")]
+    Relative(String),
+}
+
+/// The longest name of a secret.
+const LONGEST_NAME: usize = 64;
+
+impl Bad {
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Unclosed | Self::Unknown(_) => {
+                "Write `${keyring:NAME}`, `${env:NAME}` or `${file:PATH}`; `$${` stands for `${` itself."
+            }
+            Self::Name(_) => {
+                "Use letters, digits, `-`, `_` and `.`, beginning with a letter or a digit, and at most 64 of them."
+            }
+            Self::Variable(_) => "Write the name of a variable, such as `${env:API_TOKEN}`.",
+            Self::Relative(_) => {
+                "Write the whole path, or one that begins with `~`, such as `${file:~/token}`."
+            }
+        }
+    }
+}
+
+/// Whether a secret can be kept under this name.
+pub fn check_name(name: &str) -> Result<(), Bad> {
+    let inside = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    match begins && name.len() <= LONGEST_NAME && name.bytes().all(inside) {
+        true => Ok(()),
+        false => Err(Bad::Name(name.to_owned())),
+    }
+}
+
+impl Reference {
+    /// Reads what stands between the braces.
+    fn parse(inside: &str) -> Result<Self, Bad> {
+        match inside.split_once(':') {
+            Some(("keyring", name)) => {
+                check_name(name)?;
+                Ok(Self::Keyring(name.to_owned()))
+            }
+            Some(("env", name)) if name.is_empty() || name.contains(['=', ' ', '\0']) => {
+                Err(Bad::Variable(name.to_owned()))
+            }
+            Some(("env", name)) => Ok(Self::Env(name.to_owned())),
+            Some(("file", path)) if is_whole(path) => Ok(Self::File(path.to_owned())),
+            Some(("file", path)) => Err(Bad::Relative(path.to_owned())),
+            Some(_) | None => Err(Bad::Unknown(inside.to_owned())),
+        }
+    }
+}
+
+/// Whether a path says where it begins, on any system.
+fn is_whole(path: &str) -> bool {
+    let drive =
+        || path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
+    path.starts_with(['/', '\\', '~']) || drive()
+}
+
+impl fmt::Display for Reference {
+    /// As it is written.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Keyring(name) => write!(f, "${{keyring:{name}}}"),
+            Self::Env(name) => write!(f, "${{env:{name}}}"),
+            Self::File(path) => write!(f, "${{file:{path}}}"),
+        }
+    }
+}
+
+impl Template {
+    pub fn parse(text: &str) -> Result<Self, Bad> {
+        let (mut parts, mut plain, mut rest) = (Vec::new(), String::new(), text);
+        while let Some(at) = rest.find("${") {
+            let (before, after) = rest.split_at(at);
+            let after = &after[2..];
+            if let Some(before) = before.strip_suffix('$') {
+                plain.push_str(before);
+                plain.push_str("${");
+                rest = after;
+                continue;
+            }
+            let (inside, behind) = after.split_once('}').ok_or(Bad::Unclosed)?;
+            plain.push_str(before);
+            let reference = Reference::parse(inside)?;
+            if !plain.is_empty() {
+                parts.push(Part::Text(std::mem::take(&mut plain)));
+            }
+            parts.push(Part::Reference(reference));
+            rest = behind;
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            parts.push(Part::Text(plain));
+        }
+        Ok(Self { text: text.to_owned(), parts })
+    }
+
+    /// A text that means itself, whatever is in it.
+    pub fn plain(text: &str) -> Self {
+        let parts = match text {
+            "" => Vec::new(),
+            text => vec![Part::Text(text.to_owned())],
+        };
+        Self { text: text.replace("${", "$${"), parts }
+    }
+
+    /// As it was written.
+    pub fn as_written(&self) -> &str {
+        &self.text
+    }
+
+    /// What it refers to, in order.
+    pub fn references(&self) -> impl Iterator<Item = &Reference> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Text(_) => None,
+            Part::Reference(reference) => Some(reference),
+        })
+    }
+
+    /// Whether it means itself.
+    pub fn is_plain(&self) -> bool {
+        self.references().next().is_none()
+    }
+
+    /// Its own text, without what it refers to.
+    pub fn literals(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            Part::Reference(_) => None,
+        })
+    }
+
+    /// The text, with what `value` knows in place of each reference.
+    pub fn fill<E>(
+        &self,
+        mut value: impl FnMut(&Reference) -> Result<String, E>,
+    ) -> Result<Secret, E> {
+        let mut filled = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => filled.push_str(text),
+                Part::Reference(reference) => filled.push_str(&value(reference)?),
+            }
+        }
+        Ok(Secret::new(filled))
+    }
+}
+
+impl fmt::Debug for Template {
+    /// As a plain text would be: what is learnt of a server is kept under a hash of this.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.text, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn filled(text: &str) -> String {
+        let filled = Template::parse(text).unwrap().fill(|reference| {
+            Ok::<_, ()>(format!("<{reference}>").replace("${", "").replace('}', ""))
+        });
+        filled.unwrap().reveal().to_owned()
+    }
+
+    #[test]
+    fn references_are_found_wherever_they_stand() {
+        assert_eq!(filled("Bearer ${keyring:canny}"), "Bearer <keyring:canny>");
+        assert_eq!(filled("${env:A}${file:/run/x}!"), "<env:A><file:/run/x>!");
+        assert_eq!(filled("${file:C:\\x y}"), "<file:C:\\x y>");
+        assert_eq!(filled("plain $ {text} $1"), "plain $ {text} $1");
+        assert_eq!(filled(""), "");
+    }
+
+    #[test]
+    fn two_dollars_stand_for_the_characters_themselves() {
+        assert_eq!(filled("a $${keyring:x} b"), "a ${keyring:x} b");
+        assert_eq!(filled("$${ and ${env:A}"), "${ and <env:A>");
+        assert!(Template::parse("$${HOME}").unwrap().is_plain());
+    }
+
+    #[test]
+    fn a_reference_that_cannot_be_read_is_refused_with_a_remedy_and_without_what_is_around_it() {
+        for (text, says) in [
+            ("hidden ${keyring:x", "no end"),
+            ("hidden ${HOME}", "${HOME}"),
+            ("hidden ${keychain:x}", "${keychain:x}"),
+            ("hidden ${keyring:a b}", "a b"),
+            ("hidden ${keyring:}", "not a name"),
+            ("hidden ${keyring:.x}", "not a name"),
+            ("hidden ${env:}", "names no variable"),
+            ("hidden ${env:A=B}", "names no variable"),
+            ("hidden ${file:token}", "which folder"),
+        ] {
+            let bad = Template::parse(text).unwrap_err();
+            assert!(bad.to_string().contains(says), "{bad}");
+            assert!(!bad.remedy().is_empty() && !bad.to_string().contains("hidden"), "{bad}");
+        }
+        assert!(check_name(&"x".repeat(65)).is_err());
+    }
+
+    #[test]
+    fn what_is_shown_of_a_template_is_what_was_written() {
+        let template = Template::parse("Bearer ${keyring:a}").unwrap();
+        assert_eq!(format!("{template:?}"), "\"Bearer ${keyring:a}\"");
+        assert_eq!(template.literals().collect::<Vec<_>>(), ["Bearer "]);
+    }
+
+    fn reference() -> impl Strategy<Value = Reference> {
+        prop_oneof![
+            "[A-Za-z0-9][A-Za-z0-9._-]{0,20}".prop_map(Reference::Keyring),
+            "[A-Z_]{1,10}".prop_map(Reference::Env),
+            "/[a-z/ ]{0,20}".prop_map(Reference::File),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_means_itself_when_it_is_written_as_plain(text in ".*") {
+            let plain = Template::plain(&text);
+            prop_assert!(plain.is_plain());
+            for template in [Template::parse(plain.as_written()).unwrap(), plain] {
+                let filled = template.fill(|_| Err(())).unwrap();
+                prop_assert_eq!(filled.reveal(), text.as_str());
+            }
+        }
+
+        #[test]
+        fn every_reference_is_read_as_it_is_written_and_in_order(
+            parts in prop::collection::vec(("[^$]{0,8}", reference()), 0..5),
+        ) {
+            let text: String =
+                parts.iter().map(|(plain, reference)| format!("{plain}{reference}")).collect();
+            let template = Template::parse(&text).unwrap();
+            prop_assert!(template.references().eq(parts.iter().map(|(_, reference)| reference)));
+            let filled = template.fill(|_| Ok::<_, ()>("*".into())).unwrap();
+            let wanted: String = parts.iter().map(|(plain, _)| format!("{plain}*")).collect();
+            prop_assert_eq!(filled.reveal(), wanted.as_str());
+        }
+
+        #[test]
+        fn no_text_makes_the_reader_fail_otherwise_than_with_words(text in ".*") {
+            if let Err(bad) = Template::parse(&text) {
+                prop_assert!(!bad.to_string().is_empty() && !bad.remedy().is_empty());
+            }
+        }
+    }
+}

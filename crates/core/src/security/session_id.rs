@@ -1,0 +1,193 @@
+//! Session ids that outlive the gateway.
+//!
+//! Many editors never recover from a lost session, so no session may ever be lost. An id carries
+//! what the gateway must know of the session, signed with a key that stays in the data folder:
+//! after a restart, an id that this installation gave out is as good as before, and there is no
+//! table of sessions to lose. An id is not a credential; the token of its editor is still needed.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+use subtle::ConstantTimeEq as _;
+
+use crate::protocol::mcp::{Program, Revision};
+use crate::protocol::translate::client_capabilities::Abilities;
+
+/// The key that signs session ids.
+#[derive(Clone)]
+pub struct SessionKey([u8; 32]);
+
+/// What a session id says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// The revision agreed on in the handshake.
+    pub revision: Revision,
+    /// The editor's name in the token file: an id is of no use with another editor's token.
+    pub editor: String,
+    /// What the client calls itself.
+    pub client: Program,
+    /// What it can do for an upstream that asks it back.
+    pub abilities: Abilities,
+    /// Tells two sessions of the same client apart.
+    pub nonce: [u8; 16],
+}
+
+#[derive(Serialize, Deserialize)]
+struct Claims<'a> {
+    r: &'a str,
+    e: &'a str,
+    c: &'a str,
+    v: &'a str,
+    n: &'a str,
+    #[serde(default)]
+    a: u8,
+}
+
+/// Longest name or version of a client that is kept in an id.
+const LONGEST_CLIENT: usize = 64;
+
+impl SessionKey {
+    pub fn new(key: [u8; 32]) -> Self {
+        Self(key)
+    }
+
+    /// The id for a session.
+    pub fn sign(&self, session: &Session) -> String {
+        let claims = Claims {
+            r: session.revision.as_str(),
+            e: &session.editor,
+            c: shorten(&session.client.name),
+            v: shorten(&session.client.version),
+            n: &BASE64.encode(session.nonce),
+            a: session.abilities.bits(),
+        };
+        let claims = BASE64.encode(serde_json::to_vec(&claims).expect("strings serialise"));
+        let signature = BASE64.encode(self.signature(&claims));
+        format!("{claims}.{signature}")
+    }
+
+    /// The session that `id` stands for, if this key signed it.
+    pub fn verify(&self, id: &str) -> Option<Session> {
+        let (claims, signature) = id.split_once('.')?;
+        let signature = BASE64.decode(signature).ok()?;
+        if !bool::from(self.signature(claims).ct_eq(signature.as_slice())) {
+            return None;
+        }
+        let claims = BASE64.decode(claims).ok()?;
+        let claims: Claims<'_> = serde_json::from_slice(&claims).ok()?;
+        Some(Session {
+            revision: Revision::parse(claims.r)?,
+            editor: claims.e.to_owned(),
+            client: Program { name: claims.c.to_owned(), version: claims.v.to_owned() },
+            nonce: BASE64.decode(claims.n).ok()?.try_into().ok()?,
+            abilities: Abilities::from_bits(claims.a),
+        })
+    }
+
+    /// A text that nobody else can make, for one purpose. It can be read by everybody.
+    pub fn seal(&self, purpose: &str, text: &str) -> String {
+        let text = BASE64.encode(text);
+        let signature = BASE64.encode(self.signature(&format!("{purpose}\0{text}")));
+        format!("{text}.{signature}")
+    }
+
+    /// The text, if this key sealed it for this purpose.
+    pub fn open(&self, purpose: &str, sealed: &str) -> Option<String> {
+        let (text, signature) = sealed.split_once('.')?;
+        let signature = BASE64.decode(signature).ok()?;
+        let own = self.signature(&format!("{purpose}\0{text}"));
+        let text = BASE64.decode(text).ok()?;
+        if bool::from(own.ct_eq(signature.as_slice())) {
+            String::from_utf8(text).ok()
+        } else {
+            None
+        }
+    }
+
+    fn signature(&self, claims: &str) -> [u8; 32] {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("any length of key will do");
+        mac.update(claims.as_bytes());
+        mac.finalize().into_bytes().into()
+    }
+}
+
+impl std::fmt::Debug for SessionKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SessionKey(secret)")
+    }
+}
+
+/// Cuts a client's own words to a size that fits in a header; an id must also be free of what
+/// borrowed parsing cannot hold, so a name with escapes is left out.
+fn shorten(text: &str) -> &str {
+    let plain = text.chars().all(|c| c != '"' && c != '\\' && !c.is_control());
+    let end = text.char_indices().nth(LONGEST_CLIENT).map_or(text.len(), |(end, _)| end);
+    if plain { &text[..end] } else { "" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn session(name: &str) -> Session {
+        Session {
+            revision: Revision::V2025_06_18,
+            editor: "local".into(),
+            client: Program { name: name.into(), version: "1.2".into() },
+            nonce: [7; 16],
+            abilities: Abilities::from_bits(3),
+        }
+    }
+
+    #[test]
+    fn an_id_is_as_good_after_a_restart() {
+        let id = SessionKey::new([1; 32]).sign(&session("claude-code"));
+        assert_eq!(SessionKey::new([1; 32]).verify(&id), Some(session("claude-code")));
+    }
+
+    #[test]
+    fn an_id_of_another_installation_is_worth_nothing() {
+        let id = SessionKey::new([1; 32]).sign(&session("claude-code"));
+        assert_eq!(SessionKey::new([2; 32]).verify(&id), None);
+    }
+
+    #[test]
+    fn what_is_sealed_for_one_purpose_is_worth_nothing_for_another() {
+        let key = SessionKey::new([1; 32]);
+        let sealed = key.seal("one", "words");
+        assert_eq!(key.open("one", &sealed).as_deref(), Some("words"));
+        assert_eq!(key.open("two", &sealed), None);
+        assert_eq!(key.verify(&sealed), None);
+    }
+
+    #[test]
+    fn the_key_is_never_printed() {
+        assert_eq!(format!("{:?}", SessionKey::new([1; 32])), "SessionKey(secret)");
+    }
+
+    proptest! {
+        #[test]
+        fn no_changed_id_is_accepted(at: prop::sample::Index, to in 32_u8..127) {
+            let key = SessionKey::new([1; 32]);
+            let id = key.sign(&session("x"));
+            let mut bytes = id.clone().into_bytes();
+            let at = at.index(bytes.len());
+            bytes[at] = to;
+            let changed = String::from_utf8(bytes).unwrap();
+            // The last character of a Base64 text has unused bits, so two spellings decode alike.
+            prop_assume!(changed != id && at != id.len() - 1);
+            prop_assert_eq!(key.verify(&changed), None);
+        }
+
+        #[test]
+        fn any_client_name_gives_a_valid_header(name: String) {
+            let key = SessionKey::new([1; 32]);
+            let id = key.sign(&session(&name));
+            prop_assert!(id.bytes().all(|byte| byte.is_ascii_graphic()) && id.len() < 1024);
+            prop_assert!(key.verify(&id).is_some());
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! One token per editor.
+//!
+//! A token says which editor speaks, so that a person can see who is connected and turn one away.
+//! The tokens are our own; they lie in a file that only its owner can read. A person may write
+//! into that file: an editor's entry is its token with the moment it was made, or the bare token.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::{Code, Failure};
+use crate::security::access::same_token;
+
+/// The editor that the shim speaks for, and that a person uses who writes a configuration by hand.
+pub const LOCAL: &str = "local";
+
+/// The content of the token file.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tokens {
+    editors: BTreeMap<String, Entry>,
+}
+
+/// An editor's token, and when it was made (milliseconds of the Unix epoch), if that is known.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written")]
+struct Entry {
+    token: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    made: Option<u64>,
+}
+
+/// An entry as it may stand in the file.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Bare(String),
+    Whole { token: String, made: Option<u64> },
+}
+
+/// The file holds no token that could protect anything.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadTokens {
+    #[error("it is not a token file ({0})")]
+    Unreadable(String),
+    #[error("`{0}` cannot name an editor")]
+    Name(String),
+    #[error("the token of `{0}` is too short")]
+    TooShort(String),
+    #[error("two editors have the token of `{0}`")]
+    Shared(String),
+    #[error("it holds no token")]
+    Empty,
+}
+
+/// Why the tokens are left as they are.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Denied {
+    #[error("`{0}` cannot name an editor")]
+    Name(String),
+    #[error("the editor `{0}` has a token already")]
+    Taken(String),
+    #[error("there is no editor `{0}`")]
+    Unknown(String),
+    #[error("`{LOCAL}` cannot be revoked: Evermoor's own programs use it")]
+    Local,
+}
+
+const SHORTEST: usize = 32;
+const LONGEST_NAME: usize = 32;
+
+impl Tokens {
+    /// A first token, made now from 32 random bytes.
+    pub fn first(random: [u8; 32], now: u64) -> Self {
+        Self { editors: BTreeMap::from([(LOCAL.to_owned(), Entry::new(random, now))]) }
+    }
+
+    pub fn parse(content: &[u8]) -> Result<Self, BadTokens> {
+        let tokens: Self = serde_json::from_slice(content)
+            .map_err(|error| BadTokens::Unreadable(error.to_string()))?;
+        if tokens.editors.is_empty() {
+            return Err(BadTokens::Empty);
+        }
+        for (editor, entry) in &tokens.editors {
+            check_name(editor).map_err(|_| BadTokens::Name(editor.clone()))?;
+            if entry.token.len() < SHORTEST {
+                return Err(BadTokens::TooShort(editor.clone()));
+            }
+            if tokens.editors.values().filter(|other| other.token == entry.token).count() > 1 {
+                return Err(BadTokens::Shared(editor.clone()));
+            }
+        }
+        Ok(tokens)
+    }
+
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec_pretty(self).expect("strings and numbers serialise")
+    }
+
+    /// The editor that presents this token. Every token is compared, so that the time taken says
+    /// nothing about which one was close.
+    pub fn editor(&self, presented: &str) -> Option<&str> {
+        self.editors.iter().fold(None, |found, (editor, entry)| {
+            if same_token(presented, &entry.token) { Some(editor.as_str()) } else { found }
+        })
+    }
+
+    pub fn of(&self, editor: &str) -> Option<&str> {
+        self.editors.get(editor).map(|entry| entry.token.as_str())
+    }
+
+    /// Every editor, with the moment its token was made.
+    pub fn editors(&self) -> impl Iterator<Item = (&str, Option<u64>)> {
+        self.editors.iter().map(|(editor, entry)| (editor.as_str(), entry.made))
+    }
+
+    /// Makes a token for an editor that has none.
+    pub fn add(&mut self, editor: &str, random: [u8; 32], now: u64) -> Result<String, Denied> {
+        check_name(editor)?;
+        if self.editors.contains_key(editor) {
+            return Err(Denied::Taken(editor.to_owned()));
+        }
+        Ok(self.put(editor, random, now))
+    }
+
+    /// Makes another token for an editor; the old one is worth nothing from then on.
+    pub fn rotate(&mut self, editor: &str, random: [u8; 32], now: u64) -> Result<String, Denied> {
+        // Our own programs get theirs back this way if somebody took it out of the file.
+        if editor != LOCAL && !self.editors.contains_key(editor) {
+            return Err(Denied::Unknown(editor.to_owned()));
+        }
+        Ok(self.put(editor, random, now))
+    }
+
+    /// Takes an editor's token away.
+    pub fn revoke(&mut self, editor: &str) -> Result<(), Denied> {
+        if editor == LOCAL {
+            return Err(Denied::Local);
+        }
+        let gone = self.editors.remove(editor);
+        gone.map(drop).ok_or_else(|| Denied::Unknown(editor.to_owned()))
+    }
+
+    fn put(&mut self, editor: &str, random: [u8; 32], now: u64) -> String {
+        let entry = Entry::new(random, now);
+        let token = entry.token.clone();
+        self.editors.insert(editor.to_owned(), entry);
+        token
+    }
+}
+
+impl Entry {
+    fn new(random: [u8; 32], now: u64) -> Self {
+        Self { token: format!("em_{}", BASE64.encode(random)), made: Some(now) }
+    }
+}
+
+impl From<Written> for Entry {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Bare(token) => Self { token, made: None },
+            Written::Whole { token, made } => Self { token, made },
+        }
+    }
+}
+
+impl std::fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.editors.keys()).finish()
+    }
+}
+
+impl From<&Denied> for Failure {
+    fn from(denied: &Denied) -> Self {
+        let (code, remedy) = match denied {
+            Denied::Name(_) => {
+                (Code::Forbidden, "Use 1 to 32 letters, digits, dots, dashes and underscores.")
+            }
+            Denied::Taken(_) => (Code::Forbidden, "Rotate it, or choose another name."),
+            Denied::Unknown(_) => (Code::NotFound, "`evermoor tokens` lists the editors."),
+            Denied::Local => {
+                (Code::Forbidden, "Rotate it instead: `evermoor tokens rotate local`.")
+            }
+        };
+        let mut what = format!("{denied}.");
+        what[..1].make_ascii_uppercase();
+        Self::new(code, what, remedy)
+    }
+}
+
+/// A name is a part of paths and of session ids, so it is made of what needs no escaping there.
+pub fn check_name(text: &str) -> Result<(), Denied> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let dots = text.chars().all(|c| c == '.');
+    if (1..=LONGEST_NAME).contains(&text.len()) && text.chars().all(allowed) && !dots {
+        Ok(())
+    } else {
+        Err(Denied::Name(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens() -> Tokens {
+        Tokens::first([7; 32], 1)
+    }
+
+    #[test]
+    fn a_token_names_its_editor_and_no_other_text_does() {
+        let tokens = tokens();
+        let token = tokens.of(LOCAL).unwrap().to_owned();
+        assert_eq!(tokens.editor(&token), Some(LOCAL));
+        for wrong in ["", "em_", &token[1..], &format!("{token}x")] {
+            assert_eq!(tokens.editor(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_protects_nothing_is_refused() {
+        let long = "x".repeat(SHORTEST);
+        let refused = |text: &str| Tokens::parse(text.as_bytes()).unwrap_err();
+        assert_eq!(refused(r#"{"editors":{}}"#), BadTokens::Empty);
+        assert_eq!(refused(r#"{"editors":{"a":""}}"#), BadTokens::TooShort("a".into()));
+        assert_eq!(
+            refused(&format!(r#"{{"editors":{{"a b":"{long}"}}}}"#)),
+            BadTokens::Name("a b".into())
+        );
+        assert_eq!(
+            refused(&format!(r#"{{"editors":{{"a":"{long}","b":{{"token":"{long}"}}}}}}"#)),
+            BadTokens::Shared("a".into())
+        );
+        assert!(matches!(Tokens::parse(b""), Err(BadTokens::Unreadable(_))));
+        assert_eq!(Tokens::parse(&tokens().to_bytes()).unwrap(), tokens());
+    }
+
+    #[test]
+    fn a_bare_token_in_the_file_is_as_good_as_one_with_its_date() {
+        let long = "x".repeat(SHORTEST);
+        let text = format!(r#"{{"editors":{{"a":"{long}","b":{{"token":"{long}b","made":5}}}}}}"#);
+        let tokens = Tokens::parse(text.as_bytes()).unwrap();
+        assert_eq!(tokens.editor(&long), Some("a"));
+        assert_eq!(tokens.editors().collect::<Vec<_>>(), [("a", None), ("b", Some(5))]);
+    }
+
+    #[test]
+    fn an_editor_is_added_once_rotated_often_and_revoked_for_good() {
+        let mut tokens = tokens();
+        let first = tokens.add("cursor", [1; 32], 2).unwrap();
+        assert_eq!(tokens.add("cursor", [2; 32], 3), Err(Denied::Taken("cursor".into())));
+        let second = tokens.rotate("cursor", [2; 32], 3).unwrap();
+        assert_eq!((tokens.editor(&first), tokens.editor(&second)), (None, Some("cursor")));
+        tokens.revoke("cursor").unwrap();
+        assert_eq!(tokens.editor(&second), None);
+        assert_eq!(tokens.revoke("cursor"), Err(Denied::Unknown("cursor".into())));
+        assert_eq!(tokens.rotate("cursor", [3; 32], 4), Err(Denied::Unknown("cursor".into())));
+    }
+
+    #[test]
+    fn our_own_token_is_rotated_but_never_revoked() {
+        let mut tokens = tokens();
+        assert_eq!(tokens.revoke(LOCAL), Err(Denied::Local));
+        let old = tokens.of(LOCAL).unwrap().to_owned();
+        tokens.rotate(LOCAL, [1; 32], 2).unwrap();
+        assert_eq!(tokens.editor(&old), None);
+    }
+
+    #[test]
+    fn a_name_needs_no_escaping_anywhere() {
+        let long = "x".repeat(LONGEST_NAME + 1);
+        for bad in ["", ".", "..", "a b", "a/b", "a\"b", "é", &long] {
+            assert_eq!(tokens().add(bad, [1; 32], 2), Err(Denied::Name(bad.into())));
+        }
+        assert!(tokens().add("Claude-Code_2.1", [1; 32], 2).is_ok());
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_do() {
+        let failure = Failure::from(&Denied::Unknown("x".into()));
+        assert_eq!(
+            failure.to_string(),
+            "There is no editor `x`. `evermoor tokens` lists the editors."
+        );
+    }
+
+    #[test]
+    fn tokens_are_never_printed() {
+        assert_eq!(format!("{:?}", tokens()), "[\"local\"]");
+    }
+}

@@ -1,0 +1,149 @@
+//! Tells when `config.toml` changes, and what it says then.
+//!
+//! Only a reading that differs from the last one is told.
+
+use std::path::{Path, PathBuf};
+
+use tokio::sync::mpsc;
+use tokio_util::task::TaskTracker;
+
+use evermoor_core::config::Config;
+use evermoor_core::failure::{Code, Failure};
+
+use crate::config::file;
+use crate::system::file_watch;
+
+/// What the file says, or what is wrong with it.
+pub type Reading = Result<Config, Failure>;
+
+/// Sends each reading of the file at `path` that differs from the one before, beginning with
+/// `last`.
+pub async fn follow(
+    path: PathBuf,
+    mut last: Reading,
+    readings: mpsc::Sender<Reading>,
+    tasks: TaskTracker,
+) {
+    let mut was_there = last != Ok(Config::default());
+    loop {
+        let looked = file_watch::look(&path, file::read, &tasks).await;
+        let Some((watch, found)) = looked else {
+            return;
+        };
+        let reading = match found {
+            Ok(Some(config)) => {
+                was_there = true;
+                Ok(config)
+            }
+            // Nobody wipes out a setup by mistake: what was said last holds until a restart.
+            Ok(None) if was_there => Err(gone(&path)),
+            Ok(None) => Ok(Config::default()),
+            Err(failure) => Err(failure),
+        };
+        if reading != last {
+            last = reading.clone();
+            if readings.send(reading).await.is_err() {
+                return;
+            }
+        }
+        watch.stirred().await;
+    }
+}
+
+fn gone(path: &Path) -> Failure {
+    let what = format!("{} is gone; what it said last still holds.", path.display());
+    let remedy = "Put the file back, or restart the gateway to run without it.";
+    Failure::new(Code::Configuration, what, remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tokio::time::timeout;
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// A file that is followed from a moment when it did not exist.
+    struct Followed {
+        folder: tempfile::TempDir,
+        readings: mpsc::Receiver<Reading>,
+    }
+
+    impl Followed {
+        fn begin() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let (send, readings) = mpsc::channel(1);
+            let path = folder.path().join("deep/config.toml");
+            let tasks = TaskTracker::new();
+            tasks.spawn(follow(path, Ok(Config::default()), send, tasks.clone()));
+            Self { folder, readings }
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.folder.path().join("deep").join(name)
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            let path = self.path(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+
+        async fn next(&mut self) -> Reading {
+            timeout(PATIENCE, self.readings.recv()).await.unwrap().unwrap()
+        }
+    }
+
+    fn text(port: u16) -> String {
+        format!("[upstreams.a]\nurl = \"http://127.0.0.1:{port}/mcp\"\n")
+    }
+
+    fn said(port: u16) -> Reading {
+        Ok(Config::parse(&text(port)).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_file_that_did_not_exist_is_read_once_it_does_and_again_when_it_is_replaced() {
+        let mut followed = Followed::begin();
+        followed.write("config.toml", &text(1));
+        assert_eq!(followed.next().await, said(1));
+        followed.write("config.toml~", &text(2));
+        std::fs::rename(followed.path("config.toml~"), followed.path("config.toml")).unwrap();
+        assert_eq!(followed.next().await, said(2));
+    }
+
+    #[tokio::test]
+    async fn a_mistake_is_told_and_so_is_its_correction() {
+        let mut followed = Followed::begin();
+        followed.write("config.toml", "[upstreams.a]\n");
+        let mistake = followed.next().await.unwrap_err();
+        assert!(mistake.what.contains("config.toml, line 1: The upstream `a`"), "{mistake}");
+        followed.write("config.toml", &text(1));
+        assert_eq!(followed.next().await, said(1));
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_gone_is_reported_and_not_taken_for_an_empty_one() {
+        let mut followed = Followed::begin();
+        followed.write("config.toml", &text(1));
+        followed.next().await.unwrap();
+        std::fs::remove_file(followed.path("config.toml")).unwrap();
+        let failure = followed.next().await.unwrap_err();
+        assert!(failure.what.contains("is gone"), "{failure}");
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_link_is_followed_to_the_file_that_people_edit() {
+        let mut followed = Followed::begin();
+        let real = followed.folder.path().join("dotfiles/evermoor.toml");
+        std::fs::create_dir_all(real.parent().unwrap()).unwrap();
+        std::fs::create_dir_all(followed.path("")).unwrap();
+        std::fs::write(&real, text(1)).unwrap();
+        std::os::unix::fs::symlink(&real, followed.path("config.toml")).unwrap();
+        assert_eq!(followed.next().await, said(1));
+        std::fs::write(&real, text(2)).unwrap();
+        assert_eq!(followed.next().await, said(2));
+    }
+}

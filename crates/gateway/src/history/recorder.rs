@@ -1,0 +1,164 @@
+//! What a supervisor tells the history of its upstream: when it goes down, and when that is over.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::watch;
+
+use evermoor_core::failure::Failure;
+use evermoor_core::history::incident::How;
+
+use super::message::{Note, Opened, millis};
+use super::{History, Tallies, Tally};
+
+/// The outages of one upstream.
+pub(crate) struct Chronicle {
+    upstream: String,
+    history: History,
+    tally: watch::Sender<Arc<Tally>>,
+    /// The last sign of the outage that lasts.
+    down: Option<String>,
+    /// Whether it was connected since it leads where it leads.
+    was_up: bool,
+}
+
+/// A call that was lost longer before an outage has nothing to do with it.
+const RELATED: Duration = Duration::from_secs(60);
+
+impl Chronicle {
+    pub(crate) fn new(upstream: &str, history: History) -> Self {
+        let (upstream, tally) = (upstream.to_owned(), Arc::new(Tally::new()));
+        history.note(Note::Began { upstream: upstream.clone(), tally: Arc::clone(&tally) });
+        let tally = watch::Sender::new(tally);
+        Self { upstream, history, tally, down: None, was_up: false }
+    }
+
+    /// Where calls count themselves.
+    pub(crate) fn tallies(&self) -> Tallies {
+        Tallies(self.tally.subscribe())
+    }
+
+    /// Whether an outage lasts.
+    pub(crate) fn is_down(&self) -> bool {
+        self.down.is_some()
+    }
+
+    /// Something is wrong: the first sign of an outage, or another one. What was never up is not
+    /// down.
+    pub(crate) fn went_down(&mut self, title: &str, failure: &Failure, at: SystemTime) {
+        let at = millis(at);
+        let what = failure.what.clone();
+        match self.down.replace(what.clone()) {
+            None if self.was_up => {}
+            None => {
+                self.down = None;
+                return;
+            }
+            // Each attempt may find the same, and that is told once.
+            Some(before) if before == what => return,
+            Some(_) => {
+                let upstream = self.upstream.clone();
+                return self.history.note(Note::Event { upstream, at, what });
+            }
+        }
+        let now = Arc::clone(&self.tally.borrow());
+        if now.touched_before().is_some_and(|before| before > RELATED) {
+            self.tally.send_replace(Arc::new(Tally::new()));
+        }
+        self.history.note(Note::Opened(Opened {
+            upstream: self.upstream.clone(),
+            title: title.to_owned(),
+            at,
+            sign: failure.clone(),
+            tally: Arc::clone(&self.tally.borrow()),
+        }));
+    }
+
+    /// The outage is over. The first connection of a gateway ends what an earlier one left open.
+    pub(crate) fn is_over(&mut self, how: How, at: SystemTime) {
+        let is_up = matches!(how, How::Reconnected | How::Answered);
+        let first = is_up && !self.was_up;
+        self.was_up = is_up;
+        if self.down.take().is_some() || first {
+            self.tally.send_replace(Arc::new(Tally::new()));
+            let upstream = self.upstream.clone();
+            self.history.note(Note::Ended { upstream, how, at: millis(at) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evermoor_core::failure::Code;
+    use tokio::sync::mpsc;
+
+    fn chronicle() -> (Chronicle, mpsc::Receiver<Note>) {
+        let (history, mut notes) = History::listened();
+        let chronicle = Chronicle::new("a", history);
+        assert!(matches!(notes.try_recv(), Ok(Note::Began { .. })));
+        (chronicle, notes)
+    }
+
+    fn failure() -> Failure {
+        Failure::new(Code::ConnectionLost, "It broke.", "Wait.")
+    }
+
+    fn kinds(notes: &mut mpsc::Receiver<Note>) -> Vec<&'static str> {
+        let mut kinds = Vec::new();
+        while let Ok(note) = notes.try_recv() {
+            kinds.push(match note {
+                Note::Opened(_) => "opened",
+                Note::Event { .. } => "event",
+                Note::Ended { .. } => "ended",
+                Note::Began { .. }
+                | Note::Explained { .. }
+                | Note::Present { .. }
+                | Note::Sampled { .. }
+                | Note::Asked(..)
+                | Note::AskedSamples { .. } => "else",
+            });
+        }
+        kinds
+    }
+
+    #[tokio::test]
+    async fn what_was_never_up_is_not_down() {
+        let (mut chronicle, mut notes) = chronicle();
+        chronicle.went_down("A", &failure(), SystemTime::now());
+        assert_eq!(kinds(&mut notes), [""; 0]);
+    }
+
+    #[tokio::test]
+    async fn an_outage_has_one_beginning_and_one_end_whatever_happens_in_between() {
+        let (mut chronicle, mut notes) = chronicle();
+        let now = SystemTime::now();
+        chronicle.is_over(How::Reconnected, now);
+        assert_eq!(kinds(&mut notes), ["ended"], "an earlier gateway may have left one open");
+        chronicle.went_down("A", &failure(), now);
+        chronicle.went_down("A", &failure(), now);
+        let other = Failure::new(Code::ConnectionRefused, "Nothing listens.", "Start it.");
+        chronicle.went_down("A", &other, now);
+        chronicle.went_down("A", &other, now);
+        chronicle.is_over(How::Reconnected, now);
+        chronicle.is_over(How::Answered, now);
+        assert_eq!(kinds(&mut notes), ["opened", "event", "ended"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_lost_long_before_is_not_counted() {
+        let (mut chronicle, mut notes) = chronicle();
+        chronicle.is_over(How::Reconnected, SystemTime::now());
+        for (wait, counted) in [(RELATED / 2, 1), (RELATED * 2, 0)] {
+            chronicle.tallies().touch().end(super::super::CallEnd::Unknown);
+            tokio::time::advance(wait).await;
+            chronicle.went_down("A", &failure(), SystemTime::now());
+            while let Ok(note) = notes.try_recv() {
+                if let Note::Opened(opened) = note {
+                    assert_eq!(opened.tally.calls().unknown, counted);
+                }
+            }
+            chronicle.is_over(How::Reconnected, SystemTime::now());
+        }
+    }
+}

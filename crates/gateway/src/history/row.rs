@@ -1,0 +1,224 @@
+//! What is told, as it is written into the file.
+
+use std::collections::HashMap;
+
+use rusqlite::{OptionalExtension as _, Result, params};
+
+use evermoor_core::history::incident::text::moment;
+use evermoor_core::history::incident::{Calls, Cause, Evidence, How};
+use evermoor_core::history::samples::Sample;
+
+use super::message::{Note, Opened};
+use super::read::signed;
+use super::writer::{Counting, Whole};
+
+/// The last look at each process.
+pub(super) type Latest = HashMap<String, Sample>;
+
+/// What is found out so long after an outage still belongs to it, in milliseconds.
+const AFTERWARDS: u64 = 120_000;
+/// A look at a process that is older says nothing about its end, in milliseconds.
+const FRESH: u64 = 60_000;
+/// More would fill the file without telling more.
+const MOST_EVENTS: i64 = 50;
+const LONGEST_EVENT: usize = 300;
+const LONGEST_EXCERPT: usize = 4000;
+
+/// Writes one thing. Gives back an outage whose counts are to be followed, if it begins with this.
+pub(super) fn write(
+    whole: &Whole<'_>,
+    note: &Note,
+    latest: &mut Latest,
+) -> Result<Option<Counting>> {
+    match note {
+        Note::Opened(opened) => return open(whole, opened, latest).map(Some),
+        Note::Began { upstream, tally } => {
+            let (upstream, tally) = (upstream.clone(), tally.clone());
+            let Some((id, before)) = left_open(whole, &upstream)? else { return Ok(None) };
+            let written = before;
+            return Ok(Some(Counting { id, upstream, tally, before, written, is_over: false }));
+        }
+        Note::Event { upstream, at, what } => {
+            if let Some(id) = current(whole, upstream, *at)? {
+                add_event(whole, id, *at, what)?;
+            }
+        }
+        Note::Explained { upstream, at, cause } => {
+            if let Some(id) = current(whole, upstream, *at)? {
+                let cause = serde_json::to_string(&shortened(cause)).unwrap_or_default();
+                whole
+                    .execute("UPDATE incidents SET cause = ?2 WHERE id = ?1", params![id, cause])?;
+            }
+        }
+        Note::Ended { upstream, how, at } => end(whole, upstream, *how, *at)?,
+        Note::Present { upstreams, at } => {
+            for gone in open_upstreams(whole)?.iter().filter(|open| !upstreams.contains(open)) {
+                end(whole, gone, How::Removed, *at)?;
+            }
+        }
+        Note::Sampled { app, sample } => {
+            latest.insert(app.clone(), *sample);
+            add_sample(whole, app, sample)?;
+        }
+        Note::Asked(..) | Note::AskedSamples { .. } => {}
+    }
+    Ok(None)
+}
+
+fn open(whole: &Whole<'_>, opened: &Opened, latest: &Latest) -> Result<Counting> {
+    // The end of the one before can have been lost with a full queue.
+    whole.execute(
+        "UPDATE incidents SET ended = max(seen, began), how = ?2 WHERE upstream = ?1 AND ended IS NULL",
+        params![opened.upstream, How::Reconnected.code()],
+    )?;
+    let look = latest.get(&opened.upstream).filter(|look| opened.at.abs_diff(look.at) <= FRESH);
+    let uptime = look.map(|look| signed(look.uptime + opened.at.saturating_sub(look.at)));
+    let calls = opened.tally.calls();
+    whole.execute(
+        "INSERT INTO incidents
+         (upstream, title, began, sign, memory, uptime, held, answered, unknown, not_sent, seen)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?3)",
+        params![
+            opened.upstream,
+            opened.title,
+            signed(opened.at),
+            serde_json::to_string(&opened.sign).unwrap_or_default(),
+            look.map(|look| signed(look.memory)),
+            uptime,
+            signed(calls.held),
+            signed(calls.answered),
+            signed(calls.unknown),
+            signed(calls.not_sent),
+        ],
+    )?;
+    let id = whole.last_insert_rowid();
+    Ok(Counting {
+        id,
+        upstream: opened.upstream.clone(),
+        tally: opened.tally.clone(),
+        before: Calls::default(),
+        written: calls,
+        is_over: false,
+    })
+}
+
+/// The outage that an upstream is in, or was in a moment ago.
+fn current(whole: &Whole<'_>, upstream: &str, at: u64) -> Result<Option<i64>> {
+    whole
+        .query_row(
+            "SELECT id FROM incidents WHERE upstream = ?1 AND (ended IS NULL OR ended >= ?2)
+             ORDER BY began DESC, id DESC LIMIT 1",
+            params![upstream, signed(at.saturating_sub(AFTERWARDS))],
+            |row| row.get(0),
+        )
+        .optional()
+}
+
+fn left_open(whole: &Whole<'_>, upstream: &str) -> Result<Option<(i64, Calls)>> {
+    let count = |number: i64| u64::try_from(number).unwrap_or_default();
+    whole
+        .query_row(
+            "SELECT id, held, answered, unknown, not_sent FROM incidents
+             WHERE upstream = ?1 AND ended IS NULL",
+            [upstream],
+            |row| {
+                let calls = Calls {
+                    held: count(row.get(1)?),
+                    answered: count(row.get(2)?),
+                    unknown: count(row.get(3)?),
+                    not_sent: count(row.get(4)?),
+                };
+                Ok((row.get(0)?, calls))
+            },
+        )
+        .optional()
+}
+
+fn open_upstreams(whole: &Whole<'_>) -> Result<Vec<String>> {
+    let mut open = whole.prepare_cached("SELECT upstream FROM incidents WHERE ended IS NULL")?;
+    open.query_map([], |row| row.get(0))?.collect()
+}
+
+fn end(whole: &Whole<'_>, upstream: &str, how: How, at: u64) -> Result<()> {
+    whole.execute(
+        "UPDATE incidents SET ended = max(began, ?3), how = ?2, seen = ?3
+         WHERE upstream = ?1 AND ended IS NULL",
+        params![upstream, how.code(), signed(at)],
+    )?;
+    Ok(())
+}
+
+fn add_event(whole: &Whole<'_>, id: i64, at: u64, what: &str) -> Result<()> {
+    let what: String = what.chars().take(LONGEST_EVENT).collect();
+    whole.execute(
+        "INSERT INTO events SELECT ?1, ?2, ?3
+         WHERE (SELECT count(*) FROM events WHERE incident = ?1) < ?4",
+        params![id, signed(at), what, MOST_EVENTS],
+    )?;
+    Ok(())
+}
+
+pub(super) fn add_sample(whole: &Whole<'_>, app: &str, sample: &Sample) -> Result<()> {
+    whole
+        .prepare_cached(
+            "INSERT INTO samples (app, at, span, memory, load, uptime)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT (app, at) DO UPDATE SET
+             span = max(span, excluded.span), memory = max(memory, excluded.memory)",
+        )?
+        .execute(params![
+            app,
+            signed(sample.at),
+            signed(sample.span),
+            signed(sample.memory),
+            sample.load,
+            signed(sample.uptime),
+        ])?;
+    Ok(())
+}
+
+/// The counts of an outage as they are now.
+pub(super) fn count(whole: &Whole<'_>, id: i64, calls: &Calls) -> Result<()> {
+    whole.execute(
+        "UPDATE incidents SET held = ?2, answered = ?3, unknown = ?4, not_sent = ?5 WHERE id = ?1",
+        params![
+            id,
+            signed(calls.held),
+            signed(calls.answered),
+            signed(calls.unknown),
+            signed(calls.not_sent),
+        ],
+    )?;
+    Ok(())
+}
+
+/// What lasts is still seen to last.
+pub(super) fn see(whole: &Whole<'_>, now: u64) -> Result<()> {
+    whole.execute("UPDATE incidents SET seen = ?1 WHERE ended IS NULL", [signed(now)])?;
+    Ok(())
+}
+
+/// Says of what an earlier gateway left open since when nobody watched it.
+pub(super) fn look_back(whole: &Whole<'_>, now: u64) -> Result<()> {
+    let mut open = whole.prepare("SELECT id, seen FROM incidents WHERE ended IS NULL")?;
+    let open: Vec<(i64, i64)> =
+        open.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_>>()?;
+    for (id, seen) in open {
+        let seen = u64::try_from(seen).unwrap_or_default();
+        let what = format!("No gateway ran since about {}.", moment(seen));
+        add_event(whole, id, now, &what)?;
+        whole.execute(
+            "UPDATE incidents SET unwatched = unwatched + ?2, seen = ?3 WHERE id = ?1",
+            params![id, signed(now.saturating_sub(seen)), signed(now)],
+        )?;
+    }
+    Ok(())
+}
+
+fn shortened(cause: &Cause) -> Cause {
+    let evidence = cause.evidence.as_ref().map(|evidence| Evidence {
+        source: evidence.source.chars().take(LONGEST_EVENT).collect(),
+        excerpt: evidence.excerpt.chars().take(LONGEST_EXCERPT).collect(),
+    });
+    Cause { what: cause.what.chars().take(LONGEST_EVENT).collect(), evidence }
+}

@@ -1,0 +1,291 @@
+//! What is inside a gateway: all its parts, put together, but for the place where it serves.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::join_all;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use evermoor_core::config::Config;
+use evermoor_core::security::session_id::SessionKey;
+use evermoor_core::security::tokens::Tokens;
+use evermoor_platform::paths::Paths;
+
+use crate::apps;
+use crate::apps::{Apps, Around as Minding};
+use crate::config::edit::ConfigBook;
+use crate::config::first_run::Welcome;
+use crate::config::pauses::Pauses;
+use crate::config::presets;
+use crate::config::presets::Presets;
+use crate::config::secrets::Secrets;
+use crate::config::upstream_set::{Roster, Surroundings};
+use crate::editors::Editors;
+use crate::history::History;
+use crate::history::timelines::Timelines;
+use crate::lifecycle::keys;
+use crate::lifecycle::keys::KeyError;
+use crate::lifecycle::predecessor::Predecessor;
+use crate::mcp::endpoint::{Endpoint, LARGEST_REQUEST};
+use crate::mcp::{Continuations, Finished, Notes, Parked, Sessions};
+use crate::monitoring::activity::Activity;
+use crate::monitoring::clients::Attendance;
+use crate::monitoring::status;
+use crate::monitoring::status::Sources;
+use crate::monitoring::user_actions::Touches;
+use crate::routing::router;
+use crate::server::auth::Door;
+use crate::server::control::Control;
+use crate::server::control::login_links::Links;
+use crate::server::control::setup::Whereabouts;
+use crate::server::listener::{Ending, Limits, Reception};
+use crate::server::routes;
+use crate::system::environment::Chance;
+use crate::system::handoff_queue;
+use crate::system::handoff_queue::Parcel;
+use crate::system::wake;
+use crate::system::wake::Bell;
+use crate::system::write_lease::Pen;
+use crate::upstream::Handle;
+use crate::upstream::catalog_cache::Store;
+use crate::upstream::notification_log::Newsroom;
+use crate::upstream::subscriptions::Interests;
+
+/// The parts.
+pub(crate) struct Inside {
+    pub(crate) reception: Arc<Reception>,
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) control: Arc<Control>,
+    /// Whether what is remembered is ours to write.
+    pub(crate) pen: Pen,
+    /// What is for the gateway that takes over.
+    pub(crate) parcels: mpsc::Receiver<Parcel>,
+    /// Cancelled when another gateway serves, or none.
+    pub(crate) moved: CancellationToken,
+    /// Calls that go on whoever listens.
+    pub(crate) calls: TaskTracker,
+    /// Everything else that runs.
+    pub(crate) tasks: TaskTracker,
+    upstreams: watch::Receiver<Arc<[Handle]>>,
+}
+
+/// What a gateway needs to know before it serves.
+pub(crate) struct Plan {
+    pub(crate) config: Config,
+    pub(crate) paths: Paths,
+    pub(crate) tokens: Tokens,
+    pub(crate) key: SessionKey,
+    pub(crate) control_token: String,
+    pub(crate) address: SocketAddr,
+    /// Whether what is remembered is ours to write from the start.
+    pub(crate) pen: Pen,
+    pub(crate) stop: CancellationToken,
+}
+
+/// Set for a gateway that the system's own supervisor runs.
+const SUPERVISED: &str = "EVERMOOR_SUPERVISED";
+/// How long the last answers may take to be sent.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+impl Inside {
+    /// Puts the parts together and connects to the upstreams.
+    pub(crate) async fn start(plan: Plan) -> Result<Self, KeyError> {
+        let Plan { config, paths, tokens, key, control_token, address, pen, stop } = plan;
+        let (origin, edition) = (format!("http://{address}"), keys::edition()?);
+        let (tasks, calls, moved) = (TaskTracker::new(), TaskTracker::new(), stop.child_token());
+        let changed = Arc::new(Notify::new());
+        let store = Store::new(paths.catalog_folder(), pen.clone(), tasks.clone());
+        let (file, ended) = (paths.history_file(), stop.clone());
+        let (history, kept) =
+            History::start(file, pen.clone(), Chance::real(), tasks.clone(), ended);
+        // It ends by itself, when it has written what it was told.
+        tasks.spawn(kept);
+        let pauses = Pauses::read(paths.paused_file(), tasks.clone());
+        let (presets, keeper) =
+            Presets::read(presets::folder_of(&paths.config), tasks.clone()).await;
+        let (bell, woken) = Bell::new(Arc::clone(&changed));
+        let apps = Apps::new(presets.shelf.clone());
+        let (news, interests) = (Newsroom::default(), Interests::default());
+        let around = Surroundings {
+            store: store.clone(),
+            changed: changed.clone(),
+            wakes: woken.times,
+            chance: Chance::real(),
+            tasks: tasks.clone(),
+            stop: stop.clone(),
+            news: news.clone(),
+            interests: interests.clone(),
+            history: history.clone(),
+            paused: pauses.subscribe(),
+            shelf: presets.shelf.clone(),
+            troubles: presets.troubles,
+            apps: apps.clone(),
+            secrets: Secrets::of_the_system(),
+        };
+        let shelf = presets.shelf;
+        let minding = Minding {
+            apps: apps.clone(),
+            history: history.clone(),
+            changed: changed.clone(),
+            wakes: around.wakes.clone(),
+            chance: Chance::real(),
+            tasks: tasks.clone(),
+        };
+        let (roster, lineup) = Roster::start(config.clone(), address, around).await;
+        let editors = Arc::new(Editors::new(
+            tokens,
+            paths.clone(),
+            Arc::clone(&changed),
+            Chance::real(),
+            tasks.clone(),
+        ));
+        let attendance = Attendance::new(Arc::clone(&changed));
+        let welcome = Welcome::new(&paths, Arc::clone(&changed), tasks.clone());
+        let touches = Touches::default();
+        let sources = Sources {
+            lineup: lineup.clone(),
+            editors: Arc::clone(&editors),
+            attendance: attendance.clone(),
+            welcome: welcome.clone(),
+            touches: touches.clone(),
+            origin: origin.clone(),
+            supervised: std::env::var_os(SUPERVISED).is_some_and(|set| !set.is_empty()),
+        };
+        let first = status::overview(&sources, None, None);
+        let (show, overview) = watch::channel(first);
+        let (readings, read) = mpsc::channel(1);
+        let keep = status::keep(sources, woken.last, changed, news.clone(), show);
+        let timelines = Timelines::read(paths.timelines_file(), pen.clone());
+        let watched = timelines.clone().keep(overview.clone(), tasks.clone(), stop.clone());
+        // It ends by itself, when it has written how upstreams fared.
+        tasks.spawn(watched);
+        let remember = store.keep(lineup.upstreams.clone(), overview.clone());
+        let follow =
+            crate::config::watch::follow(paths.config.clone(), Ok(config), readings, tasks.clone());
+        let wake = wake::watch(bell, Chance::real());
+        let (ours, upstreams) = (pen.clone(), lineup.upstreams.clone());
+        let minding = async move {
+            // Two gateways must not both restart an application.
+            ours.until_ours().await;
+            apps::keep(minding, upstreams).await;
+        };
+        let (roster, known) = (roster.run(read), Arc::clone(&editors).follow());
+        // What is under way goes on as the configuration was when everything moved.
+        for task in [follow.boxed(), keeper.follow().boxed(), roster.boxed(), minding.boxed()] {
+            tasks.spawn(moved.clone().run_until_cancelled_owned(task));
+        }
+        for task in [keep.boxed(), remember.boxed(), known.boxed(), wake.boxed()] {
+            tasks.spawn(stop.clone().run_until_cancelled_owned(task));
+        }
+
+        let upstreams = lineup.upstreams.clone();
+        let router = router::Router::new(lineup.upstreams, overview);
+        let door = Arc::new(Door {
+            port: address.port(),
+            editors: Arc::clone(&editors),
+            settings: lineup.settings,
+            control_token,
+            guesses: Mutex::default(),
+        });
+        let (outbox, parcels) = mpsc::channel(handoff_queue::ROOM);
+        let notes = Notes::new(paths.sessions_file(), pen.clone(), outbox.clone(), calls.clone());
+        let (routes, wanted, asking) = (router.clone(), interests.clone(), calls.clone());
+        let continuations = Continuations::new(key.clone(), &edition, Chance::real());
+        let activity = Activity::default();
+        let endpoint = Arc::new(Endpoint {
+            sessions: Sessions::new(key, &edition, notes, routes, wanted, asking),
+            router: router.clone(),
+            interests,
+            news,
+            activity: activity.clone(),
+            attendance: attendance.clone(),
+            edition,
+            continuations,
+            finished: Finished::default(),
+            parked: Parked::default(),
+            tasks: calls.clone(),
+            moved: moved.clone(),
+            given_up: CancellationToken::new(),
+            predecessor: Predecessor::default(),
+        });
+        let book = ConfigBook {
+            path: paths.config.clone(),
+            in_force: lineup.config,
+            shelf,
+            tasks: tasks.clone(),
+            turn: tokio::sync::Mutex::default(),
+        };
+        let control = Arc::new(Control {
+            router,
+            editors,
+            history,
+            pauses,
+            apps,
+            here: Whereabouts { paths: paths.clone(), origin: origin.clone() },
+            links: Links::new(origin),
+            control_token: door.control_token.clone(),
+            moved: moved.clone(),
+            stop: stop.clone(),
+            again: CancellationToken::new(),
+            paths,
+            endpoint: Arc::clone(&endpoint),
+            activity,
+            timelines,
+            book,
+            welcome,
+            touches,
+        });
+        let waiting = Arc::clone(&endpoint);
+        let tidy = async move { waiting.continuations.tidy().await };
+        let leaving = async move { attendance.tidy().await };
+        for task in [tidy.boxed(), leaving.boxed()] {
+            tasks.spawn(stop.clone().run_until_cancelled_owned(task));
+        }
+        let app = routes::app(&door, Arc::clone(&endpoint), Arc::clone(&control));
+        let limits = Limits { body: LARGEST_REQUEST, ..Limits::default() };
+        let ending = Ending { stop, moved: moved.clone(), outbox };
+        let reception = Arc::new(Reception::new(app, limits, ending));
+        Ok(Self { reception, endpoint, control, pen, parcels, moved, calls, tasks, upstreams })
+    }
+
+    /// Waits until every call is answered, also those that nobody waits for.
+    pub(crate) async fn answered(&self) {
+        self.calls.close();
+        loop {
+            self.reception.emptied().await;
+            self.calls.wait().await;
+            // The gateway before this one may have sent another connection until its end.
+            if self.reception.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Has the calls that are still under way answered with what is known of them.
+    pub(crate) async fn give_up(&self) {
+        tracing::warn!("calls under way are given up");
+        self.endpoint.given_up.cancel();
+        let _ = timeout(LAST_WORDS, self.answered()).await;
+    }
+
+    /// Lets go of everything, and waits until it has ended, but not for ever. What is told to stop ends
+    /// by itself; what lives as long as a connection to an upstream ends with the last who holds it.
+    pub(crate) async fn ended(self, patience: Duration) {
+        let tasks = self.tasks.clone();
+        drop(self);
+        tasks.close();
+        let _ = timeout(patience, tasks.wait()).await;
+    }
+
+    /// Waits until each upstream has been reached or found to be away, but not for ever.
+    pub(crate) async fn warmed_up(&self, patience: Duration) {
+        let upstreams = Arc::clone(&self.upstreams.borrow());
+        let _ = timeout(patience, join_all(upstreams.iter().map(Handle::tried))).await;
+    }
+}

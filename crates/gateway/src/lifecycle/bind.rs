@@ -1,0 +1,89 @@
+//! The place where a gateway serves: the lock, the port, and the file that says so.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::time::{Instant, sleep};
+
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::lifecycle::runtime::Runtime;
+use evermoor_platform::fs::lock::InstanceLock;
+use evermoor_platform::fs::private;
+use evermoor_platform::fs::private::Prepared;
+use evermoor_platform::handover::Stand;
+use evermoor_platform::paths::Paths;
+use evermoor_platform::port;
+
+use crate::VERSION;
+use crate::lifecycle::start_error::StartError;
+
+/// Whoever asks whether a gateway runs holds its lock for a moment; that is no second gateway.
+pub(crate) const LOCK_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Takes the lock, or says `None` if another gateway has it.
+pub(crate) fn try_lock(paths: &Paths) -> Result<Option<InstanceLock>, StartError> {
+    let path = paths.lock_file();
+    InstanceLock::take(&path)
+        .map_err(|source| StartError::Unwritable { path: path.display().to_string(), source })
+}
+
+pub(crate) async fn take_lock(paths: &Paths) -> Result<InstanceLock, StartError> {
+    let deadline = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match try_lock(paths)? {
+            Some(lock) => return Ok(lock),
+            None if Instant::now() >= deadline => return Err(StartError::RunsAlready),
+            None => sleep(LOCK_PATIENCE / 20).await,
+        }
+    }
+}
+
+pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
+    match TcpListener::bind(address).await {
+        Ok(listener) => Ok(listener),
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
+            let owner = port::owner(address.port()).await;
+            let by = match owner {
+                Some(port::Owner { pid, name: Some(name) }) => {
+                    format!("\"{name}\" (process {pid})")
+                }
+                Some(port::Owner { pid, name: None }) => format!("process {pid}"),
+                None => "another program".into(),
+            };
+            let what = format!("Port {} is used by {by}.", address.port());
+            let remedy =
+                "End that program, or set another `listen` under [gateway] in config.toml.";
+            Err(StartError::PortTaken(Failure::new(Code::PortTaken, what, remedy)))
+        }
+        Err(source) => Err(StartError::Listen { address, source }),
+    }
+}
+
+/// How this process is reached.
+pub(crate) fn runtime(origin: String, control_token: String) -> Runtime {
+    Runtime { pid: std::process::id(), version: VERSION.into(), origin, control_token }
+}
+
+/// Says how this gateway is reached.
+pub(crate) fn announce(paths: &Paths, runtime: &Runtime) -> Result<(), StartError> {
+    prepare(paths, runtime)?.put().map_err(|source| unwritable(paths, source))
+}
+
+/// The same, but for the last step, which cannot well fail.
+pub(crate) fn prepare(paths: &Paths, runtime: &Runtime) -> Result<Prepared, StartError> {
+    let content = serde_json::to_vec(runtime).expect("strings and numbers serialise");
+    private::prepare_private(&paths.runtime_file(), &content)
+        .map_err(|source| unwritable(paths, source))
+}
+
+pub(crate) fn unwritable(paths: &Paths, source: std::io::Error) -> StartError {
+    StartError::Unwritable { path: paths.runtime_file().display().to_string(), source }
+}
+
+/// Opens the stand where another gateway can ask for our place.
+pub(crate) fn open_stand(paths: &Paths) -> Option<Stand> {
+    Stand::open(&paths.handover_file())
+        .inspect_err(|error| tracing::warn!(%error, "this gateway cannot be taken over"))
+        .ok()
+}

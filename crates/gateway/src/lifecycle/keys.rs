@@ -1,0 +1,144 @@
+//! The gateway's own secrets: the editors' tokens, the key of session ids, the control token.
+//!
+//! They are made at the first start and kept in files that only their owner can read. A file that
+//! is there but cannot be trusted stops the start: serving openly is never the fallback.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::security::session_id::SessionKey;
+use evermoor_core::security::tokens::{BadTokens, Denied, Tokens};
+use evermoor_platform::fs::private;
+use evermoor_platform::fs::private::Unsafe;
+use evermoor_platform::paths::Paths;
+
+/// Why there are no keys to serve with.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    #[error(transparent)]
+    Unsafe(#[from] Unsafe),
+    #[error("{path} cannot be used: {source}; remove it and Evermoor makes a new one")]
+    BadTokens { path: String, source: BadTokens },
+    #[error("{path} is not a session key; remove it and Evermoor makes a new one")]
+    BadKey { path: String },
+    #[error("{path} cannot be written: {source}")]
+    Unwritable { path: String, source: std::io::Error },
+    #[error("the gateway ends")]
+    Interrupted,
+    #[error("the system gives no random numbers: {0}")]
+    NoRandom(getrandom::Error),
+}
+
+/// Why the token file was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    #[error(transparent)]
+    Denied(#[from] Denied),
+    #[error(transparent)]
+    Keys(#[from] KeyError),
+}
+
+/// The editors' tokens, made at the first start.
+pub fn tokens(paths: &Paths) -> Result<Tokens, KeyError> {
+    if let Some(tokens) = known_tokens(paths)? {
+        return Ok(tokens);
+    }
+    let tokens = Tokens::first(random()?, now());
+    write(&paths.token_file(), &tokens.to_bytes())?;
+    Ok(tokens)
+}
+
+/// The editors' tokens, if there is a file of them.
+pub fn known_tokens(paths: &Paths) -> Result<Option<Tokens>, KeyError> {
+    let path = paths.token_file();
+    let bad = |source| KeyError::BadTokens { path: shown(&path), source };
+    let content = private::read_private(&path)?;
+    content.map(|content| Tokens::parse(&content).map_err(bad)).transpose()
+}
+
+/// Changes the token file: makes, rotates or revokes the token of one editor. Returns the tokens
+/// as they are now.
+pub fn change_tokens<T>(
+    paths: &Paths,
+    change: impl FnOnce(&mut Tokens, [u8; 32], u64) -> Result<T, Denied>,
+) -> Result<(Tokens, T), ChangeError> {
+    let mut tokens = tokens(paths)?;
+    let made = change(&mut tokens, random()?, now())?;
+    write(&paths.token_file(), &tokens.to_bytes())?;
+    Ok((tokens, made))
+}
+
+/// The key of session ids, made at the first start.
+pub fn session_key(paths: &Paths) -> Result<SessionKey, KeyError> {
+    let path = paths.session_key_file();
+    let key = match private::read_private(&path)? {
+        Some(content) => content.try_into().map_err(|_| KeyError::BadKey { path: shown(&path) })?,
+        None => {
+            let key: [u8; 32] = random()?;
+            write(&path, &key)?;
+            key
+        }
+    };
+    Ok(SessionKey::new(key))
+}
+
+/// The token of the control API, made at the first start. It stays the same, so that a dashboard that
+/// is open in a browser goes on after a restart.
+pub fn control_token(paths: &Paths) -> Result<String, KeyError> {
+    let path = paths.control_token_file();
+    let known = private::read_private(&path)?.and_then(|content| String::from_utf8(content).ok());
+    // Whatever is too short could be guessed.
+    let long = |token: &String| token.len() >= 43 && token.bytes().all(|it| it.is_ascii_graphic());
+    if let Some(token) = known.filter(long) {
+        return Ok(token);
+    }
+    let token = unguessable()?;
+    write(&path, token.as_bytes())?;
+    Ok(token)
+}
+
+/// A word that nobody can guess.
+pub fn unguessable() -> Result<String, KeyError> {
+    Ok(BASE64.encode(random::<32>()?))
+}
+
+/// A short word that tells this life of the gateway from others.
+pub fn edition() -> Result<String, KeyError> {
+    Ok(random::<4>()?.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Bytes that nobody can guess.
+pub fn random<const N: usize>() -> Result<[u8; N], KeyError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(KeyError::NoRandom)?;
+    Ok(bytes)
+}
+
+impl From<&ChangeError> for Failure {
+    fn from(error: &ChangeError) -> Self {
+        match error {
+            ChangeError::Denied(denied) => denied.into(),
+            ChangeError::Keys(error) => {
+                Self::new(Code::Internal, format!("{error}."), "Then try again.")
+            }
+        }
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<(), KeyError> {
+    private::write_private(path, content)
+        .map_err(|source| KeyError::Unwritable { path: shown(path), source })
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

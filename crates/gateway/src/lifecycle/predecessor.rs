@@ -1,0 +1,99 @@
+//! The gateway that this one took over from, while it has calls under way.
+//!
+//! It sends connections as they come to rest, and what sessions want to hear of if a request that was
+//! under way changed it. It is told what editors say about its calls: an answer to a question, or
+//! that a call is not wanted any more.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use parking_lot::Mutex;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+
+use evermoor_core::lifecycle::handover::{Coming, Going};
+use evermoor_core::protocol::envelope::Message;
+use evermoor_platform::handover::{Hearing, Line, Packet, Speaking};
+
+use crate::mcp::Remembered;
+use crate::mcp::endpoint::Endpoint;
+use crate::server::listener::Reception;
+
+/// How many messages may wait for it.
+const ROOM: usize = 64;
+
+/// The gateway that this one took over from, while it has calls under way.
+#[derive(Default)]
+pub struct Predecessor(Mutex<Option<mpsc::Sender<Coming>>>);
+
+impl Predecessor {
+    /// Tells it what an editor says about a call of its own. Says whether there is anybody to tell.
+    pub fn tell(&self, session: &str, message: &Message) -> bool {
+        let line = self.0.lock();
+        let Some(line) = line.as_ref() else { return false };
+        let message = String::from_utf8_lossy(&message.to_bytes()).into_owned();
+        line.try_send(Coming::Tell { session: session.to_owned(), message }).is_ok()
+    }
+
+    fn lives(&self) -> mpsc::Receiver<Coming> {
+        let (line, told) = mpsc::channel(ROOM);
+        *self.0.lock() = Some(line);
+        told
+    }
+
+    fn is_gone(&self) {
+        self.0.lock().take();
+    }
+}
+
+/// Attends to the gateway before this one until it hangs up.
+pub(crate) async fn attend(line: Line, endpoint: Arc<Endpoint>, reception: Arc<Reception>) {
+    let told = endpoint.predecessor.lives();
+    tokio::select! {
+        () = pass_on(line.speaking, told) => {}
+        () = take_in(line.hearing, &endpoint, &reception) => {}
+    }
+    endpoint.predecessor.is_gone();
+    tracing::info!("the gateway before this one has finished its calls");
+}
+
+/// Tells the gateway before this one what editors say, for as long as it listens.
+async fn pass_on(mut speaking: Speaking, mut told: mpsc::Receiver<Coming>) {
+    while let Some(word) = told.recv().await {
+        let words = serde_json::to_vec(&word).expect("strings serialise");
+        if speaking.say(&words).await.is_err() {
+            break;
+        }
+    }
+    std::future::pending().await
+}
+
+/// Takes what the gateway before this one still has, until it hangs up.
+async fn take_in(mut hearing: Hearing, endpoint: &Endpoint, reception: &Reception) {
+    while let Ok(Some(packet)) = hearing.next().await {
+        match serde_json::from_slice(&packet.words).unwrap_or(Going::Unknown) {
+            Going::Connection { known, read } => {
+                let read = BASE64.decode(read).unwrap_or_default().into();
+                match connected(packet) {
+                    Ok(stream) => reception.adopt(stream, known, read),
+                    Err(error) => tracing::warn!(%error, "a connection was lost on its way"),
+                }
+            }
+            Going::Wishes { session, resources, level } => {
+                endpoint.sessions.inherit(session, Remembered { resources, level });
+            }
+            Going::Welcome
+            | Going::Refused { .. }
+            | Going::Yours
+            | Going::Go { .. }
+            | Going::Unknown => {}
+        }
+    }
+}
+
+fn connected(packet: Packet) -> std::io::Result<TcpStream> {
+    let stream = packet.into_connection()?;
+    stream.set_nonblocking(true)?;
+    TcpStream::from_std(stream)
+}

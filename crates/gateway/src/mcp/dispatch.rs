@@ -1,0 +1,175 @@
+//! `/mcp` and `/mcp/<upstream>`: which era a message is of, and the sessions of the older ones.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Extension, Path, State};
+use axum::response::{IntoResponse as _, Response as HttpResponse};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use evermoor_core::protocol::envelope::{INVALID_PARAMS, Message, Request, Response};
+use evermoor_core::protocol::mcp::{InitializeParams, Revision, header as mcp_header, method};
+use evermoor_core::protocol::stateless;
+use evermoor_core::protocol::translate::client_capabilities::Abilities;
+use evermoor_core::security::session_id::Session;
+
+use super::endpoint::{Endpoint, Refused, check_types, json, json_with, refuse, value};
+use super::peer::wire;
+use super::session::Live;
+use super::session::table::Sessions;
+use crate::editors::Editor;
+use crate::routing::router::View;
+
+/// A message.
+pub async fn post(
+    State(endpoint): State<Arc<Endpoint>>,
+    Extension(editor): Extension<Editor>,
+    upstream: Option<Path<String>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> HttpResponse {
+    let view = match endpoint.view(&editor, upstream) {
+        Ok(view) => view,
+        Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
+    };
+    if let Err((status, why)) = check_types(&headers) {
+        return refuse(status, why);
+    }
+    if body.trim_ascii_start().starts_with(b"[") {
+        return endpoint.batch(view, &editor, &headers, &body).await;
+    }
+    let message = match Message::parse(&body) {
+        Ok(message) => message,
+        Err(rejected) => return json_with(StatusCode::BAD_REQUEST, &rejected.into()),
+    };
+    if is_stateless(&message, &headers) {
+        return endpoint.stateless(view, &editor, &headers, message).await;
+    }
+    if let Message::Request(request) = &message
+        && request.method == method::INITIALIZE
+    {
+        return endpoint.initialize(&view, &editor, &headers, request).await;
+    }
+    let live = match endpoint.session(&editor, &headers) {
+        Ok(live) => live,
+        Err((status, why)) => return refuse(status, why),
+    };
+    endpoint.attend(&live, wire(&headers), &view);
+    match message {
+        Message::Request(request) => endpoint.answer(view, &live, request).await,
+        message @ (Message::Notification(_) | Message::Response(_)) => {
+            endpoint.take(&live, message);
+            StatusCode::ACCEPTED.into_response()
+        }
+    }
+}
+
+/// The end of a session.
+pub async fn delete(
+    State(endpoint): State<Arc<Endpoint>>,
+    Extension(editor): Extension<Editor>,
+    headers: HeaderMap,
+) -> HttpResponse {
+    if !headers.contains_key(mcp_header::SESSION) {
+        return not_offered().await;
+    }
+    match endpoint.session(&editor, &headers) {
+        Ok(live) => {
+            endpoint.sessions.end(&live);
+            endpoint.attend_no_more(&live);
+            StatusCode::NO_CONTENT.into_response()
+        }
+        Err((status, why)) => refuse(status, why),
+    }
+}
+
+/// What nobody offers here.
+pub async fn not_offered() -> HttpResponse {
+    let mut response = refuse(StatusCode::METHOD_NOT_ALLOWED, "Use POST.");
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+    response
+}
+
+/// A message is of the newer era if it says so, in its header or in itself. A session is older.
+fn is_stateless(message: &Message, headers: &HeaderMap) -> bool {
+    let newer = |revision: &str| Revision::parse(revision).is_none();
+    let announced = value(headers, mcp_header::REVISION).is_some_and(newer);
+    match message {
+        Message::Request(request) => {
+            let claimed = stateless::is_claimed(request.params.as_ref());
+            // Nobody who shakes hands claims to speak the revision without handshakes.
+            if request.method == method::INITIALIZE {
+                return announced && claimed;
+            }
+            announced || (claimed && !headers.contains_key(mcp_header::SESSION))
+        }
+        Message::Notification(_) | Message::Response(_) => announced,
+    }
+}
+
+impl Endpoint {
+    /// What the editor wants to see, and may.
+    pub(super) fn view(
+        &self,
+        editor: &Editor,
+        upstream: Option<Path<String>>,
+    ) -> Result<View, String> {
+        match upstream {
+            Some(Path(name)) => self.router.one(&editor.name, &name),
+            None => Ok(self.router.all(&editor.name)),
+        }
+    }
+
+    async fn initialize(
+        &self,
+        view: &View,
+        editor: &Editor,
+        headers: &HeaderMap,
+        request: &Request,
+    ) -> HttpResponse {
+        let session = match introduced(request, editor) {
+            Ok(session) => session,
+            Err(refusal) => return json(&refusal),
+        };
+        let introduction = self.router.introduce(view).await;
+        let result = introduction.handshake(session.revision);
+        let (live, id) = self.sessions.create(session);
+        self.attend(&live, wire(headers), view);
+        let mut response = json(&Response::result(request.id.clone(), result));
+        if let Ok(id) = HeaderValue::from_str(&id) {
+            response.headers_mut().insert(mcp_header::SESSION, id);
+        }
+        response
+    }
+
+    /// The session that a message belongs to: one that this installation gave to this editor.
+    pub(super) fn session(
+        &self,
+        editor: &Editor,
+        headers: &HeaderMap,
+    ) -> Result<Arc<Live>, Refused> {
+        let Some(id) = headers.get(mcp_header::SESSION) else {
+            let why = "There is no session yet. Send `initialize` first, then its Mcp-Session-Id.";
+            return Err((StatusCode::BAD_REQUEST, why));
+        };
+        let live = id.to_str().ok().and_then(|id| self.sessions.find(id, &editor.name));
+        live.ok_or((StatusCode::NOT_FOUND, "This session is not known. Send `initialize` again."))
+    }
+}
+
+/// The session that an editor's `initialize` asks for.
+pub(super) fn introduced(request: &Request, editor: &Editor) -> Result<Session, Response> {
+    let read = request.params.as_ref().and_then(|raw| raw.read::<InitializeParams>().ok());
+    let (Some(params), Ok(nonce)) = (read, Sessions::nonce()) else {
+        let why = "`initialize` needs `protocolVersion` and `clientInfo`.";
+        return Err(Response::error(Some(request.id.clone()), INVALID_PARAMS, why));
+    };
+    let capabilities = request.params.as_ref().and_then(|params| params.member("capabilities"));
+    Ok(Session {
+        revision: Revision::parse(&params.protocol_version).unwrap_or(Revision::LATEST),
+        editor: editor.name.clone(),
+        client: params.client_info,
+        abilities: capabilities.as_ref().map(Abilities::read).unwrap_or_default(),
+        nonce,
+    })
+}

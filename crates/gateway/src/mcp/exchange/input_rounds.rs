@@ -1,0 +1,152 @@
+//! What an upstream of the newer revision needs before it goes on, as questions to an editor.
+
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, join_all};
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+
+use evermoor_core::protocol::envelope::{Outcome, Request, Response};
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::translate::client_capabilities::ELICIT;
+use evermoor_core::protocol::translate::input_request::{Needed, again};
+
+use crate::upstream::Question;
+
+/// What to ask, and what follows when everything has been answered.
+pub(crate) struct Round {
+    pub(crate) questions: Vec<Question>,
+    pub(crate) gathering: BoxFuture<'static, Gathered>,
+}
+
+/// What came of asking.
+pub(crate) enum Gathered {
+    /// The upstream is asked this.
+    Ask(Request),
+    /// The editor refused to answer, in these words.
+    Refused(String),
+}
+
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// Has the editor asked for what is needed before `request` is made again, for the `rounds`th time.
+pub(crate) fn round(request: &Request, needed: Needed, rounds: u32) -> Round {
+    let (mut questions, mut answers) = (Vec::new(), Vec::new());
+    for (key, asked) in needed.asked {
+        let (send, answered) = oneshot::channel::<Response>();
+        let send = move |response| drop(send.send(response));
+        let called = asked.method.clone();
+        questions.push(Question::new(asked, Box::new(send)));
+        answers.push(async move { (key, called, answered.await.ok()) });
+    }
+    let (state, request, idle) = (needed.state, request.clone(), questions.is_empty());
+    let gathering = async move {
+        if idle {
+            // It only wants to be asked again, and not at once every time.
+            sleep((FIRST_PAUSE * 2_u32.saturating_pow(rounds)).min(LONGEST_PAUSE)).await;
+        }
+        let mut given = Vec::new();
+        for (key, called, answer) in join_all(answers).await {
+            match read(&called, answer) {
+                Ok(answer) => given.push((key, answer)),
+                Err(why) => return Gathered::Refused(why),
+            }
+        }
+        Gathered::Ask(again(&request, &given, state.as_ref()))
+    };
+    Round { questions, gathering: gathering.boxed() }
+}
+
+/// Asks the upstream something after a while.
+pub(crate) fn later(pause: Duration, request: Request) -> BoxFuture<'static, Gathered> {
+    async move {
+        sleep(pause).await;
+        Gathered::Ask(request)
+    }
+    .boxed()
+}
+
+/// An answer of an editor. A form that was not filled in is an answer, too.
+fn read(called: &str, answer: Option<Response>) -> Result<Raw, String> {
+    match answer.map(|response| response.outcome) {
+        Some(Outcome::Result(result)) => Ok(result),
+        Some(Outcome::Error(_)) | None if called == ELICIT => {
+            Ok(Raw::of(&serde_json::json!({ "action": "cancel" })))
+        }
+        Some(Outcome::Error(error)) => {
+            let said = error.text_member("message").unwrap_or_default();
+            Err(format!("the client refused `{called}`: {said}"))
+        }
+        None => Err(format!("the client did not answer `{called}`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evermoor_core::protocol::envelope::Id;
+    use tokio::time::Instant;
+
+    fn request() -> Request {
+        let params = Raw::of(&serde_json::json!({ "name": "x" }));
+        Request::new(Id::number(1), "tools/call", Some(params))
+    }
+
+    fn needed(result: &serde_json::Value) -> Needed {
+        Needed::read(&Raw::of(result)).unwrap()
+    }
+
+    fn asks(method: &str) -> Needed {
+        needed(
+            &serde_json::json!({ "resultType": "input_required", "requestState": "opaque=\u{e9}",
+            "inputRequests": { "who": { "method": method, "params": { "m": 1 } } } }),
+        )
+    }
+
+    #[tokio::test]
+    async fn the_call_is_made_again_with_the_answers_and_the_state_as_it_came() {
+        let Round { mut questions, gathering } = round(&request(), asks(ELICIT), 0);
+        let question = questions.remove(0);
+        assert_eq!(question.request.method, ELICIT);
+        question.answer(Outcome::Result(Raw::of(&serde_json::json!({ "action": "accept" }))));
+        let Gathered::Ask(again) = gathering.await else { panic!("it is asked") };
+        let params: serde_json::Value = again.params.unwrap().read().unwrap();
+        assert_eq!(
+            params,
+            serde_json::json!({
+                "name": "x",
+                "inputResponses": { "who": { "action": "accept" } },
+                "requestState": "opaque=\u{e9}",
+            })
+        );
+    }
+
+    #[tokio::test]
+    async fn a_form_that_nobody_filled_in_is_an_answer_and_a_refused_sample_is_none() {
+        let Round { questions, gathering } = round(&request(), asks(ELICIT), 0);
+        drop(questions);
+        let Gathered::Ask(again) = gathering.await else { panic!("it is asked") };
+        let given = again.params.unwrap().member("inputResponses").unwrap();
+        assert_eq!(given.as_str(), r#"{"who":{"action":"cancel"}}"#);
+        let Round { questions, gathering } = round(&request(), asks("sampling/createMessage"), 0);
+        questions.into_iter().for_each(|question| question.turn_away("No."));
+        let Gathered::Refused(why) = gathering.await else { panic!("it is refused") };
+        assert!(why.ends_with("No."), "{why}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_wants_only_to_be_asked_again_is_asked_after_growing_pauses() {
+        let waits = serde_json::json!({ "resultType": "input_required", "requestState": "s" });
+        let mut paused = Vec::new();
+        for rounds in [0, 1, 10] {
+            let began = Instant::now();
+            let Gathered::Ask(_) = round(&request(), needed(&waits), rounds).gathering.await else {
+                panic!("it is asked")
+            };
+            paused.push(began.elapsed());
+        }
+        assert_eq!(paused, [FIRST_PAUSE, FIRST_PAUSE * 2, LONGEST_PAUSE]);
+    }
+}

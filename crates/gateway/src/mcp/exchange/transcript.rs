@@ -1,0 +1,235 @@
+//! What is said about one call, kept so that an editor whose stream broke can take it up again.
+//!
+//! What is kept is bounded, and the answer is always kept. While somebody reads along, the writer
+//! takes nothing more from the upstream than there is room for: a reader that does not read holds up
+//! its own call. Once nobody reads, the call goes on, and what there is no room for is gone. A reader
+//! that comes back and finds something gone is closed.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+
+use evermoor_core::protocol::envelope::Message;
+use evermoor_core::protocol::event_id::{Call, EventId};
+use evermoor_core::protocol::sse;
+
+use crate::mcp::session::handler::Outlet;
+
+pub struct Transcript {
+    edition: String,
+    stream: u64,
+    call: Call,
+    kept: Mutex<Kept>,
+    /// Counts what was written; one more at the end.
+    written: watch::Sender<u64>,
+    /// A reader has taken something, or left.
+    taken: Notify,
+}
+
+#[derive(Default)]
+struct Kept {
+    events: VecDeque<(u64, Bytes)>,
+    bytes: usize,
+    next: u64,
+    /// When the last word was said.
+    over: Option<Instant>,
+    /// What each reader wants next.
+    wanted: HashMap<u64, u64>,
+    readers: u64,
+}
+
+/// One editor reading along.
+pub struct Reader {
+    transcript: Arc<Transcript>,
+    written: watch::Receiver<u64>,
+    number: u64,
+    next: u64,
+}
+
+const MOST_EVENTS: usize = 256;
+const MOST_BYTES: usize = 1 << 20;
+/// How long a transcript that is over waits for its editor to come back.
+const KEEP: Duration = Duration::from_secs(120);
+
+impl Transcript {
+    pub fn new(edition: &str, stream: u64, call: Call) -> Arc<Self> {
+        let kept = Mutex::new(Kept { next: 1, ..Kept::default() });
+        let (edition, written) = (edition.to_owned(), watch::Sender::new(0));
+        Arc::new(Self { edition, stream, call, kept, written, taken: Notify::new() })
+    }
+
+    /// An event that says nothing, so that an editor has an id from the start.
+    pub fn beginning(&self) -> Bytes {
+        sse::write(None, Some(&self.id(0)), b"")
+    }
+
+    /// The last word has been said.
+    pub fn finish(&self) {
+        self.kept.lock().over = Some(Instant::now());
+        self.written.send_modify(|count| *count += 1);
+    }
+
+    /// Whether nobody can want it any more.
+    pub fn is_stale(&self) -> bool {
+        self.kept.lock().over.is_some_and(|over| over.elapsed() >= KEEP)
+    }
+
+    /// Reads what was said after event `after`.
+    pub fn reader(self: &Arc<Self>, after: u64) -> Reader {
+        let (written, next) = (self.written.subscribe(), after + 1);
+        let mut kept = self.kept.lock();
+        kept.readers += 1;
+        let number = kept.readers;
+        kept.wanted.insert(number, next);
+        Reader { transcript: Arc::clone(self), written, number, next }
+    }
+
+    fn id(&self, event: u64) -> String {
+        let (edition, call) = (self.edition.clone(), self.call.clone());
+        EventId::Call { edition, stream: self.stream, event, call }.to_string()
+    }
+}
+
+impl Outlet for Transcript {
+    fn write(&self, message: &Message) {
+        let mut kept = self.kept.lock();
+        let number = kept.next;
+        let text = sse::write(None, Some(&self.id(number)), &message.to_bytes());
+        kept.next += 1;
+        kept.bytes += text.len();
+        kept.events.push_back((number, text));
+        kept.make_room();
+        drop(kept);
+        self.written.send_modify(|count| *count += 1);
+    }
+
+    /// Waits until there is room for more, or nobody reads.
+    async fn room(&self) {
+        loop {
+            let taken = self.taken.notified();
+            if self.kept.lock().make_room() {
+                return;
+            }
+            taken.await;
+        }
+    }
+}
+
+impl Reader {
+    /// The next event; `None` when there are no more, or some are gone.
+    pub async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            self.written.borrow_and_update();
+            {
+                let mut kept = self.transcript.kept.lock();
+                let first = kept.events.front().map_or(kept.next, |(number, _)| *number);
+                if self.next < first {
+                    return None;
+                }
+                let place = usize::try_from(self.next - first).unwrap_or(usize::MAX);
+                if let Some((number, text)) = kept.events.get(place).cloned() {
+                    self.next = number + 1;
+                    kept.wanted.insert(self.number, self.next);
+                    self.transcript.taken.notify_waiters();
+                    return Some(text);
+                }
+                if kept.over.is_some() {
+                    return None;
+                }
+            }
+            self.written.changed().await.ok()?;
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.transcript.kept.lock().wanted.remove(&self.number);
+        self.transcript.taken.notify_waiters();
+    }
+}
+
+impl Kept {
+    /// Lets go of the oldest until the rest fits, but of nothing that somebody is about to read. Says
+    /// whether it fits.
+    fn make_room(&mut self) -> bool {
+        while self.events.len() > 1 && (self.events.len() > MOST_EVENTS || self.bytes > MOST_BYTES)
+        {
+            let oldest = self.events.front().map_or(0, |(number, _)| *number);
+            if self.wanted.values().any(|wanted| *wanted <= oldest) {
+                return false;
+            }
+            self.bytes -= self.events.pop_front().map_or(0, |(_, text)| text.len());
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evermoor_core::protocol::envelope::{Id, Notification, Request, Response};
+    use evermoor_core::protocol::json::Raw;
+    use futures_util::FutureExt as _;
+
+    fn transcript() -> Arc<Transcript> {
+        let call = Call::of(&Request::new(Id::number(1), "tools/call", None));
+        Transcript::new("ab", 7, call)
+    }
+
+    fn step(text: &str) -> Message {
+        Notification::new("notifications/progress", Some(Raw::of(text))).into()
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_comes_back_goes_on_where_it_was() {
+        let transcript = transcript();
+        let mut reader = transcript.reader(0);
+        transcript.write(&step("one"));
+        assert!(reader.next().await.unwrap().starts_with(b"id: c.ab.7.1."));
+        drop(reader);
+        transcript.write(&step("two"));
+        transcript.write(&Message::Response(Response::result(Id::number(1), Raw::of("done"))));
+        transcript.finish();
+        let mut reader = transcript.reader(1);
+        let text = reader.next().await.unwrap();
+        assert!(text.windows(5).any(|part| part == b"\"two\""), "{text:?}");
+        assert!(reader.next().await.is_some());
+        assert!(reader.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_is_bounded_and_the_answer_is_kept() {
+        let transcript = transcript();
+        let mut behind = transcript.reader(0);
+        let large = "x".repeat(MOST_BYTES / 4);
+        for _ in 0..8 {
+            transcript.write(&step(&large));
+        }
+        let mut room = Box::pin(transcript.room());
+        assert!((&mut room).now_or_never().is_none(), "somebody reads, and has not read this");
+        assert!(behind.next().await.is_some());
+        drop(behind);
+        room.await;
+        let huge = Raw::of(&"y".repeat(MOST_BYTES * 2));
+        transcript.write(&Message::Response(Response::result(Id::number(1), huge)));
+        transcript.finish();
+        assert!(transcript.reader(1).next().await.is_none(), "one that lost something is closed");
+        assert_eq!(transcript.kept.lock().events.len(), 1);
+        assert!(transcript.reader(8).next().await.unwrap().len() > MOST_BYTES);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_transcript_that_is_over_waits_a_while() {
+        let transcript = transcript();
+        transcript.finish();
+        assert!(!transcript.is_stale());
+        tokio::time::advance(KEEP).await;
+        assert!(transcript.is_stale());
+    }
+}

@@ -1,0 +1,201 @@
+//! An exchange between two eras: what a request becomes on its way out, and its answer on its way
+//! back. What is to be said is decided in `evermoor_core::protocol::translate`.
+
+use futures_util::future::BoxFuture;
+
+use evermoor_core::protocol::envelope::{Outcome, Request, Response};
+use evermoor_core::protocol::event_id::Call;
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::mcp::{Revision, method};
+use evermoor_core::protocol::translate::client_capabilities::Abilities;
+use evermoor_core::protocol::translate::input_request::{Needed, questions};
+use evermoor_core::protocol::translate::request::{without_tasks, worded};
+use evermoor_core::protocol::translate::response::translated;
+use evermoor_core::protocol::translate::task;
+use evermoor_core::protocol::translate::task_adapter::{Errand, Step};
+use evermoor_core::protocol::version::Spoken;
+
+use super::super::exchange::input_rounds;
+use super::super::exchange::input_rounds::{Gathered, Round};
+use super::super::tasks::finished::Finished;
+use crate::upstream::{Caller, Handle, Question};
+
+/// How often one call may need more input.
+const MOST_ROUNDS: u32 = 16;
+
+pub(super) struct Bridge {
+    /// What the editor speaks.
+    pub(super) editor: Spoken,
+    pub(super) name: String,
+    pub(super) abilities: Abilities,
+    /// Whether it can follow tasks.
+    pub(super) tasks: bool,
+    /// Whether it sees all upstreams in one, where a task could not be found again.
+    pub(super) merged: bool,
+    pub(super) finished: Finished,
+    pub(super) called: String,
+    pub(super) call: Call,
+    errand: Option<Errand>,
+    /// Whether the upstream makes tasks of calls.
+    offered: bool,
+    rounds: u32,
+}
+
+/// What follows from an answer.
+pub(super) enum Settled {
+    /// It is the last word.
+    Answer(Response),
+    /// The editor is asked these first, and the upstream is asked something then.
+    Gather(Vec<Question>, BoxFuture<'static, Gathered>),
+}
+
+impl Bridge {
+    pub(super) fn new(
+        (editor, name): (Spoken, String),
+        abilities: Abilities,
+        tasks: bool,
+        merged: bool,
+        finished: Finished,
+        (called, call): (String, Call),
+    ) -> Self {
+        let (errand, offered, rounds) = (None, false, 0);
+        Self {
+            editor,
+            name,
+            abilities,
+            tasks,
+            merged,
+            finished,
+            called,
+            call,
+            errand,
+            offered,
+            rounds,
+        }
+    }
+
+    /// The gateway's own answer to a request about a task that is its own.
+    pub(super) fn own_answer(&self, request: &Request) -> Option<Response> {
+        match self.editor.is_stateless() {
+            true => None,
+            false => self.finished.answer(&self.name, request),
+        }
+    }
+
+    /// The request as the upstream is asked it first.
+    pub(super) fn set_out(
+        &mut self,
+        upstream: &Handle,
+        caller: &mut Caller,
+        request: Request,
+    ) -> Request {
+        let spoken = upstream.spoken();
+        let request = worded(request, spoken);
+        if self.merged {
+            return without_tasks(request);
+        }
+        let Some(known) = upstream.state().known else { return request };
+        self.offered = task::is_offered(&known.handshake.capabilities, spoken);
+        let params = request.params.as_ref();
+        let wanted = match self.editor.is_stateless() {
+            true => {
+                let tool = params.and_then(|params| params.text_member("name"));
+                known.traits.makes_tasks(&tool.unwrap_or_default())
+            }
+            false => params.is_some_and(|params| params.member("task").is_some()),
+        };
+        let makes_tasks =
+            request.method == method::TOOLS_CALL && self.tasks && self.offered && wanted;
+        match Errand::of(&request, self.editor, spoken, makes_tasks) {
+            Some((errand, first)) => {
+                self.errand = Some(errand);
+                caller.who_asks = caller.who_asks.take().map(|who| who.following_tasks());
+                first
+            }
+            None if spoken.is_stateless() && !self.editor.is_stateless() => without_tasks(request),
+            None => request,
+        }
+    }
+
+    /// What follows from an answer to `request` of an upstream that speaks `from`, or of the gateway.
+    pub(super) fn settle(
+        &mut self,
+        from: Spoken,
+        request: Option<&Request>,
+        response: Response,
+    ) -> Settled {
+        let mut response = Response { id: Some(self.call.id.clone()), ..response };
+        let crossing = from.is_stateless() && !self.editor.is_stateless();
+        if crossing
+            && let Outcome::Result(result) = &response.outcome
+            && let Some((needed, request)) = Needed::read(result).zip(request)
+        {
+            return self.need(request, needed);
+        }
+        if let Some(errand) = &mut self.errand {
+            response.outcome = match errand.next(response.outcome) {
+                Step::Done(outcome) => outcome,
+                Step::Finished(result) => match self.finished.keep(&self.name, result.clone()) {
+                    Some(made) => Outcome::Result(made),
+                    None => Outcome::Result(result),
+                },
+                Step::Ask(pause, request) => {
+                    return Settled::Gather(Vec::new(), input_rounds::later(pause, request));
+                }
+                Step::Input(needed, request) => {
+                    let asked = questions(&needed).unwrap_or_default();
+                    return self.need(&request, Needed { asked, state: None });
+                }
+            };
+        }
+        // An editor of the newer revision is answered in its own words by who tells it.
+        if self.editor.is_stateless() {
+            return Settled::Answer(response);
+        }
+        let mut response = translated(&self.called, response, from, self.editor, None);
+        if crossing
+            && self.offered
+            && self.editor.knows(Revision::V2025_11_25)
+            && self.called == method::TOOLS_LIST
+            && let Outcome::Result(tools) = &response.outcome
+            && let Some(marked) = task::supported(tools)
+        {
+            response.outcome = Outcome::Result(marked);
+        }
+        Settled::Answer(response)
+    }
+
+    /// What a task waits for, if it is the question of one that is asked here.
+    pub(super) fn errand(&self) -> Option<&Errand> {
+        self.errand.as_ref()
+    }
+
+    /// Has the editor asked, if it can be.
+    fn need(&mut self, request: &Request, needed: Needed) -> Settled {
+        if self.rounds >= MOST_ROUNDS {
+            return Settled::Answer(
+                self.unfinished("the server asks for more input again and again"),
+            );
+        }
+        let lacking = needed.asked.iter().find(|(_, asked)| !self.abilities.can_answer(asked));
+        if let Some((_, asked)) = lacking {
+            let words =
+                format!("the server needs `{}`, which the client does not offer", asked.method);
+            return Settled::Answer(self.unfinished(&words));
+        }
+        let Round { questions, gathering } = input_rounds::round(request, needed, self.rounds);
+        self.rounds += 1;
+        Settled::Gather(questions, gathering)
+    }
+
+    /// The answer to a call that its upstream would go on with and cannot.
+    pub(super) fn unfinished(&self, why: &str) -> Response {
+        let id = self.call.id.clone();
+        let words = format!("\"{}\" was not finished: {why}.", self.call.subject);
+        if !self.call.is_tool {
+            return Response::error(Some(id), -32603, &words);
+        }
+        let block = serde_json::json!({ "type": "text", "text": words });
+        Response::result(id, Raw::of(&serde_json::json!({ "content": [block], "isError": true })))
+    }
+}

@@ -1,0 +1,219 @@
+//! `/sse` and `/sse/<upstream>`: HTTP+SSE, the transport of 2024-11-05.
+//!
+//! The stream's first event names the address to post to; that address is the session. Everything
+//! goes back on the stream: answers, questions and news. An editor that does not read is cut off
+//! when too much waits for it; it opens a new stream then.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Path, Query, State};
+use axum::response::{IntoResponse as _, Response as HttpResponse};
+use http::{HeaderMap, StatusCode};
+use serde::Deserialize;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use evermoor_core::api::Wire;
+use evermoor_core::protocol::envelope::{Message, Request, Response};
+use evermoor_core::protocol::mcp::{Program, Revision, method};
+use evermoor_core::protocol::sse;
+use evermoor_core::protocol::translate::client_capabilities::Abilities;
+use evermoor_core::security::session_id::Session;
+
+use super::Live;
+use super::handler::{Outlet, converse};
+use super::stream::SessionEar;
+use super::subscriptions;
+use super::table::Sessions;
+use crate::editors::Editor;
+use crate::mcp::dispatch::introduced;
+use crate::mcp::endpoint::{Endpoint, check_json, json_with, refuse};
+use crate::mcp::event_stream;
+use crate::mcp::event_stream::Events;
+use crate::mcp::exchange::Exchange;
+use crate::mcp::notifications::Listener;
+use crate::monitoring::clients;
+use crate::monitoring::clients::Who;
+use crate::routing::router::View;
+
+/// How many messages wait for an editor before it is cut off.
+const BUFFER: usize = 1024;
+
+/// Where everything that is said to the editor goes.
+#[derive(Clone)]
+pub struct Channel {
+    messages: mpsc::Sender<Bytes>,
+    /// Cancelled when the stream is over, and to end it.
+    cut: CancellationToken,
+}
+
+impl Outlet for Channel {
+    fn write(&self, message: &Message) {
+        let event = sse::write(Some("message"), None, &message.to_bytes());
+        if self.messages.try_send(event).is_err() {
+            self.cut.cancel();
+        }
+    }
+
+    async fn room(&self) {
+        // Calls share the stream: there may be no room again when it is written to.
+        let _ = self.cut.run_until_cancelled(self.messages.reserve()).await;
+    }
+}
+
+/// Opens a stream, and a session with it.
+pub async fn open(
+    State(endpoint): State<Arc<Endpoint>>,
+    Extension(editor): Extension<Editor>,
+    upstream: Option<Path<String>>,
+) -> HttpResponse {
+    let place = upstream.as_ref().map(|Path(name)| format!("/{name}")).unwrap_or_default();
+    let view = match endpoint.view(&editor, upstream) {
+        Ok(view) => view,
+        Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
+    };
+    let Ok(nonce) = Sessions::nonce() else {
+        return refuse(StatusCode::INTERNAL_SERVER_ERROR, "The system gives no random numbers.");
+    };
+    let session = Session {
+        revision: Revision::V2024_11_05,
+        editor: editor.name.clone(),
+        client: Program::default(),
+        abilities: Abilities::default(),
+        nonce,
+    };
+    let (live, id) = endpoint.sessions.create(session);
+    let (messages, written) = mpsc::channel(BUFFER);
+    let cut = CancellationToken::new();
+    live.open(Channel { messages, cut: cut.clone() });
+    let address = format!("/messages{place}?session={id}");
+    let first = Some(sse::write(Some("endpoint"), None, address.as_bytes()));
+    endpoint.attend(&live, Wire::Sse, &view);
+    let here = endpoint.attend_listening(&live);
+    let ear = SessionEar { view, live: Arc::clone(&live) };
+    let listener = Listener::new(endpoint.news.clone(), ear);
+    let events =
+        Written { first, written, listener, cut, live, endpoint, ending: false, _here: here };
+    event_stream::of(events)
+}
+
+#[derive(Deserialize)]
+pub struct Address {
+    session: String,
+}
+
+/// Takes a message; what it leads to goes to the stream.
+pub async fn post(
+    State(endpoint): State<Arc<Endpoint>>,
+    Extension(editor): Extension<Editor>,
+    upstream: Option<Path<String>>,
+    address: Result<Query<Address>, QueryRejection>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> HttpResponse {
+    let view = match endpoint.view(&editor, upstream) {
+        Ok(view) => view,
+        Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
+    };
+    if let Err((status, why)) = check_json(&headers) {
+        return refuse(status, why);
+    }
+    let Ok(Query(address)) = address else {
+        return refuse(StatusCode::BAD_REQUEST, "Post to the address that the stream named.");
+    };
+    let live = endpoint.sessions.find(&address.session, &editor.name);
+    let Some((live, channel)) = live.and_then(|live| live.channel().map(|one| (live, one))) else {
+        return refuse(StatusCode::NOT_FOUND, "This session is over. Open a new stream.");
+    };
+    let message = match Message::parse(&body) {
+        Ok(message) => message,
+        Err(rejected) => return json_with(StatusCode::BAD_REQUEST, &rejected.into()),
+    };
+    match message {
+        Message::Request(request) => {
+            let tasks = endpoint.tasks.clone();
+            tasks.spawn(answer(endpoint, view, live, editor, request, channel));
+        }
+        message @ (Message::Notification(_) | Message::Response(_)) => {
+            endpoint.take(&live, message);
+        }
+    }
+    StatusCode::ACCEPTED.into_response()
+}
+
+async fn answer(
+    endpoint: Arc<Endpoint>,
+    view: View,
+    live: Arc<Live>,
+    editor: Editor,
+    request: Request,
+    channel: Channel,
+) {
+    if request.method == method::INITIALIZE {
+        let response = match introduced(&request, &editor) {
+            Ok(said) => {
+                let nonce = live.session().nonce;
+                let result = endpoint.router.introduce(&view).await.handshake(said.revision);
+                let who = Who::Session(live.number);
+                endpoint.attendance.introduced(&who, &said.client, said.revision.as_str());
+                live.introduce(Session { nonce, ..said });
+                Response::result(request.id, result)
+            }
+            Err(refusal) => refusal,
+        };
+        return channel.write(&Message::Response(response));
+    }
+    if subscriptions::is_wish(&request.method) {
+        let response = endpoint.grant(&view, &live, &request).await;
+        return channel.write(&Message::Response(response));
+    }
+    let under_way = live.begin(request.id.clone());
+    let exchange = Exchange::start(&endpoint, view, request, live.asker());
+    let left = channel.cut.cancelled();
+    converse(exchange, None, &live, under_way, left, &channel).await;
+}
+
+struct Written {
+    first: Option<Bytes>,
+    written: mpsc::Receiver<Bytes>,
+    listener: Listener<SessionEar>,
+    cut: CancellationToken,
+    live: Arc<Live>,
+    endpoint: Arc<Endpoint>,
+    /// Another gateway serves now: this one ends when the answers that are owed are sent.
+    ending: bool,
+    _here: clients::Stream,
+}
+
+impl Events for Written {
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        loop {
+            tokio::select! {
+                biased;
+                () = self.cut.cancelled() => return None,
+                () = self.endpoint.moved.cancelled(), if !self.ending => {
+                    self.ending = true;
+                    self.live.close_channel();
+                }
+                message = self.written.recv() => return message,
+                told = self.listener.next(), if !self.ending => {
+                    return Some(sse::write(Some("message"), None, &told?.1.to_bytes()));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        // The stream was the session.
+        self.cut.cancel();
+        self.endpoint.sessions.leave(&self.live);
+        self.endpoint.attend_no_more(&self.live);
+    }
+}

@@ -1,0 +1,198 @@
+//! What sessions want to hear of, on the disk: it cannot be made again from a session's id.
+//!
+//! The file is written after each change, one after the other, and always with all that is known by
+//! then. While the [`Pen`] is another gateway's, a change is told to that gateway instead.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+use tokio_util::task::TaskTracker;
+
+use evermoor_core::catalog::naming::UpstreamName;
+use evermoor_core::protocol::log_level::Level;
+use evermoor_platform::fs::private;
+
+use super::subscriptions::Wishes;
+use crate::system::handoff_queue::Parcel;
+use crate::system::write_lease::{Pen, Writing};
+
+pub(crate) type Nonce = [u8; 16];
+
+/// What a session wants to hear of, as it lies on the disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remembered {
+    pub resources: Vec<(String, String)>,
+    pub level: Option<String>,
+}
+
+/// All of it.
+#[derive(Clone)]
+pub struct Notes {
+    all: Arc<Mutex<BTreeMap<String, Remembered>>>,
+    file: PathBuf,
+    pen: Pen,
+    outbox: mpsc::Sender<Parcel>,
+    tasks: TaskTracker,
+}
+
+const MOST: usize = 4096;
+
+impl Notes {
+    pub fn new(file: PathBuf, pen: Pen, outbox: mpsc::Sender<Parcel>, tasks: TaskTracker) -> Self {
+        Self { all: Arc::default(), file, pen, outbox, tasks }
+    }
+
+    /// Reads what was written. A file that cannot be read costs subscriptions, which editors can make
+    /// again.
+    pub fn recall(&self) {
+        let read = private::read_private(&self.file).ok().flatten();
+        if let Some(all) = read.and_then(|content| serde_json::from_slice(&content).ok()) {
+            *self.all.lock() = all;
+        }
+    }
+
+    /// What a session wants to hear of.
+    pub fn of(&self, nonce: &Nonce) -> Wishes {
+        self.all.lock().get(&key(nonce)).cloned().map(Wishes::from).unwrap_or_default()
+    }
+
+    /// Notes what a session wants to hear of.
+    pub fn note(&self, session: String, wishes: Remembered) {
+        let mut all = self.all.lock();
+        let changed = match wishes.is_empty() {
+            true => all.remove(&session).is_some(),
+            false => all.insert(session.clone(), wishes.clone()) != Some(wishes.clone()),
+        };
+        while all.len() > MOST {
+            all.pop_first();
+        }
+        drop(all);
+        if changed {
+            let notes = self.clone();
+            self.tasks.spawn_blocking(move || notes.write(session, wishes));
+        }
+    }
+
+    /// Writes all of it once more: another gateway that was to have the pen does not want it.
+    pub fn write_again(&self) {
+        let notes = self.clone();
+        self.tasks.spawn_blocking(move || {
+            if let Some(writing) = notes.pen.take_blocking() {
+                notes.write_all(&writing);
+            }
+        });
+    }
+
+    fn write(&self, session: String, wishes: Remembered) {
+        match self.pen.take_blocking() {
+            Some(writing) => self.write_all(&writing),
+            None => {
+                let _ = self.outbox.blocking_send(Parcel::Wishes { session, wishes });
+            }
+        }
+    }
+
+    fn write_all(&self, _: &Writing) {
+        let content = serde_json::to_vec(&*self.all.lock()).expect("strings serialise");
+        if let Err(error) = private::write_private(&self.file, &content) {
+            tracing::warn!(%error, "subscriptions are not kept");
+        }
+    }
+}
+
+/// What a session is called here.
+pub(crate) fn key(nonce: &Nonce) -> String {
+    BASE64.encode(nonce)
+}
+
+/// The session that is called so.
+pub(crate) fn nonce(key: &str) -> Option<Nonce> {
+    BASE64.decode(key).ok()?.try_into().ok()
+}
+
+impl Remembered {
+    fn is_empty(&self) -> bool {
+        self.resources.is_empty() && self.level.is_none()
+    }
+}
+
+impl From<&Wishes> for Remembered {
+    fn from(wishes: &Wishes) -> Self {
+        let resources = wishes.resources.iter();
+        Self {
+            resources: resources.map(|(up, uri)| (up.to_string(), uri.clone())).collect(),
+            level: wishes.level.map(|level| level.as_str().to_owned()),
+        }
+    }
+}
+
+impl From<Remembered> for Wishes {
+    fn from(kept: Remembered) -> Self {
+        let named = |(name, uri): (String, String)| Some((UpstreamName::parse(&name).ok()?, uri));
+        Self {
+            resources: kept.resources.into_iter().filter_map(named).collect(),
+            level: kept.level.as_deref().and_then(Level::parse),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SESSION: Nonce = [7; 16];
+
+    fn wishes(uri: &str) -> Remembered {
+        Remembered { resources: vec![("a".into(), uri.into())], level: None }
+    }
+
+    async fn settled(notes: &Notes) {
+        notes.tasks.close();
+        notes.tasks.wait().await;
+        notes.tasks.reopen();
+    }
+
+    #[tokio::test]
+    async fn what_is_noted_is_recalled_and_what_is_over_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let (outbox, _parcels) = mpsc::channel(1);
+        let notes = || {
+            let file = folder.path().join("sessions.json");
+            Notes::new(file, Pen::new(true), outbox.clone(), TaskTracker::new())
+        };
+        let first = notes();
+        for uri in ["x://1", "x://2"] {
+            first.note(key(&SESSION), wishes(uri));
+        }
+        first.note(key(&[8; 16]), wishes("x://3"));
+        first.note(key(&[8; 16]), Remembered::default());
+        settled(&first).await;
+        let second = notes();
+        second.recall();
+        assert_eq!(second.of(&SESSION), wishes("x://2").into());
+        assert!(second.of(&[8; 16]).is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_change_after_the_pen_is_gone_is_told_to_whoever_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (outbox, mut parcels) = mpsc::channel(1);
+        let file = folder.path().join("sessions.json");
+        let pen = Pen::new(true);
+        let notes = Notes::new(file.clone(), pen.clone(), outbox, TaskTracker::new());
+        pen.give_away().await;
+        notes.note(key(&SESSION), wishes("x://1"));
+        settled(&notes).await;
+        assert!(!file.exists());
+        let Some(Parcel::Wishes { session, wishes: told }) = parcels.recv().await else {
+            panic!("a wish is told")
+        };
+        assert_eq!((nonce(&session), told), (Some(SESSION), wishes("x://1")));
+    }
+}

@@ -1,0 +1,157 @@
+//! The stream of news of a session, and the taking up of streams that broke.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::body::Bytes;
+use axum::extract::{Extension, Path, State};
+use axum::response::Response as HttpResponse;
+use http::{HeaderMap, StatusCode};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use evermoor_core::failure::outcome::{Fate, Unknown};
+use evermoor_core::protocol::envelope::{Message, Notification};
+use evermoor_core::protocol::event_id::{Call, EventId};
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::mcp::{header as mcp_header, method};
+use evermoor_core::protocol::sse;
+
+use super::Live;
+use crate::editors::Editor;
+use crate::mcp::dispatch::not_offered;
+use crate::mcp::endpoint::{Endpoint, refuse, takes, value};
+use crate::mcp::event_stream;
+use crate::mcp::event_stream::Events;
+use crate::mcp::exchange::abandoned;
+use crate::mcp::notifications::{Ear, Listener, all_lists, updated};
+use crate::mcp::peer::wire;
+use crate::monitoring::clients::Stream;
+use crate::routing::router::View;
+use crate::upstream::notification_log::News;
+
+/// Opens the stream of news, or takes up a stream that broke.
+pub async fn get(
+    State(endpoint): State<Arc<Endpoint>>,
+    Extension(editor): Extension<Editor>,
+    upstream: Option<Path<String>>,
+    headers: HeaderMap,
+) -> HttpResponse {
+    let view = match endpoint.view(&editor, upstream) {
+        Ok(view) => view,
+        Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
+    };
+    if !headers.contains_key(mcp_header::SESSION) {
+        return not_offered().await;
+    }
+    if !takes(&headers, "text/event-stream") {
+        return refuse(StatusCode::NOT_ACCEPTABLE, "Send `Accept: text/event-stream`.");
+    }
+    let live = match endpoint.session(&editor, &headers) {
+        Ok(live) => live,
+        Err((status, why)) => return refuse(status, why),
+    };
+    endpoint.attend(&live, wire(&headers), &view);
+    match value(&headers, "last-event-id").map(EventId::parse) {
+        Some(Some(EventId::Call { edition, stream, event, call })) => {
+            let kept = live.transcript(stream).filter(|_| edition == endpoint.edition);
+            match kept {
+                Some(kept) => event_stream::transcript(None, kept.reader(event)),
+                None => event_stream::of(Once(Some(told_lost(&call)))),
+            }
+        }
+        Some(Some(EventId::News { edition, number })) => {
+            let at = (edition == endpoint.edition).then_some(number);
+            endpoint.news_for(view, &live, Some(at))
+        }
+        Some(None) => endpoint.news_for(view, &live, Some(None)),
+        None => {
+            // An editor that heard nothing yet has no event to name, and may have missed some.
+            let resume = live.makes_up_for_it().then_some(None);
+            endpoint.news_for(view, &live, resume)
+        }
+    }
+}
+
+impl Endpoint {
+    fn news_for(&self, view: View, live: &Arc<Live>, resume: Option<Option<u64>>) -> HttpResponse {
+        let Some(closed) = live.listen(resume.is_some()) else {
+            return refuse(StatusCode::CONFLICT, "This session listens already.");
+        };
+        let (ear, room) = (SessionEar { view, live: Arc::clone(live) }, self.news.clone());
+        let listener = match resume {
+            Some(at) => Listener::resume(room, ear, at),
+            None => Listener::new(room, ear),
+        };
+        let place = closed.clone().drop_guard();
+        let edition = self.edition.clone();
+        let here = self.attend_listening(live);
+        let events = Hearing { listener, edition, closed, _place: place, _here: here };
+        event_stream::news(events, self.moved.clone())
+    }
+}
+
+/// What a session hears: changes of what it sees, of the resources that it asked about, and log
+/// messages that are loud enough.
+pub(crate) struct SessionEar {
+    pub(crate) view: View,
+    pub(crate) live: Arc<Live>,
+}
+
+impl Ear for SessionEar {
+    fn hears(&self, news: &News) -> bool {
+        if !self.view.hears(news) || !news.lane.is_for(&self.live.owner()) {
+            return false;
+        }
+        match news.told.method.as_str() {
+            method::LOG => self.live.hears(&news.told),
+            method::RESOURCE_UPDATED => updated(&news.told).is_some_and(|uri| {
+                self.live.wishes.lock().resources.contains(&(news.lane.upstream.clone(), uri))
+            }),
+            _ => true,
+        }
+    }
+
+    fn everything(&self) -> Vec<Notification> {
+        let mut all = all_lists();
+        all.extend(self.live.wishes.lock().resources.iter().map(|(_, uri)| {
+            let params = Raw::of(&serde_json::json!({ "uri": uri }));
+            Notification::new(method::RESOURCE_UPDATED, Some(params))
+        }));
+        all
+    }
+}
+
+struct Hearing {
+    listener: Listener<SessionEar>,
+    edition: String,
+    closed: CancellationToken,
+    _place: DropGuard,
+    _here: Stream,
+}
+
+impl Events for Hearing {
+    async fn next(&mut self) -> Option<Bytes> {
+        let (number, told) = tokio::select! {
+            () = self.closed.cancelled() => return None,
+            told = self.listener.next() => told?,
+        };
+        let id = EventId::News { edition: self.edition.clone(), number }.to_string();
+        Some(sse::write(None, Some(&id), &told.to_bytes()))
+    }
+}
+
+/// A stream with one event.
+struct Once(Option<Bytes>);
+
+impl Events for Once {
+    async fn next(&mut self) -> Option<Bytes> {
+        self.0.take()
+    }
+}
+
+/// The answer to a call of which the gateway knows no more than what its event id says.
+fn told_lost(call: &Call) -> Bytes {
+    let fate = Fate::Unknown(Unknown::GatewayRestarted, SystemTime::now());
+    let detail = "the gateway was started again before the answer came";
+    sse::write(None, None, &Message::Response(abandoned::answer(call, fate, detail)).to_bytes())
+}

@@ -1,0 +1,210 @@
+//! What a session wants to hear of, and how an editor says so.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use evermoor_core::catalog::List;
+use evermoor_core::catalog::naming::UpstreamName;
+use evermoor_core::protocol::envelope::{
+    INVALID_PARAMS, Id, METHOD_NOT_FOUND, Outcome, Request, Response,
+};
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::log_level::Level;
+use evermoor_core::protocol::mcp::method;
+
+use super::Live;
+use crate::routing::router::{NoOwner, Router, View};
+use crate::upstream::subscriptions::Interests;
+use crate::upstream::{Handle, Lane, Link, Reply};
+
+/// What one session wants to hear of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wishes {
+    pub resources: BTreeSet<(UpstreamName, String)>,
+    pub level: Option<Level>,
+}
+
+impl Wishes {
+    pub fn is_empty(&self) -> bool {
+        self.resources.is_empty() && self.level.is_none()
+    }
+
+    /// Adds those of a session that is back to everybody's, as far as its editor sees what they are
+    /// about, and asks the upstreams for them.
+    pub async fn register(self, live: Arc<Live>, router: Router, interests: Interests) {
+        let view = router.all(&live.session().editor);
+        for (name, uri) in &self.resources {
+            let found = router.upstream(name.as_str());
+            let hidden = found.as_ref().and_then(|found| view.hides(found, List::Resources, uri));
+            match found {
+                _ if !view.sees(name) || hidden.is_some() => {}
+                Some(upstream) => {
+                    let upstream = upstream.used_by(&live.owner());
+                    ask_for(&interests, &upstream, live.number, uri).await;
+                }
+                // It may be configured again.
+                None => drop(interests.subscribe(&Lane::shared(name), live.number, uri)),
+            }
+        }
+        for upstream in router.upstreams(&view) {
+            if let Some(level) = self.level {
+                let upstream = upstream.used_by(&live.owner());
+                listen_from(&interests, &upstream, live.number, level).await;
+            }
+        }
+    }
+}
+
+/// Whether a request is a wish.
+pub(crate) fn is_wish(called: &str) -> bool {
+    matches!(called, method::SUBSCRIBE | method::UNSUBSCRIBE | method::SET_LEVEL)
+}
+
+/// A wish of a session, and what it takes to grant it.
+pub(crate) struct Wish<'a> {
+    pub(crate) router: &'a Router,
+    pub(crate) interests: &'a Interests,
+    pub(crate) view: &'a View,
+    pub(crate) live: &'a Live,
+    pub(crate) request: &'a Request,
+}
+
+impl Wish<'_> {
+    /// Grants it, and answers.
+    pub(crate) async fn grant(self) -> Response {
+        match self.request.method.as_str() {
+            method::SET_LEVEL => self.set_level().await,
+            _ => self.subscribe().await,
+        }
+    }
+
+    async fn subscribe(self) -> Response {
+        let Self { router, interests, view, live, request } = self;
+        let uri = request.params.as_ref().and_then(|params| params.text_member("uri"));
+        let Some(uri) = uri else { return wrong(request, "`uri` is missing.") };
+        let upstream = match router.owner(view, &uri) {
+            Ok(upstream) => upstream.used_by(&live.owner()),
+            Err(NoOwner::Hidden(why) | NoOwner::Unknown(why)) => return wrong(request, &why),
+        };
+        let (lane, wanted) = (upstream.lane(), request.method == method::SUBSCRIBE);
+        // An upstream is told by its supervisor that nobody has an interest any more.
+        let decides = match wanted {
+            true => interests.subscribe(lane, live.number, &uri),
+            false => {
+                interests.unsubscribe(lane, live.number, &uri);
+                false
+            }
+        };
+        // An upstream without sessions is listened to elsewhere; one that is away hears it later.
+        let here = is_there(&upstream);
+        if here && wanted && upstream.is_stateless() {
+            interests.until_carried(lane, &uri).await;
+        }
+        let answer = match decides && !upstream.is_stateless() && here {
+            true => own_answer(&upstream, request).await,
+            false => granted(request),
+        };
+        if matches!(answer.outcome, Outcome::Error(_)) && wanted {
+            interests.unsubscribe(lane, live.number, &uri);
+            return answer;
+        }
+        let mut wishes = live.wishes.lock();
+        let resource = (upstream.name().clone(), uri);
+        match wanted {
+            true => wishes.resources.insert(resource),
+            false => wishes.resources.remove(&resource),
+        };
+        answer
+    }
+
+    async fn set_level(self) -> Response {
+        let Self { router, interests, view, live, request } = self;
+        let named = request.params.as_ref().and_then(|params| params.text_member("level"));
+        let Some(level) = named.as_deref().and_then(Level::parse) else {
+            return wrong(
+                request,
+                "`level` must be one of debug, info, notice, warning, error, critical, alert, emergency.",
+            );
+        };
+        let mut offered = false;
+        for upstream in router.upstreams(view) {
+            let known = upstream.state().known;
+            if !known.is_some_and(|known| known.handshake.offers("logging")) {
+                continue;
+            }
+            offered = true;
+            let upstream = upstream.used_by(&live.owner());
+            listen_from(interests, &upstream, live.number, level).await;
+        }
+        if !offered {
+            let why = "No upstream here offers logging.";
+            return Response::error(Some(request.id.clone()), METHOD_NOT_FOUND, why);
+        }
+        live.wishes.lock().level = Some(level);
+        granted(request)
+    }
+}
+
+/// Adds an interest in a resource, asks its upstream if nobody had, and waits until it tells of it.
+pub(crate) async fn ask_for(interests: &Interests, upstream: &Handle, session: u64, uri: &str) {
+    let first = interests.subscribe(upstream.lane(), session, uri);
+    if !is_there(upstream) {
+        return;
+    }
+    if upstream.is_stateless() {
+        interests.until_carried(upstream.lane(), uri).await;
+    } else if first {
+        let params = Raw::of(&serde_json::json!({ "uri": uri }));
+        own_answer(upstream, &Request::new(Id::number(0), method::SUBSCRIBE, Some(params))).await;
+    }
+}
+
+/// Adds a listener to log messages, and tells the upstream if it must speak of more or less now.
+async fn listen_from(interests: &Interests, upstream: &Handle, session: u64, level: Level) {
+    if interests.listen_from(upstream.lane(), session, level)
+        && !upstream.is_stateless()
+        && is_there(upstream)
+    {
+        let quietest = interests.on_lane(upstream.lane()).borrow().level.unwrap_or(level);
+        let params = Raw::of(&serde_json::json!({ "level": quietest.as_str() }));
+        own_answer(upstream, &Request::new(Id::number(0), method::SET_LEVEL, Some(params))).await;
+    }
+}
+
+/// Has an upstream of the older revisions speak of log messages that are this loud, for editors that
+/// set no level but say with each request what they want to hear.
+pub(crate) async fn speak_up(interests: &Interests, upstream: &Handle, level: Level) {
+    /// No session has this number.
+    const NOBODY: u64 = 0;
+    let known = upstream.state().known;
+    if upstream.is_stateless() || !known.is_some_and(|known| known.handshake.offers("logging")) {
+        return;
+    }
+    let spoken = interests.on_lane(upstream.lane()).borrow().level;
+    if spoken.is_none_or(|spoken| level < spoken) {
+        listen_from(interests, upstream, NOBODY, level).await;
+    }
+}
+
+fn is_there(upstream: &Handle) -> bool {
+    matches!(upstream.state().link, Link::Ready(_))
+}
+
+async fn own_answer(upstream: &Handle, request: &Request) -> Response {
+    let id = request.id.clone();
+    match upstream.call(request, None).await {
+        Reply::Whole(response) => response,
+        Reply::Stream(messages) => {
+            let gone = || Response::error(Some(id), -32603, "The upstream did not answer.");
+            messages.answer().await.unwrap_or_else(gone)
+        }
+    }
+}
+
+fn granted(request: &Request) -> Response {
+    Response::result(request.id.clone(), Raw::of(&serde_json::json!({})))
+}
+
+fn wrong(request: &Request, why: &str) -> Response {
+    Response::error(Some(request.id.clone()), INVALID_PARAMS, why)
+}

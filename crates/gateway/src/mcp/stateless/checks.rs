@@ -1,0 +1,79 @@
+//! What is to be thought of a request of 2026-07-28, and of an answer to one.
+
+use http::{HeaderMap, StatusCode};
+
+use evermoor_core::failure::outcome;
+use evermoor_core::failure::outcome::META_KEY;
+use evermoor_core::protocol::envelope::{
+    INVALID_PARAMS, METHOD_NOT_FOUND, Outcome, Request, Response,
+};
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::mcp::method;
+use evermoor_core::protocol::stateless;
+use evermoor_core::protocol::translate::param_headers::{agree, mirrored};
+use evermoor_core::protocol::translate::response::{ABILITY_MISSING, newer};
+
+use crate::routing::router::Addressee;
+
+/// Whether the parameters that stand in headers are those of the body.
+pub(super) fn headers_agree(addressee: &Addressee, headers: &HeaderMap) -> bool {
+    let Addressee::Upstream(upstream, request) = addressee else { return true };
+    if headers.contains_key(stateless::OVER_PIPES) {
+        return true;
+    }
+    let Some(known) = upstream.state().known else { return true };
+    agree(&mirrored(request, &known.traits), |name| match headers.get(name) {
+        None => Ok(None),
+        Some(value) => value.to_str().map(|text| Some(text.to_owned())).map_err(|_| ()),
+    })
+}
+
+/// Whether the gateway answers in place of the upstream. Such answers are short.
+pub(super) fn is_ours(response: &Response) -> bool {
+    const LONGEST: usize = 8 << 10;
+    match &response.outcome {
+        Outcome::Result(result) => {
+            result.as_bytes().len() < LONGEST && result.as_str().contains(META_KEY)
+        }
+        Outcome::Error(_) => false,
+    }
+}
+
+/// Whether a call comes back with a state that its upstream cannot have given, which would be taken
+/// for a new call there.
+pub(super) fn is_foreign(addressee: &Addressee, request: &Request) -> bool {
+    let params = request.params.as_ref();
+    let brings = params.is_some_and(|params| params.member("requestState").is_some());
+    let Addressee::Upstream(upstream, _) = addressee else { return false };
+    brings && !upstream.spoken().is_stateless()
+}
+
+/// The answer to a call that needs what a person did not want to do.
+pub(super) fn declined(request: &Request) -> Response {
+    let words = "Not executed: the person did not open the link that the server needs first.";
+    let (_, is_tool) = outcome::subject(&request.method, request.params.as_ref());
+    if !is_tool {
+        return Response::error(Some(request.id.clone()), INVALID_PARAMS, words);
+    }
+    let block = serde_json::json!({ "type": "text", "text": words });
+    let result = serde_json::json!({ "content": [block], "isError": true });
+    newer(&request.method, Response::result(request.id.clone(), Raw::of(&result)), None)
+}
+
+/// Requests that may be answered with what they need.
+pub(super) fn may_need_input(called: &str) -> bool {
+    matches!(called, method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ)
+}
+
+/// A method that nobody knows is not found; every other answer is an answer.
+pub(super) fn status(response: &Response) -> StatusCode {
+    let code = match &response.outcome {
+        Outcome::Error(error) => error.member("code").and_then(|code| code.read::<i32>().ok()),
+        Outcome::Result(_) => None,
+    };
+    match code {
+        Some(METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        Some(ABILITY_MISSING) => StatusCode::BAD_REQUEST,
+        Some(_) | None => StatusCode::OK,
+    }
+}

@@ -1,0 +1,327 @@
+//! Calls that wait for an editor of the newer revision to come back with what was asked.
+//!
+//! An older upstream asks in the middle of its work. An editor of the newer revision cannot be
+//! asked then: it gets an answer that says what is needed, and calls again. In between the call
+//! is kept here, under a sealed word (see `evermoor_core::protocol::translate::request_state`) that is good once, for the same
+//! editor with the same call, for a while. An editor that does not come back has its call cancelled.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+use evermoor_core::protocol::envelope::{Outcome, Request};
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::translate::input_request::{Needed, by_name};
+use evermoor_core::protocol::translate::request_state::{Waits, Word, Worth};
+use evermoor_core::security::session_id::SessionKey;
+
+use crate::lifecycle::keys;
+use crate::mcp::exchange::Exchange;
+use crate::system::environment::Chance;
+use crate::upstream::Question;
+
+/// The calls that wait, each an exchange.
+pub struct Continuations<Call = Exchange> {
+    key: SessionKey,
+    chance: Chance,
+    /// Tells this life of the gateway from others.
+    edition: String,
+    waiting: Mutex<HashMap<String, Waiting<Call>>>,
+    /// Words behind which no call waits, once they were brought back.
+    spent: Mutex<VecDeque<String>>,
+    /// Told of every call that begins to wait.
+    added: Notify,
+}
+
+struct Waiting<Call> {
+    exchange: Call,
+    questions: Vec<(String, Question)>,
+    since: Instant,
+}
+
+/// The name under which what is needed stands, with a number if it is more than one thing.
+const KEY: &str = "answer";
+/// An editor that has not come back by then does not.
+const PATIENCE: Duration = Duration::from_secs(600);
+const MOST: usize = 1024;
+
+/// What became of an editor's coming back.
+pub enum Back<Call = Exchange> {
+    /// It brought no word of ours.
+    New,
+    /// The call goes on.
+    Goes(Box<Call>),
+    /// The call, which its upstream had turned away, is made.
+    Again,
+    /// A person did not want to do what the upstream needs; it was not called again.
+    Declined,
+    /// The word is good for nothing.
+    Refused(&'static str),
+    /// It was good, and its call is gone: nobody knows what became of it since this moment.
+    Lost(SystemTime, &'static str),
+}
+
+impl<Call> Continuations<Call> {
+    pub fn new(key: SessionKey, edition: &str, chance: Chance) -> Self {
+        let (waiting, spent) = (Mutex::default(), Mutex::default());
+        Self { key, chance, edition: edition.to_owned(), waiting, spent, added: Notify::new() }
+    }
+
+    /// Keeps a call, and says what the editor is told.
+    pub fn keep(
+        &self,
+        exchange: Call,
+        questions: Vec<Question>,
+        editor: &str,
+        request: &Request,
+    ) -> Option<Raw> {
+        let word = self.word(editor, request)?;
+        let questions = named(questions);
+        let asked = questions.iter().map(|(key, question)| (key.clone(), &question.request));
+        let needed = by_name(asked);
+        let result = Needed::result(&needed, &word.seal(&self.key));
+        let mut all = self.waiting.lock();
+        if all.len() >= MOST {
+            return None;
+        }
+        all.insert(word.nonce, Waiting { exchange, questions, since: Instant::now() });
+        drop(all);
+        self.added.notify_one();
+        Some(result)
+    }
+
+    /// What an editor is told whose call was turned away until a person has opened these links.
+    pub fn links(&self, links: &[Request], editor: &str, request: &Request) -> Option<Raw> {
+        let word = self.word(editor, request)?.for_nothing();
+        let named = (1..).zip(links).map(|(number, link)| (format!("{KEY}{number}"), link));
+        Some(Needed::result(&by_name(named), &word.seal(&self.key)))
+    }
+
+    /// The call that an editor comes back for, with the answer it brings.
+    pub fn resume(&self, editor: &str, request: &Request) -> Back<Call> {
+        let params = request.params.as_ref();
+        let Some(state) = params.and_then(|params| params.text_member("requestState")) else {
+            return Back::New;
+        };
+        let brought = params.and_then(|params| params.member("inputResponses"));
+        let word = match Word::open(&state, &self.key, editor, request, self.now()) {
+            Worth::Foreign => return Back::New,
+            Worth::Nothing => {
+                return Back::Refused(
+                    "`requestState` is not the one that was given for this call.",
+                );
+            }
+            Worth::Expired(word) if word.waits == Waits::Nothing => {
+                return Back::Refused(
+                    "`requestState` has expired. Make the call again without it.",
+                );
+            }
+            Worth::Expired(word) => {
+                let why = "what it needed did not come in time, so it was cancelled";
+                return Back::Lost(given(&word), why);
+            }
+            Worth::Good(word) => word,
+        };
+        let used = || Back::Refused("`requestState` is good once, and was used already.");
+        if word.waits == Waits::Nothing {
+            return match self.spend(word.nonce) {
+                true if brought.is_some_and(|brought| accepted(&brought)) => Back::Again,
+                true => Back::Declined,
+                false => used(),
+            };
+        }
+        let Some(waiting) = self.waiting.lock().remove(&word.nonce) else {
+            return match word.edition == self.edition {
+                true => used(),
+                false => {
+                    let why = "Evermoor was started again while it waited for what it needed";
+                    Back::Lost(given(&word), why)
+                }
+            };
+        };
+        for (key, question) in waiting.questions {
+            match brought.as_ref().and_then(|brought| brought.member(&key)) {
+                Some(answer) => question.answer(Outcome::Result(answer)),
+                None => question.turn_away("The editor brought no answer."),
+            }
+        }
+        Back::Goes(Box::new(waiting.exchange))
+    }
+
+    /// Gives up, for ever, the calls whose editors do not come back.
+    pub async fn tidy(&self) {
+        loop {
+            let oldest = self.waiting.lock().values().map(|waiting| waiting.since).min();
+            match oldest {
+                Some(since) => sleep_until(since + PATIENCE).await,
+                None => self.added.notified().await,
+            }
+            let late =
+                |_: &String, waiting: &mut Waiting<Call>| waiting.since.elapsed() >= PATIENCE;
+            let late: Vec<_> = self.waiting.lock().extract_if(late).collect();
+            for (_, waiting) in late {
+                waiting.questions.into_iter().for_each(|(_, question)| question.decline());
+                // Dropping it tells the upstream that nobody waits for the answer any more.
+                drop(waiting.exchange);
+            }
+        }
+    }
+
+    fn word(&self, editor: &str, request: &Request) -> Option<Word> {
+        let word = Word::new(keys::unguessable().ok()?, &self.edition, editor, request);
+        Some(word.given(self.now(), PATIENCE.as_secs()))
+    }
+
+    fn now(&self) -> u64 {
+        self.chance.now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+    }
+
+    /// Says whether the word was still good.
+    fn spend(&self, nonce: String) -> bool {
+        let mut spent = self.spent.lock();
+        if spent.contains(&nonce) {
+            return false;
+        }
+        spent.push_back(nonce);
+        if spent.len() > MOST {
+            spent.pop_front();
+        }
+        true
+    }
+}
+
+/// Questions with the names under which their answers come back.
+fn named(questions: Vec<Question>) -> Vec<(String, Question)> {
+    let alone = questions.len() == 1;
+    let name = |number: usize| if alone { KEY.to_owned() } else { format!("{KEY}{number}") };
+    (1..).zip(questions).map(|(number, question)| (name(number), question)).collect()
+}
+
+/// Whether everything that was asked was done.
+fn accepted(brought: &Raw) -> bool {
+    let answers = brought.entries().unwrap_or_default();
+    let done = |answer: &Raw| answer.text_member("action").as_deref() == Some("accept");
+    !answers.is_empty() && answers.iter().all(|(_, answer)| done(answer))
+}
+
+fn given(word: &Word) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(word.given)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evermoor_core::protocol::envelope::{Id, Response};
+    use std::sync::Arc;
+    use tokio::sync::oneshot;
+    use tokio::time::{advance, sleep};
+    use tokio_util::sync::{CancellationToken, DropGuard};
+
+    const EDITOR: &str = "claude";
+
+    /// Calls of which nothing matters but that they are dropped; the time of day is the paused clock's.
+    fn continuations(edition: &str) -> Arc<Continuations<DropGuard>> {
+        let (began, from) = (Instant::now(), UNIX_EPOCH + Duration::from_secs(1_000_000));
+        let chance = Chance::new(|| 0, move || from + began.elapsed());
+        Arc::new(Continuations::new(SessionKey::new([1; 32]), edition, chance))
+    }
+
+    fn call(tool: &str) -> Request {
+        let params = Raw::of(&serde_json::json!({ "name": tool }));
+        Request::new(Id::number(1), "tools/call", Some(params))
+    }
+
+    fn back(tool: &str, told: &Raw) -> Request {
+        let answer = serde_json::json!({ KEY: { "action": "accept" } });
+        let mut request = call(tool);
+        let params = request.params.take().unwrap();
+        let params = params.with("requestState", &told.member("requestState").unwrap());
+        request.params = Some(params.with("inputResponses", &Raw::of(&answer)));
+        request
+    }
+
+    fn question() -> (Question, oneshot::Receiver<Response>) {
+        let (send, answered) = oneshot::channel();
+        let request = Request::new(Id::number(9), "elicitation/create", None);
+        (Question::new(request, Box::new(move |it| drop(send.send(it)))), answered)
+    }
+
+    fn action(response: Response) -> String {
+        match response.outcome {
+            Outcome::Result(result) => result.text_member("action").unwrap(),
+            Outcome::Error(error) => panic!("{error:?}"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_comes_back_within_ten_minutes_finds_the_call_and_who_comes_later_does_not() {
+        let all = continuations("life");
+        let (question, answered) = question();
+        let waits = CancellationToken::new();
+        let told =
+            all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
+        advance(PATIENCE - Duration::from_secs(1)).await;
+        let Back::Goes(goes) = all.resume(EDITOR, &back("a", &told)) else { panic!("it waits") };
+        assert_eq!(action(answered.await.unwrap()), "accept");
+        assert!(!waits.is_cancelled());
+        drop(goes);
+        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Back::Refused(_)), "good once");
+        advance(Duration::from_secs(1)).await;
+        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Back::Lost(..)), "expired");
+    }
+
+    #[tokio::test(start_paused = true)]
+    #[expect(clippy::disallowed_methods, reason = "the runtime of the test ends it")]
+    async fn a_call_whose_editor_does_not_come_back_is_cancelled_after_ten_minutes() {
+        let all = continuations("life");
+        let tidying = Arc::clone(&all);
+        drop(tokio::spawn(async move { tidying.tidy().await }));
+        let (question, answered) = question();
+        let waits = CancellationToken::new();
+        let told =
+            all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
+        sleep(PATIENCE - Duration::from_millis(1)).await;
+        assert!(!waits.is_cancelled());
+        waits.cancelled().await;
+        assert_eq!(action(answered.await.unwrap()), "cancel");
+        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Back::Lost(..)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn several_questions_are_told_apart_and_one_without_an_answer_is_turned_away() {
+        let all = continuations("life");
+        let ((one, answered), (other, turned_away)) = (question(), question());
+        let waits = CancellationToken::new().drop_guard();
+        let told = all.keep(waits, vec![one, other], EDITOR, &call("a")).unwrap();
+        let needed = told.member("inputRequests").unwrap();
+        assert!(needed.member("answer1").is_some() && needed.member("answer2").is_some());
+        let mut back = back("a", &told);
+        let answer = Raw::of(&serde_json::json!({ "answer1": { "action": "accept" } }));
+        back.params = back.params.map(|params| params.with("inputResponses", &answer));
+        assert!(matches!(all.resume(EDITOR, &back), Back::Goes(_)));
+        assert_eq!(action(answered.await.unwrap()), "accept");
+        assert!(matches!(turned_away.await.unwrap().outcome, Outcome::Error(_)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_word_is_good_for_nobody_else_and_for_no_other_call() {
+        let all = continuations("life");
+        let (question, _answered) = question();
+        let waits = CancellationToken::new();
+        let told =
+            all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
+        assert!(matches!(all.resume("cursor", &back("a", &told)), Back::Refused(_)));
+        assert!(matches!(all.resume(EDITOR, &back("b", &told)), Back::Refused(_)));
+        let forged = told.text_member("requestState").unwrap() + "x";
+        let forged = told.with("requestState", &Raw::of(&forged));
+        assert!(matches!(all.resume(EDITOR, &back("a", &forged)), Back::Refused(_)));
+        assert!(matches!(all.resume(EDITOR, &call("a")), Back::New));
+        let next = continuations("next life");
+        assert!(matches!(next.resume(EDITOR, &back("a", &told)), Back::Lost(..)));
+        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Back::Goes(_)), "still there");
+        assert!(waits.is_cancelled());
+    }
+}

@@ -1,0 +1,107 @@
+//! Tasks of the gateway's own: calls of which an editor wanted a task and whose upstream made none.
+//!
+//! Such a call is over when its editor hears of it, so the task is born finished, and all that is to
+//! keep is its result, for a while and in memory. Whoever asks for it after a restart of the gateway
+//! is told that the call ran.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use evermoor_core::protocol::envelope::{INVALID_PARAMS, Request, Response};
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::mcp::method;
+use evermoor_core::protocol::translate::task;
+use evermoor_core::protocol::translate::task::related;
+
+use crate::lifecycle::keys;
+
+#[derive(Clone, Default)]
+pub struct Finished(Arc<Mutex<VecDeque<Kept>>>);
+
+struct Kept {
+    id: String,
+    editor: String,
+    task: Raw,
+    result: Raw,
+    since: Instant,
+}
+
+/// What the ids of such tasks begin with.
+const MARK: &str = "evermoor-task-";
+const KEEP: Duration = Duration::from_secs(600);
+const MOST: usize = 256;
+
+impl Finished {
+    /// Keeps a result, and says which task it is of.
+    pub fn keep(&self, editor: &str, result: Raw) -> Option<Raw> {
+        let id = format!("{MARK}{}", keys::unguessable().ok()?);
+        let task = task::over(&id, SystemTime::now(), KEEP);
+        let made = Raw::of(&serde_json::json!({})).with("task", &task);
+        let (editor, since) = (editor.to_owned(), Instant::now());
+        let mut all = self.0.lock();
+        all.retain(|kept| kept.since.elapsed() < KEEP);
+        all.push_back(Kept { id, editor, task, result, since });
+        while all.len() > MOST {
+            all.pop_front();
+        }
+        Some(made)
+    }
+
+    /// The answer to a request about such a task. `None` if it is about another one.
+    pub fn answer(&self, editor: &str, request: &Request) -> Option<Response> {
+        let about = request.params.as_ref()?.text_member("taskId")?;
+        if !about.starts_with(MARK) || !request.method.starts_with("tasks/") {
+            return None;
+        }
+        let id = request.id.clone();
+        let all = self.0.lock();
+        let kept = all.iter().find(|kept| kept.id == about && kept.editor == editor);
+        let Some(kept) = kept.filter(|kept| kept.since.elapsed() < KEEP) else {
+            let why = "The call of this task ran to its end, but its result is not kept any more.";
+            return Some(Response::error(Some(id), INVALID_PARAMS, why));
+        };
+        Some(match request.method.as_str() {
+            method::TASKS_GET => Response::result(id, kept.task.clone()),
+            method::TASKS_RESULT => Response::result(id, related(&kept.result, &Raw::of(&about))),
+            _ => Response::error(Some(id), INVALID_PARAMS, "The task is over."),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evermoor_core::protocol::envelope::{Id, Outcome};
+
+    fn ask(method: &str, task: &str) -> Request {
+        let params = Raw::of(&serde_json::json!({ "taskId": task }));
+        Request::new(Id::number(1), method, Some(params))
+    }
+
+    fn result(response: Option<Response>) -> Option<serde_json::Value> {
+        match response.unwrap().outcome {
+            Outcome::Result(result) => Some(result.read().unwrap()),
+            Outcome::Error(_) => None,
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_result_is_kept_for_its_editor_and_for_a_while() {
+        let finished = Finished::default();
+        let content = Raw::of(&serde_json::json!({ "content": [] }));
+        let task = finished.keep("claude", content).unwrap().member("task").unwrap();
+        let id = task.text_member("taskId").unwrap();
+        let got = result(finished.answer("claude", &ask("tasks/get", &id))).unwrap();
+        assert_eq!(got["status"], "completed");
+        let end = result(finished.answer("claude", &ask("tasks/result", &id))).unwrap();
+        assert_eq!(end["content"], serde_json::json!([]));
+        assert_eq!(result(finished.answer("cursor", &ask("tasks/get", &id))), None);
+        assert!(finished.answer("claude", &ask("tasks/get", "theirs")).is_none());
+        tokio::time::advance(KEEP).await;
+        assert_eq!(result(finished.answer("claude", &ask("tasks/result", &id))), None);
+    }
+}

@@ -1,0 +1,98 @@
+//! Questions of older upstreams' tasks, until an editor of the newer revision has answered them.
+//!
+//! An older upstream asks while somebody waits for the result of a task. An editor of the newer
+//! revision looks at the state of its task now and then, finds there what is needed, and brings it
+//! with a request of its own.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use evermoor_core::protocol::envelope::{INVALID_PARAMS, Outcome, Request, Response};
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::mcp::method;
+use evermoor_core::protocol::translate::input_request::by_name;
+
+use crate::mcp::exchange::{Exchange, Part};
+use crate::upstream::Question;
+
+#[derive(Default)]
+pub struct Parked(Mutex<HashMap<(String, Raw), Waiting>>);
+
+struct Waiting {
+    /// Waits for the result. Without it the upstream would have nobody to ask.
+    exchange: Exchange,
+    question: Question,
+    /// What the editor is told of the task.
+    state: Raw,
+    since: Instant,
+}
+
+const KEY: &str = "answer";
+const PATIENCE: Duration = Duration::from_secs(600);
+
+impl Parked {
+    /// Keeps the question of a task, and says what the editor is told of the task. Gives both back if
+    /// the exchange is not about a task.
+    pub fn park(
+        &self,
+        exchange: Exchange,
+        question: Question,
+        editor: &str,
+    ) -> Result<Raw, Box<(Exchange, Question)>> {
+        let needed = by_name([(KEY.to_owned(), &question.request)].into_iter());
+        let Some((task, state)) = exchange.waiting_task(&needed) else {
+            return Err(Box::new((exchange, question)));
+        };
+        let since = Instant::now();
+        let waiting = Waiting { exchange, question, state: state.clone(), since };
+        let mut all = self.0.lock();
+        let late = all.extract_if(|_, waiting| waiting.since.elapsed() >= PATIENCE);
+        late.for_each(|(_, waiting)| waiting.question.decline());
+        all.insert((editor.to_owned(), task), waiting);
+        Ok(state)
+    }
+
+    /// The answer to a request about a task that waits for its editor, and what is to be followed from
+    /// then on. `None` if none does.
+    pub fn answer(&self, editor: &str, request: &Request) -> Option<(Response, Option<Exchange>)> {
+        let params = request.params.as_ref()?;
+        let place = (editor.to_owned(), params.member("taskId")?);
+        let id = request.id.clone();
+        match request.method.as_str() {
+            method::TASKS_GET => {
+                let all = self.0.lock();
+                Some((Response::result(id, all.get(&place)?.state.clone()), None))
+            }
+            method::TASKS_UPDATE => {
+                let waiting = self.0.lock().remove(&place)?;
+                let brought = params.member("inputResponses");
+                let told = match brought.and_then(|brought| brought.member(KEY)) {
+                    Some(answer) => {
+                        waiting.question.answer(Outcome::Result(answer));
+                        Response::result(id, Raw::of(&serde_json::json!({})))
+                    }
+                    None => {
+                        waiting.question.decline();
+                        let why = "`inputResponses` has no answer to what the task needs.";
+                        Response::error(Some(id), INVALID_PARAMS, why)
+                    }
+                };
+                Some((told, Some(waiting.exchange)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Follows a task whose editor has answered, in case it asks for more.
+    pub async fn follow(&self, mut exchange: Exchange, editor: &str) {
+        while let Some(part) = exchange.next().await {
+            if let Part::Question(question) = part {
+                drop(self.park(exchange, question, editor));
+                return;
+            }
+        }
+    }
+}

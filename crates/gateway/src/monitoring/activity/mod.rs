@@ -1,0 +1,253 @@
+//! The calls of editors, as people are shown them: who called what, what became of it, how long it
+//! took.
+//!
+//! # Theory of operation
+//! An exchange carries a [`Record`] and closes it with its answer; one that is dropped before was
+//! cancelled. What is kept is a ring of so many calls and, per upstream, how long calls took in each
+//! minute, all in memory. On the way of a call there is one short lock and no wait. Whoever follows
+//! is told a number and takes from the ring what is new, so that nobody who reads slowly holds
+//! anybody up. Neither arguments nor results are ever looked into, but for one flag.
+
+mod record;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use evermoor_core::api::{Call, CallOutcome, LatencyPoint};
+use evermoor_core::history::latency::Latencies;
+
+pub use record::Record;
+
+/// All calls of a gateway.
+#[derive(Clone)]
+pub struct Activity(Arc<Inner>);
+
+struct Inner {
+    kept: Mutex<Kept>,
+    /// The number of the newest call, for those who follow.
+    newest: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Kept {
+    calls: VecDeque<Done>,
+    /// How many calls there were.
+    count: u64,
+    latencies: HashMap<String, Latencies>,
+}
+
+/// A call that has ended.
+struct Done {
+    number: u64,
+    at: u64,
+    editor: Arc<str>,
+    client: Option<Box<str>>,
+    upstream: Option<Box<str>>,
+    tool: Box<str>,
+    outcome: CallOutcome,
+    ms: u64,
+    held_ms: u64,
+}
+
+/// Which calls somebody asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    pub upstream: Option<String>,
+    pub editor: Option<String>,
+    pub outcome: Option<CallOutcome>,
+    /// Only those with a smaller number.
+    pub before: Option<u64>,
+}
+
+/// So many calls are kept.
+const ROOM: usize = 2000;
+/// Upstreams that were taken out of the configuration do not fill the memory.
+const MOST_UPSTREAMS: usize = 256;
+
+impl Default for Activity {
+    fn default() -> Self {
+        let newest = watch::Sender::new(0);
+        Self(Arc::new(Inner { kept: Mutex::default(), newest }))
+    }
+}
+
+impl Activity {
+    fn add(&self, mut done: Done) {
+        let mut kept = self.0.kept.lock();
+        kept.count += 1;
+        done.number = kept.count;
+        if let Some(upstream) = done.upstream.as_deref().filter(|_| answered(done.outcome)) {
+            let took = done.ms.saturating_sub(done.held_ms);
+            kept.took(upstream, done.at.saturating_add(done.ms), took);
+        }
+        if kept.calls.len() >= ROOM {
+            kept.calls.pop_front();
+        }
+        let number = done.number;
+        kept.calls.push_back(done);
+        drop(kept);
+        if self.0.newest.receiver_count() > 0 {
+            self.0.newest.send_replace(number);
+        }
+    }
+
+    /// The newest calls that are wanted, at most so many, the newest first.
+    pub fn newest(&self, wanted: &Wanted, most: usize) -> Vec<Call> {
+        let kept = self.0.kept.lock();
+        let found = kept.calls.iter().rev().filter(|done| wanted.includes(done));
+        found.take(most).map(Done::shown).collect()
+    }
+
+    /// Follows the calls from now on.
+    pub fn follow(&self) -> Following {
+        let newest = self.0.newest.subscribe();
+        let told = self.0.kept.lock().count;
+        Following { activity: self.clone(), newest, told }
+    }
+
+    /// How long the calls of an upstream took.
+    pub fn latency(&self, upstream: &str, since: u64) -> Vec<LatencyPoint> {
+        let kept = self.0.kept.lock();
+        kept.latencies.get(upstream).map(|it| it.points(since)).unwrap_or_default()
+    }
+}
+
+/// Somebody who follows.
+pub struct Following {
+    activity: Activity,
+    newest: watch::Receiver<u64>,
+    told: u64,
+}
+
+impl Following {
+    /// The calls since the last time, in the order of time, when there are some. What was too many
+    /// to keep is left out. `None` if there is no gateway any more.
+    pub async fn next(&mut self) -> Option<Vec<Call>> {
+        loop {
+            let told = self.told;
+            self.newest.wait_for(|newest| *newest > told).await.ok()?;
+            let kept = self.activity.0.kept.lock();
+            let new = kept.calls.iter().rev().take_while(|done| done.number > told);
+            let mut calls: Vec<Call> = new.map(Done::shown).collect();
+            self.told = kept.count;
+            drop(kept);
+            calls.reverse();
+            if !calls.is_empty() {
+                return Some(calls);
+            }
+        }
+    }
+}
+
+impl Kept {
+    fn took(&mut self, upstream: &str, at: u64, ms: u64) {
+        // Looked up by reference first: a new name is rare.
+        if let Some(latencies) = self.latencies.get_mut(upstream) {
+            return latencies.took(at, ms);
+        }
+        if self.latencies.len() < MOST_UPSTREAMS {
+            self.latencies.entry(upstream.to_owned()).or_default().took(at, ms);
+        }
+    }
+}
+
+impl Wanted {
+    fn includes(&self, done: &Done) -> bool {
+        self.before.is_none_or(|before| done.number < before)
+            && self.upstream.as_deref().is_none_or(|name| done.upstream.as_deref() == Some(name))
+            && self.editor.as_deref().is_none_or(|name| &*done.editor == name)
+            && self.outcome.is_none_or(|outcome| done.outcome == outcome)
+    }
+}
+
+impl Done {
+    fn shown(&self) -> Call {
+        Call {
+            number: self.number,
+            at: self.at,
+            editor: self.editor.as_ref().to_owned(),
+            client: self.client.as_deref().map(str::to_owned),
+            upstream: self.upstream.as_deref().map(str::to_owned),
+            tool: self.tool.as_ref().to_owned(),
+            outcome: self.outcome,
+            ms: self.ms,
+            held_ms: self.held_ms,
+        }
+    }
+}
+
+/// Whether the upstream answered, so that its answer took so long.
+fn answered(outcome: CallOutcome) -> bool {
+    matches!(outcome, CallOutcome::Ok | CallOutcome::ToolError)
+}
+
+fn millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn done(upstream: &str, outcome: CallOutcome, ms: u64) -> Done {
+        Done {
+            number: 0,
+            at: 1_000,
+            editor: "zed".into(),
+            client: None,
+            upstream: Some(upstream.into()),
+            tool: "echo".into(),
+            outcome,
+            ms,
+            held_ms: 0,
+        }
+    }
+
+    fn numbers(calls: &[Call]) -> Vec<u64> {
+        calls.iter().map(|call| call.number).collect()
+    }
+
+    #[test]
+    fn the_newest_calls_come_first_and_are_chosen_by_what_is_wanted() {
+        let activity = Activity::default();
+        for number in 0..5 {
+            let outcome = if number % 2 == 0 { CallOutcome::Ok } else { CallOutcome::NotSent };
+            activity.add(done(if number < 3 { "a" } else { "b" }, outcome, 10));
+        }
+        let asked = |wanted: Wanted, most| numbers(&activity.newest(&wanted, most));
+        assert_eq!(asked(Wanted::default(), 2), [5, 4]);
+        assert_eq!(asked(Wanted { before: Some(4), ..Wanted::default() }, 9), [3, 2, 1]);
+        assert_eq!(asked(Wanted { upstream: Some("b".into()), ..Wanted::default() }, 9), [5, 4]);
+        let lost = Wanted { outcome: Some(CallOutcome::NotSent), ..Wanted::default() };
+        assert_eq!(asked(lost, 9), [4, 2]);
+        assert_eq!(asked(Wanted { editor: Some("x".into()), ..Wanted::default() }, 9), [0_u64; 0]);
+        assert_eq!(activity.latency("a", 0)[0].calls, 2, "what was not sent took no time");
+    }
+
+    #[test]
+    fn only_so_many_calls_are_kept() {
+        let activity = Activity::default();
+        for _ in 0..ROOM + 10 {
+            activity.add(done("a", CallOutcome::Ok, 1));
+        }
+        let kept = activity.newest(&Wanted::default(), usize::MAX);
+        assert_eq!((kept.len(), kept[ROOM - 1].number), (ROOM, 11));
+    }
+
+    #[tokio::test]
+    async fn whoever_follows_is_told_every_call_in_its_order() {
+        let activity = Activity::default();
+        activity.add(done("a", CallOutcome::Ok, 1));
+        let mut following = activity.follow();
+        activity.add(done("a", CallOutcome::Ok, 1));
+        activity.add(done("a", CallOutcome::Unknown, 1));
+        assert_eq!(numbers(&following.next().await.unwrap()), [2, 3]);
+        activity.add(done("a", CallOutcome::Ok, 1));
+        assert_eq!(numbers(&following.next().await.unwrap()), [4]);
+    }
+}

@@ -1,0 +1,263 @@
+//! Who is connected at this moment.
+//!
+//! A session says nothing when its editor is closed, and an editor of 2026-07-28 has none. So
+//! somebody is here who has a stream open, or who spoke within the last minutes. Evermoor's own
+//! programs are not counted.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+use evermoor_core::api::{Attached, Wire};
+use evermoor_core::protocol::mcp::Program;
+
+/// The list of those who are here.
+#[derive(Clone)]
+pub struct Attendance(Arc<Inner>);
+
+struct Inner {
+    present: Mutex<HashMap<Who, Presence>>,
+    /// Told when the list looks different.
+    changed: Arc<Notify>,
+    /// Told when there is somebody whose time runs.
+    came: Notify,
+}
+
+/// Whom we take for one visitor.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Who {
+    /// A session, by its number.
+    Session(u64),
+    /// A program without a session, by the editor whose token it has, its name and its version.
+    Program { editor: String, client: String, version: String },
+}
+
+impl Who {
+    /// What a program without a session calls itself.
+    pub fn client(self) -> Option<String> {
+        match self {
+            Self::Session(_) => None,
+            Self::Program { client, .. } => Some(client).filter(|name| !name.is_empty()),
+        }
+    }
+}
+
+struct Presence {
+    attached: Attached,
+    spoke: Instant,
+    /// How many streams are open.
+    streams: usize,
+}
+
+/// Somebody's open stream.
+pub struct Stream {
+    attendance: Attendance,
+    who: Who,
+}
+
+/// Who has not spoken for so long is gone.
+const PATIENCE: Duration = Duration::from_secs(5 * 60);
+/// More are not counted.
+const MOST: usize = 512;
+/// What our own programs call themselves.
+const OURSELVES: &str = "evermoor";
+
+impl Attendance {
+    pub fn new(changed: Arc<Notify>) -> Self {
+        Self(Arc::new(Inner { present: Mutex::default(), changed, came: Notify::new() }))
+    }
+
+    /// Somebody speaks to one upstream, or to all of them. Who it is, is only asked when it is not
+    /// known yet.
+    pub fn speaks(
+        &self,
+        who: &Who,
+        wire: Wire,
+        view: Option<&str>,
+        introduction: impl FnOnce() -> (String, Program, String),
+    ) {
+        let now = Instant::now();
+        let mut present = self.0.present.lock();
+        if let Some(known) = present.get_mut(who) {
+            known.spoke = now;
+            if known.attached.view.as_deref() == view && known.attached.transport == wire {
+                return;
+            }
+            known.attached.view = view.map(str::to_owned);
+            known.attached.transport = wire;
+        } else {
+            let (editor, client, revision) = introduction();
+            if client.name == OURSELVES || present.len() >= MOST {
+                return;
+            }
+            let some = |text: String| Some(text).filter(|text| !text.is_empty());
+            let attached = Attached {
+                editor,
+                client: some(client.name),
+                client_version: some(client.version),
+                revision,
+                transport: wire,
+                view: view.map(str::to_owned),
+                since: millis(SystemTime::now()),
+            };
+            present.insert(who.clone(), Presence { attached, spoke: now, streams: 0 });
+        }
+        drop(present);
+        self.0.came.notify_one();
+        self.0.changed.notify_one();
+    }
+
+    /// Somebody says later who it is.
+    pub fn introduced(&self, who: &Who, client: &Program, revision: &str) {
+        let mut present = self.0.present.lock();
+        let Some(known) = present.get_mut(who) else { return };
+        let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        known.attached.client = some(&client.name);
+        known.attached.client_version = some(&client.version);
+        known.attached.revision = revision.to_owned();
+        drop(present);
+        self.0.changed.notify_one();
+    }
+
+    /// Somebody has a stream open until this is dropped.
+    pub fn listens(&self, who: Who) -> Stream {
+        if let Some(known) = self.0.present.lock().get_mut(&who) {
+            known.streams += 1;
+        }
+        Stream { attendance: self.clone(), who }
+    }
+
+    /// Somebody said that it is gone.
+    pub fn leaves(&self, who: &Who) {
+        if self.0.present.lock().remove(who).is_some() {
+            self.0.changed.notify_one();
+        }
+    }
+
+    /// Everybody who is here, those first who came first.
+    pub fn list(&self) -> Vec<Attached> {
+        let now = Instant::now();
+        let present = self.0.present.lock();
+        let here = present.values().filter(|one| one.is_here(now));
+        let mut here: Vec<Attached> = here.map(|one| one.attached.clone()).collect();
+        here.sort_by(|one, other| (one.since, &one.client).cmp(&(other.since, &other.client)));
+        here
+    }
+
+    /// Takes those off the list, for ever, who are gone without a word.
+    pub async fn tidy(&self) {
+        loop {
+            let next = {
+                let present = self.0.present.lock();
+                present.values().filter(|one| one.streams == 0).map(|one| one.spoke).min()
+            };
+            match next {
+                Some(spoke) => {
+                    tokio::select! {
+                        () = sleep_until(spoke + PATIENCE) => {}
+                        () = self.0.came.notified() => continue,
+                    }
+                }
+                None => self.0.came.notified().await,
+            }
+            let now = Instant::now();
+            let mut present = self.0.present.lock();
+            let before = present.len();
+            present.retain(|_, one| one.is_here(now));
+            if present.len() != before {
+                self.0.changed.notify_one();
+            }
+        }
+    }
+}
+
+impl Presence {
+    fn is_here(&self, now: Instant) -> bool {
+        self.streams > 0 || now.duration_since(self.spoke) < PATIENCE
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        let mut present = self.attendance.0.present.lock();
+        if let Some(known) = present.get_mut(&self.who) {
+            known.streams = known.streams.saturating_sub(1);
+            known.spoke = Instant::now();
+        }
+        drop(present);
+        self.attendance.0.came.notify_one();
+    }
+}
+
+fn millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio_util::task::TaskTracker;
+
+    fn attendance() -> Attendance {
+        Attendance::new(Arc::default())
+    }
+
+    fn speaks(attendance: &Attendance, number: u64, client: &str, view: Option<&str>) {
+        attendance.speaks(&Who::Session(number), Wire::Http, view, || {
+            let client = Program { name: client.to_owned(), version: "1".into() };
+            ("zed".into(), client, "2025-11-25".into())
+        });
+    }
+
+    fn names(attendance: &Attendance) -> Vec<String> {
+        attendance.list().into_iter().filter_map(|one| one.client).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn somebody_is_here_who_spoke_lately_or_listens() {
+        let attendance = attendance();
+        speaks(&attendance, 1, "Zed", None);
+        speaks(&attendance, 2, "Cursor", Some("notes"));
+        speaks(&attendance, 3, "evermoor", None);
+        let stream = attendance.listens(Who::Session(2));
+        let mut here = names(&attendance);
+        here.sort();
+        assert_eq!(here, ["Cursor", "Zed"], "our own programs are not counted");
+        tokio::time::advance(PATIENCE).await;
+        assert_eq!(names(&attendance), ["Cursor"]);
+        drop(stream);
+        assert_eq!(names(&attendance), ["Cursor"], "it was there a moment ago");
+        tokio::time::advance(PATIENCE).await;
+        assert_eq!(names(&attendance), [] as [&str; 0]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_is_gone_without_a_word_is_taken_off_and_that_is_told() {
+        let attendance = attendance();
+        let tasks = TaskTracker::new();
+        let tidying = attendance.clone();
+        tasks.spawn(async move { tidying.tidy().await });
+        speaks(&attendance, 1, "Zed", None);
+        attendance.0.changed.notified().await;
+        attendance.0.changed.notified().await;
+        assert!(attendance.0.present.lock().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_an_editor_looks_at_last_is_what_it_sees() {
+        let attendance = attendance();
+        speaks(&attendance, 1, "Zed", None);
+        speaks(&attendance, 1, "Zed", Some("notes"));
+        assert_eq!(attendance.list()[0].view.as_deref(), Some("notes"));
+        let client = Program { name: "Zed Preview".into(), version: "2".into() };
+        attendance.introduced(&Who::Session(1), &client, "2025-06-18");
+        assert_eq!(attendance.list()[0].client.as_deref(), Some("Zed Preview"));
+        attendance.leaves(&Who::Session(1));
+        assert_eq!(attendance.list(), []);
+    }
+}

@@ -1,0 +1,91 @@
+//! What is set: the configuration, and the port it names.
+
+use evermoor_core::api::Check;
+use evermoor_core::config::Config;
+use evermoor_platform::fs::lock::InstanceLock;
+use evermoor_platform::paths::Paths;
+use evermoor_platform::port;
+
+use crate::config::file;
+
+pub(super) fn config(paths: &Paths) -> Check {
+    let (id, title) = ("config", "Configuration");
+    match file::read(&paths.config) {
+        Ok(None) => Check::good(id, title, "There is no config.toml, so the demo is served."),
+        Ok(Some(config)) => match config.doubts.first() {
+            Some(doubt) => {
+                let line = doubt.line.map(|line| format!("Line {line}: ")).unwrap_or_default();
+                Check::bad(id, title, format!("{line}{}", doubt.what), doubt.remedy.clone())
+            }
+            None => Check::good(id, title, described(&config)),
+        },
+        Err(failure) => Check::bad(id, title, failure.what, failure.remedy),
+    }
+}
+
+fn described(config: &Config) -> String {
+    let upstreams = match config.upstreams.len() {
+        1 => "1 upstream".to_owned(),
+        many => format!("{many} upstreams"),
+    };
+    match config.off.len() {
+        0 => format!("config.toml is in order: {upstreams}."),
+        off => format!("config.toml is in order: {upstreams}, and {off} turned off."),
+    }
+}
+
+/// Who has the port that editors are told.
+pub(super) async fn port(paths: &Paths) -> Check {
+    let (id, title) = ("port", "Port");
+    let config = file::read(&paths.config).ok().flatten().unwrap_or_default();
+    let number = config.gateway.listen.port();
+    if number == 0 {
+        return Check::good(id, title, "Any free port is taken, as config.toml says.");
+    }
+    let runs = matches!(InstanceLock::take(&paths.lock_file()), Ok(None));
+    let owner = port::owner(number).await;
+    match (runs, owner) {
+        (true, _) => Check::good(id, title, format!("The gateway has port {number}.")),
+        (false, None) => Check::good(id, title, format!("Port {number} is free.")),
+        (false, Some(owner)) => {
+            let name = owner.name.unwrap_or_else(|| "another program".into());
+            let detail = format!("Port {number} is used by {name} (process {}).", owner.pid);
+            let remedy = "End that program, or write another `listen` into config.toml.";
+            Check::bad(id, title, detail, remedy)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(text: &str) -> (tempfile::TempDir, Paths) {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = Paths::find(Some(folder.path().to_owned())).unwrap();
+        std::fs::write(&paths.config, text).unwrap();
+        (folder, paths)
+    }
+
+    #[test]
+    fn a_configuration_is_described_or_its_mistake_is() {
+        let (_folder, good) = place("[upstreams.a]\nurl = \"http://127.0.0.1:1/mcp\"\n");
+        assert_eq!(config(&good).detail, "config.toml is in order: 1 upstream.");
+        let (_folder, bad) = place("[gateway]\nhold = \"soon\"\n");
+        let found = config(&bad);
+        assert!(found.is_bad() && found.detail.contains("line 2"), "{found:?}");
+        let (_folder, odd) = place("[editors.a]\nupstreams.allow = [\"nobody\"]\n");
+        assert!(config(&odd).detail.starts_with("Line 2: "));
+    }
+
+    #[tokio::test]
+    async fn a_port_of_somebody_else_is_told_with_who_has_it() {
+        let squatter = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = squatter.local_addr().unwrap();
+        let (_folder, paths) = place(&format!("[gateway]\nlisten = \"{address}\"\n"));
+        let found = port(&paths).await;
+        assert!(found.is_bad(), "{found:?}");
+        drop(squatter);
+        assert!(!port(&paths).await.is_bad());
+    }
+}

@@ -1,0 +1,92 @@
+//! Folders and files that nobody else may read, and that must be there.
+
+use std::path::PathBuf;
+
+use evermoor_core::api::Check;
+use evermoor_core::failure::{Code, Failure};
+use evermoor_platform::fs::private;
+use evermoor_platform::fs::private::Unsafe;
+use evermoor_platform::paths::Paths;
+
+use crate::lifecycle::keys::KeyError;
+
+pub(super) fn tokens(paths: &Paths) -> Check {
+    let (id, title) = ("tokens", "Tokens");
+    if let Some(error) = super::unsafe_tokens(paths) {
+        return told(id, title, &error);
+    }
+    for secret in secrets(paths) {
+        if let Err(error) = private::read_private(&secret) {
+            return told(id, title, &KeyError::Unsafe(error));
+        }
+    }
+    let count = crate::lifecycle::keys::known_tokens(paths).ok().flatten();
+    Check::good(
+        id,
+        title,
+        match count.map(|tokens| tokens.editors().count()) {
+            None => "None is made yet; the first start makes one.".to_owned(),
+            Some(1) => "1 editor has a token, and only you can read it.".to_owned(),
+            Some(many) => format!("{many} editors have a token, and only you can read them."),
+        },
+    )
+}
+
+fn told(id: &str, title: &str, error: &KeyError) -> Check {
+    if let KeyError::Unsafe(Unsafe::OpenToOthers { path }) = error {
+        let detail = format!("Others can read {}.", path.display());
+        let remedy = format!("Run `chmod 600 {}`.", path.display());
+        return Check::bad(id, title, detail, remedy).fixable();
+    }
+    Check::bad(id, title, format!("{error}."), "Then start Evermoor again.")
+}
+
+fn secrets(paths: &Paths) -> [PathBuf; 3] {
+    [paths.token_file(), paths.session_key_file(), paths.runtime_file()]
+}
+
+/// Closes the files to others.
+pub(super) fn close_tokens(paths: &Paths) -> Result<String, Failure> {
+    for secret in secrets(paths).iter().filter(|file| file.is_file()) {
+        private::create_private(secret).map_err(|error| unwritable(secret, &error))?;
+    }
+    Ok("The files with tokens and keys are closed to others.".into())
+}
+
+fn kept(paths: &Paths) -> [PathBuf; 3] {
+    [paths.data.clone(), paths.logs.clone(), paths.runtime.clone()]
+}
+
+pub(super) fn folders(paths: &Paths) -> Check {
+    let (id, title) = ("folders", "Folders");
+    for folder in kept(paths).iter().filter(|folder| folder.exists()) {
+        if !private::is_writable_folder(folder) {
+            let detail = format!("Nothing can be written to {}.", folder.display());
+            return Check::bad(id, title, detail, "Make it a folder of your own.");
+        }
+    }
+    // What is logged and remembered may be read by those who may read the rest; keys may not.
+    let open = [&paths.data, &paths.runtime].into_iter().find(|folder| private::is_open(folder));
+    match open {
+        Some(folder) => {
+            let detail = format!("Others can look into {}.", folder.display());
+            let remedy = format!("Run `chmod 700 {}`.", folder.display());
+            Check::bad(id, title, detail, remedy).fixable()
+        }
+        None => Check::good(id, title, "They are there, or can be made, and are yours alone."),
+    }
+}
+
+/// Closes the folders to others.
+pub(super) fn close_folders(paths: &Paths) -> Result<String, Failure> {
+    for folder in kept(paths) {
+        private::private_folder(&folder).map_err(|error| unwritable(&folder, &error))?;
+        private::close(&folder).map_err(|error| unwritable(&folder, &error))?;
+    }
+    Ok("Evermoor's folders are closed to others.".into())
+}
+
+fn unwritable(path: &std::path::Path, error: &std::io::Error) -> Failure {
+    let what = format!("{} could not be changed: {error}.", path.display());
+    Failure::new(Code::Internal, what, "Make it a file or folder of your own.")
+}

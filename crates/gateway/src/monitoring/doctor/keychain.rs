@@ -1,0 +1,45 @@
+//! The keychain: whether it is open, and whether it has what upstreams refer to.
+
+use evermoor_core::api::Check;
+use evermoor_core::security::secret_ref::Reference;
+use evermoor_platform::keychain::{Keychain, Manner};
+use evermoor_platform::paths::Paths;
+
+use crate::config::{file, secrets};
+
+pub(super) async fn keychain(paths: &Paths) -> Check {
+    let config = file::read(&paths.config).ok().flatten().unwrap_or_default();
+    let mut needed: Vec<String> = config
+        .upstreams
+        .iter()
+        .flat_map(|upstream| upstream.transport.references())
+        .filter_map(|reference| match reference {
+            Reference::Keyring(name) => Some(name.clone()),
+            Reference::Env(_) | Reference::File(_) => None,
+        })
+        .collect();
+    needed.sort();
+    needed.dedup();
+    let kept = Keychain::of_the_system(Manner::Quiet).list().await;
+    let (id, title) = ("keychain", "Keychain");
+    match kept {
+        Ok(kept) => match needed.iter().find(|name| !kept.contains(name)) {
+            Some(name) => {
+                let detail = format!("It is open, and the secret `{name}` is not in it.");
+                Check::bad(id, title, detail, format!("Run `evermoor secret set {name}`."))
+            }
+            None => Check::good(
+                id,
+                title,
+                format!("It is open, and has what is needed: {}.", needed.len()),
+            ),
+        },
+        Err(error) if needed.is_empty() => {
+            Check::skipped(id, title, format!("No upstream needs it ({error})."))
+        }
+        Err(error) => {
+            let failure = secrets::unusable(&error, needed.first().map(String::as_str));
+            Check::bad(id, title, failure.what, failure.remedy)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The gateway's log: its newest lines in memory, all of it on the disk, none of it in the way.
+//!
+//! # Theory of operation
+//! Whatever is said with `tracing` comes to a [`Layer`], which makes a line of it. Every line goes
+//! through [`scrub`], and from then on it holds no secret. It is kept in a ring for the dashboard,
+//! told to those who follow, and given to a thread of its own that writes it to the file
+//! ([`evermoor_log::file`]). The queue to that thread is bounded: when the disk is slow or full, lines are lost
+//! and counted, and nobody waits.
+//!
+//! The log belongs to the process, as `tracing`'s own subscriber does, so there is one of it.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::broadcast;
+
+use evermoor_core::api::LogLine;
+use evermoor_log::{Desk, Layer};
+
+use crate::monitoring::redaction;
+
+/// How many lines are kept in memory.
+const KEPT: usize = 2_000;
+/// How far one who follows may fall behind before lines are left out.
+const BEHIND: usize = 512;
+/// How long the end of the gateway waits for its last lines.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
+/// A handle to the log.
+#[derive(Clone)]
+pub struct Log {
+    inside: Arc<Inside>,
+}
+
+struct Inside {
+    newest: Mutex<VecDeque<LogLine>>,
+    followers: broadcast::Sender<LogLine>,
+    desk: Option<Desk>,
+}
+
+static HERE: OnceLock<Log> = OnceLock::new();
+
+/// The log of this process, if it keeps one.
+pub fn here() -> Option<Log> {
+    HERE.get().cloned()
+}
+
+/// Keeps the log of this process from now on, in the given file. The layer is for the subscriber.
+pub fn start(path: &Path) -> Layer<impl Fn(LogLine) + use<>> {
+    let log = Log::new(Desk::start(path.to_owned()));
+    let log = HERE.get_or_init(|| log).clone();
+    Layer::to(move |line| log.take(line))
+}
+
+/// The one place that every line goes through before it is kept, shown or written.
+fn scrub(line: LogLine) -> LogLine {
+    let text = evermoor_core::security::scrub::scrub(&redaction::scrub(&line.text)).into_owned();
+    LogLine { text, ..line }
+}
+
+impl Log {
+    fn new(desk: Option<Desk>) -> Self {
+        let (followers, _) = broadcast::channel(BEHIND);
+        Self { inside: Arc::new(Inside { newest: Mutex::default(), followers, desk }) }
+    }
+
+    fn take(&self, line: LogLine) {
+        let line = scrub(line);
+        if let Some(desk) = &self.inside.desk {
+            desk.write(&line);
+        }
+        let mut newest = self.inside.newest.lock();
+        if newest.len() == KEPT {
+            newest.pop_front();
+        }
+        newest.push_back(line.clone());
+        // Under the lock, so that whoever reads and then follows misses nothing.
+        let _ = self.inside.followers.send(line);
+    }
+
+    /// The newest lines, of one upstream or of all, and those that come from now on.
+    pub fn tail(
+        &self,
+        upstream: Option<&str>,
+        count: usize,
+    ) -> (Vec<LogLine>, broadcast::Receiver<LogLine>) {
+        let newest = self.inside.newest.lock();
+        let wanted = newest.iter().rev().filter(|line| is_of(line, upstream)).take(count);
+        let mut lines: Vec<LogLine> = wanted.cloned().collect();
+        lines.reverse();
+        (lines, self.inside.followers.subscribe())
+    }
+
+    /// Waits a moment until what was said is on the disk.
+    pub fn finish(&self) {
+        if let Some(desk) = &self.inside.desk {
+            desk.finish(LAST_LINES);
+        }
+    }
+}
+
+/// Whether a line is of this upstream; every line is, if none is named.
+pub fn is_of(line: &LogLine, upstream: Option<&str>) -> bool {
+    upstream.is_none_or(|name| line.upstream.as_deref() == Some(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evermoor_core::api::LogLevel;
+
+    fn line(upstream: Option<&str>, text: &str) -> LogLine {
+        let upstream = upstream.map(str::to_owned);
+        LogLine { at: 1, level: LogLevel::Info, upstream, text: text.into() }
+    }
+
+    #[test]
+    fn the_newest_lines_of_one_upstream_are_told() {
+        let log = Log::new(None);
+        for number in 0..KEPT + 10 {
+            log.take(line(Some(["a", "b"][number % 2]), &number.to_string()));
+        }
+        log.take(line(None, "none"));
+        let texts = |upstream, count| -> Vec<String> {
+            log.tail(upstream, count).0.into_iter().map(|line| line.text).collect()
+        };
+        assert_eq!(texts(Some("a"), 2), ["2006", "2008"]);
+        assert_eq!(texts(None, 2), ["2009", "none"]);
+        assert_eq!(texts(None, usize::MAX).len(), KEPT);
+    }
+
+    #[tokio::test]
+    async fn one_who_follows_hears_what_comes_and_no_secret() {
+        let log = Log::new(None);
+        log.take(line(None, "before"));
+        let (seen, mut more) = log.tail(None, 10);
+        log.take(line(None, "token=abcdef"));
+        assert_eq!(seen.len(), 1);
+        assert_eq!(more.recv().await.unwrap().text, "token=[removed]");
+    }
+}

@@ -1,0 +1,163 @@
+//! The state of the whole, kept up to date for everybody who watches.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tokio::sync::{Notify, watch};
+
+use evermoor_core::api;
+use evermoor_core::api::Status;
+use evermoor_core::config;
+
+use crate::config::first_run::Welcome;
+use crate::config::upstream_set::Lineup;
+use crate::editors::Editors;
+use crate::monitoring::clients::Attendance;
+use crate::monitoring::user_actions::Touches;
+use crate::monitoring::warnings;
+use crate::routing::visibility::Sights;
+use crate::upstream::notification_log::Newsroom;
+use crate::upstream::{Handle, Link, State};
+
+/// What is derived from the states of all upstreams.
+#[derive(Clone)]
+pub struct Overview {
+    pub status: Status,
+    pub sights: Arc<Sights>,
+}
+
+/// Where everything that people are shown comes from.
+pub struct Sources {
+    pub lineup: Lineup,
+    pub editors: Arc<Editors>,
+    pub attendance: Attendance,
+    pub welcome: Welcome,
+    pub touches: Touches,
+    pub origin: String,
+    /// The system's own supervisor runs this gateway.
+    pub supervised: bool,
+}
+
+/// The overview at this moment, which follows the one `before`.
+pub fn overview(
+    sources: &Sources,
+    woke: Option<SystemTime>,
+    before: Option<&Arc<Sights>>,
+) -> Overview {
+    let Sources { lineup, editors, origin, .. } = sources;
+    let upstreams = Arc::clone(&lineup.upstreams.borrow());
+    let config = Arc::clone(&lineup.config.borrow());
+    let sights = Sights::of(&upstreams, &config.editors, before);
+    let running = upstreams.iter().map(|handle| {
+        let hidden = sights.hidden(handle.name());
+        let app = match handle.config.transport.is_app() {
+            true => lineup.apps.desk(handle.name()).view(),
+            false => None,
+        };
+        let touched = sources.touches.last(handle.name().as_str());
+        api::Upstream { hidden, app, touched, ..view(handle, &handle.state(), origin) }
+    });
+    let mut views: Vec<api::Upstream> = running.collect();
+    views.extend(config.off.iter().map(|upstream| shown(upstream, api::Link::Off, 0, origin)));
+    views.sort_by(|one, other| one.name.cmp(&other.name));
+    let mut seen = editors.list();
+    let strangers = config.strangers(|name| seen.iter().any(|editor| editor.name == name));
+    let mut warnings = lineup.warnings.borrow().clone();
+    warnings.extend(strangers.iter().map(warnings::doubt));
+    seen = seen.into_iter().map(|editor| with_shown(editor, &sights)).collect();
+    let (version, process) = (crate::VERSION.into(), std::process::id());
+    let status = Status::of(version, process, format!("{origin}/mcp"), views, warnings);
+    let status = Status {
+        attached: sources.attendance.list(),
+        tray: config.tray,
+        first_run: sources.welcome.is_due(),
+        supervised: sources.supervised,
+        ..status.with_editors(seen).since_wake(woke.map(millis))
+    };
+    Overview { status, sights }
+}
+
+/// An editor with how much it is shown.
+pub fn with_shown(editor: api::Editor, sights: &Sights) -> api::Editor {
+    let shown = sights.shown(&editor.name);
+    editor.with_shown(shown)
+}
+
+/// Makes the overview anew whenever an upstream, an editor or the configuration changes or the machine
+/// woke, and tells editors of the lists that differ from then on.
+pub async fn keep(
+    sources: Sources,
+    woke: watch::Receiver<Option<SystemTime>>,
+    changed: Arc<Notify>,
+    news: Newsroom,
+    show: watch::Sender<Overview>,
+) {
+    loop {
+        changed.notified().await;
+        let before = Arc::clone(&show.borrow().sights);
+        let woke = *woke.borrow();
+        let after = overview(&sources, woke, Some(&before));
+        let told = match Arc::ptr_eq(&before, &after.sights) {
+            true => Vec::new(),
+            false => after.sights.changes_since(&before),
+        };
+        // Whoever hears of a list and asks for it must find the new one.
+        show.send_replace(after);
+        for list in told {
+            news.list_changed(list);
+        }
+    }
+}
+
+fn view(handle: &Handle, state: &State, origin: &str) -> api::Upstream {
+    let link = match &state.link {
+        Link::Connecting => api::Link::Connecting,
+        Link::Ready(ready) => match ready.stalled() {
+            None => api::Link::Connected {
+                since: millis(ready.since),
+                server: state.known.as_ref().map_or_else(String::new, |known| {
+                    let server = &known.handshake.server;
+                    format!("{} {}", server.name, server.version).trim().to_owned()
+                }),
+            },
+            // Still connected, and of no use: that is what a person must see.
+            Some(failure) => {
+                let now = millis(SystemTime::now());
+                api::Link::Down { since: now, retry_at: now, attempts: 0, failure }
+            }
+        },
+        Link::Down { since, retry_at, attempts, failure } => api::Link::Down {
+            since: millis(*since),
+            retry_at: millis(*retry_at),
+            attempts: *attempts,
+            failure: failure.clone(),
+        },
+        Link::Paused { since } => api::Link::Paused { since: millis(*since) },
+    };
+    let tools = state.known.as_ref().map_or(0, |known| known.catalog.tools.len());
+    shown(&handle.config, link, tools, origin)
+}
+
+fn shown(
+    upstream: &config::Upstream,
+    link: api::Link,
+    tools: usize,
+    origin: &str,
+) -> api::Upstream {
+    api::Upstream {
+        name: upstream.name.to_string(),
+        title: upstream.title.clone(),
+        target: upstream.transport.target(),
+        endpoint: format!("{origin}/mcp/{}", upstream.name),
+        link,
+        tools: u32::try_from(tools).unwrap_or(u32::MAX),
+        hidden: 0,
+        app: None,
+        touched: None,
+    }
+}
+
+fn millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,298 @@
+//! From an editor's request to whoever answers it.
+//!
+//! What the gateway knows it answers itself, whatever the upstreams do: the handshake, `ping`, and
+//! the lists. An editor that starts while everything is down must see its tools. Everything else
+//! goes to the upstream that it names.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use evermoor_core::catalog::naming::{UpstreamName, merged};
+use evermoor_core::catalog::visibility::{Hidden, asked_for};
+use evermoor_core::catalog::{List, Origin, list_result};
+use evermoor_core::protocol::envelope::{INVALID_PARAMS, METHOD_NOT_FOUND, Request, Response};
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::mcp::{gateway_info, method};
+use evermoor_core::protocol::translate::server_info::Introduction;
+
+use crate::monitoring::status::Overview;
+use crate::routing::view::Scope;
+pub use crate::routing::view::View;
+use crate::upstream::{Handle, Known, Link};
+
+/// Finds the upstream for a request.
+#[derive(Clone)]
+pub struct Router {
+    upstreams: watch::Receiver<Arc<[Handle]>>,
+    overview: watch::Receiver<Overview>,
+}
+
+/// Who answers a request.
+pub enum Addressee {
+    /// The gateway, and this is what it says.
+    Gateway(Response),
+    /// An upstream, asked in its own words.
+    Upstream(Handle, Request),
+}
+
+/// Why nobody answers for a resource, with what to do.
+pub enum NoOwner {
+    Hidden(String),
+    Unknown(String),
+}
+
+/// An upstream that has never been heard of gets this long before its editor hears of nothing.
+const FIRST_WORD: Duration = Duration::from_secs(5);
+/// What to do about an upstream that is turned off.
+pub const TURN_ON: &str = "Remove `enabled = false` from its entry in config.toml.";
+
+impl Router {
+    pub fn new(
+        upstreams: watch::Receiver<Arc<[Handle]>>,
+        overview: watch::Receiver<Overview>,
+    ) -> Self {
+        Self { upstreams, overview }
+    }
+
+    pub fn overview(&self) -> watch::Receiver<Overview> {
+        self.overview.clone()
+    }
+
+    pub fn upstream(&self, name: &str) -> Option<Handle> {
+        let upstreams = self.upstreams.borrow();
+        upstreams.iter().find(|upstream| upstream.name().as_str() == name).cloned()
+    }
+
+    /// Every upstream, whoever sees it.
+    pub fn lineup(&self) -> Arc<[Handle]> {
+        Arc::clone(&self.upstreams.borrow())
+    }
+
+    /// All that an editor sees, in one.
+    pub fn all(&self, editor: &str) -> View {
+        View::new(Scope::All, editor, self.overview())
+    }
+
+    /// One upstream, if there is such a one for this editor. Else the reason, and what to do.
+    pub fn one(&self, editor: &str, name: &str) -> Result<View, String> {
+        let all = self.all(editor);
+        if let Some(upstream) = self.upstream(name).filter(|found| all.sees(found.name())) {
+            return Ok(all.of_one(upstream));
+        }
+        if UpstreamName::parse(name).is_ok_and(|name| self.is_off(&name) && all.sees(&name)) {
+            return Err(format!("The upstream `{name}` is turned off. {TURN_ON}"));
+        }
+        let why = format!("There is no upstream `{name}`. `evermoor status` lists them.");
+        Err(why + &all.excuse())
+    }
+
+    /// Whether a person turned this upstream off.
+    pub fn is_off(&self, name: &UpstreamName) -> bool {
+        let overview = self.overview.borrow();
+        overview.status.upstreams.iter().any(|one| one.name == name.as_str() && one.is_off())
+    }
+
+    /// The upstreams in a view.
+    pub fn upstreams(&self, view: &View) -> Vec<Handle> {
+        match &view.scope {
+            Scope::All => {
+                let all = Arc::clone(&self.upstreams.borrow());
+                all.iter().filter(|one| view.sees(one.name())).cloned().collect()
+            }
+            Scope::One(upstream) => vec![upstream.clone()],
+        }
+    }
+
+    /// How the gateway introduces itself, or the one upstream that is seen.
+    pub async fn introduce(&self, view: &View) -> Introduction {
+        match &view.scope {
+            Scope::One(upstream) => match upstream.known(FIRST_WORD).await {
+                Some(known) => Introduction::of_upstream(&known.handshake, known.spoken()),
+                None => Introduction::of_gateway(crate::VERSION, &[]),
+            },
+            Scope::All => {
+                let upstreams = self.upstreams(view);
+                let known: Vec<(String, Arc<Known>)> = upstreams
+                    .iter()
+                    .filter_map(|one| Some((one.config.title.clone(), one.state().known?)))
+                    .collect();
+                let said: Vec<_> =
+                    known.iter().map(|(title, known)| (title.as_str(), &known.handshake)).collect();
+                Introduction::of_gateway(crate::VERSION, &said)
+            }
+        }
+    }
+
+    /// Who answers in a view, as far as it is known at this moment.
+    pub fn server_info(&self, view: &View) -> Raw {
+        let known = match &view.scope {
+            Scope::One(upstream) => upstream.state().known,
+            Scope::All => None,
+        };
+        match known {
+            Some(known) => known.handshake.server_info.clone(),
+            None => gateway_info(crate::VERSION),
+        }
+    }
+
+    /// Who answers a request.
+    pub async fn addressee(&self, view: &View, request: &Request) -> Addressee {
+        if request.method == method::PING {
+            return answered(request, Raw::of(&serde_json::json!({})));
+        }
+        match &view.scope {
+            Scope::One(upstream) => match view.refuses(upstream, request, request) {
+                Some(refusal) => Addressee::Gateway(refusal),
+                None => one(upstream, request).await,
+            },
+            Scope::All => self.among_all(view, request).await,
+        }
+    }
+
+    /// The upstream that a resource belongs to. Else the reason, and what to do.
+    pub fn owner(&self, view: &View, uri: &str) -> Result<Handle, NoOwner> {
+        let owner = match &view.scope {
+            Scope::One(upstream) => Some(upstream.clone()),
+            Scope::All => self.named(view.sight().merged.owner(uri)),
+        };
+        let hiding = match owner {
+            Some(owner) => match view.hides(&owner, List::Resources, uri) {
+                Some(hidden) => Some((owner, hidden)),
+                None => return Ok(owner),
+            },
+            None => self.hiding(view, List::Resources, uri),
+        };
+        Err(match hiding {
+            Some((upstream, hidden)) => NoOwner::Hidden(view.words(&upstream, uri, hidden)),
+            None => NoOwner::Unknown(missing(view, List::Resources, uri)),
+        })
+    }
+
+    async fn among_all(&self, view: &View, request: &Request) -> Addressee {
+        if let Some(list) = List::asked_by(&request.method) {
+            self.settled(view).await;
+            return answered(request, list_result(list, view.sight().merged.list(list)));
+        }
+        let asked = asked_for(request).filter(|_| request.method != method::SUBSCRIBE);
+        let Some((list, name)) = asked else {
+            let other = &request.method;
+            let why =
+                format!("`{other}` needs to know the upstream: use the endpoint /mcp/<upstream>.");
+            return refused(request, METHOD_NOT_FOUND, &why);
+        };
+        let mut found = self.find(view, request, list, &name);
+        if found.is_none() && self.hiding(view, list, &name).is_none() {
+            // An editor that was here before a restart may ask before the upstream has spoken.
+            self.settled(view).await;
+            found = self.find(view, request, list, &name);
+        }
+        match found {
+            Some((upstream, own)) => match view.refuses(&upstream, request, &own) {
+                Some(refusal) => Addressee::Gateway(refusal),
+                None => Addressee::Upstream(upstream, own),
+            },
+            None => match self.hiding(view, list, &name) {
+                Some((upstream, hidden)) => {
+                    Addressee::Gateway(view.refusal(&upstream, request, hidden))
+                }
+                None => refused(request, INVALID_PARAMS, &missing(view, list, &name)),
+            },
+        }
+    }
+
+    /// The upstream that a request names, and the request in that upstream's own words.
+    fn find(
+        &self,
+        view: &View,
+        request: &Request,
+        list: List,
+        name: &str,
+    ) -> Option<(Handle, Request)> {
+        let merged = view.sight().merged;
+        let renamed = |origin: &Origin| {
+            let named = |params: &Raw| params.with("name", &Raw::of(&origin.name));
+            let params = request.params.as_ref().map(named);
+            let upstream = self.named(Some(&origin.upstream))?;
+            Some((upstream, Request { params, ..request.clone() }))
+        };
+        if request.method == method::COMPLETE {
+            let (upstream, own) = merged.completes(request)?;
+            return Some((self.named(Some(&upstream))?, own));
+        }
+        match list {
+            List::Tools => merged.tool(name).and_then(renamed),
+            List::Prompts => merged.prompt(name).and_then(renamed),
+            List::Resources | List::Templates => {
+                Some((self.named(merged.owner(name))?, request.clone()))
+            }
+        }
+    }
+
+    /// The upstream whose item of this name is not in a view of all of them because it is hidden.
+    fn hiding(&self, view: &View, list: List, name: &str) -> Option<(Handle, Hidden)> {
+        let sight = view.sight();
+        self.upstreams(view).into_iter().find_map(|upstream| {
+            let window = sight.window(&upstream.config).filter(|window| !window.is_clear())?;
+            let known = upstream.state().known?;
+            let shown = |own: &str| match list {
+                List::Tools | List::Prompts => merged(upstream.name(), own) == name,
+                List::Resources | List::Templates => own == name,
+            };
+            let items = known.catalog.list(list).iter();
+            let mut names = items.filter_map(|item| item.text_member(list.key()));
+            let hidden = window.hides(list, &names.find(|own| shown(own))?)?;
+            Some((upstream.clone(), hidden))
+        })
+    }
+
+    fn named(&self, name: Option<&UpstreamName>) -> Option<Handle> {
+        name.and_then(|name| self.upstream(name.as_str()))
+    }
+
+    /// Waits a little for upstreams that have never been heard of, and for the merged view to hold
+    /// what they said, so that the first list an editor sees is neither empty nor partial.
+    async fn settled(&self, view: &View) {
+        let upstreams = self.upstreams(view);
+        join_all(upstreams.iter().map(|upstream| upstream.known(FIRST_WORD))).await;
+        let mut overview = self.overview.clone();
+        let covered = overview.wait_for(|overview| {
+            self.upstreams.borrow().iter().all(|one| overview.sights.covers(one))
+        });
+        let _ = timeout(FIRST_WORD, covered).await;
+    }
+}
+
+/// One upstream answers for itself; while it is away, its lists come from what it last said.
+async fn one(upstream: &Handle, request: &Request) -> Addressee {
+    if let Some(list) = List::asked_by(&request.method) {
+        let known = upstream.known(FIRST_WORD).await;
+        let away = !matches!(upstream.state().link, Link::Ready(_));
+        if let Some(known) = known.filter(|_| away) {
+            return answered(request, list_result(list, known.catalog.list(list)));
+        }
+    }
+    Addressee::Upstream(upstream.clone(), request.clone())
+}
+
+fn answered(request: &Request, result: Raw) -> Addressee {
+    Addressee::Gateway(Response::result(request.id.clone(), result))
+}
+
+fn refused(request: &Request, code: i32, why: &str) -> Addressee {
+    Addressee::Gateway(Response::error(Some(request.id.clone()), code, why))
+}
+
+/// Why something was not found, and what to do.
+fn missing(view: &View, list: List, name: &str) -> String {
+    let what = match list {
+        List::Tools => "tool",
+        List::Prompts => "prompt",
+        List::Resources => "resource",
+        List::Templates => "resource template",
+    };
+    format!("There is no {what} `{name}`. Ask for the list again.{}", view.excuse())
+}

@@ -1,0 +1,290 @@
+//! Who sees what: all upstreams in one, for each set of lists that editors have.
+//!
+//! A view is merged when something that it is made of changed, once for all editors with the same
+//! lists. Where nobody has lists of their own there is one view, and everybody has it.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use evermoor_core::api::Shown;
+use evermoor_core::catalog::audience;
+use evermoor_core::catalog::audience::{Changed, Exhibition, Offer};
+use evermoor_core::catalog::naming::UpstreamName;
+use evermoor_core::catalog::visibility::{Rules, Window};
+use evermoor_core::catalog::{List, Merged};
+use evermoor_core::config;
+
+use crate::upstream::{Handle, Known};
+
+/// What editors with the same lists see.
+#[derive(Clone)]
+pub struct Sight {
+    /// `None` if they see everything.
+    pub rules: Option<Arc<Rules>>,
+    /// The upstreams that they see, in one.
+    pub merged: Arc<Merged>,
+}
+
+/// What every editor sees.
+pub struct Sights {
+    /// What those see who have no lists of their own.
+    common: Sight,
+    editors: HashMap<String, Sight>,
+    sources: Vec<Source>,
+}
+
+/// An upstream, as far as it can be seen.
+struct Source {
+    config: Arc<config::Upstream>,
+    known: Option<Arc<Known>>,
+    /// How many of its tools its own lists hide.
+    hidden: usize,
+}
+
+impl Sight {
+    /// An upstream through the lists; `None` if there is none for these editors.
+    pub fn window<'a>(&'a self, upstream: &'a config::Upstream) -> Option<Window<'a>> {
+        Window::of(self.rules.as_deref(), &upstream.name, &upstream.filters)
+    }
+
+    fn of(rules: Option<Arc<Rules>>, sources: &[Source]) -> Self {
+        let seen: Vec<_> = sources
+            .iter()
+            .filter_map(|source| {
+                let (config, known) = (&source.config, source.known.as_ref()?);
+                let window = Window::of(rules.as_deref(), &config.name, &config.filters)?;
+                Some((&config.name, window.catalog(&known.catalog), &known.catalog))
+            })
+            .collect();
+        let merged = Merged::of(seen.iter().map(|(name, seen, _)| (*name, &**seen)));
+        let hiding = seen.iter().filter(|(_, seen, _)| matches!(seen, Cow::Owned(_)));
+        let merged = hiding.fold(merged, |merged, (name, _, all)| merged.with_unlisted(name, all));
+        Self { rules, merged: Arc::new(merged) }
+    }
+}
+
+impl Sights {
+    /// What is seen of these upstreams. Nothing is made anew if it would be what was `before`.
+    pub fn of(
+        upstreams: &[Handle],
+        editors: &BTreeMap<String, config::Editor>,
+        before: Option<&Arc<Self>>,
+    ) -> Arc<Self> {
+        let current: Vec<_> = upstreams
+            .iter()
+            .map(|upstream| (Arc::clone(&upstream.config), upstream.state().known))
+            .collect();
+        let same = before.filter(|before| before.is_of(&current) && before.is_for(editors));
+        if let Some(same) = same {
+            return Arc::clone(same);
+        }
+        let sources: Vec<Source> =
+            current.into_iter().map(|(config, known)| Source::new(config, known)).collect();
+        let mut distinct: Vec<Sight> = Vec::new();
+        let mut by_editor = HashMap::new();
+        for (name, rules) in limited(editors) {
+            let made = distinct.iter().find(|sight| sight.rules.as_deref() == Some(rules)).cloned();
+            let sight = made.unwrap_or_else(|| {
+                let sight = Sight::of(Some(Arc::new(rules.clone())), &sources);
+                distinct.push(sight.clone());
+                sight
+            });
+            by_editor.insert(name.clone(), sight);
+        }
+        let common = Sight::of(None, &sources);
+        Arc::new(Self { common, editors: by_editor, sources })
+    }
+
+    pub fn of_editor(&self, editor: &str) -> &Sight {
+        self.editors.get(editor).unwrap_or(&self.common)
+    }
+
+    /// How much an editor is shown.
+    pub fn shown(&self, editor: &str) -> Shown {
+        let merged = &self.of_editor(editor).merged;
+        let count = |list| small(merged.list(list).len());
+        Shown {
+            tools: count(List::Tools),
+            prompts: count(List::Prompts),
+            resources: count(List::Resources),
+        }
+    }
+
+    /// How many tools of an upstream its own lists hide from everybody.
+    pub fn hidden(&self, upstream: &UpstreamName) -> u32 {
+        self.source(upstream).map_or(0, |source| small(source.hidden))
+    }
+
+    /// The entry of an upstream, as what is seen here was made with it.
+    pub fn config(&self, upstream: &UpstreamName) -> Option<&config::Upstream> {
+        self.source(upstream).map(|source| &*source.config)
+    }
+
+    /// Whether what this upstream says now, and what its entry says of it, is seen here.
+    pub fn covers(&self, upstream: &Handle) -> bool {
+        self.source(upstream.name()).is_some_and(|source| {
+            let now = upstream.state().known;
+            Arc::ptr_eq(&source.config, &upstream.config)
+                && same(source.known.as_ref(), now.as_ref())
+        })
+    }
+
+    /// Which lists are others than before, and for whom.
+    pub fn changes_since(&self, before: &Self) -> Vec<Changed> {
+        audience::changes(&before.exhibition(), &self.exhibition())
+    }
+
+    fn exhibition(&self) -> Exhibition<'_> {
+        let limited = self.editors.iter();
+        let offered = self.sources.iter();
+        Exhibition {
+            rules: limited
+                .filter_map(|(name, sight)| Some((name.as_str(), sight.rules.as_deref()?)))
+                .collect(),
+            offers: offered.filter_map(Source::offer).collect(),
+        }
+    }
+
+    fn source(&self, upstream: &UpstreamName) -> Option<&Source> {
+        self.sources.iter().find(|source| source.config.name == *upstream)
+    }
+
+    fn is_of(&self, current: &[(Arc<config::Upstream>, Option<Arc<Known>>)]) -> bool {
+        let is_it = |(source, (config, known)): (&Source, &(Arc<_>, Option<Arc<Known>>))| {
+            Arc::ptr_eq(&source.config, config) && same(source.known.as_ref(), known.as_ref())
+        };
+        self.sources.len() == current.len() && self.sources.iter().zip(current).all(is_it)
+    }
+
+    fn is_for(&self, editors: &BTreeMap<String, config::Editor>) -> bool {
+        let known = |(name, rules): (&String, &Rules)| {
+            self.editors.get(name).is_some_and(|sight| sight.rules.as_deref() == Some(rules))
+        };
+        limited(editors).count() == self.editors.len() && limited(editors).all(known)
+    }
+}
+
+impl Source {
+    fn new(config: Arc<config::Upstream>, known: Option<Arc<Known>>) -> Self {
+        let offered = known.as_ref().map_or(0, |known| known.catalog.tools.len());
+        let shown = known.as_ref().and_then(|known| {
+            let window = Window::of(None, &config.name, &config.filters)?;
+            Some(window.catalog(&known.catalog).tools.len())
+        });
+        let hidden = shown.map_or(0, |shown| offered - shown);
+        Self { config, known, hidden }
+    }
+
+    fn offer(&self) -> Option<(&UpstreamName, Offer<'_>)> {
+        let (config, known) = (&*self.config, self.known.as_deref()?);
+        Some((&config.name, Offer { filters: &config.filters, catalog: &known.catalog }))
+    }
+}
+
+/// The editors from which something may be hidden, with their lists.
+fn limited(editors: &BTreeMap<String, config::Editor>) -> impl Iterator<Item = (&String, &Rules)> {
+    let rules = editors.iter().map(|(name, editor)| (name, &editor.rules));
+    rules.filter(|(_, rules)| !rules.is_open())
+}
+
+fn same<T>(one: Option<&Arc<T>>, other: Option<&Arc<T>>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
+fn small(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use evermoor_core::catalog::Catalog;
+    use evermoor_core::config::Config;
+    use evermoor_core::protocol::json::Raw;
+    use evermoor_core::protocol::mcp::Handshake;
+    use tokio::sync::watch;
+    use tokio_util::sync::CancellationToken;
+    use tokio_util::task::TaskTracker;
+
+    const UPSTREAM: &str = "[upstreams.a]\nurl = \"http://127.0.0.1:1/mcp\"\n";
+
+    fn config(lists: &str) -> Config {
+        Config::parse(&format!("{UPSTREAM}{lists}")).unwrap()
+    }
+
+    impl Handle {
+        /// Upstreams that never answer, and that are remembered to have had two tools.
+        pub(crate) fn remembered(config: &Config) -> Vec<Self> {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+            let raw = |text: &'static str| Raw::parse(Bytes::from_static(text.as_bytes())).unwrap();
+            let said = raw(
+                r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#,
+            );
+            let tools = vec![raw(r#"{"name":"x"}"#), raw(r#"{"name":"y"}"#)];
+            let catalog = Catalog { tools, ..Catalog::default() };
+            let known = Known::new(Handshake::read(&said).unwrap(), catalog, None);
+            let around = crate::upstream::Surroundings {
+                settings: watch::channel(config.gateway.clone()).1,
+                changed: Arc::default(),
+                wakes: watch::channel(0).1,
+                chance: crate::system::environment::Chance::real(),
+                tasks: TaskTracker::new(),
+                news: crate::upstream::notification_log::Newsroom::default(),
+                interests: crate::upstream::subscriptions::Interests::default(),
+                history: crate::history::History::nowhere(),
+                paused: watch::channel(Default::default()).1,
+                apps: Default::default(),
+                secrets: crate::config::secrets::Secrets::of_the_system(),
+            };
+            let start = |upstream: &config::Upstream| {
+                let (known, stop) = (Some(Arc::new(known.clone())), CancellationToken::new());
+                Self::start(upstream.clone(), known, &around, stop)
+            };
+            config.upstreams.iter().map(start).collect()
+        }
+    }
+
+    #[tokio::test]
+    async fn without_lists_there_is_one_view_and_everybody_has_it() {
+        let config = config("[editors.p]\n");
+        let sights = Sights::of(&Handle::remembered(&config), &config.editors, None);
+        let merged = |editor| &sights.of_editor(editor).merged;
+        assert!(Arc::ptr_eq(merged("p"), merged("anybody")));
+        assert!(sights.of_editor("p").rules.is_none(), "an entry that hides nothing");
+        assert_eq!(sights.shown("p").tools, 2);
+    }
+
+    #[tokio::test]
+    async fn editors_with_the_same_lists_share_a_view() {
+        let lists = "[editors.p]\ntools.deny = [\"a__x\"]\n[editors.q]\ntools.deny = [\"a__x\"]\n\
+                     [editors.r]\nupstreams.deny = [\"a\"]\n";
+        let config = config(lists);
+        let sights = Sights::of(&Handle::remembered(&config), &config.editors, None);
+        let merged = |editor| &sights.of_editor(editor).merged;
+        assert!(Arc::ptr_eq(merged("p"), merged("q")));
+        let shown = ["p", "r", "anybody"].map(|editor| sights.shown(editor).tools);
+        assert_eq!(shown, [1, 0, 2]);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_merged_anew_unless_something_changed() {
+        let lists = "[editors.p]\ntools.deny = [\"a__x\"]\n";
+        let (first, moved) = (config(lists), config(&format!("# a line more\n{lists}")));
+        let other = config("[editors.p]\ntools.deny = [\"a__y\"]\n");
+        let upstreams = Handle::remembered(&first);
+        let sights = Sights::of(&upstreams, &first.editors, None);
+        let again = Sights::of(&upstreams, &moved.editors, Some(&sights));
+        assert!(Arc::ptr_eq(&sights, &again));
+        let changed = Sights::of(&upstreams, &other.editors, Some(&sights));
+        assert!(!Arc::ptr_eq(&sights, &changed));
+        let told = changed.changes_since(&sights);
+        assert_eq!(told.len(), 1);
+        assert!(told[0].audience.includes("p") && !told[0].audience.includes("anybody"));
+    }
+}

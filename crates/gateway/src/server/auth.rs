@@ -1,0 +1,183 @@
+//! Who may speak: Host, Origin and token, checked before anything is read.
+//!
+//! When an editor's token is revoked, its open streams end. A request that waits for its answer
+//! gets it: to refuse it then would say that it was not executed, and that would be a lie.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::StreamExt as _;
+use http::uri::Authority;
+use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use hyper::body::Body as _;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use evermoor_core::api;
+use evermoor_core::config;
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::protocol::mcp::header as mcp_header;
+use evermoor_core::security::access::{Guesses, Refusal, Visitor, bearer, check_place, same_token};
+
+use crate::editors::Editors;
+use crate::server::listener::unauthenticated::Guest;
+
+/// What the gateway checks visitors against.
+pub struct Door {
+    pub port: u16,
+    pub editors: Arc<Editors>,
+    pub settings: watch::Receiver<config::Gateway>,
+    pub control_token: String,
+    pub guesses: Mutex<HashMap<Guessed, Guesses>>,
+}
+
+/// What somebody can guess: a token, or a session of the editor that it is.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub enum Guessed {
+    Token,
+    Session(String),
+}
+
+/// Wrong tokens a minute that are answered plainly.
+const WRONG_TOKENS: usize = 20;
+/// Unknown sessions a minute, which are plenty after a reinstallation: one per call under way.
+const UNKNOWN_SESSIONS: usize = 200;
+
+impl Door {
+    fn is_one_too_many(&self, guessed: Guessed, most: usize) -> bool {
+        let mut guesses = self.guesses.lock();
+        let guesses = guesses.entry(guessed).or_insert_with(|| Guesses::new(most));
+        guesses.is_one_too_many(Instant::now().into_std())
+    }
+
+    /// What a wrong token is answered. Whoever shows none guesses nothing.
+    fn wrong_token(&self) -> Refusal {
+        match self.is_one_too_many(Guessed::Token, WRONG_TOKENS) {
+            true => Refusal::TooManyTokens,
+            false => Refusal::Token,
+        }
+    }
+
+    /// Whether a visitor is in the right place. A preflight comes from a page, and no page that
+    /// needs to ask may speak.
+    fn check_place(&self, request: &Request, own_page: bool) -> Result<(), Refusal> {
+        check_place(visitor(request), self.port, own_page)?;
+        if request.method() == Method::OPTIONS { Err(Refusal::Origin) } else { Ok(()) }
+    }
+}
+
+/// Lets editors in. The request carries the [`Editor`](crate::editors::Editor) that it comes from.
+pub async fn editors(State(door): State<Arc<Door>>, mut request: Request, next: Next) -> Response {
+    let editor = match door.check_place(&request, false) {
+        Ok(()) if !door.settings.borrow().require_token => Ok(door.editors.anybody()),
+        Ok(()) => bearer(visitor(&request))
+            .and_then(|token| door.editors.by_token(token).ok_or_else(|| door.wrong_token())),
+        Err(refusal) => Err(refusal),
+    };
+    let editor = match editor {
+        Ok(editor) => editor,
+        Err(refusal) => return refuse(refusal),
+    };
+    welcome(&request);
+    let in_session = request.headers().contains_key(mcp_header::SESSION);
+    request.extensions_mut().insert(editor.clone());
+    let response = next.run(request).await;
+    if in_session && response.status() == StatusCode::NOT_FOUND {
+        let guessed = Guessed::Session(editor.name);
+        if door.is_one_too_many(guessed, UNKNOWN_SESSIONS) {
+            return refuse(Refusal::TooManySessions);
+        }
+    }
+    until_revoked(response, editor.revoked)
+}
+
+/// Lets our own tools and the dashboard in.
+pub async fn control(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    let known = door.check_place(&request, true).and_then(|()| bearer(visitor(&request)));
+    match known {
+        // An editor's token does not even learn that there is a control API.
+        Ok(token) if door.editors.knows(token) => StatusCode::NOT_FOUND.into_response(),
+        Ok(token) if same_token(token, &door.control_token) => {
+            welcome(&request);
+            next.run(request).await
+        }
+        Ok(_) => refuse(door.wrong_token()),
+        Err(refusal) => refuse(refusal),
+    }
+}
+
+/// Lets a page of our own in that has no token yet.
+pub async fn place(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    match door.check_place(&request, true) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refuse(refusal),
+    }
+}
+
+/// A stream that ends when its editor is turned away. An answer that is there already is sent.
+fn until_revoked(response: Response, revoked: CancellationToken) -> Response {
+    if response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    response.map(|body| {
+        let frames = body.into_data_stream().take_until(revoked.cancelled_owned());
+        Body::from_stream(frames)
+    })
+}
+
+/// The connection that a good token came over may stay.
+fn welcome(request: &Request) {
+    if let Some(guest) = request.extensions().get::<Arc<Guest>>() {
+        guest.welcome();
+    }
+}
+
+fn visitor(request: &Request) -> Visitor<'_> {
+    let headers = request.headers();
+    // A header that is sent twice could be read in two ways, so it counts as not sent at all.
+    let one = |name: HeaderName| {
+        let mut values = headers.get_all(name).iter();
+        let first = values.next()?;
+        values.next().is_none().then(|| first.to_str().unwrap_or("unreadable"))
+    };
+    Visitor {
+        host: one(header::HOST),
+        authority: request.uri().authority().map(Authority::as_str),
+        origin: headers.get(header::ORIGIN).map(|value| value.to_str().unwrap_or("unreadable")),
+        fetch_site: headers
+            .get("sec-fetch-site")
+            .map(|value| value.to_str().unwrap_or("unreadable")),
+        authorization: one(header::AUTHORIZATION),
+    }
+}
+
+fn refuse(refusal: Refusal) -> Response {
+    let (status, remedy) = match refusal {
+        Refusal::NoHost => (StatusCode::BAD_REQUEST, "Send one Host header."),
+        Refusal::Host => (StatusCode::FORBIDDEN, "Use the address that `evermoor status` shows."),
+        Refusal::Origin => (StatusCode::FORBIDDEN, "Use an MCP client, not a web page."),
+        Refusal::Token => {
+            (StatusCode::UNAUTHORIZED, "Send the header `Authorization: Bearer <token>`.")
+        }
+        Refusal::TooManyTokens => {
+            (StatusCode::TOO_MANY_REQUESTS, "Put the right token into the configuration.")
+        }
+        Refusal::TooManySessions => (StatusCode::TOO_MANY_REQUESTS, "Send `initialize` again."),
+    };
+    let what = format!("Refused: {refusal}.");
+    let body = api::Refusal { error: Failure::new(Code::Forbidden, what, remedy) };
+    let mut response = (status, axum::Json(body)).into_response();
+    let more = match refusal {
+        Refusal::Token => (header::WWW_AUTHENTICATE, "Bearer"),
+        Refusal::TooManyTokens | Refusal::TooManySessions => (header::RETRY_AFTER, "60"),
+        Refusal::NoHost | Refusal::Host | Refusal::Origin => return response,
+    };
+    response.headers_mut().insert(more.0, HeaderValue::from_static(more.1));
+    response
+}

@@ -1,0 +1,69 @@
+//! What an upstream offers, as last known, with what its own lists show of it.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::Value;
+
+use evermoor_core::api::{Catalog, Item, Tool};
+use evermoor_core::catalog::List;
+use evermoor_core::catalog::filter::{Filter, Filters};
+use evermoor_core::config::edit::hiding_pattern;
+use evermoor_core::protocol::json::Raw;
+
+use super::{Control, unknown};
+
+pub(super) async fn read(
+    State(control): State<Arc<Control>>,
+    Path(name): Path<String>,
+) -> Response {
+    let Some(upstream) = control.router.upstream(&name) else {
+        return unknown(&control, &name);
+    };
+    let Some(known) = upstream.state().known else {
+        return Json(Catalog::default()).into_response();
+    };
+    let (catalog, filters) = (&known.catalog, &upstream.config.filters);
+    let tools = catalog.tools.iter().filter_map(|raw| tool(raw, &filters.tools));
+    let resources = [List::Resources, List::Templates].into_iter();
+    let resources = resources.flat_map(|list| items(catalog.list(list), list, filters));
+    Json(Catalog {
+        tools: tools.collect(),
+        prompts: items(&catalog.prompts, List::Prompts, filters).collect(),
+        resources: resources.collect(),
+    })
+    .into_response()
+}
+
+fn tool(raw: &Raw, filter: &Filter) -> Option<Tool> {
+    let name = raw.text_member("name")?;
+    let value = |key| raw.member(key).and_then(|raw| raw.read::<Value>().ok());
+    let annotations = value("annotations").unwrap_or_default();
+    let title = raw.text_member("title");
+    let title = title.or_else(|| annotations["title"].as_str().map(str::to_owned));
+    let fixed = hiding_pattern(filter, &name)
+        .map(|pattern| format!("`{pattern}` in the settings hides it together with others."));
+    Some(Tool {
+        title,
+        description: raw.text_member("description"),
+        input_schema: value("inputSchema").unwrap_or_default(),
+        annotations,
+        shown: filter.passes(&name),
+        fixed,
+        name,
+    })
+}
+
+fn items(all: &[Raw], list: List, filters: &Filters) -> impl Iterator<Item = Item> {
+    let filter = filters.of(list).clone();
+    all.iter().filter_map(move |raw| {
+        let name = raw.text_member(list.key())?;
+        // A resource has a name besides its address; a title says more than either.
+        let title = raw.text_member("title");
+        let title = title.or_else(|| raw.text_member("name").filter(|other| *other != name));
+        let (description, shown) = (raw.text_member("description"), filter.passes(&name));
+        Some(Item { name, title, description, shown })
+    })
+}

@@ -1,0 +1,67 @@
+//! The editors' tokens: who has one, and making, rotating and revoking one.
+//!
+//! A token is told once, to whoever had it made. Nothing tells it again.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use http::{StatusCode, header};
+
+use evermoor_core::api::{Editor, NewToken};
+use evermoor_core::failure::Failure;
+use evermoor_core::security::tokens::Denied;
+
+use super::{Control, refuse, setup};
+use crate::lifecycle::keys::ChangeError;
+use crate::monitoring::status::with_shown;
+
+pub(super) async fn list(State(control): State<Arc<Control>>) -> Json<Vec<Editor>> {
+    let overview = control.router.overview();
+    let sights = Arc::clone(&overview.borrow().sights);
+    let editors = control.editors.list().into_iter();
+    Json(editors.map(|editor| with_shown(editor, &sights)).collect())
+}
+
+pub(super) async fn add(State(control): State<Arc<Control>>, Path(name): Path<String>) -> Response {
+    told_once(control.editors.add(name).await, StatusCode::CREATED)
+}
+
+pub(super) async fn rotate(
+    State(control): State<Arc<Control>>,
+    Path(name): Path<String>,
+) -> Response {
+    let rotated = control.editors.rotate(name.clone()).await;
+    if rotated.is_ok() {
+        setup::rewrite_token(&control, &name).await;
+    }
+    told_once(rotated, StatusCode::OK)
+}
+
+pub(super) async fn revoke(
+    State(control): State<Arc<Control>>,
+    Path(name): Path<String>,
+) -> Response {
+    match control.editors.revoke(name).await {
+        Ok(()) => Json(serde_json::json!({})).into_response(),
+        Err(error) => unchanged(&error),
+    }
+}
+
+fn told_once(made: Result<NewToken, ChangeError>, status: StatusCode) -> Response {
+    match made {
+        Ok(made) => (status, [(header::CACHE_CONTROL, "no-store")], Json(made)).into_response(),
+        Err(error) => unchanged(&error),
+    }
+}
+
+fn unchanged(error: &ChangeError) -> Response {
+    let status = match error {
+        ChangeError::Denied(Denied::Unknown(_)) => StatusCode::NOT_FOUND,
+        ChangeError::Denied(Denied::Taken(_) | Denied::Local) => StatusCode::CONFLICT,
+        ChangeError::Denied(Denied::Name(_)) => StatusCode::BAD_REQUEST,
+        ChangeError::Keys(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    refuse(status, Failure::from(error))
+}

@@ -1,0 +1,85 @@
+//! The stream of states: the state now, then every change of it, and every call if that is wanted.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse as _, Response};
+use http::header;
+use serde::Deserialize;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use evermoor_core::catalog::naming::UpstreamName;
+use evermoor_core::protocol::sse;
+
+use super::Control;
+use crate::monitoring::activity::Following;
+use crate::monitoring::status::Overview;
+
+const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+
+/// What somebody wants to follow.
+#[derive(Deserialize)]
+pub(super) struct Wanted {
+    /// The upstream that they look at: it is looked at more often for so long.
+    look: Option<String>,
+    /// Whether they want to hear of calls: "1".
+    calls: Option<String>,
+}
+
+pub(super) async fn follow(
+    State(control): State<Arc<Control>>,
+    Query(wanted): Query<Wanted>,
+) -> Response {
+    let looked = wanted.look.and_then(|name| UpstreamName::parse(&name).ok());
+    let looked = looked.filter(|name| control.router.upstream(name.as_str()).is_some());
+    let looker = looked.map(|name| control.apps.desk(&name).look());
+    let mut overview = control.router.overview();
+    overview.mark_changed();
+    let calls = wanted.calls.filter(|calls| calls == "1").map(|_| control.activity.follow());
+    let states = futures_util::stream::unfold(
+        (overview, calls, control, looker),
+        async |(mut overview, mut calls, control, looker)| {
+            let next = next(&mut overview, calls.as_mut());
+            let event = control.moved.run_until_cancelled(next).await??;
+            Some((Ok::<_, Infallible>(event), (overview, calls, control, looker)))
+        },
+    );
+    let headers =
+        [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
+    (headers, Body::from_stream(states)).into_response()
+}
+
+async fn next(
+    overview: &mut watch::Receiver<Overview>,
+    calls: Option<&mut Following>,
+) -> Option<Bytes> {
+    let called = async {
+        match calls {
+            Some(calls) => calls.next().await,
+            None => std::future::pending().await,
+        }
+    };
+    let something = async {
+        tokio::select! {
+            biased;
+            changed = overview.changed() => {
+                changed.ok()?;
+                let status = serde_json::to_vec(&overview.borrow_and_update().status).ok()?;
+                Some(sse::write(Some("status"), None, &status))
+            }
+            calls = called => {
+                let each = |call| Some(sse::write(Some("call"), None, &serde_json::to_vec(call).ok()?));
+                let events: Vec<Bytes> = calls?.iter().filter_map(each).collect();
+                Some(events.concat().into())
+            }
+        }
+    };
+    match timeout(SIGN_OF_LIFE, something).await {
+        Ok(event) => event,
+        Err(_) => Some(sse::KEEPALIVE),
+    }
+}

@@ -1,0 +1,140 @@
+//! How a browser gets in: by a link with a code that works once, for a short time.
+//!
+//! The code stands behind `#`, so that it reaches no log and no server; the page trades it for the
+//! control token and keeps that for as long as its tab lives. A cookie would not do: cookies do
+//! not tell ports apart, so every other local server would be shown it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use http::StatusCode;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use evermoor_core::failure::{Code, Failure};
+
+use super::{Control, refuse};
+use crate::lifecycle::keys;
+use crate::lifecycle::keys::KeyError;
+
+/// Codes that have been given out and not yet used.
+pub struct Links {
+    origin: String,
+    codes: Mutex<HashMap<String, Instant>>,
+}
+
+const LIFETIME: Duration = Duration::from_secs(300);
+
+impl Links {
+    pub fn new(origin: String) -> Self {
+        Self { origin, codes: Mutex::default() }
+    }
+
+    /// A link that opens the dashboard once.
+    pub fn make(&self) -> Result<String, KeyError> {
+        let code = keys::unguessable()?;
+        let now = Instant::now();
+        let mut codes = self.codes.lock();
+        codes.retain(|_, made| now - *made < LIFETIME);
+        codes.insert(code.clone(), now);
+        Ok(format!("{}/#code={code}", self.origin))
+    }
+
+    /// The codes that nobody has used yet, and how old each is.
+    pub fn unused(&self) -> Vec<(String, Duration)> {
+        self.codes.lock().iter().map(|(code, made)| (code.clone(), made.elapsed())).collect()
+    }
+
+    /// Takes codes that another gateway has given out.
+    pub fn inherit(&self, unused: Vec<(String, Duration)>) {
+        let now = Instant::now();
+        let made = |(code, age)| Some((code, now.checked_sub(age)?));
+        self.codes.lock().extend(unused.into_iter().filter_map(made));
+    }
+
+    fn take(&self, code: &str) -> bool {
+        let made = self.codes.lock().remove(code);
+        made.is_some_and(|made| made.elapsed() < LIFETIME)
+    }
+}
+
+#[derive(Serialize)]
+struct Link {
+    url: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Login {
+    code: String,
+}
+
+#[derive(Serialize)]
+struct Admitted {
+    token: String,
+}
+
+pub(super) async fn make(State(control): State<Arc<Control>>) -> Response {
+    match control.links.make() {
+        Ok(url) => Json(Link { url }).into_response(),
+        Err(error) => {
+            let failure = Failure::new(Code::Internal, format!("No link: {error}."), "Try again.");
+            refuse(StatusCode::INTERNAL_SERVER_ERROR, failure)
+        }
+    }
+}
+
+pub(super) async fn login(
+    State(control): State<Arc<Control>>,
+    Json(login): Json<Login>,
+) -> Response {
+    if control.links.take(&login.code) {
+        return Json(Admitted { token: control.control_token.clone() }).into_response();
+    }
+    let what = "This link was used before or is too old.";
+    refuse(
+        StatusCode::FORBIDDEN,
+        Failure::new(Code::Forbidden, what, "Run `evermoor open` for a new one."),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(link: &str) -> &str {
+        link.split_once("#code=").unwrap().1
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_link_works_once() {
+        let links = Links::new("http://127.0.0.1:7420".into());
+        let link = links.make().unwrap();
+        assert!(links.take(code(&link)));
+        assert!(!links.take(code(&link)));
+        assert!(!links.take("guess"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_link_works_at_the_next_gateway_for_as_long_as_it_would_have() {
+        let (old, new) = (Links::new(String::new()), Links::new(String::new()));
+        let (first, second) = (old.make().unwrap(), old.make().unwrap());
+        tokio::time::advance(LIFETIME / 2).await;
+        new.inherit(old.unused());
+        assert!(new.take(code(&first)));
+        tokio::time::advance(LIFETIME / 2).await;
+        assert!(!new.take(code(&second)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_link_that_lay_around_does_not_work() {
+        let links = Links::new("http://127.0.0.1:7420".into());
+        let link = links.make().unwrap();
+        tokio::time::advance(LIFETIME).await;
+        assert!(!links.take(code(&link)));
+    }
+}

@@ -1,0 +1,81 @@
+//! The newest lines of the log, and those that come.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::{Body, Bytes};
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse as _, Response};
+use http::header;
+use serde::Deserialize;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::timeout;
+
+use evermoor_core::api::{LogLine, LogLines};
+use evermoor_core::protocol::sse;
+
+use super::Control;
+use crate::monitoring::log;
+
+const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+/// How many lines are told when nobody says how many.
+const USUAL: usize = 200;
+
+#[derive(Deserialize)]
+pub(super) struct Which {
+    /// Only of this upstream, which may be one that is not configured any more.
+    upstream: Option<String>,
+    lines: Option<usize>,
+}
+
+pub(super) async fn list(Query(which): Query<Which>) -> Json<LogLines> {
+    let count = which.lines.unwrap_or(USUAL);
+    let tail = log::here().map(|log| log.tail(which.upstream.as_deref(), count).0);
+    Json(LogLines { lines: tail.unwrap_or_default() })
+}
+
+/// Those that come from now on; with `lines`, so many of the newest first.
+pub(super) async fn follow(
+    State(control): State<Arc<Control>>,
+    Query(which): Query<Which>,
+) -> Response {
+    let headers =
+        [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
+    let Some(log) = log::here() else { return (headers, Body::empty()).into_response() };
+    let (before, more) = log.tail(which.upstream.as_deref(), which.lines.unwrap_or(0));
+    let follower = Follower { before: before.into_iter(), more, upstream: which.upstream };
+    let lines =
+        futures_util::stream::unfold((follower, control), async |(mut follower, control)| {
+            let event = control.moved.run_until_cancelled(follower.next()).await??;
+            Some((Ok::<_, Infallible>(event), (follower, control)))
+        });
+    (headers, Body::from_stream(lines)).into_response()
+}
+
+struct Follower {
+    before: std::vec::IntoIter<LogLine>,
+    more: Receiver<LogLine>,
+    upstream: Option<String>,
+}
+
+impl Follower {
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            let line = match self.before.next() {
+                Some(line) => line,
+                None => match timeout(SIGN_OF_LIFE, self.more.recv()).await {
+                    Ok(Ok(line)) => line,
+                    Ok(Err(RecvError::Lagged(_))) => continue,
+                    Ok(Err(RecvError::Closed)) => return None,
+                    Err(_) => return Some(sse::KEEPALIVE),
+                },
+            };
+            if log::is_of(&line, self.upstream.as_deref()) {
+                return Some(sse::write(Some("line"), None, &serde_json::to_vec(&line).ok()?));
+            }
+        }
+    }
+}

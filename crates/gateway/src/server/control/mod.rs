@@ -1,0 +1,166 @@
+//! The control API: what the tray, the dashboard and the command line may see and do.
+//!
+//! Its token is another one than the editors', and lies in files that only their owner reads.
+//! No request ever carries a command line or an address to connect to.
+
+mod activity;
+mod calls;
+mod catalog;
+mod doctor;
+mod editors;
+mod events;
+mod import;
+mod incidents;
+pub mod login_links;
+mod logs;
+mod move_port;
+mod pause;
+mod restart;
+mod samples;
+mod secrets;
+mod self_test;
+mod settings;
+pub mod setup;
+mod try_tool;
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use http::StatusCode;
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+
+use evermoor_core::api::{Refusal, Status};
+use evermoor_core::catalog::naming::UpstreamName;
+use evermoor_core::failure::{Code, Failure};
+use evermoor_platform::paths::Paths;
+
+use crate::apps::Apps;
+use crate::config::edit::ConfigBook;
+use crate::config::first_run::Welcome;
+use crate::config::pauses::Pauses;
+use crate::editors::Editors;
+use crate::history::History;
+use crate::history::timelines::Timelines;
+use crate::mcp::endpoint::Endpoint;
+use crate::monitoring::activity::Activity;
+use crate::monitoring::user_actions::Touches;
+use crate::routing::router;
+use login_links::Links;
+
+/// What the control API works on.
+pub struct Control {
+    pub router: router::Router,
+    pub editors: Arc<Editors>,
+    pub history: History,
+    pub pauses: Pauses,
+    pub apps: Apps,
+    pub links: Links,
+    pub control_token: String,
+    pub here: setup::Whereabouts,
+    /// Cancelled when another gateway serves, or none.
+    pub moved: CancellationToken,
+    /// Where editors' calls go.
+    pub endpoint: Arc<Endpoint>,
+    pub activity: Activity,
+    pub timelines: Timelines,
+    pub book: ConfigBook,
+    pub welcome: Welcome,
+    pub touches: Touches,
+    /// Ends the gateway.
+    pub stop: CancellationToken,
+    /// Cancelled when it is to begin anew after its end, with the configuration of that moment.
+    pub again: CancellationToken,
+    pub paths: Paths,
+}
+
+/// The routes that need the control token.
+pub fn routes() -> Router<Arc<Control>> {
+    Router::new()
+        .route("/api/status", get(status))
+        .route("/api/stop", post(stop))
+        .route("/api/move", post(move_port::begin))
+        .route("/api/doctor", get(doctor::list))
+        .route("/api/doctor/{id}/fix", post(doctor::fix))
+        .route("/api/events", get(events::follow))
+        .route("/api/calls", get(calls::count))
+        .route("/api/pause", post(pause::pause_all))
+        .route("/api/resume", post(pause::resume_all))
+        .route("/api/upstreams/{name}/pause", post(pause::pause))
+        .route("/api/upstreams/{name}/resume", post(pause::resume))
+        .route("/api/upstreams/{name}/restart", post(restart::restart))
+        .route("/api/upstreams/{name}/reconnect", post(restart::reconnect))
+        .route("/api/upstreams/{name}/samples", get(samples::list))
+        .route("/api/upstreams/{name}", post(settings::add).delete(settings::remove))
+        .route("/api/upstreams/{name}/catalog", get(catalog::read))
+        .route("/api/upstreams/{name}/tools/{tool}", post(settings::show_tool))
+        .route("/api/upstreams/{name}/enabled", post(settings::enable))
+        .route("/api/upstreams/{name}/call", post(try_tool::call))
+        .route("/api/upstreams/{name}/timeline", get(activity::timeline))
+        .route("/api/upstreams/{name}/latency", get(activity::latency))
+        .route("/api/activity", get(activity::list))
+        .route("/api/settings", get(settings::read).put(settings::change))
+        .route("/api/welcome", post(self_test::welcomed))
+        .route("/api/selftest", post(self_test::run))
+        .route("/api/incidents", get(incidents::list))
+        .route("/api/logs", get(logs::list))
+        .route("/api/logs/follow", get(logs::follow))
+        .route("/api/editors", get(editors::list))
+        .route("/api/editors/{name}", post(editors::add).delete(editors::revoke))
+        .route("/api/editors/{name}/rotate", post(editors::rotate))
+        .route("/api/secrets/{name}/changed", post(secrets::changed))
+        .route("/api/links", post(login_links::make))
+        .route("/api/setup", get(setup::list))
+        .route("/api/setup/{id}/preview", post(setup::preview))
+        .route("/api/setup/{id}/connect", post(setup::connect))
+        .route("/api/setup/{id}/undo", post(setup::undo))
+        .route("/api/setup/{id}/import", post(import::import))
+        .route("/api/setup/{id}/import/preview", post(import::preview))
+}
+
+/// The route by which a browser gets the control token.
+pub fn login() -> Router<Arc<Control>> {
+    Router::new().route("/api/login", post(login_links::login))
+}
+
+async fn status(State(control): State<Arc<Control>>) -> Json<Status> {
+    Json(control.router.overview().borrow().status.clone())
+}
+
+/// Ends the gateway as a signal would: calls under way may end first.
+async fn stop(State(control): State<Arc<Control>>) -> StatusCode {
+    tracing::info!("a person stops the gateway");
+    control.stop.cancel();
+    StatusCode::NO_CONTENT
+}
+
+fn unknown(control: &Control, name: &str) -> Response {
+    let is_off = UpstreamName::parse(name).is_ok_and(|name| control.router.is_off(&name));
+    let (what, remedy) = match is_off {
+        true => (format!("The upstream `{name}` is turned off."), router::TURN_ON),
+        false => (format!("There is no upstream `{name}`."), "See `evermoor status`."),
+    };
+    refuse(StatusCode::NOT_FOUND, Failure::new(Code::NotFound, what, remedy))
+}
+
+/// Whether there is such an upstream, also one that is turned off.
+fn is_known(control: &Control, name: &str) -> bool {
+    let overview = control.router.overview();
+    overview.borrow().status.upstreams.iter().any(|upstream| upstream.name == name)
+}
+
+/// Reads what a request says. One that says something else is refused, and nothing is done.
+fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Box<Response>> {
+    serde_json::from_slice(body).map_err(|error| {
+        let what = format!("The request cannot be read: {error}.");
+        let failure = Failure::new(Code::Refused, what, "Update the program that asked.");
+        Box::new(refuse(StatusCode::BAD_REQUEST, failure))
+    })
+}
+
+fn refuse(status: StatusCode, error: Failure) -> Response {
+    (status, Json(Refusal { error })).into_response()
+}

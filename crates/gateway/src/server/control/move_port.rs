@@ -1,0 +1,39 @@
+//! Moving to the address that the configuration says since. The gateway ends and begins anew in the
+//! same process, so that whoever looks after that process goes on doing so.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use http::StatusCode;
+use serde_json::json;
+
+use evermoor_core::failure::Failure;
+
+use super::{Control, refuse};
+use crate::config::file;
+use crate::lifecycle::bind;
+
+/// Answers where it will be. What would keep it from beginning again is found out before it ends.
+pub(super) async fn begin(State(control): State<Arc<Control>>) -> Response {
+    let path = control.paths.config.clone();
+    let read = tokio::task::spawn_blocking(move || file::read(&path)).await;
+    let config = match read {
+        Ok(Ok(config)) => config.unwrap_or_default(),
+        Ok(Err(failure)) => return refuse(StatusCode::CONFLICT, failure),
+        Err(_) => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    };
+    let wanted = config.gateway.listen;
+    let origin = format!("http://{wanted}");
+    if origin == control.here.origin {
+        return Json(json!({ "origin": origin })).into_response();
+    }
+    if let Err(error) = bind::listen(wanted).await {
+        return refuse(StatusCode::CONFLICT, Failure::from(&error));
+    }
+    tracing::info!(%wanted, "the gateway moves");
+    control.again.cancel();
+    control.stop.cancel();
+    (StatusCode::ACCEPTED, Json(json!({ "origin": origin }))).into_response()
+}

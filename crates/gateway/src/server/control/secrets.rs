@@ -1,0 +1,27 @@
+//! Hearing that a secret changed. Its value is never told: it is in the keychain.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use serde_json::{Value, json};
+
+use evermoor_core::security::secret_ref::Reference;
+
+use super::Control;
+
+/// Makes the connections of those who use it anew, and says who they are.
+pub(super) async fn changed(
+    State(control): State<Arc<Control>>,
+    Path(name): Path<String>,
+) -> Json<Value> {
+    let changed = Reference::Keyring(name);
+    let mut users = Vec::new();
+    for upstream in control.router.lineup().iter() {
+        if upstream.config.transport.references().contains(&&changed) && !upstream.is_paused() {
+            upstream.restart().await;
+            users.push(upstream.name().to_string());
+        }
+    }
+    Json(json!({ "upstreams": users }))
+}

@@ -1,0 +1,134 @@
+//! What a person sets in `config.toml`: all of it, and the switches of single upstreams and tools.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::json;
+
+use evermoor_core::api::{Settings, SettingsChange};
+use evermoor_core::config::Mistake;
+use evermoor_core::config::edit::{Edit, NewUpstream, Way};
+
+use super::{Control, is_known, read_body, refuse, unknown};
+use crate::config::edit::Unwritten;
+
+pub(super) async fn read(State(control): State<Arc<Control>>) -> Json<Settings> {
+    Json(shown(&control))
+}
+
+/// Changes what is said and answers what the settings are then.
+pub(super) async fn change(State(control): State<Arc<Control>>, body: Bytes) -> Response {
+    let change: SettingsChange = match read_body(&body) {
+        Ok(change) => change,
+        Err(refusal) => return *refusal,
+    };
+    match control.book.edit(move |edit| edit.apply(&change)).await {
+        Ok(()) => Json(shown(&control)).into_response(),
+        Err(unwritten) => refused(unwritten),
+    }
+}
+
+fn shown(control: &Control) -> Settings {
+    let config = Arc::clone(&control.book.in_force.borrow());
+    Settings::of(control.book.path.display().to_string(), &config)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Shown {
+    shown: bool,
+}
+
+pub(super) async fn show_tool(
+    State(control): State<Arc<Control>>,
+    Path((name, tool)): Path<(String, String)>,
+    body: Bytes,
+) -> Response {
+    if !is_known(&control, &name) {
+        return unknown(&control, &name);
+    }
+    match read_body::<Shown>(&body) {
+        Ok(Shown { shown }) => {
+            done(&control, move |edit| edit.set_tool_shown(&name, &tool, shown)).await
+        }
+        Err(refusal) => *refusal,
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Enabled {
+    enabled: bool,
+}
+
+pub(super) async fn enable(
+    State(control): State<Arc<Control>>,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Response {
+    if !is_known(&control, &name) {
+        return unknown(&control, &name);
+    }
+    match read_body::<Enabled>(&body) {
+        Ok(Enabled { enabled }) => {
+            control.touches.turns(&name);
+            done(&control, move |edit| edit.set_enabled(&name, enabled)).await
+        }
+        Err(refusal) => *refusal,
+    }
+}
+
+/// An application is added by the name of its preset: that is no address and no command line.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Added {
+    preset: String,
+}
+
+pub(super) async fn add(
+    State(control): State<Arc<Control>>,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Response {
+    let Added { preset } = match read_body(&body) {
+        Ok(added) => added,
+        Err(refusal) => return *refusal,
+    };
+    if let Err(failure) = control.book.shelf.borrow().get(&preset).map(drop) {
+        return refuse(StatusCode::NOT_FOUND, failure);
+    }
+    let new = NewUpstream { name, title: None, way: Way::Preset(preset) };
+    done(&control, move |edit| edit.add_upstream(&new)).await
+}
+
+pub(super) async fn remove(
+    State(control): State<Arc<Control>>,
+    Path(name): Path<String>,
+) -> Response {
+    if !is_known(&control, &name) {
+        return unknown(&control, &name);
+    }
+    done(&control, move |edit| edit.remove_upstream(&name)).await
+}
+
+async fn done(
+    control: &Control,
+    how: impl FnOnce(&mut Edit) -> Result<(), Mistake> + Send + 'static,
+) -> Response {
+    match control.book.edit(how).await {
+        Ok(()) => Json(json!({})).into_response(),
+        Err(unwritten) => refused(unwritten),
+    }
+}
+
+fn refused(unwritten: Unwritten) -> Response {
+    match unwritten {
+        Unwritten::Refused(failure) => refuse(StatusCode::UNPROCESSABLE_ENTITY, failure),
+        Unwritten::Failed(failure) => refuse(StatusCode::INTERNAL_SERVER_ERROR, failure),
+    }
+}

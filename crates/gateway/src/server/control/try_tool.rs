@@ -1,0 +1,88 @@
+//! A call that a person makes from the dashboard, on the way that editors' calls take.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use evermoor_core::api::Trial;
+use evermoor_core::protocol::envelope::{Id, Message, Outcome, Request};
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::mcp::{Program, Revision, method};
+use evermoor_core::protocol::translate::client_capabilities::Abilities;
+use evermoor_core::protocol::translate::client_meta::WhoAsks;
+use evermoor_core::protocol::version::Spoken;
+
+use super::{Control, read_body, unknown};
+use crate::mcp::exchange::{Asker, Exchange, Part};
+use crate::upstream::Owner;
+
+/// The editor that the dashboard is.
+const DASHBOARD: &str = "dashboard";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tried {
+    tool: String,
+    #[serde(default)]
+    arguments: Option<Value>,
+}
+
+pub(super) async fn call(
+    State(control): State<Arc<Control>>,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Response {
+    let Tried { tool, arguments } = match read_body(&body) {
+        Ok(tried) => tried,
+        Err(refusal) => return *refusal,
+    };
+    let Some(upstream) = control.router.upstream(&name) else {
+        return unknown(&control, &name);
+    };
+    let endpoint = &control.endpoint;
+    let arguments = arguments.unwrap_or_else(|| serde_json::json!({}));
+    let params = Raw::of(&serde_json::json!({ "name": tool, "arguments": arguments }));
+    let request = Request::new(Id::number(1), method::TOOLS_CALL, Some(params));
+    let client = Program { name: "Evermoor".into(), version: crate::VERSION.into() };
+    let (owner, abilities) = (Owner::Editor(DASHBOARD.into()), Abilities::default());
+    let asker = Asker {
+        session: endpoint.sessions.number(),
+        editor: DASHBOARD.into(),
+        spoken: Spoken::Session(Revision::LATEST),
+        owner: owner.clone(),
+        abilities,
+        tasks: false,
+        logs: false,
+        who_asks: Some(WhoAsks::editor(&client, abilities)),
+        client: Some(client.name),
+    };
+    let view = control.router.all(DASHBOARD).of_one(upstream.clone());
+    let began = Instant::now();
+    let outcome = answer(Exchange::start(endpoint, view, request, asker)).await;
+    let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    upstream.release(&owner);
+    let value = |raw: Raw| raw.read::<Value>().unwrap_or_default();
+    let (result, error) = match outcome {
+        Some(Outcome::Result(result)) => (Some(value(result)), None),
+        Some(Outcome::Error(error)) => (None, Some(value(error))),
+        None => (None, Some(serde_json::json!({ "message": "There was no answer." }))),
+    };
+    Json(Trial { ms, result, error }).into_response()
+}
+
+/// The answer, without what is said on the way to it. Nobody is there to be asked.
+async fn answer(mut exchange: Exchange) -> Option<Outcome> {
+    loop {
+        match exchange.next().await? {
+            Part::Message(Message::Response(response)) => return Some(response.outcome),
+            Part::Message(Message::Notification(_) | Message::Request(_)) => {}
+            Part::Question(question) => question.turn_away("The dashboard cannot be asked."),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The bodies of requests and of their answers, watched.
+//!
+//! A request must come at a pace that is more than a trickle, and it is noted when the rest of it
+//! is not waited for. An answer says when it is over, because then the next request may begin.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes};
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::Limits;
+use super::unauthenticated::Guest;
+
+/// The body of a request.
+pub(super) struct Coming<B: HttpBody = Incoming> {
+    body: B,
+    whole: bool,
+    guest: Arc<Guest>,
+    limits: Limits,
+    /// The end of the time within which so much must come, and how much did.
+    window: Option<Pin<Box<Sleep>>>,
+    came: usize,
+}
+
+/// The body of a request came too slowly.
+#[derive(Debug, thiserror::Error)]
+#[error("the request came too slowly")]
+pub(super) struct TooSlow;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+impl<B: HttpBody> Coming<B> {
+    pub(super) fn new(body: B, guest: Arc<Guest>, limits: Limits) -> Self {
+        Self { body, whole: false, guest, limits, window: None, came: 0 }
+    }
+}
+
+impl<B: HttpBody<Data = Bytes> + Unpin> Coming<B>
+where
+    B::Error: Into<BoxError>,
+{
+    /// Whether the time is up and too little has come.
+    fn poll_slow(&mut self, context: &mut Context<'_>) -> bool {
+        loop {
+            let end = Instant::now() + self.limits.window;
+            let window = self.window.get_or_insert_with(|| Box::pin(sleep_until(end)));
+            if window.as_mut().poll(context).is_pending() {
+                return false;
+            }
+            if self.came < self.limits.least_per_window() {
+                return true;
+            }
+            (self.window, self.came) = (None, 0);
+        }
+    }
+}
+
+impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for Coming<B>
+where
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = &mut *self;
+        match Pin::new(&mut this.body).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => {
+                this.came += frame.data_ref().map_or(0, Bytes::len);
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(None) => {
+                this.whole = true;
+                Poll::Ready(None)
+            }
+            Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error.into()))),
+            Poll::Pending if this.poll_slow(context) => {
+                this.guest.was_too_slow();
+                Poll::Ready(Some(Err(TooSlow.into())))
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl<B: HttpBody> Drop for Coming<B> {
+    fn drop(&mut self) {
+        if !self.whole && !self.body.is_end_stream() {
+            self.guest.left_unread();
+        }
+    }
+}
+
+/// The body of an answer.
+pub(super) struct Going {
+    body: Body,
+    guest: Arc<Guest>,
+}
+
+impl Going {
+    pub(super) fn new(body: Body, guest: Arc<Guest>) -> Self {
+        Self { body, guest }
+    }
+}
+
+impl HttpBody for Going {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        self.guest.end_request();
+    }
+}

@@ -1,0 +1,155 @@
+//! One connection, from its first request to its end.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Request, StatusCode, Version, header};
+use hyper::body::{Body as _, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tower::Service as _;
+
+use evermoor_core::api::Refusal;
+use evermoor_core::failure::{Code, Failure};
+
+use super::body::{Coming, Going};
+use super::socket::Socket;
+use super::unauthenticated::Guest;
+use super::{Ending, Limits};
+
+/// A connection at rest that goes on elsewhere.
+pub(super) struct Parted<S> {
+    pub(super) stream: S,
+    /// It has shown a good token.
+    pub(super) known: bool,
+    /// The beginning of a request that was read already.
+    pub(super) read: Bytes,
+}
+
+/// Serves a connection to its end, or until it is at rest after everything has moved. So much was
+/// `read` of it before.
+pub(super) async fn connection<S>(
+    stream: S,
+    read: Bytes,
+    app: Router,
+    guest: Arc<Guest>,
+    limits: Limits,
+    ending: Ending,
+) -> Option<Parted<S>>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let socket = Socket::new(stream, read, Arc::clone(&guest), limits);
+    let service = service_fn(|request| answer(request, app.clone(), Arc::clone(&guest), limits));
+    let mut serving = http1::Builder::new()
+        // hyper's own limit on the head would also end connections that rest.
+        .header_read_timeout(None)
+        .max_header_size(limits.head_bytes)
+        .max_headers(limits.headers)
+        .serve_connection(TokioIo::new(socket), service);
+    // How many requests there had been when it was told to go on elsewhere, if it was.
+    let (ended, parting) = tokio::select! {
+        biased;
+        () = ending.stop.cancelled() => {
+            std::pin::Pin::new(&mut serving).graceful_shutdown();
+            ((&mut serving).await, None)
+        }
+        ended = &mut serving => (ended, None),
+        () = guest.sent_away() => (Ok(()), None),
+        () = at_rest(&ending, &guest) => {
+            let requests = guest.requests();
+            guest.part();
+            std::pin::Pin::new(&mut serving).graceful_shutdown();
+            ((&mut serving).await, Some(requests))
+        }
+    };
+    guest.leave();
+    if let Err(error) = &ended {
+        tracing::debug!(%error, "a connection broke");
+    }
+    let requests = parting?;
+    let parts = serving.into_parts();
+    let mut socket = parts.io.into_inner();
+    let unharmed = ended.is_ok() && !socket.is_over() && guest.may_go_on();
+    // A request that came in this very moment was answered, and told that it was the last one.
+    if requests == guest.requests() && unharmed {
+        let (stream, rest) = socket.into_parts();
+        let read = [&parts.read_buf[..], &rest[..]].concat().into();
+        return Some(Parted { stream, known: guest.is_known(), read });
+    }
+    guest.stay();
+    let _ = socket.shutdown().await;
+    None
+}
+
+/// Waits until everything has moved and no request is under way.
+async fn at_rest(ending: &Ending, guest: &Guest) {
+    ending.moved.cancelled().await;
+    guest.at_rest().await;
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    mut app: Router,
+    guest: Arc<Guest>,
+    limits: Limits,
+) -> Result<Response<Going>, Infallible> {
+    guest.begin_request();
+    let mut last = is_last(request.version(), request.headers());
+    let response = match refusal(&request, limits) {
+        Some(refusal) => {
+            guest.left_unread();
+            refusal
+        }
+        None => {
+            let (mut head, body) = request.into_parts();
+            head.extensions.insert(Arc::clone(&guest));
+            let body = Body::new(Coming::new(body, Arc::clone(&guest), limits));
+            let Ok(response) = app.call(Request::from_parts(head, body)).await;
+            if guest.is_too_slow() { too_slow() } else { response }
+        }
+    };
+    last |= is_last(response.version(), response.headers());
+    guest.said_to_be_last(last);
+    Ok(response.map(|body| Going::new(body, guest)))
+}
+
+/// Whether a head says that the connection ends with it.
+fn is_last(version: Version, headers: &HeaderMap) -> bool {
+    let closes = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"close");
+    version < Version::HTTP_11 || headers.get_all(header::CONNECTION).iter().any(closes)
+}
+
+/// What is refused for its size, before anybody looks at it.
+fn refusal(request: &Request<Incoming>, limits: Limits) -> Option<Response> {
+    let address = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
+    if address > limits.address {
+        let what = "The address of the request is too long.";
+        return Some(refuse(StatusCode::URI_TOO_LONG, what, "Send data in the body."));
+    }
+    if request.body().size_hint().lower() > limits.body as u64 {
+        let what = format!("The request is larger than {} MiB.", limits.body >> 20);
+        let remedy = "Send less at once.";
+        return Some(refuse(StatusCode::PAYLOAD_TOO_LARGE, &what, remedy));
+    }
+    None
+}
+
+fn too_slow() -> Response {
+    let what = "The request came too slowly.";
+    refuse(StatusCode::REQUEST_TIMEOUT, what, "Send it again.")
+}
+
+/// A refusal after which the connection is of no more use.
+fn refuse(status: StatusCode, what: &str, remedy: &str) -> Response {
+    let body = Refusal { error: Failure::new(Code::Forbidden, what, remedy) };
+    let mut response = (status, axum::Json(body)).into_response();
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}

@@ -1,0 +1,237 @@
+//! A connection's bytes, watched.
+//!
+//! Three things can go wrong with a connection that no library looks after: the head of a request
+//! that does not come to its end, a reader that does not read, and an answer that is lost because
+//! the connection is closed while the rest of the request still comes in.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use evermoor_core::security::request_head::Head;
+
+use super::Limits;
+use super::unauthenticated::Guest;
+
+/// A stream to a client.
+pub(super) struct Socket<S> {
+    stream: S,
+    /// What somebody read of it before us.
+    read: Bytes,
+    guest: Arc<Guest>,
+    limits: Limits,
+    /// The client has closed its end.
+    over: bool,
+    /// The head that is being read: the one after so many requests.
+    head: Head,
+    before: u64,
+    last: u8,
+    /// By when the head must have come. A known client may be silent between two requests.
+    head_due: Option<Pin<Box<Sleep>>>,
+    /// By when the client must take something, while it takes nothing.
+    write_due: Option<Pin<Box<Sleep>>>,
+    farewell: Farewell,
+}
+
+enum Farewell {
+    NotYet,
+    /// Our end is closed; so much of what still comes is read and dropped until then.
+    Lingering(Pin<Box<Sleep>>, usize),
+}
+
+impl<S> Socket<S> {
+    pub(super) fn new(stream: S, read: Bytes, guest: Arc<Guest>, limits: Limits) -> Self {
+        Self {
+            stream,
+            read,
+            guest,
+            limits,
+            over: false,
+            head: Head::default(),
+            before: 0,
+            last: 0,
+            head_due: None,
+            write_due: None,
+            farewell: Farewell::NotYet,
+        }
+    }
+
+    /// Whether the client has closed its end.
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// The stream, and what was read of it and not asked for.
+    pub(super) fn into_parts(self) -> (S, Bytes) {
+        (self.stream, self.read)
+    }
+
+    /// A head that has come to its end is waited for no more.
+    fn follow_requests(&mut self) {
+        let requests = self.guest.requests();
+        if requests != self.before {
+            self.before = requests;
+            self.head_due = None;
+            self.head = Head::after(self.last);
+        }
+    }
+
+    fn arrived(&mut self, bytes: &mut [u8]) {
+        self.guest.heard(false);
+        let Some(last) = bytes.last() else {
+            return;
+        };
+        let last = *last;
+        if !self.guest.is_busy() {
+            self.head.harden(bytes);
+            self.await_head();
+        }
+        self.last = last;
+    }
+
+    fn await_head(&mut self) {
+        let due = Instant::now() + self.limits.head;
+        self.head_due.get_or_insert_with(|| Box::pin(sleep_until(due)));
+    }
+
+    /// Whether the head that is waited for is overdue.
+    fn poll_overdue(&mut self, context: &mut Context<'_>) -> bool {
+        self.guest.heard(true);
+        if !self.guest.is_known() {
+            self.await_head();
+        }
+        let over = is_over(&mut self.head_due, context);
+        if over && self.guest.is_busy() {
+            // Nobody asks again when the request ends, so the clock runs on for the next head.
+            self.head_due = None;
+            return self.poll_overdue(context);
+        }
+        over
+    }
+
+    /// Whether the client has taken nothing for too long.
+    fn poll_stalled(&mut self, context: &mut Context<'_>) -> bool {
+        let due = Instant::now() + self.limits.stall;
+        self.write_due.get_or_insert_with(|| Box::pin(sleep_until(due)));
+        is_over(&mut self.write_due, context)
+    }
+
+    fn watch_write<T>(
+        &mut self,
+        written: Poll<io::Result<T>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<T>> {
+        match written {
+            Poll::Pending if self.poll_stalled(context) => Poll::Ready(Err(timed_out())),
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(written) => {
+                self.write_due = None;
+                Poll::Ready(written)
+            }
+        }
+    }
+}
+
+fn is_over(due: &mut Option<Pin<Box<Sleep>>>, context: &mut Context<'_>) -> bool {
+    due.as_mut().is_some_and(|due| due.as_mut().poll(context).is_ready())
+}
+
+fn timed_out() -> io::Error {
+    io::ErrorKind::TimedOut.into()
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Socket<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        this.follow_requests();
+        let before = buffer.filled().len();
+        if !this.read.is_empty() {
+            let count = this.read.len().min(buffer.remaining());
+            buffer.put_slice(&this.read.split_to(count));
+            this.arrived(&mut buffer.filled_mut()[before..]);
+            return Poll::Ready(Ok(()));
+        }
+        match Pin::new(&mut this.stream).poll_read(context, buffer) {
+            Poll::Ready(Ok(())) => {
+                this.over = buffer.filled().len() == before && buffer.remaining() > 0;
+                this.arrived(&mut buffer.filled_mut()[before..]);
+                Poll::Ready(Ok(()))
+            }
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Pending if this.poll_overdue(context) => Poll::Ready(Err(timed_out())),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.watch_write(written, context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
+        self.watch_write(written, context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        self.watch_write(flushed, context)
+    }
+
+    /// Closes our end. If the client is still sending, what it sends is read and dropped for a
+    /// while: the system answers unread bytes with a reset, and that would destroy our answer. A
+    /// connection that goes on elsewhere stays open.
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        if this.guest.is_parting() {
+            return Poll::Ready(Ok(()));
+        }
+        if let Farewell::NotYet = this.farewell {
+            ready!(Pin::new(&mut this.stream).poll_shutdown(context))?;
+            if !this.guest.has_unread() {
+                return Poll::Ready(Ok(()));
+            }
+            let until = Box::pin(sleep_until(Instant::now() + this.limits.linger));
+            this.farewell = Farewell::Lingering(until, this.limits.linger_bytes);
+        }
+        let Farewell::Lingering(until, left) = &mut this.farewell else {
+            return Poll::Ready(Ok(()));
+        };
+        let mut scratch = [0; 4096];
+        loop {
+            if until.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Ok(()));
+            }
+            let mut buffer = ReadBuf::new(&mut scratch);
+            let read = ready!(Pin::new(&mut this.stream).poll_read(context, &mut buffer));
+            let count = buffer.filled().len();
+            if read.is_err() || count == 0 || count >= *left {
+                return Poll::Ready(Ok(()));
+            }
+            *left -= count;
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Every HTTP route of a gateway, and who may use it.
+
+use std::sync::Arc;
+
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{MethodRouter, get, post};
+use axum::{Router, middleware};
+
+use crate::mcp::dispatch;
+use crate::mcp::endpoint::{Endpoint, LARGEST_REQUEST};
+use crate::mcp::session::{sse, stream};
+use crate::monitoring::redaction;
+use crate::server::auth;
+use crate::server::auth::Door;
+use crate::server::control;
+use crate::server::control::Control;
+use crate::server::dashboard;
+
+pub(crate) fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Control>) -> Router {
+    let editors = Router::new()
+        .route("/mcp", streamable())
+        .route("/mcp/{upstream}", streamable())
+        .route("/sse", get(sse::open).fallback(dispatch::not_offered))
+        .route("/sse/{upstream}", get(sse::open).fallback(dispatch::not_offered))
+        .route("/messages", post(sse::post).fallback(dispatch::not_offered))
+        .route("/messages/{upstream}", post(sse::post).fallback(dispatch::not_offered))
+        .layer(DefaultBodyLimit::max(LARGEST_REQUEST))
+        .layer(middleware::from_fn_with_state(Arc::clone(door), auth::editors))
+        .with_state(endpoint);
+    let tools = control::routes()
+        .layer(middleware::from_fn(redaction::answers))
+        .layer(middleware::from_fn_with_state(Arc::clone(door), auth::control))
+        .with_state(Arc::clone(&control));
+    let pages = control::login()
+        .with_state(control)
+        .fallback(dashboard::file)
+        .layer(middleware::from_fn_with_state(Arc::clone(door), auth::place));
+    Router::new()
+        .route("/healthz", get(|| async { "ok\n" }))
+        .merge(editors)
+        .merge(tools)
+        .merge(pages)
+}
+
+/// Streamable HTTP: messages, the stream of news, and the end of a session.
+fn streamable() -> MethodRouter<Arc<Endpoint>> {
+    post(dispatch::post).get(stream::get).delete(dispatch::delete).fallback(dispatch::not_offered)
+}

@@ -1,0 +1,210 @@
+//! What happens when the machine wakes, on a paused clock and with the real supervisors.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use evermoor_core::config::Config;
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::protocol::envelope::{Id, Message, Request, Response};
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::mcp::{Handshake, method};
+
+use crate::system::environment::Chance;
+use crate::upstream::transport::connection::{Connected, Connection};
+use crate::upstream::transport::connector::Connect;
+use crate::upstream::transport::duplex;
+use crate::upstream::transport::duplex::{Inbox, Outgoing};
+use crate::upstream::{Handle, Link, Reply, Surroundings};
+
+/// A server whose connections do not outlive a sleep, and nobody says so.
+#[derive(Clone)]
+struct Server {
+    /// The sleep that connections made before it did not survive.
+    slept: Arc<AtomicU32>,
+    /// Whether it can be connected to.
+    away: Arc<AtomicBool>,
+    connects: Arc<AtomicU32>,
+    executed: Arc<AtomicU32>,
+    tasks: TaskTracker,
+}
+
+impl Connect for Server {
+    async fn connect(&mut self) -> Result<Connected, Failure> {
+        self.connects.fetch_add(1, Ordering::SeqCst);
+        if self.away.load(Ordering::SeqCst) {
+            return Err(Failure::new(Code::ConnectionRefused, "Nothing listens.", "Wait."));
+        }
+        let (channel, inbox, received, incoming) = duplex::channel();
+        self.tasks.spawn(serve(received, inbox, self.clone()));
+        let said = serde_json::json!({
+            "protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": { "name": "s" },
+        });
+        let handshake = Handshake::read(&Raw::of(&said)).expect("a handshake");
+        Ok(Connected { connection: Connection::Duplex(Box::new(channel)), handshake, incoming })
+    }
+}
+
+async fn serve(mut received: mpsc::Receiver<Outgoing>, inbox: Inbox, server: Server) {
+    let born = server.slept.load(Ordering::SeqCst);
+    while let Some(Outgoing { text, fate }) = received.recv().await {
+        fate.send(Ok(()));
+        if server.slept.load(Ordering::SeqCst) > born {
+            continue;
+        }
+        let Ok(Message::Request(request)) = Message::parse(&text) else { continue };
+        if request.method == method::TOOLS_CALL {
+            server.executed.fetch_add(1, Ordering::SeqCst);
+        }
+        let answer = Response::result(request.id, Raw::of(&serde_json::json!({})));
+        inbox.deliver(Message::Response(answer));
+    }
+}
+
+/// A machine with some upstreams on it.
+struct Machine {
+    servers: Vec<Server>,
+    handles: Vec<Handle>,
+    wakes: watch::Sender<u64>,
+    /// How long it slept altogether; only the wall clock knows.
+    asleep: Arc<Mutex<Duration>>,
+}
+
+impl Machine {
+    async fn with(upstreams: u32) -> Self {
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let (wakes, woken) = watch::channel(0);
+        let asleep = Arc::new(Mutex::new(Duration::ZERO));
+        let (mut servers, mut handles) = (Vec::new(), Vec::new());
+        for number in 0..upstreams {
+            let text = format!("[upstreams.s{number}]\nurl = \"https://far.example/\"\n");
+            let config = Config::parse(&text).expect("a valid configuration");
+            let (began, slept) = (Instant::now(), Arc::clone(&asleep));
+            let now = move || {
+                SystemTime::UNIX_EPOCH
+                    + Duration::from_secs(1 << 30)
+                    + began.elapsed()
+                    + *slept.lock()
+            };
+            let around = Surroundings {
+                settings: watch::channel(config.gateway.clone()).1,
+                changed: Arc::default(),
+                wakes: woken.clone(),
+                chance: Chance::new(|| u32::MAX, now),
+                tasks: tasks.clone(),
+                news: crate::upstream::notification_log::Newsroom::default(),
+                interests: crate::upstream::subscriptions::Interests::default(),
+                history: crate::history::History::nowhere(),
+                paused: watch::channel(evermoor_core::policy::pause::Paused::default()).1,
+                apps: Default::default(),
+                secrets: crate::config::secrets::Secrets::of_the_system(),
+            };
+            let server = Server {
+                slept: Arc::default(),
+                away: Arc::default(),
+                connects: Arc::default(),
+                executed: Arc::default(),
+                tasks: tasks.clone(),
+            };
+            let upstream = config.upstreams[0].clone();
+            let handle =
+                Handle::start_with(upstream, server.clone(), None, &around, stop.child_token());
+            handle.until_generation(1).await;
+            servers.push(server);
+            handles.push(handle);
+        }
+        Self { servers, handles, wakes, asleep }
+    }
+
+    /// Sleeps, and is noticed to wake.
+    fn sleep(&self, length: Duration) {
+        for server in &self.servers {
+            server.slept.fetch_add(1, Ordering::SeqCst);
+        }
+        *self.asleep.lock() += length;
+        self.wakes.send_modify(|count| *count += 1);
+    }
+
+    fn connects(&self) -> Vec<u32> {
+        self.servers.iter().map(|server| server.connects.load(Ordering::SeqCst)).collect()
+    }
+}
+
+impl Handle {
+    async fn until_generation(&self, number: u64) {
+        let mut state = self.state.clone();
+        let made = state.wait_for(
+            |state| matches!(&state.link, Link::Ready(ready) if ready.generation >= number),
+        );
+        let made = timeout(Duration::from_secs(3), made).await;
+        made.expect("a connection within 3 s").expect("the supervisor lives");
+    }
+}
+
+const NIGHT: Duration = Duration::from_secs(8 * 3600);
+
+fn call() -> Request {
+    let params = serde_json::json!({ "name": "record", "arguments": {} });
+    Request::new(Id::number(1), method::TOOLS_CALL, Some(Raw::of(&params)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_sleep_every_connection_is_replaced_within_three_seconds_and_once() {
+    let machine = Machine::with(12).await;
+    machine.sleep(NIGHT);
+    let woke = Instant::now();
+    for handle in &machine.handles {
+        handle.until_generation(2).await;
+    }
+    assert!(woke.elapsed() <= Duration::from_secs(3), "{:?}", woke.elapsed());
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(machine.connects(), [2; 12], "no storm");
+    let Reply::Whole(_) = machine.handles[0].call(&call(), None).await else {
+        panic!("one answer")
+    };
+    assert_eq!(machine.servers[0].executed.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sleep_that_a_connection_survives_costs_it_nothing() {
+    let machine = Machine::with(3).await;
+    machine.wakes.send_modify(|count| *count += 1);
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(machine.connects(), [1; 3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waited_through_a_night_is_not_made_in_the_morning() {
+    let machine = Machine::with(1).await;
+    let (server, handle) = (&machine.servers[0], &machine.handles[0]);
+    server.away.store(true, Ordering::SeqCst);
+    machine.sleep(Duration::ZERO);
+    let mut state = handle.state.clone();
+    let down = state.wait_for(|state| matches!(state.link, Link::Down { .. }));
+    drop(down.await.expect("the supervisor lives"));
+    let request = call();
+    let calling = handle.call(&request, None);
+    let night = async {
+        sleep(Duration::from_secs(2)).await;
+        server.away.store(false, Ordering::SeqCst);
+        machine.sleep(NIGHT);
+    };
+    let (reply, ()) = tokio::join!(calling, night);
+    let Reply::Whole(answer) = reply else { panic!("one answer") };
+    let told: serde_json::Value = serde_json::from_slice(&answer.to_bytes()).unwrap();
+    let details = &told["result"]["_meta"]["dev.evermoor/outcome"];
+    assert_eq!(
+        (&details["code"], &details["cause"]),
+        (&(-33003).into(), &"slept".into()),
+        "{told}"
+    );
+    handle.until_generation(2).await;
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(server.executed.load(Ordering::SeqCst), 0);
+}

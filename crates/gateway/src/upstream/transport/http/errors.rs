@@ -1,0 +1,236 @@
+//! What an error of the HTTP client means: whether the call can have run, and what to tell a person.
+
+use bytes::Bytes;
+use http::{StatusCode, header};
+use url::Url;
+
+use evermoor_core::failure::outcome::Unknown;
+use evermoor_core::failure::{Code, Failure};
+
+use super::super::connection::{CallError, LARGEST_REPLY, excerpt};
+use super::reply::body_or_nothing;
+
+/// Whether not one byte of the request can have reached the upstream.
+pub(crate) fn never_sent(error: &reqwest::Error) -> bool {
+    error.is_connect()
+        || error.is_builder()
+        || hyper_cause(error).is_some_and(hyper::Error::is_canceled)
+}
+
+fn hyper_cause(error: &reqwest::Error) -> Option<&hyper::Error> {
+    let mut source = std::error::Error::source(error);
+    while let Some(error) = source {
+        if let Some(found) = error.downcast_ref::<hyper::Error>() {
+            return Some(found);
+        }
+        source = error.source();
+    }
+    None
+}
+
+pub(super) fn lost(error: &reqwest::Error) -> CallError {
+    let why = if error.is_timeout() {
+        Unknown::Timeout
+    } else if ended_early(error) {
+        Unknown::EofBeforeReply
+    } else {
+        Unknown::ConnectionReset
+    };
+    CallError::Unknown { why, detail: innermost(error), connection_broke: true }
+}
+
+/// Whether the connection was closed in good order, only too soon.
+fn ended_early(error: &reqwest::Error) -> bool {
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let cut =
+            cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_incomplete_message);
+        let eof = cause.downcast_ref::<std::io::Error>();
+        if cut || eof.is_some_and(|error| error.kind() == std::io::ErrorKind::UnexpectedEof) {
+            return true;
+        }
+        source = cause.source();
+    }
+    false
+}
+
+fn explain(error: &reqwest::Error) -> (Code, String) {
+    let why = innermost(error);
+    let lower = why.to_lowercase();
+    if let Some(tunnel) = tunnel(error) {
+        return (Code::ConnectTimeout, format!("The proxy makes no connection ({tunnel})"));
+    }
+    let code = if error.is_timeout() {
+        if error.is_connect() { Code::ConnectTimeout } else { Code::Timeout }
+    } else if !error.is_connect() {
+        Code::ConnectionLost
+    } else if lower.contains("certificate") || lower.contains("tls") {
+        Code::Tls
+    } else if lower.contains("lookup")
+        || lower.contains("resolve")
+        || lower.contains("name or service")
+    {
+        Code::DnsFailure
+    } else {
+        Code::ConnectionRefused
+    };
+    let what = if code == Code::ConnectionRefused {
+        "Nothing listens".to_owned()
+    } else if code == Code::ConnectTimeout {
+        "Nobody answers".to_owned()
+    } else if code == Code::DnsFailure {
+        "The name is not known".to_owned()
+    } else {
+        format!("The connection failed ({why})")
+    };
+    (code, what)
+}
+
+/// What a proxy did instead of connecting us, in the words of the HTTP client.
+fn tunnel(error: &reqwest::Error) -> Option<String> {
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        if let Some(why) = cause.to_string().strip_prefix("tunnel error: ") {
+            return Some(why.to_owned());
+        }
+        source = cause.source();
+    }
+    None
+}
+
+fn remedy(code: Code) -> &'static str {
+    match code {
+        Code::ConnectionRefused | Code::Timeout | Code::ConnectionLost | Code::SessionLost => {
+            "Start the server; Evermoor reconnects by itself."
+        }
+        Code::DnsFailure | Code::ConnectTimeout => {
+            "Check the address and the network; Evermoor reconnects by itself."
+        }
+        Code::Tls => {
+            "Check the server's certificate; if it is your company's own, name the file of its authority as `ca_file`."
+        }
+        Code::AuthRequired => {
+            "Keep its token with `evermoor secret set NAME`, and refer to it in `headers` as `Bearer ${keyring:NAME}`."
+        }
+        Code::CrashLoop
+        | Code::NotInstalled
+        | Code::NotRunning
+        | Code::Starting
+        | Code::Crashed
+        | Code::Quit
+        | Code::Paused
+        | Code::KeychainLocked
+        | Code::KeychainMissing
+        | Code::SecretMissing
+        | Code::Refused
+        | Code::NotMcp
+        | Code::Configuration
+        | Code::TokenOff
+        | Code::PortTaken
+        | Code::NotFound
+        | Code::Forbidden
+        | Code::Internal => "Check its address in the configuration.",
+    }
+}
+
+pub(crate) fn place(url: &Url) -> String {
+    let port = url.port_or_known_default().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{}{port}", url.host_str().unwrap_or_default())
+}
+
+pub(crate) fn innermost(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
+pub(crate) fn failure(url: &Url, error: &reqwest::Error) -> Failure {
+    let (code, what) = explain(error);
+    let what = format!("{what} at {}.", place(url));
+    let remedy = match tunnel(error) {
+        Some(_) => "Check `proxy` and the proxy of the system; Evermoor reconnects by itself.",
+        None => remedy(code),
+    };
+    Failure::new(code, what, remedy)
+}
+
+pub(crate) async fn refused(url: &Url, answer: reqwest::Response) -> Failure {
+    let status = answer.status();
+    if let Some(elsewhere) = elsewhere(url, &answer) {
+        return elsewhere;
+    }
+    refused_with(url, status, &body_or_nothing(answer).await)
+}
+
+/// The same, of an answer whose body was read.
+pub(super) fn refused_with(url: &Url, status: StatusCode, body: &Bytes) -> Failure {
+    let what = format!("{} answered {status}: {}", place(url), excerpt(body));
+    let code = match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Code::AuthRequired,
+        _ => Code::Refused,
+    };
+    Failure::new(code, what, remedy(code))
+}
+
+/// A redirect to another server, which is not followed: what we say is for the one that was named.
+pub(super) fn elsewhere(url: &Url, answer: &reqwest::Response) -> Option<Failure> {
+    let location = answer.headers().get(header::LOCATION)?.to_str().ok()?;
+    let named = answer.url().join(location).ok().filter(|_| answer.status().is_redirection())?;
+    let what = format!("{} points to {}, which is not followed.", place(url), place(&named));
+    Some(Failure::new(
+        Code::Refused,
+        what,
+        "If that is the right server, write its address as `url`.",
+    ))
+}
+
+pub(crate) fn not_mcp(url: &Url) -> Failure {
+    let what = format!("What answers at {} does not speak MCP over HTTP.", place(url));
+    Failure::new(Code::NotMcp, what, remedy(Code::NotMcp))
+}
+
+pub(crate) fn forgotten(url: &Url) -> Failure {
+    let what = format!("{} has forgotten the session.", place(url));
+    Failure::new(Code::SessionLost, what, "Evermoor makes a new one.")
+}
+
+pub(crate) fn silent(url: &Url) -> Failure {
+    let what = format!("{} accepts connections but does not answer.", place(url));
+    Failure::new(Code::Timeout, what, remedy(Code::Timeout))
+}
+
+pub(super) fn gone(url: &Url) -> Failure {
+    let what = format!("Nothing listens at {}.", place(url));
+    Failure::new(Code::ConnectionRefused, what, remedy(Code::ConnectionRefused))
+}
+
+pub(super) fn cut_short() -> CallError {
+    CallError::Unknown {
+        why: Unknown::EofBeforeReply,
+        detail: "the reply stream ended before the reply".into(),
+        connection_broke: true,
+    }
+}
+
+pub(super) fn malformed(body: &Bytes) -> CallError {
+    CallError::Unknown {
+        why: Unknown::MalformedReply,
+        detail: format!("the reply is not JSON-RPC: {}", excerpt(body)),
+        connection_broke: false,
+    }
+}
+
+pub(super) fn too_large() -> CallError {
+    CallError::Unknown {
+        why: Unknown::ReplyTooLarge,
+        detail: format!("the reply is larger than {} MiB", LARGEST_REPLY >> 20),
+        connection_broke: false,
+    }
+}
+
+pub(crate) fn ended(url: &Url) -> Failure {
+    let what = format!("{} closed the stream.", place(url));
+    Failure::new(Code::ConnectionLost, what, remedy(Code::ConnectionLost))
+}

@@ -1,0 +1,6 @@
+//! Files: private ones, files that other programs own, locks, free space.
+
+pub mod disk;
+pub mod lock;
+pub mod private;
+pub mod replace;

@@ -1,0 +1,84 @@
+//! Launching an application of the desktop, which is nobody's child.
+//!
+//! It outlives Evermoor, it gets no part of Evermoor's environment but what a person's desktop gives
+//! every application, and it is in a session of its own.
+
+use std::ffi::OsString;
+use std::io;
+
+use tokio::process::Child;
+
+use crate::process::child::Environment;
+use crate::process::child::environment::MARKER;
+use crate::process::spawn::session_command;
+
+/// What leads an application to its display and its desktop, besides what every child gets.
+const DESKTOP: [&str; 12] = [
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DESKTOP_SESSION",
+    "DISPLAY",
+    "GDK_BACKEND",
+    "QT_QPA_PLATFORM",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "XDG_CURRENT_DESKTOP",
+    "XDG_SEAT",
+    "XDG_SESSION_ID",
+    "XDG_SESSION_TYPE",
+    "XDG_VTNR",
+];
+
+/// Starts a program: the application itself, or what launches it. Whoever waits for the child
+/// learns how it ended; if nobody does, it goes on all the same.
+pub fn start(program: &str, args: &[String], environment: &Environment) -> io::Result<Child> {
+    let mut command = session_command(program);
+    command.args(args).env_clear().envs(variables(environment, std::env::vars_os()));
+    if let Some(home) = environment.home().filter(|home| home.is_dir()) {
+        command.current_dir(home);
+    }
+    command.spawn()
+}
+
+fn variables(
+    environment: &Environment,
+    ours: impl Iterator<Item = (OsString, OsString)>,
+) -> Vec<(OsString, OsString)> {
+    let kept = environment.for_child(&[]).into_iter().filter(|(name, _)| name != MARKER);
+    let desktop =
+        ours.filter(|(name, _)| name.to_str().is_some_and(|name| DESKTOP.contains(&name)));
+    kept.chain(desktop).collect()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::system::System;
+    use std::ffi::OsStr;
+
+    fn environment(given: &[(&str, &str)]) -> Environment {
+        let given = given.iter().map(|(name, value)| (name.into(), value.into()));
+        Environment::new(System::HERE, given, OsStr::new("/usr/bin:/bin"), "7.7.7")
+    }
+
+    #[test]
+    fn an_application_gets_the_desktop_and_no_secret() {
+        let ours = [("DISPLAY", ":0"), ("GITHUB_TOKEN", "secret"), ("EVERMOOR_HOME", "/x")];
+        let ours = ours.iter().map(|(name, value)| (name.into(), value.into()));
+        let found = variables(&environment(&[("HOME", "/home/a")]), ours);
+        let names: Vec<&str> = found.iter().filter_map(|(name, _)| name.to_str()).collect();
+        assert_eq!(names, ["HOME", "PATH", "DISPLAY"]);
+    }
+
+    #[tokio::test]
+    async fn an_application_is_in_a_session_of_its_own_and_tells_how_it_ended() {
+        let args = ["-c", r#"[ "$(ps -o sid= -p $$ | tr -d ' ')" = $$ ] && exit 5"#];
+        let mut child =
+            start("sh", &args.map(str::to_owned), &environment(&[("HOME", "/")])).unwrap();
+        assert_eq!(child.wait().await.unwrap().code(), Some(5));
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_at_once() {
+        assert!(start("no such program", &[], &environment(&[])).is_err());
+    }
+}

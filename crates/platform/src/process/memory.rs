@@ -1,0 +1,100 @@
+//! The memory of this process.
+
+/// Gives back the pages of the program's code that only its start needed.
+///
+/// Most code of a start is never run again, but stays mapped and counts as our memory for as long as
+/// we run. What is needed again comes back from the file by itself, a few pages at a time. Other
+/// systems take such pages back on their own, and there is nothing to ask of them.
+pub fn let_go_of_start() {
+    #[cfg(target_os = "linux")]
+    linux::let_go();
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::ops::Range;
+
+    use rustix::mm::{Advice, madvise};
+
+    pub(crate) fn let_go() {
+        let (Ok(program), Ok(maps)) =
+            (std::env::current_exe(), std::fs::read_to_string("/proc/self/maps"))
+        else {
+            return;
+        };
+        let Some(program) = program.to_str() else { return };
+        for range in code(&maps, program) {
+            let start = range.start as *mut core::ffi::c_void;
+            #[expect(unsafe_code, reason = "the kernel is told about addresses")]
+            // SAFETY: code is never written to, so every page of it is the file's, and comes back from there.
+            let _ = unsafe { madvise(start, range.len(), Advice::LinuxDontNeed) };
+        }
+    }
+
+    /// Where the code of a program lies: what is executed and cannot be written.
+    pub(crate) fn code(maps: &str, program: &str) -> Vec<Range<usize>> {
+        let of = |line: &str| {
+            let mut words = line.splitn(6, ' ');
+            let (range, rights) = (words.next()?, words.next()?);
+            let path = words.nth(3)?.trim_start();
+            let (start, end) = range.split_once('-')?;
+            let at = |text| usize::from_str_radix(text, 16).ok();
+            (rights == "r-xp" && path == program).then_some(at(start)?..at(end)?)
+        };
+        maps.lines().filter_map(of).collect()
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_code_of_the_program_itself_is_given_back() {
+        let maps = "\
+55d0a000-55d0f000 r--p 00000000 fe:00 77 /opt/my apps/evermoor
+55d0f000-55d2f000 r-xp 00005000 fe:00 77 /opt/my apps/evermoor
+55d2f000-55d30000 rw-p 00025000 fe:00 77 /opt/my apps/evermoor
+7f00a000-7f00c000 r-xp 00000000 fe:00 99                 /usr/lib/libc.so.6
+7fff0000-7fff1000 r-xp 00000000 00:00 0                  [vdso]
+";
+        let code = linux::code(maps, "/opt/my apps/evermoor");
+        assert_eq!((code.len(), code.first()), (1, Some(&(0x55d0f000..0x55d2f000))));
+        assert_eq!(linux::code("", "/opt/evermoor"), []);
+        assert_eq!(linux::code("nonsense\n\n-", "/opt/evermoor"), []);
+    }
+
+    #[test]
+    fn what_was_given_back_is_no_longer_ours_and_everything_goes_on() {
+        run_everything();
+        let before = resident();
+        let_go_of_start();
+        let after = resident();
+        assert!(after < before, "{after} kB of code after, {before} kB before");
+    }
+
+    /// Has every page of the code in memory, as if all of it had been run.
+    fn run_everything() {
+        let program = std::env::current_exe().unwrap();
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        for page in linux::code(&maps, program.to_str().unwrap())
+            .into_iter()
+            .flat_map(|code| code.step_by(4096))
+        {
+            #[expect(unsafe_code, reason = "code is read as bytes")]
+            // SAFETY: the kernel says that this program may read there.
+            let _ = unsafe { std::ptr::read_volatile(page as *const u8) };
+        }
+    }
+
+    /// How much of the program's code is in memory, in kB.
+    fn resident() -> u64 {
+        let program = std::env::current_exe().unwrap();
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let mut lines = maps.lines();
+        lines.find(|line| line.contains("r-xp") && line.ends_with(program.to_str().unwrap()));
+        let size = lines.find_map(|line| line.strip_prefix("Rss:")).unwrap();
+        size.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+}

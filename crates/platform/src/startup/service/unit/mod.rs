@@ -1,0 +1,206 @@
+//! What launchd, systemd and Windows are given so that they start a gateway.
+
+mod task;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::Service;
+use crate::startup::xml::escaped;
+use crate::system::System;
+
+/// What is wanted of the manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    Install,
+    Uninstall,
+    Restart,
+    Ask,
+}
+
+/// One program to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub program: String,
+    pub args: Vec<String>,
+    /// It only makes sure of something.
+    pub may_fail: bool,
+}
+
+/// What launchd calls it.
+pub const LABEL: &str = "dev.evermoor.gateway";
+/// What systemd calls it.
+pub const UNIT: &str = "evermoor.service";
+/// What the Task Scheduler of Windows calls it.
+pub const TASK: &str = "Evermoor Gateway";
+const RUN_KEY: &str = r"HKCU\Software\Microsoft\Windows\CurrentVersion\Run";
+
+/// Where the file lies that says how.
+pub fn path(system: System, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let set = |name| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    match system {
+        System::MacOs => {
+            Some(set("HOME")?.join("Library/LaunchAgents").join(format!("{LABEL}.plist")))
+        }
+        System::Linux => {
+            let config = set("XDG_CONFIG_HOME").filter(|folder| folder.is_absolute());
+            let config = config.or_else(|| Some(set("HOME")?.join(".config")))?;
+            Some(config.join("systemd/user").join(UNIT))
+        }
+        System::Windows => Some(set("LOCALAPPDATA")?.join("Evermoor").join("service.xml")),
+    }
+}
+
+/// What that file says.
+pub fn text(system: System, service: &Service) -> String {
+    match system {
+        System::MacOs => plist(service),
+        System::Linux => systemd(service),
+        System::Windows => task::text(service, &words(service)),
+    }
+}
+
+/// The file as its reader wants it.
+pub fn bytes(system: System, service: &Service) -> Vec<u8> {
+    let text = text(system, service);
+    match system {
+        System::MacOs | System::Linux => text.into_bytes(),
+        System::Windows => task::encoded(&text),
+    }
+}
+
+/// A gateway that takes the place of one that runs: no call is lost, and then it is looked after.
+fn words(service: &Service) -> Vec<String> {
+    let mut words = vec![service.program.to_string_lossy().into_owned()];
+    words.extend(["serve", "--takeover", "--background"].map(str::to_owned));
+    if let Some(home) = &service.home {
+        words.extend(["--home".to_owned(), home.to_string_lossy().into_owned()]);
+    }
+    words
+}
+
+fn plist(service: &Service) -> String {
+    let words = words(service);
+    let words: String =
+        words.iter().map(|word| format!("\t\t<string>{}</string>\n", escaped(word))).collect();
+    let output = escaped(&service.output.to_string_lossy());
+    format!(
+        r#"<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+	<key>Label</key>
+	<string>{LABEL}</string>
+	<key>ProgramArguments</key>
+	<array>
+{words}	</array>
+	<key>EnvironmentVariables</key>
+	<dict>
+		<key>EVERMOOR_SUPERVISED</key>
+		<string>launchd</string>
+	</dict>
+	<key>RunAtLoad</key>
+	<true/>
+	<key>KeepAlive</key>
+	<dict>
+		<key>SuccessfulExit</key>
+		<false/>
+	</dict>
+	<key>ThrottleInterval</key>
+	<integer>10</integer>
+	<key>ProcessType</key>
+	<string>Interactive</string>
+	<key>StandardOutPath</key>
+	<string>{output}</string>
+	<key>StandardErrorPath</key>
+	<string>{output}</string>
+</dict>
+</plist>
+"#
+    )
+}
+
+fn systemd(service: &Service) -> String {
+    let words = words(service);
+    let words: Vec<String> = words.iter().map(|word| systemd_word(word)).collect();
+    let command = words.join(" ");
+    // 78: the configuration is wrong, and will be so the next time.
+    format!(
+        "[Unit]
+Description=Evermoor, one local endpoint for every MCP server
+
+[Service]
+Type=exec
+ExecStart={command}
+Environment=EVERMOOR_SUPERVISED=systemd
+Restart=on-failure
+RestartSec=2
+RestartPreventExitStatus=78
+TimeoutStopSec=30
+
+[Install]
+WantedBy=default.target
+"
+    )
+}
+
+/// A word of a command line as systemd reads it: in quotes, with nothing in it that means something.
+fn systemd_word(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:@".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        return word.to_owned();
+    }
+    let escaped = word.replace('\\', r"\\").replace('"', "\\\"");
+    let escaped = escaped.replace('%', "%%").replace('$', "$$").replace('\n', r"\n");
+    format!("\"{escaped}\"")
+}
+
+/// What is run so that it is done.
+pub fn steps(system: System, act: Act, user: u32, file: Option<&Path>) -> Vec<Step> {
+    let step = |program: &str, args: &[&str]| Step {
+        program: program.to_owned(),
+        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+        may_fail: false,
+    };
+    let sure = |step: Step| Step { may_fail: true, ..step };
+    // What an older Evermoor had Windows start at logon.
+    let forget_entry = || sure(step("reg", &["delete", RUN_KEY, "/v", TASK, "/f"]));
+    let (domain, job) = (format!("gui/{user}"), format!("gui/{user}/{LABEL}"));
+    let file = file.map(|file| file.to_string_lossy().into_owned()).unwrap_or_default();
+    match (system, act) {
+        (System::MacOs, Act::Install) => vec![
+            sure(step("launchctl", &["bootout", &job])),
+            step("launchctl", &["bootstrap", &domain, &file]),
+        ],
+        (System::MacOs, Act::Uninstall) => vec![step("launchctl", &["bootout", &job])],
+        (System::MacOs, Act::Restart) => vec![step("launchctl", &["kickstart", "-k", &job])],
+        (System::MacOs, Act::Ask) => vec![step("launchctl", &["print", &job])],
+        (System::Linux, Act::Install) => vec![
+            step("systemctl", &["--user", "daemon-reload"]),
+            step("systemctl", &["--user", "enable", UNIT]),
+            step("systemctl", &["--user", "restart", UNIT]),
+        ],
+        (System::Linux, Act::Uninstall) => {
+            vec![step("systemctl", &["--user", "disable", "--now", UNIT])]
+        }
+        (System::Linux, Act::Restart) => vec![step("systemctl", &["--user", "restart", UNIT])],
+        (System::Linux, Act::Ask) => vec![step("systemctl", &["--user", "is-active", UNIT])],
+        (System::Windows, Act::Install) => vec![
+            forget_entry(),
+            step("schtasks", &["/Create", "/TN", TASK, "/XML", &file, "/F"]),
+            step("schtasks", &["/Run", "/TN", TASK]),
+        ],
+        (System::Windows, Act::Uninstall) => vec![
+            sure(step("schtasks", &["/End", "/TN", TASK])),
+            forget_entry(),
+            step("schtasks", &["/Delete", "/TN", TASK, "/F"]),
+        ],
+        (System::Windows, Act::Restart) => vec![
+            sure(step("schtasks", &["/End", "/TN", TASK])),
+            step("schtasks", &["/Run", "/TN", TASK]),
+        ],
+        (System::Windows, Act::Ask) => vec![step("schtasks", &["/Query", "/TN", TASK])],
+    }
+}

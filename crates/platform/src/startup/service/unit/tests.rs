@@ -1,0 +1,204 @@
+//! What each system is given, word for word, on any of them.
+
+use super::*;
+
+fn service(program: &str, home: Option<&str>) -> Service {
+    Service {
+        program: program.into(),
+        home: home.map(PathBuf::from),
+        output: "/Users/a/Library/Logs/Evermoor/gateway.out".into(),
+        account: r"DESK\a & b".into(),
+    }
+}
+
+#[test]
+fn systemd_is_given_a_unit() {
+    let text = text(System::Linux, &service("/usr/bin/evermoor", None));
+    assert_eq!(
+        text,
+        "[Unit]
+Description=Evermoor, one local endpoint for every MCP server
+
+[Service]
+Type=exec
+ExecStart=/usr/bin/evermoor serve --takeover --background
+Environment=EVERMOOR_SUPERVISED=systemd
+Restart=on-failure
+RestartSec=2
+RestartPreventExitStatus=78
+TimeoutStopSec=30
+
+[Install]
+WantedBy=default.target
+"
+    );
+}
+
+#[test]
+fn a_path_means_itself_whatever_is_in_it() {
+    let odd = service("/opt/my apps/100%/$x\"y/evermoor", Some("/home/a b"));
+    let text = text(System::Linux, &odd);
+    let wanted = r#"ExecStart="/opt/my apps/100%%/$$x\"y/evermoor" serve --takeover --background --home "/home/a b""#;
+    assert!(text.contains(wanted), "{text}");
+    let text = super::text(System::MacOs, &service("/Applications/R&D <1>/evermoor", None));
+    assert!(text.contains("<string>/Applications/R&amp;D &lt;1&gt;/evermoor</string>"));
+    let windows = super::text(System::Windows, &service(r"C:\My Apps\evermoor.exe", None));
+    let wanted = "<Arguments>--headless &quot;C:\\My Apps\\evermoor.exe&quot; serve --takeover --background</Arguments>";
+    assert!(windows.contains(wanted), "{windows}");
+}
+
+#[test]
+fn windows_is_given_a_task_of_one_person_that_is_started_again_when_it_fails() {
+    let service = service(r"C:\evermoor.exe", Some(r"C:\a & b"));
+    let text = text(System::Windows, &service);
+    assert_eq!(text.matches(r"<UserId>DESK\a &amp; b</UserId>").count(), 2, "{text}");
+    for wanted in [
+        "<LogonTrigger>",
+        "<RunLevel>LeastPrivilege</RunLevel>",
+        "<RestartOnFailure>",
+        "<ExecutionTimeLimit>PT0S</ExecutionTimeLimit>",
+        r"--home &quot;C:\a &amp; b&quot;</Arguments>",
+    ] {
+        assert!(text.contains(wanted), "{wanted} in {text}");
+    }
+    let written = bytes(System::Windows, &service);
+    let units: Vec<u16> =
+        written.chunks_exact(2).map(|two| u16::from_le_bytes([two[0], two[1]])).collect();
+    let read = String::from_utf16(&units).unwrap();
+    assert_eq!(read.strip_prefix('\u{feff}').unwrap().replace("\r\n", "\n"), text);
+}
+
+#[test]
+fn launchd_is_given_a_property_list() {
+    let text = text(System::MacOs, &service("/usr/local/bin/evermoor", Some("/tmp/e")));
+    assert_eq!(
+        text,
+        r#"<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+	<key>Label</key>
+	<string>dev.evermoor.gateway</string>
+	<key>ProgramArguments</key>
+	<array>
+		<string>/usr/local/bin/evermoor</string>
+		<string>serve</string>
+		<string>--takeover</string>
+		<string>--background</string>
+		<string>--home</string>
+		<string>/tmp/e</string>
+	</array>
+	<key>EnvironmentVariables</key>
+	<dict>
+		<key>EVERMOOR_SUPERVISED</key>
+		<string>launchd</string>
+	</dict>
+	<key>RunAtLoad</key>
+	<true/>
+	<key>KeepAlive</key>
+	<dict>
+		<key>SuccessfulExit</key>
+		<false/>
+	</dict>
+	<key>ThrottleInterval</key>
+	<integer>10</integer>
+	<key>ProcessType</key>
+	<string>Interactive</string>
+	<key>StandardOutPath</key>
+	<string>/Users/a/Library/Logs/Evermoor/gateway.out</string>
+	<key>StandardErrorPath</key>
+	<string>/Users/a/Library/Logs/Evermoor/gateway.out</string>
+</dict>
+</plist>
+"#
+    );
+}
+
+#[test]
+fn each_manager_is_asked_in_its_own_words() {
+    let said = |system, act| -> Vec<String> {
+        let file = path(system, |name| (name == "HOME").then(|| "/h".into()));
+        let steps = steps(system, act, 501, file.as_deref());
+        steps.iter().map(|step| format!("{} {}", step.program, step.args.join(" "))).collect()
+    };
+    assert_eq!(
+        said(System::MacOs, Act::Install),
+        [
+            "launchctl bootout gui/501/dev.evermoor.gateway",
+            "launchctl bootstrap gui/501 /h/Library/LaunchAgents/dev.evermoor.gateway.plist"
+        ]
+    );
+    assert_eq!(
+        said(System::Linux, Act::Install),
+        [
+            "systemctl --user daemon-reload",
+            "systemctl --user enable evermoor.service",
+            "systemctl --user restart evermoor.service"
+        ]
+    );
+    assert_eq!(
+        said(System::Linux, Act::Uninstall),
+        ["systemctl --user disable --now evermoor.service"]
+    );
+    assert_eq!(
+        said(System::Windows, Act::Uninstall),
+        [
+            "schtasks /End /TN Evermoor Gateway",
+            r"reg delete HKCU\Software\Microsoft\Windows\CurrentVersion\Run /v Evermoor Gateway /f",
+            "schtasks /Delete /TN Evermoor Gateway /F"
+        ]
+    );
+}
+
+#[test]
+fn a_file_lies_where_its_manager_looks() {
+    let on = |system, variables: &[(&str, &str)]| {
+        let found = path(system, |name| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
+        });
+        found.map(|path| path.to_string_lossy().replace('\\', "/"))
+    };
+    let home = ("HOME", "/h");
+    assert_eq!(
+        on(System::Linux, &[home]).as_deref(),
+        Some("/h/.config/systemd/user/evermoor.service")
+    );
+    assert_eq!(
+        on(System::Linux, &[home, ("XDG_CONFIG_HOME", "/c")]).as_deref(),
+        Some("/c/systemd/user/evermoor.service")
+    );
+    assert_eq!((on(System::Windows, &[home]), on(System::MacOs, &[])), (None, None));
+    let windows = on(System::Windows, &[("LOCALAPPDATA", "C:/U/a/L")]);
+    assert_eq!(windows.as_deref(), Some("C:/U/a/L/Evermoor/service.xml"));
+}
+
+/// systemd's own tool reads the unit, where it is installed.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn systemd_finds_nothing_wrong_with_its_unit() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(UNIT);
+    let program = std::env::current_exe().unwrap();
+    std::fs::write(&file, text(System::Linux, &service(&program.to_string_lossy(), None))).unwrap();
+    let args = ["--user", "verify", &file.to_string_lossy()].map(str::to_owned);
+    let within = std::time::Duration::from_secs(20);
+    let Some(said) = crate::process::run::said("systemd-analyze", &args, within).await else {
+        return;
+    };
+    // What it says of other units of the machine is not about ours.
+    let ours: Vec<&str> = said.complaint.lines().filter(|line| line.contains(UNIT)).collect();
+    assert!(ours.is_empty(), "{ours:?}");
+}
+
+/// And so does macOS's.
+#[cfg(target_os = "macos")]
+#[tokio::test]
+async fn macos_finds_nothing_wrong_with_its_property_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.plist");
+    std::fs::write(&file, text(System::MacOs, &service("/usr/bin/true", None))).unwrap();
+    let args = ["-lint".to_owned(), file.to_string_lossy().into_owned()];
+    let within = std::time::Duration::from_secs(20);
+    let said = crate::process::run::said("plutil", &args, within).await.unwrap();
+    assert!(said.good, "{said:?}");
+}

@@ -1,0 +1,180 @@
+//! What an editor's file should say about Evermoor, in the editor's dialect.
+
+use std::path::PathBuf;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::{Deserialize, Serialize};
+
+use crate::entry::is_about_reaching;
+use crate::format::Format;
+use crate::format::tree::Tree;
+use crate::table::{Client, Language};
+
+/// How an editor reaches the gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// At its address, with a token.
+    Http,
+    /// Through `evermoor connect`.
+    Stdio,
+}
+
+/// The gateway that an entry leads to.
+#[derive(Clone)]
+pub struct Gate {
+    /// The start of its address, such as `http://127.0.0.1:4137`.
+    pub origin: String,
+    /// The editor's token.
+    pub token: String,
+    /// This program, for editors that start it.
+    pub program: PathBuf,
+    /// The folder that was given with `--home`, if one was.
+    pub home: Option<PathBuf>,
+}
+
+/// One entry: its name, and the upstream that it leads to, or all in one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Door {
+    pub name: String,
+    pub upstream: Option<String>,
+}
+
+/// The name of the entry that leads to all upstreams in one.
+pub const NAME: &str = "evermoor";
+
+impl Door {
+    pub fn to_all() -> Self {
+        Self { name: NAME.to_owned(), upstream: None }
+    }
+
+    pub fn to(upstream: &str) -> Self {
+        Self { name: upstream.to_owned(), upstream: Some(upstream.to_owned()) }
+    }
+}
+
+impl Gate {
+    fn url(&self, door: &Door) -> String {
+        match &door.upstream {
+            Some(upstream) => format!("{}/mcp/{upstream}", self.origin),
+            None => format!("{}/mcp", self.origin),
+        }
+    }
+
+    fn args(&self, client: &Client, door: &Door) -> Vec<String> {
+        let mut args = vec!["connect".to_owned()];
+        args.extend(door.upstream.clone());
+        args.extend(["--editor".to_owned(), client.id.clone()]);
+        if let Some(home) = &self.home {
+            args.extend(["--home".to_owned(), home.display().to_string()]);
+        }
+        args
+    }
+}
+
+/// The transport that an editor gets unless a person says otherwise.
+pub fn usual(client: &Client) -> Transport {
+    if client.http.is_some() { Transport::Http } else { Transport::Stdio }
+}
+
+/// The entry for an editor.
+pub fn entry(client: &Client, door: &Door, transport: Transport, gate: &Gate) -> Tree {
+    let template = match (transport, &client.http) {
+        (Transport::Http, Some(http)) => http,
+        (Transport::Http, None) | (Transport::Stdio, _) => &client.stdio,
+    };
+    fill(template, client, door, gate)
+}
+
+fn fill(template: &Tree, client: &Client, door: &Door, gate: &Gate) -> Tree {
+    let args = || gate.args(client, door).into_iter().map(Tree::Text);
+    match template {
+        Tree::Text(word) => match word.as_str() {
+            "$NAME" => Tree::text(&door.name),
+            "$URL" => Tree::Text(gate.url(door)),
+            "$COMMAND" => Tree::Text(gate.program.display().to_string()),
+            "$ARGS" => Tree::List(args().collect()),
+            "$HEADERS" => {
+                let bearer = Tree::Text(format!("Bearer {}", gate.token));
+                Tree::Map(vec![("Authorization".to_owned(), bearer)])
+            }
+            _ => template.clone(),
+        },
+        Tree::List(items) => {
+            // The words of a command follow it in the same list.
+            let filled = items.iter().flat_map(|item| {
+                let filled = fill(item, client, door, gate);
+                filled.as_list().map_or_else(|| vec![filled.clone()], <[Tree]>::to_vec)
+            });
+            Tree::List(filled.collect())
+        }
+        Tree::Map(pairs) => {
+            let filled =
+                |(name, value): &(String, Tree)| (name.clone(), fill(value, client, door, gate));
+            Tree::Map(pairs.iter().map(filled).collect())
+        }
+        Tree::Null | Tree::Bool(_) | Tree::Bare(_) => template.clone(),
+    }
+}
+
+/// The entry that is to stand where one is already: ours, with what a person added to it.
+pub(crate) fn merged(there: &Tree, ours: &Tree) -> Tree {
+    let (Tree::Map(old), Tree::Map(new)) = (there, ours) else {
+        return ours.clone();
+    };
+    let known = |name: &str| new.iter().find(|(key, _)| key == name);
+    let mut done = Vec::new();
+    for (name, value) in old {
+        match known(name) {
+            Some((_, new)) if is_about_reaching(name) => done.push((name.clone(), new.clone())),
+            None if is_about_reaching(name) => {}
+            // What a person chose besides, such as a time limit, stays.
+            Some(_) | None => done.push((name.clone(), value.clone())),
+        }
+    }
+    let missing = new.iter().filter(|(name, _)| old.iter().all(|(key, _)| key != name));
+    done.extend(missing.cloned());
+    Tree::Map(done)
+}
+
+/// What a person pastes where we do not write.
+pub fn snippet(client: &Client, entries: &[(String, Tree)]) -> String {
+    match client.language {
+        Language::Of(format) => format.snippet(&client.servers, entries),
+        Language::Elisp => entries.iter().map(|(name, entry)| elisp(name, entry)).collect(),
+    }
+}
+
+fn elisp(name: &str, entry: &Tree) -> String {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+    let command = entry.get("command").and_then(Tree::as_text).unwrap_or_default();
+    let args = entry.get("args").and_then(Tree::as_list).unwrap_or_default();
+    let args: Vec<String> = args.iter().filter_map(Tree::as_text).map(quoted).collect();
+    format!(
+        "(with-eval-after-load 'mcp-hub\n  (add-to-list 'mcp-hub-servers\n               '({} . (:command {} :args ({})))))\n",
+        quoted(name),
+        quoted(command),
+        args.join(" ")
+    )
+}
+
+/// A link that the editor opens to add the entry by itself. It leads through `evermoor connect`, so
+/// that no token is in it.
+pub fn link(client: &Client, door: &Door, gate: &Gate) -> Option<String> {
+    let template = client.link.as_ref()?;
+    let entry = entry(client, door, Transport::Stdio, gate);
+    let encoded = |text: &str| {
+        url::form_urlencoded::byte_serialize(text.as_bytes())
+            .collect::<String>()
+            .replace('+', "%20")
+    };
+    let mut with_name = vec![("name".to_owned(), Tree::text(&door.name))];
+    with_name.extend(entry.as_map().unwrap_or_default().iter().cloned());
+    let args: String =
+        gate.args(client, door).iter().map(|arg| format!("&arg={}", encoded(arg))).collect();
+    let base64 = BASE64.encode(Format::json_line(&entry));
+    let program = encoded(&gate.program.display().to_string());
+    let filled = template.replace("$NAME", &encoded(&door.name)).replace("$COMMAND", &program);
+    let filled = filled.replace("$ARGS", &args).replace("$BASE64", &encoded(&base64));
+    Some(filled.replace("$WITH_NAME", &encoded(&Format::json_line(&Tree::Map(with_name)))))
+}

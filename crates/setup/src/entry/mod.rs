@@ -1,0 +1,229 @@
+//! An MCP server as an editor's file has it, whatever its dialect.
+
+pub mod desired;
+
+use crate::format::tree::Tree;
+use crate::table::Client;
+
+/// A server in an editor's file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub name: String,
+    pub kind: Kind,
+    /// A person turned it off in the editor.
+    pub disabled: bool,
+}
+
+/// How it is reached. Variables of the environment are named `${env:NAME}` in every value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Stdio { command: String, args: Vec<String>, env: Vec<(String, String)>, folder: Option<String> },
+    Http { url: String, headers: Vec<(String, String)> },
+    Sse { url: String, headers: Vec<(String, String)> },
+}
+
+impl Kind {
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Stdio { .. } => "stdio",
+            Self::Http { .. } => "http",
+            Self::Sse { .. } => "sse",
+        }
+    }
+}
+
+/// What different products call the same thing.
+const ADDRESS: [&str; 5] = ["url", "serverUrl", "httpUrl", "uri", "endpoint"];
+const PROGRAM: [&str; 2] = ["command", "cmd"];
+const ENVIRONMENT: [&str; 3] = ["env", "environment", "envs"];
+const HEADERS: [&str; 2] = ["headers", "http_headers"];
+const FOLDER: [&str; 2] = ["cwd", "working_directory"];
+const SORT: [&str; 2] = ["type", "transport"];
+
+/// All that says how a server is reached. Everything else in an entry is the person's.
+pub(crate) fn is_about_reaching(name: &str) -> bool {
+    let more = ["args", "requestOptions", "bearer_token_env_var", "env_http_headers", "env_vars"];
+    let known = [&ADDRESS[..], &PROGRAM, &ENVIRONMENT, &HEADERS, &FOLDER, &SORT, &more];
+    known.iter().any(|names| names.contains(&name))
+}
+
+impl Entry {
+    /// Reads an entry; `None` if it is none.
+    pub fn read(client: &Client, name: &str, tree: &Tree) -> Option<Self> {
+        let any = |names: &[&str]| names.iter().find_map(|name| tree.get(name));
+        let neutral = |text: &str| neutral(client, text);
+        let pairs = |tree: Option<&Tree>| -> Vec<(String, String)> {
+            let pairs = tree.and_then(Tree::as_map).unwrap_or_default().iter();
+            pairs
+                .filter_map(|(name, value)| Some((name.clone(), neutral(&value.to_plain()?))))
+                .collect()
+        };
+        let texts = |tree: &Tree| -> Vec<String> {
+            tree.as_list()
+                .unwrap_or_default()
+                .iter()
+                .filter_map(Tree::to_plain)
+                .map(|text| neutral(&text))
+                .collect()
+        };
+        let kind = if let Some(url) = any(&ADDRESS).and_then(Tree::as_text) {
+            let inner = tree.get("requestOptions").and_then(|options| options.get("headers"));
+            let mut headers = pairs(any(&HEADERS).or(inner));
+            headers.extend(by_variable(tree));
+            let url = neutral(url);
+            let events = any(&SORT).and_then(Tree::as_text) == Some("sse");
+            if events { Kind::Sse { url, headers } } else { Kind::Http { url, headers } }
+        } else {
+            let program = any(&PROGRAM)?;
+            let mut words =
+                program.as_text().map_or_else(|| texts(program), |word| vec![neutral(word)]);
+            words.extend(tree.get("args").map(texts).unwrap_or_default());
+            let folder = any(&FOLDER).and_then(Tree::as_text).map(neutral);
+            let (command, args) = words.split_first()?;
+            Kind::Stdio {
+                command: command.clone(),
+                args: args.to_vec(),
+                env: pairs(any(&ENVIRONMENT)),
+                folder,
+            }
+        };
+        let disabled = tree.get("disabled") == Some(&Tree::Bool(true))
+            || tree.get("enabled") == Some(&Tree::Bool(false));
+        Some(Self { name: name.to_owned(), kind, disabled })
+    }
+}
+
+/// The headers whose values Codex takes from the environment.
+fn by_variable(tree: &Tree) -> Vec<(String, String)> {
+    let bearer = tree.get("bearer_token_env_var").and_then(Tree::as_text);
+    let bearer = bearer.map(|name| ("Authorization".to_owned(), format!("Bearer ${{env:{name}}}")));
+    let named = tree.get("env_http_headers").and_then(Tree::as_map).unwrap_or_default().iter();
+    let named = named.filter_map(|(header, name)| {
+        Some((header.clone(), format!("${{env:{}}}", name.as_text()?)))
+    });
+    bearer.into_iter().chain(named).collect()
+}
+
+/// A value with the editor's way to name a variable turned into ours.
+fn neutral(client: &Client, text: &str) -> String {
+    let mut text = text.to_owned();
+    for form in &client.variables {
+        let Some((before, after)) = form.split_once("VAR") else { continue };
+        let mut done = String::new();
+        let mut rest = text.as_str();
+        while let Some(at) = rest.find(before) {
+            let inside = &rest[at + before.len()..];
+            let length = inside
+                .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                .unwrap_or(inside.len());
+            let behind = &inside[length..];
+            match behind.strip_prefix(after) {
+                Some(behind) if length > 0 => {
+                    done.push_str(&format!("{}${{env:{}}}", &rest[..at], &inside[..length]));
+                    rest = behind;
+                }
+                Some(_) | None => {
+                    done.push_str(&rest[..at + before.len()]);
+                    rest = inside;
+                }
+            }
+        }
+        done.push_str(rest);
+        text = done;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::client;
+
+    fn read(id: &str, text: &str) -> Vec<Entry> {
+        let client = client(id).unwrap();
+        let crate::table::Language::Of(format) = client.language else { panic!() };
+        let tree = format.read(text).unwrap();
+        client
+            .servers
+            .entries(&tree)
+            .iter()
+            .filter_map(|(name, tree)| Entry::read(client, name, tree))
+            .collect()
+    }
+
+    fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn every_dialect_is_read_as_the_same_thing() {
+        let wanted = Kind::Http {
+            url: "http://x/mcp".into(),
+            headers: pairs(&[("Authorization", "Bearer ${env:KEY}")]),
+        };
+        for (id, text) in [
+            (
+                "claude-code",
+                r#"{"mcpServers":{"x":{"type":"http","url":"http://x/mcp","headers":{"Authorization":"Bearer ${KEY}"}}}}"#,
+            ),
+            (
+                "cursor",
+                r#"{"mcpServers":{"x":{"url":"http://x/mcp","headers":{"Authorization":"Bearer ${env:KEY}"}}}}"#,
+            ),
+            (
+                "windsurf",
+                r#"{"mcpServers":{"x":{"serverUrl":"http://x/mcp","headers":{"Authorization":"Bearer ${env:KEY}"}}}}"#,
+            ),
+            (
+                "qwen",
+                r#"{"mcpServers":{"x":{"httpUrl":"http://x/mcp","headers":{"Authorization":"Bearer $KEY"}}}}"#,
+            ),
+            (
+                "opencode",
+                r#"{"mcp":{"x":{"type":"remote","url":"http://x/mcp","headers":{"Authorization":"Bearer {env:KEY}"}}}}"#,
+            ),
+            ("codex", "[mcp_servers.x]\nurl = 'http://x/mcp'\nbearer_token_env_var = 'KEY'\n"),
+            (
+                "goose",
+                "extensions:\n  x:\n    type: streamable_http\n    uri: http://x/mcp\n    headers:\n      Authorization: Bearer ${KEY}\n",
+            ),
+            (
+                "continue",
+                "mcpServers:\n- name: x\n  type: streamable-http\n  url: http://x/mcp\n  requestOptions:\n    headers: {Authorization: 'Bearer ${{ secrets.KEY }}'}\n",
+            ),
+        ] {
+            let entries = read(id, text);
+            assert_eq!(
+                (entries.len(), &entries[0].name[..], &entries[0].kind),
+                (1, "x", &wanted),
+                "{id}"
+            );
+        }
+    }
+
+    #[test]
+    fn programs_are_read_with_their_words_environment_and_switch() {
+        let env = pairs(&[("A", "1")]);
+        let args = vec!["-y".to_owned()];
+        let wanted = Kind::Stdio { command: "npx".into(), args, env, folder: None };
+        let one = read(
+            "cline",
+            r#"{"mcpServers":{"x":{"command":"npx","args":["-y"],"env":{"A":"1"},"disabled":true}}}"#,
+        );
+        assert_eq!((&one[0].kind, one[0].disabled), (&wanted, true));
+        let two = read(
+            "kilo",
+            r#"{"mcp":{"x":{"type":"local","command":["npx","-y"],"environment":{"A":1},"enabled":false}}}"#,
+        );
+        assert_eq!((&two[0].kind, two[0].disabled), (&wanted, true));
+        let three = read(
+            "goose",
+            "extensions:\n  x: {type: stdio, cmd: npx, args: [-y], envs: {A: 1}, enabled: true}\n",
+        );
+        assert_eq!((&three[0].kind, three[0].disabled), (&wanted, false));
+        let old =
+            read("cursor", r#"{"mcpServers":{"x":{"type":"sse","url":"http://x/sse"},"junk":1}}"#);
+        assert_eq!(old.len(), 1);
+        assert_eq!(old[0].kind.word(), "sse");
+    }
+}

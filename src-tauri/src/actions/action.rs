@@ -1,0 +1,128 @@
+//! What a click in the menu asks for.
+
+use crate::window::page::Page;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Copy(String),
+    Open,
+    /// Opens the dashboard at a place.
+    Show(Page),
+    Quit,
+    /// Brings back the upstream of this name.
+    Restart(String),
+    /// Brings back every upstream that is down.
+    RestartAll,
+    /// Makes the connection to an upstream anew and leaves its application alone.
+    Reconnect(String),
+    TurnOn(String),
+    TurnOff(String),
+    /// Leaves the upstream of this name alone, or all of them.
+    Pause(Option<String>),
+    /// Looks after the upstream of this name again, or after all of them.
+    Resume(Option<String>),
+    /// Connects the editor of this id.
+    Connect(String),
+    /// Shows the editor of this id.
+    LookAt(String),
+    /// Changes launch at login.
+    Login,
+    Update,
+    /// Moves the gateway to a free port, and the editors with it.
+    MovePort,
+    TryAgain,
+}
+
+/// An action travels through the desktop as the identifier of its row.
+impl Action {
+    pub(crate) fn id(&self) -> String {
+        match self {
+            Self::Copy(text) => format!("copy {text}"),
+            Self::Open => "open".into(),
+            Self::Show(page) => format!("show {}", page.hash()),
+            Self::Quit => "quit".into(),
+            Self::Restart(name) => format!("restart {name}"),
+            Self::RestartAll => "restart".into(),
+            Self::Reconnect(name) => format!("reconnect {name}"),
+            Self::TurnOn(name) => format!("turn-on {name}"),
+            Self::TurnOff(name) => format!("turn-off {name}"),
+            Self::Pause(Some(name)) => format!("pause {name}"),
+            Self::Pause(None) => "pause".into(),
+            Self::Resume(Some(name)) => format!("resume {name}"),
+            Self::Resume(None) => "resume".into(),
+            Self::Connect(editor) => format!("connect {editor}"),
+            Self::LookAt(editor) => format!("look-at {editor}"),
+            Self::Login => "login".into(),
+            Self::Update => "update".into(),
+            Self::MovePort => "move-port".into(),
+            Self::TryAgain => "try-again".into(),
+        }
+    }
+
+    pub(crate) fn parse(id: &str) -> Option<Self> {
+        let plain = [
+            Self::Open,
+            Self::Quit,
+            Self::RestartAll,
+            Self::Pause(None),
+            Self::Resume(None),
+            Self::Login,
+            Self::Update,
+            Self::MovePort,
+            Self::TryAgain,
+        ];
+        let Some((what, to)) = id.split_once(' ') else {
+            return plain.into_iter().find(|action| action.id() == id);
+        };
+        let to = to.to_owned();
+        match what {
+            "copy" => Some(Self::Copy(to)),
+            "show" => Page::parse(&to).map(Self::Show),
+            "restart" => Some(Self::Restart(to)),
+            "reconnect" => Some(Self::Reconnect(to)),
+            "turn-on" => Some(Self::TurnOn(to)),
+            "turn-off" => Some(Self::TurnOff(to)),
+            "pause" => Some(Self::Pause(Some(to))),
+            "resume" => Some(Self::Resume(Some(to))),
+            "connect" => Some(Self::Connect(to)),
+            "look-at" => Some(Self::LookAt(to)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_action_is_read_back_from_its_row() {
+        let name = || "my files".to_owned();
+        for action in [
+            Action::Copy("http://127.0.0.1:7420/mcp".into()),
+            Action::Open,
+            Action::Show(Page::Log("my-files".into())),
+            Action::Quit,
+            Action::Restart(name()),
+            Action::RestartAll,
+            Action::Reconnect(name()),
+            Action::TurnOn(name()),
+            Action::TurnOff(name()),
+            Action::Pause(Some(name())),
+            Action::Pause(None),
+            Action::Resume(Some(name())),
+            Action::Resume(None),
+            Action::Connect("claude-code".into()),
+            Action::LookAt("claude-code".into()),
+            Action::Login,
+            Action::Update,
+            Action::MovePort,
+            Action::TryAgain,
+        ] {
+            assert_eq!(Action::parse(&action.id()), Some(action));
+        }
+        for unknown in ["unknown", "unknown x", "show x", ""] {
+            assert_eq!(Action::parse(unknown), None);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What a press on a notice does.
+
+use evermoor_core::policy::alerts::{Act, Button, Notice, Place};
+use jiff::Zoned;
+use tauri::AppHandle;
+
+use super::notifier::Pressed;
+use crate::actions::restart;
+use crate::window;
+use crate::window::page::Page;
+
+pub(super) fn perform(app: &AppHandle, notice: &Notice, pressed: Pressed) {
+    let about = notice.about.iter().cloned();
+    match pressed {
+        Pressed::Button(Button::Restart | Button::RestartAll) => {
+            about.for_each(|upstream| restart::restart(app, upstream));
+        }
+        Pressed::Button(Button::IgnoreForToday) => {
+            let until = tomorrow(&Zoned::now());
+            about.for_each(|upstream| super::acted(app, Act::Ignore { upstream, until }));
+        }
+        Pressed::Button(Button::Details | Button::OpenLog | Button::SignIn) | Pressed::Notice => {
+            window::open_at(app, &page(&notice.leads_to));
+        }
+    }
+}
+
+fn page(place: &Place) -> Page {
+    match place {
+        Place::Overview => Page::Overview,
+        Place::Editors => Page::Editors,
+        Place::Settings => Page::Settings,
+        Place::Upstream(name) => Page::Upstream(name.clone()),
+        Place::Restart(name) => Page::Restart(name.clone()),
+        Place::Log(name) => Page::Log(name.clone()),
+    }
+}
+
+/// When the day of this moment is over, in milliseconds of the Unix epoch.
+fn tomorrow(now: &Zoned) -> u64 {
+    let midnight = now.tomorrow().and_then(|day| day.start_of_day());
+    // No calendar ends tomorrow; if one does, nothing is ignored.
+    let midnight = midnight.map_or(0, |midnight| midnight.timestamp().as_millisecond());
+    u64::try_from(midnight).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn today_ends_at_midnight_where_the_person_is() {
+        let now: Zoned = "2026-03-28T23:30:00+01:00[Europe/Berlin]".parse().unwrap();
+        let midnight: Zoned = "2026-03-29T00:00:00+01:00[Europe/Berlin]".parse().unwrap();
+        assert_eq!(tomorrow(&now), midnight.timestamp().as_millisecond() as u64);
+    }
+}

@@ -1,0 +1,21 @@
+//! The rows while there is no gateway: why it cannot start, and the way out.
+
+use evermoor_core::failure::{Code, Failure};
+
+use super::item::{Item, button, line};
+use crate::actions::action::Action;
+use crate::window::page::Page;
+
+pub(super) fn rows(failure: &Failure) -> Vec<Item> {
+    let mut items = vec![line(&failure.what)];
+    if failure.code == Code::PortTaken {
+        items.push(Item::Separator);
+        items.push(button("Use another port and update editors", Action::MovePort));
+    } else {
+        items.push(line(&failure.remedy));
+        items.push(Item::Separator);
+    }
+    items.push(button("Try again", Action::TryAgain));
+    items.push(button("Show details…", Action::Show(Page::Doctor)));
+    items
+}

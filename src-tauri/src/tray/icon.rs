@@ -1,0 +1,95 @@
+//! The picture in the tray: one shape for each state, so that it can be read without colour.
+
+use evermoor_client::Presence;
+use evermoor_core::api::Overall;
+use tauri::image::Image;
+use tauri::include_image;
+
+/// What the picture is drawn for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code, reason = "each system has its own")]
+pub(crate) enum Backdrop {
+    /// The system colours a black shape itself.
+    Template,
+    Light,
+    Dark,
+    /// Not known; the shape can be made out on both.
+    Any,
+}
+
+/// The state that the shape tells.
+pub(crate) fn state(presence: &Presence) -> Overall {
+    match presence {
+        Presence::Starting => Overall::Busy,
+        Presence::Serving { status } => status.overall,
+        Presence::Lost { .. } => Overall::Down,
+    }
+}
+
+pub(crate) fn image(state: Overall, backdrop: Backdrop) -> Image<'static> {
+    use Backdrop::{Any, Dark, Light, Template};
+    use Overall::{Busy, Degraded, Down, Healthy, Paused};
+    match (state, backdrop) {
+        (Healthy, Template) => include_image!("../icons/tray/healthy-template.png"),
+        (Healthy, Light) => include_image!("../icons/tray/healthy-light.png"),
+        (Healthy, Dark) => include_image!("../icons/tray/healthy-dark.png"),
+        (Healthy, Any) => include_image!("../icons/tray/healthy-any.png"),
+        (Busy, Template) => include_image!("../icons/tray/busy-template.png"),
+        (Busy, Light) => include_image!("../icons/tray/busy-light.png"),
+        (Busy, Dark) => include_image!("../icons/tray/busy-dark.png"),
+        (Busy, Any) => include_image!("../icons/tray/busy-any.png"),
+        (Degraded, Template) => include_image!("../icons/tray/degraded-template.png"),
+        (Degraded, Light) => include_image!("../icons/tray/degraded-light.png"),
+        (Degraded, Dark) => include_image!("../icons/tray/degraded-dark.png"),
+        (Degraded, Any) => include_image!("../icons/tray/degraded-any.png"),
+        (Down, Template) => include_image!("../icons/tray/down-template.png"),
+        (Down, Light) => include_image!("../icons/tray/down-light.png"),
+        (Down, Dark) => include_image!("../icons/tray/down-dark.png"),
+        (Down, Any) => include_image!("../icons/tray/down-any.png"),
+        (Paused, Template) => include_image!("../icons/tray/paused-template.png"),
+        (Paused, Light) => include_image!("../icons/tray/paused-light.png"),
+        (Paused, Dark) => include_image!("../icons/tray/paused-dark.png"),
+        (Paused, Any) => include_image!("../icons/tray/paused-any.png"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATES: [Overall; 5] =
+        [Overall::Healthy, Overall::Busy, Overall::Degraded, Overall::Down, Overall::Paused];
+
+    /// Where the picture is painted, whatever the colour.
+    fn silhouette(image: &Image<'_>) -> Vec<bool> {
+        image.rgba().chunks_exact(4).map(|pixel| pixel[3] > 127).collect()
+    }
+
+    fn brightness(image: &Image<'_>) -> u32 {
+        let painted = || image.rgba().chunks_exact(4).filter(|pixel| pixel[3] > 127);
+        let sum: u32 =
+            painted().map(|pixel| pixel[..3].iter().map(|&c| u32::from(c)).sum::<u32>()).sum();
+        sum / (3 * painted().count() as u32)
+    }
+
+    #[test]
+    fn each_state_has_a_shape_of_its_own() {
+        for backdrop in [Backdrop::Template, Backdrop::Light, Backdrop::Dark, Backdrop::Any] {
+            let shapes = STATES.map(|state| silhouette(&image(state, backdrop)));
+            for (n, shape) in shapes.iter().enumerate() {
+                assert!(shape.contains(&true), "{:?} is empty", STATES[n]);
+                assert!(!shapes[..n].contains(shape), "{:?} looks like another state", STATES[n]);
+            }
+        }
+    }
+
+    #[test]
+    fn the_shape_stands_out_from_its_backdrop() {
+        for state in STATES {
+            assert_eq!(brightness(&image(state, Backdrop::Template)), 0, "{state:?}");
+            assert!(brightness(&image(state, Backdrop::Light)) < 60, "{state:?}");
+            assert!(brightness(&image(state, Backdrop::Dark)) > 200, "{state:?}");
+            assert!((110..170).contains(&brightness(&image(state, Backdrop::Any))), "{state:?}");
+        }
+    }
+}

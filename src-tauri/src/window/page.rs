@@ -1,0 +1,87 @@
+//! The places of the dashboard that the tray leads to.
+
+use evermoor_core::api::Link;
+
+use crate::gateway::state::Known;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Page {
+    Overview,
+    Upstream(String),
+    /// An upstream, with the button that restarts it focused.
+    Restart(String),
+    /// The log of an upstream.
+    Log(String),
+    Editors,
+    Settings,
+    Doctor,
+    Welcome,
+}
+
+impl Page {
+    /// As the dashboard names it.
+    pub(crate) fn hash(&self) -> String {
+        match self {
+            Self::Overview => "#/".into(),
+            Self::Upstream(name) => format!("#/upstreams/{name}"),
+            Self::Restart(name) => format!("#/upstreams/{name}?restart"),
+            Self::Log(name) => format!("#/upstreams/{name}?log"),
+            Self::Editors => "#/editors".into(),
+            Self::Settings => "#/settings".into(),
+            Self::Doctor => "#/doctor".into(),
+            Self::Welcome => "#/welcome".into(),
+        }
+    }
+
+    pub(crate) fn parse(hash: &str) -> Option<Self> {
+        match hash.strip_prefix("#/")? {
+            "" => Some(Self::Overview),
+            "editors" => Some(Self::Editors),
+            "settings" => Some(Self::Settings),
+            "doctor" => Some(Self::Doctor),
+            "welcome" => Some(Self::Welcome),
+            other => {
+                let name = other.strip_prefix("upstreams/")?;
+                Some(match name.split_once('?') {
+                    Some((name, "log")) => Self::Log(name.into()),
+                    Some((name, "restart")) => Self::Restart(name.into()),
+                    Some(_) | None => Self::Upstream(name.into()),
+                })
+            }
+        }
+    }
+
+    /// What the sentence on top of the menu speaks of.
+    pub(crate) fn spoken_of(known: &Known) -> Self {
+        let Some(status) = known.status() else {
+            return Self::Overview;
+        };
+        let connecting = || status.upstreams.iter().find(|one| one.link == Link::Connecting);
+        match known.broken().as_slice() {
+            [] => connecting().map_or(Self::Overview, |one| Self::Upstream(one.name.clone())),
+            [one] => Self::Upstream(one.name.clone()),
+            _ => Self::Overview,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_read_back_from_its_name() {
+        for page in [
+            Page::Overview,
+            Page::Upstream("my-files".into()),
+            Page::Log("my-files".into()),
+            Page::Editors,
+            Page::Settings,
+            Page::Doctor,
+            Page::Welcome,
+        ] {
+            assert_eq!(Page::parse(&page.hash()), Some(page));
+        }
+        assert_eq!(Page::parse("https://example.com"), None);
+    }
+}

@@ -1,0 +1,159 @@
+//! More connections than there should be, and readers that do not read.
+
+use evermoor_tests::Scene;
+use evermoor_tests::editor::socket::Socket;
+use serde_json::json;
+
+use super::{gateway, open_stream};
+
+const STRANGERS: usize = 500;
+const GUESTS: usize = 64;
+
+#[tokio::test]
+async fn of_five_hundred_silent_strangers_a_few_may_stay_and_a_healthy_client_does_not_notice() {
+    let scene = Scene::new();
+    let (gateway, _) = gateway(&scene).await;
+    let mut known = gateway.editor("/mcp").await;
+    let mut strangers = Vec::new();
+    for _ in 0..STRANGERS {
+        strangers.push(Socket::to(&gateway).await);
+    }
+    let mut newcomer = gateway.editor("/mcp").await;
+    for editor in [&mut known, &mut newcomer] {
+        let sum = editor.call("demo__add", &json!({ "a": 1, "b": 2 })).await;
+        assert_eq!(sum["content"][0]["text"], "3");
+    }
+    for stranger in &mut strangers[..STRANGERS - GUESTS] {
+        stranger.closed().await;
+    }
+}
+
+/// What may lie between an upstream and a reader that does not read, in mebibytes: most of it in the
+/// buffers of the system.
+const ON_THE_WAY: usize = 64;
+
+#[tokio::test]
+async fn an_editor_that_does_not_read_its_stream_holds_up_its_own_call_and_no_other() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    let gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    let lazy = gateway.add_editor("lazy").await;
+    let _unread = open_stream(&gateway, &lazy, "flood").await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    for number in 0..300 {
+        let nonce = format!("call {number}");
+        let result = editor.call("record", &json!({ "nonce": nonce })).await;
+        assert_eq!(result["content"][0]["text"], nonce.as_str());
+    }
+    let flooded = upstream.ledger.executions(&lazy);
+    assert!(flooded <= ON_THE_WAY, "{flooded} MiB were taken from the upstream");
+}
+
+/// Gateways whose number of files can be chosen, and what the system says of them.
+#[cfg(target_os = "linux")]
+mod files {
+    use std::time::Duration;
+
+    use evermoor_platform::process::descriptors;
+    use evermoor_tests::editor::socket::Socket;
+    use evermoor_tests::gateway::Gateway;
+    use evermoor_tests::oracle::measure;
+    use evermoor_tests::{PATIENCE, Scene};
+    use serde_json::json;
+    use tokio::task::JoinSet;
+    use tokio::time::{Instant, sleep, timeout};
+
+    const FEW: usize = 64;
+
+    /// A request that is let in and told that it has no session: its connection is known from then on.
+    fn greeting(gateway: &Gateway) -> String {
+        let (host, token) = (gateway.origin.trim_start_matches("http://"), gateway.token());
+        format!(
+            "POST /mcp HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+             Content-Length: 40\r\n\r\n{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}}"
+        )
+    }
+
+    fn open_files(gateway: &Gateway) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", gateway.process.pid())).unwrap().count()
+    }
+
+    /// How long the gateway has used a processor.
+    fn busy(gateway: &Gateway) -> Duration {
+        measure::busy(gateway.process.pid()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn without_a_file_descriptor_left_nobody_spins_those_inside_go_on_and_it_passes() {
+        let scene = Scene::new();
+        scene.configure("", &[]);
+        let gateway = Gateway::start_with_files(&scene.home(), FEW).await;
+        let mut editor = gateway.editor("/mcp").await;
+        let greeting = greeting(&gateway);
+        let mut sockets = Vec::new();
+        for _ in 0..FEW {
+            let mut socket = Socket::to(&gateway).await;
+            socket.send(greeting.as_bytes()).await;
+            sockets.push(socket);
+        }
+        let exhausted = async {
+            while open_files(&gateway) < FEW {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(PATIENCE, exhausted).await.expect("the descriptors run out");
+
+        let (began, before) = (Instant::now(), busy(&gateway));
+        sleep(Duration::from_secs(1)).await;
+        let (passed, used) = (began.elapsed(), busy(&gateway) - before);
+        assert!(used < passed / 2, "{used:?} of {passed:?}");
+        editor.ask("ping", &json!({})).await;
+
+        let mut waiting = sockets.split_off(FEW / 2);
+        drop(sockets);
+        for socket in &mut waiting {
+            assert_eq!(socket.answer().await.status, 400);
+        }
+    }
+
+    const MANY: usize = 1_000;
+    const ROUNDS: usize = 3;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_thousand_editors_rest_and_then_all_speak_at_once() {
+        descriptors::raise_limit();
+        let scene = Scene::new();
+        let upstream = scene.upstream("notes").await;
+        scene.configure("", &[&upstream]);
+        let gateway = Gateway::start_with_files(&scene.home(), 2 * MANY + 500).await;
+        gateway.until_connected("notes").await;
+        let mut editors = JoinSet::new();
+        for _ in 0..MANY {
+            let (origin, token) = (gateway.origin.clone(), gateway.token());
+            editors.spawn(async move {
+                evermoor_tests::editor::Editor::over_http(&origin, "/mcp/notes", &token).await
+            });
+        }
+        let mut editors = editors.join_all().await;
+        for round in 0..ROUNDS {
+            let mut calls = JoinSet::new();
+            for (number, mut editor) in editors.into_iter().enumerate() {
+                let nonce = format!("{round} {number}");
+                calls.spawn(async move {
+                    let result = editor.call("record", &json!({ "nonce": nonce })).await;
+                    assert_eq!(result["content"][0]["text"], nonce.as_str());
+                    editor
+                });
+            }
+            editors = calls.join_all().await;
+        }
+        let executed = upstream.ledger.all();
+        assert_eq!(executed.len(), MANY * ROUNDS);
+        assert!(executed.values().all(|times| *times == 1));
+        let mut socket = Socket::to(&gateway).await;
+        socket.send(greeting(&gateway).as_bytes()).await;
+        assert_eq!(socket.answer().await.status, 400, "there is room for more");
+    }
+}

@@ -1,0 +1,214 @@
+//! Everything at once: six editors call without pause while the way and the upstream break in
+//! every way there is, and every answer is held against the ledger afterwards.
+//!
+//! `SEED=…` plays the same faults in the same order again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use evermoor_tests::editor::Editor;
+use evermoor_tests::editor::answer::Verdict;
+use evermoor_tests::fakes::upstream::Upstream;
+use evermoor_tests::fakes::upstream::script::{Act, Forgotten, Reply};
+use evermoor_tests::gateway::Gateway;
+use evermoor_tests::network::proxy::{Fault, Proxy};
+use evermoor_tests::oracle::random::Dice;
+use evermoor_tests::oracle::{self, Call};
+use evermoor_tests::{PATIENCE, Scene};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+const LENGTH: Duration = Duration::from_secs(12);
+const HOLD: Duration = Duration::from_secs(1);
+/// An outage that no held call survives.
+const TOO_LONG: Duration = Duration::from_millis(1400);
+const CALL_TIMEOUT: Duration = Duration::from_secs(3);
+/// What a busy machine may add to a time limit.
+const SLACK: Duration = Duration::from_secs(5);
+const HTTP_EDITORS: usize = 4;
+const SHIM_EDITORS: usize = 2;
+
+/// One thing that goes wrong.
+#[derive(Clone, Debug)]
+enum Mishap {
+    /// Something on the way, for everything or only for calls.
+    Way(Fault),
+    Calls(Fault),
+    /// The process is killed and started again, at once or after every hold has ended.
+    Kill,
+    StayAway,
+    /// The process stands still for a while.
+    Freeze,
+    Forget(Forgotten),
+    /// The server treats some calls so.
+    Server(Act),
+}
+
+fn mishaps() -> Vec<Mishap> {
+    let way = [
+        Fault::Refuse,
+        Fault::ResetAtAccept,
+        Fault::Blackhole,
+        Fault::HalfOpen,
+        Fault::Latency(Duration::from_millis(50)),
+    ];
+    let calls = [
+        Fault::ResetUnforwarded,
+        Fault::ResetAfterRequest,
+        Fault::FinMidHeaders,
+        Fault::FinMidBody,
+        Fault::Drip(400),
+    ];
+    let server = [
+        Act::refuse(500),
+        Act::refuse(502),
+        Act::refuse(503),
+        Act::refuse_until(429, "1"),
+        Act::Wait { millis: 200 },
+        Act::Reply(Reply::Malformed),
+        Act::Reply(Reply::CutStream),
+        Act::Reply(Reply::WrongId),
+        Act::Reply(Reply::Twice),
+    ];
+    let forgotten = [Forgotten::NotFound, Forgotten::BadRequest, Forgotten::Gone];
+    let mut all = vec![Mishap::Kill, Mishap::Kill, Mishap::Kill, Mishap::StayAway, Mishap::Freeze];
+    all.extend(way.map(Mishap::Way));
+    all.extend(calls.map(Mishap::Calls));
+    all.extend(server.map(Mishap::Server));
+    all.extend(forgotten.map(Mishap::Forget));
+    all
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_breaks_no_call_is_lost_doubled_or_lied_about() {
+    let seed = Dice::seed();
+    println!("SEED={seed}");
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    let proxy = Proxy::to(&upstream.url).await;
+    let (hold, limit) = (HOLD.as_secs(), CALL_TIMEOUT.as_secs());
+    let settings = (format!("hold = {hold}"), format!("call_timeout = {limit}"));
+    let gateway = scene.gateway_to(&settings.0, "notes", &proxy.url, &settings.1).await;
+    gateway.until_connected("notes").await;
+    let before = resources(&gateway);
+
+    let stop = Arc::new(watch::Sender::new(false));
+    let mut editors = JoinSet::new();
+    for (number, editor) in attach(&gateway).await.into_iter().enumerate() {
+        editors.spawn(call_until_told(editor, number, Arc::clone(&stop)));
+    }
+    let faults = break_things(Dice::new(seed), &proxy, &mut upstream).await;
+
+    // After the last fault a call must soon work again.
+    let mut probe = gateway.editor("/mcp/notes").await;
+    let healed = Instant::now();
+    let mut probes = Vec::new();
+    while probes.last().is_none_or(|probe: &Call| probe.answer.verdict != Verdict::Done) {
+        let nonce = format!("probe {}", probes.len());
+        let answer = probe.attempt("record", &nonce).await;
+        probes.push(Call { nonce, answer, took: healed.elapsed() });
+        assert!(healed.elapsed() < SLACK + SLACK, "no call works after the last fault: {probes:?}");
+    }
+    stop.send_replace(true);
+
+    let (mut history, mut lost) = (probes, 0);
+    let ended = timeout(PATIENCE, async {
+        while let Some(ended) = editors.join_next().await {
+            match ended {
+                Ok(calls) => history.extend(calls),
+                Err(_) => lost += 1,
+            }
+        }
+    });
+    ended.await.expect("every call is answered");
+    let longest = history.iter().map(|call| call.took).max().unwrap_or_default();
+    let verdict = oracle::judge(&history, &upstream.ledger.all());
+    println!("faults {faults}, lost {lost}, longest call {longest:?}, {verdict:?}");
+    println!("descriptors and memory in kB: {before:?} before, {:?} after", resources(&gateway));
+    let tally = verdict.unwrap_or_else(|lies| panic!("SEED={seed}: {lies:#?}"));
+    assert_eq!((lost, tally.doubled), (0, 0), "SEED={seed}");
+    assert!(longest < HOLD + CALL_TIMEOUT + SLACK, "SEED={seed}: {longest:?}");
+    assert!(tally.done > 100, "SEED={seed}: hardly anything worked: {tally:?}");
+}
+
+async fn attach(gateway: &Gateway) -> Vec<Editor> {
+    let mut editors = Vec::new();
+    for _ in 0..HTTP_EDITORS {
+        editors.push(gateway.editor("/mcp/notes").await);
+    }
+    for _ in 0..SHIM_EDITORS {
+        editors.push(gateway.editor_over_shim(Some("notes")).await);
+    }
+    editors
+}
+
+/// Calls without pause, each call under a nonce of its own.
+async fn call_until_told(
+    mut editor: Editor,
+    number: usize,
+    stop: Arc<watch::Sender<bool>>,
+) -> Vec<Call> {
+    let mut calls = Vec::new();
+    while !*stop.borrow() {
+        let nonce = format!("editor {number} call {}", calls.len());
+        let began = Instant::now();
+        let answer = editor.attempt("record", &nonce).await;
+        calls.push(Call { nonce, answer, took: began.elapsed() });
+    }
+    calls
+}
+
+/// Breaks one thing after the other and returns how many it broke. At the end nothing is broken.
+async fn break_things(mut dice: Dice, proxy: &Proxy, upstream: &mut Upstream) -> usize {
+    let (began, mishaps) = (Instant::now(), mishaps());
+    let mut faults = 0;
+    while began.elapsed() < LENGTH {
+        let mishap = dice.pick(&mishaps);
+        let (lasts, rest) = (dice.millis(20, 300), dice.millis(5, 100));
+        match mishap {
+            Mishap::Way(fault) => proxy.set(fault).await,
+            Mishap::Calls(fault) => proxy.set_on("tools/call", fault).await,
+            Mishap::Kill => {
+                upstream.kill().await;
+                sleep(lasts).await;
+                upstream.start_again().await;
+            }
+            Mishap::StayAway => {
+                proxy.set(Fault::Refuse).await;
+                sleep(TOO_LONG).await;
+            }
+            Mishap::Freeze => freeze(upstream, lasts).await,
+            Mishap::Forget(style) => upstream.forget(style).await,
+            Mishap::Server(act) => upstream.next(3, "tools/call", act).await,
+        }
+        sleep(lasts).await;
+        proxy.heal().await;
+        upstream.behave().await;
+        sleep(rest).await;
+        faults += 1;
+    }
+    faults
+}
+
+#[cfg(unix)]
+async fn freeze(upstream: &Upstream, lasts: Duration) {
+    upstream.freeze();
+    sleep(lasts).await;
+    upstream.thaw();
+}
+
+/// Where a process cannot be frozen, it is left alone.
+#[cfg(not(unix))]
+async fn freeze(_: &Upstream, lasts: Duration) {
+    sleep(lasts).await;
+}
+
+/// How many descriptors the gateway has open and how much memory it holds, where the system tells.
+fn resources(gateway: &Gateway) -> Option<(usize, usize)> {
+    let folder = format!("/proc/{}", gateway.process.pid());
+    let open = std::fs::read_dir(format!("{folder}/fd")).ok()?.count();
+    let rollup = std::fs::read_to_string(format!("{folder}/smaps_rollup")).ok()?;
+    let held = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    Some((open, held.trim().trim_end_matches(" kB").parse().ok()?))
+}

@@ -1,0 +1,156 @@
+//! `evermoor setup`: the editors of a machine are connected, and nothing else of theirs changes.
+
+mod api;
+mod killed;
+mod products;
+mod projects;
+
+use evermoor_tests::Scene;
+use evermoor_tests::scene::machine::Machine;
+
+const SETTINGS: &str = "{\n  // mine\n  \"theme\": \"dark\",\n  \"context_servers\": {\n    \"notes\": { \"command\": \"notes\" }, // here\n  },\n}\n";
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// A machine with some editors on it.
+fn machine(scene: &Scene) -> Machine {
+    let machine = Machine::new(scene);
+    machine.write(".config/zed/settings.json", SETTINGS);
+    machine.write(".codex/config.toml", "model = \"x\" # mine\n");
+    machine.write(".continue/config.yaml", "name: mine\nversion: 1.0.0\nschema: v1\n");
+    machine.write(".cursor/extensions.json", "{}");
+    machine
+}
+
+#[tokio::test]
+async fn every_editor_on_the_machine_is_connected_and_undone() {
+    let scene = Scene::new();
+    let _gateway = scene.gateway(&[]).await;
+    let machine = machine(&scene);
+    let before = machine.files();
+    let listed = machine.evermoor(&["setup"]).await;
+    let said = text(&listed.stdout);
+    assert!(said.contains("Zed") && said.contains("not connected"), "{said}");
+    assert!(text(&listed.stderr).contains("evermoor setup --all"));
+    assert_eq!(machine.files(), before, "without a terminal nothing is done unasked");
+
+    let done = machine.setup(&["--all"]).await;
+    let ids: Vec<&str> = done.iter().map(|one| one["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["cursor", "zed", "codex", "continue"]);
+    assert!(done.iter().all(|one| one["outcome"] == "connected"), "{done:?}");
+    let after = machine.files();
+    let zed = text(&after[&machine.home.join(".config/zed/settings.json")]);
+    assert!(
+        zed.contains("// mine") && zed.contains("// here") && zed.contains("\"evermoor\""),
+        "{zed}"
+    );
+
+    let again = machine.setup(&["--all"]).await;
+    assert!(again.iter().all(|one| one["outcome"] == "already"), "{again:?}");
+    assert_eq!(machine.files(), after);
+    let status = text(&machine.evermoor(&["status"]).await.stdout);
+    assert!(status.contains("Zed is connected"), "{status}");
+
+    let undone = machine.setup(&["--undo"]).await;
+    assert_eq!(undone.len(), 4);
+    assert_eq!(machine.files(), before);
+    let tokens = text(&machine.evermoor(&["tokens"]).await.stdout);
+    assert!(!tokens.contains("zed"), "{tokens}");
+}
+
+#[tokio::test]
+async fn a_dry_run_shows_a_real_diff_and_changes_nothing() {
+    let scene = Scene::new();
+    let _gateway = scene.gateway(&[]).await;
+    let machine = machine(&scene);
+    let before = machine.files();
+    let shown = text(&machine.evermoor(&["setup", "zed", "--dry-run"]).await.stdout);
+    assert!(shown.contains("+    \"evermoor\": {") && shown.contains("@@"), "{shown}");
+    assert!(shown.contains("Bearer <token>"), "{shown}");
+    assert_eq!(machine.files(), before);
+    let tokens = text(&machine.evermoor(&["tokens"]).await.stdout);
+    assert!(!tokens.contains("zed"), "no token is made for what is not done: {tokens}");
+}
+
+#[tokio::test]
+async fn what_to_paste_is_printed_with_a_token_and_changes_no_file() {
+    let scene = Scene::new();
+    let gateway = scene.gateway(&[]).await;
+    let machine = machine(&scene);
+    let before = machine.files();
+    let printed = machine.evermoor(&["setup", "cursor", "--print"]).await;
+    let snippet: serde_json::Value = serde_json::from_slice(&printed.stdout).unwrap();
+    let entry = &snippet["mcpServers"]["evermoor"];
+    assert_eq!(entry["url"], format!("{}/mcp", gateway.origin));
+    assert!(
+        text(&printed.stderr)
+            .contains("cursor://anysphere.cursor-deeplink/mcp/install?name=evermoor")
+    );
+    assert_eq!(machine.files(), before);
+    let emacs = text(&machine.evermoor(&["setup", "emacs"]).await.stdout);
+    assert!(emacs.starts_with("(with-eval-after-load 'mcp-hub"), "{emacs}");
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_edited_is_left_alone_with_what_to_paste() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scene = Scene::new();
+    let _gateway = scene.gateway(&[]).await;
+    let machine = Machine::new(&scene);
+    machine.write(".cursor/mcp.json", "{ \"mcpServers\": { \"a\": 1 \n");
+    let settings = machine.write(".gemini/settings.json", "{}");
+    std::fs::set_permissions(&settings, std::fs::Permissions::from_mode(0o444)).unwrap();
+    let before = machine.files();
+    let done = machine.evermoor(&["setup", "cursor", "gemini-cli"]).await;
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(1));
+    assert!(
+        said.contains("left alone: it cannot be read as JSON") && said.contains("on line"),
+        "{said}"
+    );
+    assert!(said.contains("is not writable"), "{said}");
+    assert!(said.contains("\"evermoor\": {") && said.contains("Bearer <token>"), "{said}");
+    assert_eq!(machine.files(), before);
+}
+
+#[tokio::test]
+async fn a_wrong_name_is_answered_with_the_right_one() {
+    let scene = Scene::new();
+    let machine = Machine::new(&scene);
+    let said = machine.evermoor(&["setup", "cursr"]).await;
+    assert_eq!(said.status.code(), Some(1));
+    assert!(text(&said.stderr).contains("There is no editor `cursr`. Did you mean `cursor`?"));
+}
+
+#[tokio::test]
+async fn without_a_gateway_the_entry_leads_to_the_configured_address() {
+    let scene = Scene::new();
+    scene.configure("listen = \"127.0.0.1:7499\"", &[]);
+    let machine = machine(&scene);
+    let done = machine.set_up(&["codex", "--upstream", "notes"]).await;
+    assert_eq!(
+        (&done["outcome"], &done["hint"]),
+        (&"connected".into(), &"Start a new Codex session to use it.".into())
+    );
+    let written = std::fs::read_to_string(machine.home.join(".codex/config.toml")).unwrap();
+    assert!(written.starts_with("model = \"x\" # mine\n"), "{written}");
+    assert!(
+        written.contains("[mcp_servers.notes]\nurl = \"http://127.0.0.1:7499/mcp/notes\""),
+        "{written}"
+    );
+}
+
+#[tokio::test]
+async fn a_project_gets_an_entry_without_a_token() {
+    let scene = Scene::new();
+    let _gateway = scene.gateway(&[]).await;
+    let machine = machine(&scene);
+    let done = machine.set_up(&["cursor", "--scope", "project"]).await;
+    assert_eq!(done["outcome"], "connected", "{done}");
+    let written = std::fs::read_to_string(machine.project.join(".cursor/mcp.json")).unwrap();
+    assert!(written.contains("\"connect\"") && !written.contains("Bearer"), "{written}");
+    machine.set_up(&["cursor", "--scope", "project", "--undo"]).await;
+    assert!(!machine.project.join(".cursor").exists());
+}

@@ -1,0 +1,117 @@
+//! Real products, each after `evermoor setup` did the writing.
+
+use std::path::PathBuf;
+
+use evermoor_tests::Scene;
+use evermoor_tests::fakes::upstream::Upstream;
+use evermoor_tests::gateway::Gateway;
+use evermoor_tests::peers::{folder, inspector};
+use evermoor_tests::scene::machine::Machine;
+use serde_json::Value;
+
+async fn stage(scene: &Scene) -> (Upstream, Gateway, Machine) {
+    let upstream = scene.upstream("notes").await;
+    let gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    (upstream, gateway, Machine::new(scene))
+}
+
+fn claude() -> PathBuf {
+    folder().join("node_modules/@anthropic-ai/claude-code/bin/claude.exe")
+}
+
+/// What Claude Code says of our entry, which it tries.
+async fn claude_says(machine: &Machine) -> String {
+    let listed = machine.said(&claude(), &["mcp", "list"]).await;
+    listed.lines().find(|line| line.starts_with("evermoor:")).unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn claude_code_is_connected_through_its_own_program() {
+    let scene = Scene::new();
+    let (_upstream, _gateway, machine) = stage(&scene).await;
+    machine.install("claude", &claude());
+    let done = machine.set_up(&["claude-code"]).await;
+    assert_eq!(
+        (&done["outcome"], &done["byCommand"]),
+        (&"connected".into(), &true.into()),
+        "{done}"
+    );
+    let says = claude_says(&machine).await;
+    assert!(says.contains("connect") && says.ends_with("Connected"), "{says}");
+    assert_eq!(machine.set_up(&["claude-code"]).await["outcome"], "already");
+    assert_eq!(machine.set_up(&["claude-code", "--undo"]).await["outcome"], "undone");
+    assert_eq!(claude_says(&machine).await, "");
+}
+
+#[tokio::test]
+async fn claude_code_is_connected_through_its_file_where_its_program_is_not_found() {
+    let scene = Scene::new();
+    let (_upstream, gateway, machine) = stage(&scene).await;
+    let done = machine.set_up(&["claude-code"]).await;
+    assert_eq!(
+        (&done["outcome"], &done["byCommand"]),
+        (&"connected".into(), &false.into()),
+        "{done}"
+    );
+    let says = claude_says(&machine).await;
+    assert!(says.contains(&gateway.origin) && says.ends_with("Connected"), "{says}");
+}
+
+#[tokio::test]
+async fn the_inspector_calls_a_tool_with_what_was_written_for_two_editors() {
+    let scene = Scene::new();
+    let (upstream, _gateway, machine) = stage(&scene).await;
+    for (id, nonce) in [("claude-desktop", "over-stdio"), ("copilot-cli", "over-http")] {
+        let done = machine.set_up(&[id]).await;
+        let config = done["path"].as_str().unwrap();
+        let argument = format!("nonce={nonce}");
+        let said = inspector(&[
+            "--config",
+            config,
+            "--server",
+            "evermoor",
+            "--method",
+            "tools/call",
+            "--tool-name",
+            "notes__record",
+            "--tool-arg",
+            &argument,
+        ])
+        .await;
+        let result: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(result["content"][0]["text"], nonce);
+        assert_eq!(upstream.ledger.executions(nonce), 1);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn codex_lists_what_was_written_for_it() {
+    let scene = Scene::new();
+    let (_upstream, gateway, machine) = stage(&scene).await;
+    machine.write(".codex/config.toml", "# mine\n[projects.\"/tmp\"]\ntrust_level = \"trusted\"\n");
+    assert_eq!(machine.set_up(&["codex"]).await["outcome"], "connected");
+    let codex = folder()
+        .join("node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex");
+    let listed: Value =
+        serde_json::from_str(&machine.said(&codex, &["mcp", "list", "--json"]).await).unwrap();
+    let ours = &listed[0];
+    assert_eq!((&ours["name"], &ours["enabled"]), (&"evermoor".into(), &true.into()), "{listed}");
+    assert_eq!(ours["transport"]["url"], format!("{}/mcp", gateway.origin));
+    assert_eq!(ours["auth_status"], "bearer_token");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn opencode_finds_the_gateway_healthy() {
+    let scene = Scene::new();
+    let (_upstream, _gateway, machine) = stage(&scene).await;
+    machine.write(".config/opencode/opencode.jsonc", "{\n  // mine\n  \"autoupdate\": false,\n}\n");
+    let done = machine.set_up(&["opencode"]).await;
+    assert!(done["path"].as_str().unwrap().ends_with("opencode.jsonc"), "{done}");
+    let opencode = folder().join("node_modules/opencode-linux-x64/bin/opencode");
+    let listed = machine.said(&opencode, &["mcp", "list"]).await;
+    assert!(listed.contains("evermoor") && listed.contains("connected"), "{listed}");
+    assert!(!listed.contains("failed"), "{listed}");
+}

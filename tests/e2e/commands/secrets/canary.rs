@@ -1,0 +1,192 @@
+//! Nobody sees a secret: not in logs, answers, files or lists of processes, however it was written.
+
+use super::*;
+use std::fmt::Write as _;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode};
+use evermoor_tests::gateway::http;
+use evermoor_tests::scene::programs::Process;
+use evermoor_tests::scene::wait::until;
+use serde_json::json;
+use tokio::net::TcpListener;
+
+/// One for each way that a secret takes, and none the beginning of another.
+const HEADER: &str = "hQ7-canary-4f9a1c77e2b0";
+const ADDRESS: &str = "aZ3+canary/81d06be5c3f2";
+const VARIABLE: &str = "vK9_canary_c25e7f10ab94";
+
+/// A server that repeats the credentials which it refuses, in all the ways that servers do.
+async fn gossip() -> (String, tokio::task::JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let refuse = |headers: HeaderMap, request: Request| async move {
+        let shown = headers.get("authorization").map(|value| value.to_str().unwrap().to_owned());
+        let shown = shown.unwrap_or_default();
+        let body = format!("No: {shown} {} at {}", written(&shown).join(" "), request.uri());
+        (StatusCode::FORBIDDEN, body)
+    };
+    let app = Router::new().fallback(refuse);
+    #[expect(clippy::disallowed_methods, reason = "ends with the runtime of the test")]
+    let serving = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    (url, serving)
+}
+
+/// A text as others write it down.
+fn written(text: &str) -> Vec<String> {
+    let hex = text.bytes().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
+    let percent: String = text
+        .bytes()
+        .map(|byte| match byte {
+            b if b.is_ascii_alphanumeric() || b"-._~".contains(&b) => char::from(b).to_string(),
+            b => format!("%{b:02X}"),
+        })
+        .collect();
+    vec![base64(text.as_bytes()), hex.to_uppercase(), hex, percent]
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let group = |three: &[u8]| -> String {
+        let bits = three.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
+        let bits = bits << (8 * (3 - three.len()));
+        let sign = |place: usize| char::from(SIGNS[(bits >> (18 - 6 * place)) as usize & 63]);
+        (0..=three.len()).map(sign).collect()
+    };
+    bytes.chunks(3).map(group).collect()
+}
+
+/// What must not be found anywhere: each secret, its first eight characters, and each as others
+/// would write it, alone and behind one and two other bytes.
+fn traces() -> Vec<String> {
+    let mut traces = Vec::new();
+    for secret in [HEADER, ADDRESS, VARIABLE] {
+        traces.push(secret[..8].to_owned());
+        traces.extend(written(secret).into_iter().map(|form| form[..12].to_owned()));
+        for before in ["x", "xx"] {
+            let encoded = base64(format!("{before}{secret}").as_bytes());
+            traces.push(encoded[4..16].to_owned());
+        }
+    }
+    traces
+}
+
+/// Everything that was said and that anybody could read, with where.
+#[derive(Default)]
+struct Witness(Vec<(String, Vec<u8>)>);
+
+impl Witness {
+    fn heard(&mut self, place: &str, content: impl Into<Vec<u8>>) {
+        self.0.push((place.to_owned(), content.into()));
+    }
+
+    fn read(&mut self, folder: &Path) {
+        let Ok(entries) = std::fs::read_dir(folder) else { return };
+        for path in entries.map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                self.read(&path);
+            } else if let Ok(content) = std::fs::read(&path) {
+                self.heard(&path.display().to_string(), content);
+            }
+        }
+    }
+
+    fn command_lines(&mut self) {
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            self.heard(&entry.path().display().to_string(), line);
+        }
+    }
+
+    fn saw_nothing(&self) {
+        for (place, content) in &self.0 {
+            for trace in traces() {
+                let found = content.windows(trace.len()).any(|part| part == trace.as_bytes());
+                let shown = String::from_utf8_lossy(content);
+                assert!(!found, "{trace} is in {place}: {}", &shown[..shown.len().min(4000)]);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_trace_of_a_secret_is_found_anywhere() {
+    let (scene, keyring) = (Scene::new(), Keyring::start().await);
+    let home = scene.home();
+    let upstream = scene.upstream("good").await;
+    let (gossip, _serving) = gossip().await;
+    for (name, value) in [("header", HEADER), ("address", ADDRESS), ("variable", VARIABLE)] {
+        done(&home, &keyring, &["secret", "set", name], value).await;
+    }
+    let tells =
+        "echo \"Error: bad token $TOKEN, in Base64 $(printf %s \"x$TOKEN\" | base64)\" >&2; exit 1";
+    let entries = format!(
+        "[upstreams.good]\nurl = {:?}\nheaders.Authorization = \"Bearer ${{keyring:header}}\"\n\
+         [upstreams.gossip]\nurl = \"{gossip}?key=${{keyring:address}}\"\n\
+         headers.Authorization = \"Bearer ${{keyring:header}}\"\n\
+         [upstreams.gone]\nurl = \"http://127.0.0.1:1/${{keyring:address}}/mcp\"\n\
+         [upstreams.tells]\ncommand = \"/bin/sh\"\nargs = [\"-c\", {tells:?}]\n\
+         env = {{ TOKEN = \"${{keyring:variable}}\" }}\n",
+        upstream.url
+    );
+    scene.write("hold = 1", &entries);
+    let log = scene.path("log");
+    let output = std::fs::File::create(&log).unwrap();
+    let process = Process::start(&built("evermoor"), |command| {
+        command.arg("serve").arg("--home").arg(&home).env("EVERMOOR_LOG", "trace");
+        command.env("DBUS_SESSION_BUS_ADDRESS", keyring.address()).stderr(output);
+    });
+    let gateway = Gateway::started(process, &home).await;
+    gateway.until_connected("good").await;
+    let mut witness = Witness::default();
+    let refused = gateway.until_down("gossip").await;
+    assert!(failure(&refused).what.contains("[secret]"), "{refused:?}");
+    let ended = |it: &Upstream| matches!(&it.link, Link::Down { failure, .. } if failure.what.contains("bad token [secret]"));
+    gateway.until("tells", ended).await;
+    gateway.until_down("gone").await;
+    until("the program that tells is in the log", || {
+        std::fs::read_to_string(&log).unwrap().contains("stderr: Error: bad token")
+    })
+    .await;
+    witness.command_lines();
+
+    for upstream in ["gossip", "gone", "tells", "good"] {
+        let mut editor = gateway.editor(&format!("/mcp/{upstream}")).await;
+        let told = editor.call("record", &json!({ "nonce": "canary" })).await;
+        witness.heard(&format!("a call of {upstream}"), told.to_string());
+    }
+    for path in
+        ["/api/status", "/api/incidents", "/api/incidents?format=markdown", "/api/editors", "/"]
+    {
+        let request = http().get(format!("{}{path}", gateway.origin));
+        let answer = request.bearer_auth(&gateway.control_token).send().await.unwrap();
+        witness.heard(path, answer.bytes().await.unwrap().to_vec());
+    }
+    let mut states = gateway.states().await;
+    witness.heard("/api/events", serde_json::to_vec(&states.next().await).unwrap());
+    drop(states);
+    let commands: [&[&str]; 4] =
+        [&["status"], &["incidents"], &["incidents", "--markdown"], &["secret", "list"]];
+    for command in commands {
+        let said = evermoor(&home, &keyring, command, "").await;
+        witness.heard(&command.join(" "), [said.stdout, said.stderr].concat());
+    }
+    stop(gateway).await;
+    // History, catalogs, logs, runtime files, and what else a gateway leaves.
+    witness.read(&home);
+    witness.heard("the log", std::fs::read(log).unwrap());
+    let names: Vec<&str> = witness.0.iter().map(|(place, _)| place.as_str()).collect();
+    assert!(names.iter().any(|name| name.ends_with("history.sqlite")), "{names:?}");
+    witness.saw_nothing();
+}
+
+/// Ends it as a person would, so that everything is written.
+async fn stop(mut gateway: Gateway) {
+    let pid = i32::try_from(gateway.process.pid()).ok().and_then(rustix::process::Pid::from_raw);
+    rustix::process::kill_process(pid.unwrap(), rustix::process::Signal::TERM).unwrap();
+    gateway.process.ended().await;
+}

@@ -1,0 +1,162 @@
+//! The servers that editors have become upstreams, their secrets go to the keychain, and all of it
+//! can be undone.
+
+use super::*;
+use std::path::PathBuf;
+
+use evermoor_tests::network::proxy::Proxy;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+const TOKEN: &str = "ghp_5b1e9c07a3d24f68canary";
+
+/// A person with two editors, which know the same server and one more each.
+struct Person {
+    scene: Scene,
+    cursor: PathBuf,
+    codex: PathBuf,
+    config: PathBuf,
+}
+
+impl Person {
+    fn with_servers_at(url: &str) -> Self {
+        let scene = Scene::new();
+        let cursor = scene.path("person/.cursor/mcp.json");
+        let codex = scene.path("person/.codex/config.toml");
+        let config = scene.home().join("config.toml");
+        for file in [&cursor, &codex, &config] {
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        }
+        let servers = json!({ "theme": "dark", "mcpServers": {
+            "github": { "url": url, "headers": { "Authorization": format!("Bearer {TOKEN}") } },
+            "Pieces": { "command": "pieces", "args": ["mcp", "start"] },
+            "asks": { "url": "https://x.example/mcp", "headers": { "X-Key": "${input:key}" } },
+        } });
+        std::fs::write(&cursor, serde_json::to_string_pretty(&servers).unwrap()).unwrap();
+        let servers = format!(
+            "# mine\nmodel = \"x\"\n\n[mcp_servers.hub]\nurl = {url:?}\n\
+             http_headers = {{ Authorization = \"Bearer {TOKEN}\" }}\n\n\
+             [mcp_servers.plain]\nurl = \"http://127.0.0.1:1/mcp\" # gone\n"
+        );
+        std::fs::write(&codex, servers).unwrap();
+        let text = "# as I like it\n[gateway]\nlisten = \"127.0.0.1:0\" # any\n";
+        std::fs::write(&config, text).unwrap();
+        Self { scene, cursor, codex, config }
+    }
+
+    fn files(&self) -> [String; 3] {
+        [&self.cursor, &self.codex, &self.config].map(|file| std::fs::read_to_string(file).unwrap())
+    }
+
+    async fn import(&self, keyring: &Keyring, more: &[&str]) -> (Value, Option<i32>) {
+        let arguments = [&["--json", "import"], more].concat();
+        let output = evermoor(&self.scene.home(), keyring, &arguments, "").await;
+        let (said, told) = (output.stdout, String::from_utf8(output.stderr).unwrap());
+        assert!(!String::from_utf8_lossy(&said).contains(TOKEN) && !told.contains(TOKEN));
+        let said = serde_json::from_slice(&said).unwrap_or_else(|_| panic!("{told}"));
+        (said, output.status.code())
+    }
+}
+
+fn names(said: &Value, of: &str) -> Vec<String> {
+    let all = said[of].as_array().unwrap().iter();
+    let mut names: Vec<String> = all.map(|one| one["name"].as_str().unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn servers_of_editors_become_upstreams_and_everything_can_be_put_back() {
+    let (server, keyring) = (Scene::new(), Keyring::start().await);
+    let upstream = server.upstream("github").await;
+    let proxy = Proxy::to(&upstream.url).await;
+    let person = Person::with_servers_at(&proxy.url);
+    let (home, before) = (person.scene.home(), person.files());
+
+    let (said, _) = person.import(&keyring, &["--dry-run"]).await;
+    assert_eq!(names(&said, "adopted"), ["github", "pieces", "plain"], "{said}");
+    assert_eq!(names(&said, "skipped"), ["asks"]);
+    assert_eq!(person.files(), before, "nothing was changed");
+    assert_eq!(done(&home, &keyring, &["secret", "list"], "").await, "");
+
+    let began = Instant::now();
+    let (said, code) = person.import(&keyring, &["--point"]).await;
+    println!("three servers of two editors are imported in {:?}", began.elapsed());
+    assert_eq!((names(&said, "adopted").len(), code), (3, Some(0)), "{said}");
+    let [cursor, codex, config] = person.files();
+    assert!(config.starts_with(&before[2]) && config.contains("Bearer ${keyring:github}"));
+    assert!(config.contains("preset = \"pieces-os\""), "{config}");
+    for file in [&cursor, &codex, &config] {
+        assert!(!file.contains(TOKEN), "{file}");
+    }
+    assert!(cursor.contains("/mcp/github") && codex.contains("/mcp/github"), "{cursor}\n{codex}");
+    assert!(cursor.contains("${input:key}") && cursor.contains("\"theme\": \"dark\""), "{cursor}");
+
+    let variables = [("DBUS_SESSION_BUS_ADDRESS", keyring.address())];
+    let gateway = Gateway::start_among(&home, &variables).await;
+    gateway.until_connected("github").await;
+    assert!(proxy.forwarded(&format!("Bearer {TOKEN}")) > 0);
+    drop(gateway);
+
+    let (again, _) = person.import(&keyring, &[]).await;
+    assert!(!again["adopted"].to_string().contains("\"isNew\":true"), "{again}");
+    assert_eq!(person.files(), [cursor, codex, config], "doing it again changes nothing");
+
+    let (undone, code) = person.import(&keyring, &["--undo"]).await;
+    assert_eq!((undone["secrets"].clone(), code), (json!(["github"]), Some(0)), "{undone}");
+    assert_eq!(person.files(), before, "byte for byte");
+    let tokens = done(&home, &keyring, &["tokens"], "").await;
+    assert!(!tokens.contains("cursor") && !tokens.contains("codex"), "{tokens}");
+    assert_eq!(done(&home, &keyring, &["secret", "list"], "").await, "");
+    let again = evermoor(&home, &keyring, &["import", "--undo"], "").await;
+    assert_eq!(again.status.code(), Some(1));
+}
+
+#[tokio::test]
+async fn without_a_keychain_a_server_with_a_secret_stays_where_it_is() {
+    let keyring = Keyring::absent().await;
+    let person = Person::with_servers_at("https://github.example/mcp");
+    let before = person.files();
+    let (said, _) = person.import(&keyring, &["--from", "codex"]).await;
+    assert_eq!(names(&said, "adopted"), ["plain"], "{said}");
+    assert_eq!(names(&said, "skipped"), ["hub"]);
+    assert!(said["skipped"][0]["why"].as_str().unwrap().contains("no keychain"), "{said}");
+    let [cursor, codex, config] = person.files();
+    assert_eq!([&cursor, &codex], [&before[0], &before[1]]);
+    assert!(config.contains("[upstreams.plain]") && !config.contains("keyring"), "{config}");
+}
+
+#[tokio::test]
+async fn the_dashboard_moves_the_servers_of_one_editor_and_undo_puts_them_back() {
+    let keyring = Keyring::start().await;
+    let person = Person::with_servers_at("https://github.example/mcp");
+    let (home, before) = (person.scene.home(), person.files());
+    let folder = person.scene.path("person").display().to_string();
+    let variables = [("DBUS_SESSION_BUS_ADDRESS", keyring.address()), ("HOME", folder.as_str())];
+    let gateway = Gateway::start_among(&home, &variables).await;
+    let ask = |path: &'static str| gateway.control(http::Method::POST, path);
+
+    let shown = ask("/api/setup/cursor/import/preview").await;
+    assert!(!shown.to_string().contains(TOKEN), "{shown}");
+    assert_eq!(names(&shown, "moves"), ["Pieces", "github"]);
+    assert_eq!(names(&shown, "stays"), ["asks"]);
+    let change = shown["configDiff"].as_str().unwrap();
+    assert!(change.contains("+[upstreams.github]"), "{change}");
+    assert_eq!(person.files(), before, "nothing was changed");
+
+    ask("/api/setup/cursor/import").await;
+    let [cursor, codex, config] = person.files();
+    let file: Value = serde_json::from_str(&cursor).unwrap();
+    let left: Vec<&String> = file["mcpServers"].as_object().unwrap().keys().collect();
+    assert_eq!(left, ["asks", "evermoor"], "the rest is reached through one entry");
+    assert!(config.contains("Bearer ${keyring:github}") && codex == before[1], "{config}");
+    gateway.until("pieces", |_| true).await;
+    let status = gateway.status().await;
+    let mut upstreams: Vec<&str> = status.upstreams.iter().map(|one| one.name.as_str()).collect();
+    upstreams.sort_unstable();
+    assert_eq!(upstreams, ["github", "pieces"], "they are in force when it is done");
+
+    let undone = ask("/api/setup/cursor/undo").await;
+    assert_eq!((&undone["changed"], person.files()), (&json!(true), before), "byte for byte");
+    assert_eq!(done(&home, &keyring, &["secret", "list"], "").await, "");
+}

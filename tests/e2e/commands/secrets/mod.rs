@@ -1,0 +1,54 @@
+//! Secrets: in the keychain of a real session, used by upstreams, and seen by nobody.
+
+mod canary;
+mod import;
+mod states;
+
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use evermoor_core::api::{Link, Upstream};
+use evermoor_core::failure::Failure;
+use evermoor_tests::Scene;
+use evermoor_tests::desktop::Keyring;
+use evermoor_tests::gateway::Gateway;
+use evermoor_tests::scene::programs::built;
+use tokio::io::AsyncWriteExt as _;
+
+/// Runs a command of a person in the session of a keyring, with this on its standard input.
+async fn evermoor(home: &Path, keyring: &Keyring, arguments: &[&str], input: &str) -> Output {
+    let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
+    command.args(arguments).env("EVERMOOR_HOME", home).kill_on_drop(true);
+    command.env("DBUS_SESSION_BUS_ADDRESS", keyring.address());
+    command.env("HOME", home.with_file_name("person")).env_remove("XDG_CONFIG_HOME");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // A command that wants no input may have ended.
+    let _ = stdin.write_all(input.as_bytes()).await;
+    drop(stdin);
+    child.wait_with_output().await.unwrap()
+}
+
+/// The same, for a command that works. What it printed.
+async fn done(home: &Path, keyring: &Keyring, arguments: &[&str], input: &str) -> String {
+    let output = evermoor(home, keyring, arguments, input).await;
+    let said = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", said(&output.stderr));
+    said(&output.stdout)
+}
+
+/// A gateway with these upstreams, in the session of a keyring.
+async fn gateway(scene: &Scene, keyring: &Keyring, upstreams: &str) -> Gateway {
+    scene.write("hold = 1", upstreams);
+    Gateway::start_among(&scene.home(), &[("DBUS_SESSION_BUS_ADDRESS", keyring.address())]).await
+}
+
+fn failure(upstream: &Upstream) -> &Failure {
+    match &upstream.link {
+        Link::Down { failure, .. } => failure,
+        Link::Off | Link::Connecting | Link::Connected { .. } | Link::Paused { .. } => {
+            panic!("it is down: {upstream:?}")
+        }
+    }
+}

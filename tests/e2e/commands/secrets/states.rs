@@ -1,0 +1,189 @@
+//! What is seen of a keychain that is open, locked, silent or not there.
+
+use super::*;
+use evermoor_core::failure::Code;
+use evermoor_tests::gateway::runtime;
+use evermoor_tests::network::proxy::Proxy;
+use evermoor_tests::scene::entry;
+use serde_json::{Value, json};
+use tokio::net::UnixListener;
+use tokio::time::Instant;
+
+#[tokio::test]
+async fn a_secret_is_set_used_changed_and_removed() {
+    let (scene, keyring) = (Scene::new(), Keyring::start().await);
+    let upstream = scene.upstream("notes").await;
+    let proxy = Proxy::to(&upstream.url).await;
+    let home = scene.home();
+    let entry = format!(
+        "{}headers = {{ Authorization = \"Bearer ${{keyring:canny}}\" }}\n",
+        entry::at("notes", &proxy.url)
+    );
+    let gateway = gateway(&scene, &keyring, &entry).await;
+    let down = gateway.until_down("notes").await;
+    let told = failure(&down);
+    assert_eq!(told.code, Code::SecretMissing);
+    assert_eq!(told.remedy, "Run `evermoor secret set canny`.");
+    assert_eq!(proxy.forwarded("HTTP/1.1"), 0, "nothing is said without the secret");
+
+    let said = done(&home, &keyring, &["secret", "set", "canny"], "first-value\n").await;
+    assert_eq!(said, "`canny` is in the keychain.\n");
+    gateway.until_connected("notes").await;
+    let (all, marked) =
+        (proxy.forwarded("HTTP/1.1"), proxy.forwarded("authorization: Bearer first-value"));
+    assert!(all > 0 && all == marked, "{marked} of {all}");
+
+    let said = done(&home, &keyring, &["--json", "secret", "set", "canny"], "second-value").await;
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(
+        said,
+        json!({ "schema": 1, "name": "canny", "reconnected": ["notes"], "hiddenInLogs": true })
+    );
+    gateway.until("notes", |_| proxy.forwarded("Bearer second-value") > 0).await;
+
+    let listed = done(&home, &keyring, &["secret", "list"], "").await;
+    assert_eq!(listed, "canny   set   used by notes\n");
+    done(&home, &keyring, &["secret", "remove", "canny"], "").await;
+    let listed = done(&home, &keyring, &["secret", "list"], "").await;
+    assert_eq!(listed, "canny   not set   used by notes\n");
+    let again = evermoor(&home, &keyring, &["secret", "remove", "canny"], "").await;
+    assert_eq!(again.status.code(), Some(1));
+}
+
+#[tokio::test]
+async fn a_locked_keychain_is_said_delays_nobody_else_and_is_used_as_soon_as_it_is_open() {
+    let (scene, mut keyring) = (Scene::new(), Keyring::start().await);
+    let (needs, needs_not) = (scene.upstream("needs").await, scene.upstream("free").await);
+    done(&scene.home(), &keyring, &["secret", "set", "key"], "value-of-key").await;
+    keyring.lock().await;
+    let entry = format!(
+        "{}headers.X-Api-Key = \"${{keyring:key}}\"\n{}\
+         \n[upstreams.other]\nurl = {:?}\nheaders.X-Api-Key = \"${{keyring:never_set}}\"\n",
+        entry::at("needs", &needs.url),
+        entry::at("free", &needs_not.url),
+        needs.url,
+    );
+    let began = Instant::now();
+    let gateway = gateway(&scene, &keyring, &entry).await;
+    gateway.until_connected("free").await;
+    for name in ["needs", "other"] {
+        let down = gateway.until_down(name).await;
+        let told = failure(&down);
+        assert_eq!(told.code, Code::KeychainLocked, "{told}");
+        assert!(told.what.starts_with("The keychain is locked") && !told.remedy.is_empty());
+    }
+    println!("a locked keychain is said {:?} after the start", began.elapsed());
+    let status = gateway.status().await;
+    assert_eq!(status.upstreams.len(), 3);
+
+    keyring.unlock().await;
+    gateway.until_connected("needs").await;
+    let missing = |it: &Upstream| matches!(&it.link, Link::Down { failure, .. } if failure.code == Code::SecretMissing);
+    gateway.until("other", missing).await;
+}
+
+#[tokio::test]
+async fn without_a_keychain_that_is_said_and_nothing_is_kept_anywhere_else() {
+    let (scene, mut keyring) = (Scene::new(), Keyring::absent().await);
+    let upstream = scene.upstream("notes").await;
+    let home = scene.home();
+    std::fs::create_dir_all(&home).unwrap();
+    let refused = evermoor(&home, &keyring, &["secret", "set", "key"], "value-of-key").await;
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("There is no keychain in this session"), "{said}");
+    assert!(std::fs::read_dir(&home).unwrap().next().is_none(), "nothing was written");
+
+    let entry =
+        format!("{}headers.X-Key = \"${{keyring:key}}\"\n", entry::at("notes", &upstream.url));
+    let gateway = gateway(&scene, &keyring, &entry).await;
+    let down = gateway.until_down("notes").await;
+    assert_eq!(failure(&down).code, Code::KeychainMissing);
+    // It is seen when it comes, though it was not there when the gateway started.
+    keyring.unlock().await;
+    done(&home, &keyring, &["secret", "set", "key"], "value-of-key").await;
+    gateway.until_connected("notes").await;
+}
+
+#[tokio::test]
+async fn a_keychain_that_never_answers_is_said_within_its_limit() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    let socket = scene.path("bus");
+    // Whoever connects waits for a word that never comes.
+    let _silent = UnixListener::bind(&socket).unwrap();
+    let address = format!("unix:path={}", socket.display());
+    scene.write(
+        "",
+        &format!(
+            "{}headers.X-Key = \"${{keyring:key}}\"\n{}",
+            entry::at("notes", &upstream.url),
+            entry::at("free", &upstream.url)
+        ),
+    );
+    let variables = [("DBUS_SESSION_BUS_ADDRESS", address.as_str())];
+    let began = Instant::now();
+    let gateway = Gateway::start_among(&scene.home(), &variables).await;
+    gateway.until_connected("free").await;
+    let down = gateway.until_down("notes").await;
+    println!("a silent keychain is said {:?} after the start", began.elapsed());
+    let told = failure(&down);
+    assert_eq!(told.code, Code::KeychainMissing);
+    assert!(told.what.contains("did not answer within 4 s"), "{told}");
+    assert_eq!(runtime(&gateway.home).origin, gateway.origin);
+}
+
+#[tokio::test]
+async fn a_machine_without_a_desktop_takes_secrets_from_files_and_variables() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    let proxy = Proxy::to(&upstream.url).await;
+    let file = scene.path("token");
+    std::fs::write(&file, "value-of-file\n").unwrap();
+    let url = format!("{}?key=${{env:SCENE_KEY}}", proxy.url);
+    let entry = format!(
+        "{}headers.Authorization = \"Bearer ${{file:{}}}\"\n",
+        entry::at("notes", &url),
+        file.display()
+    );
+    scene.write("", &entry);
+    let variables = [("SCENE_KEY", "a&b c"), ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere")];
+    let gateway = Gateway::start_among(&scene.home(), &variables).await;
+    let notes = gateway.until_connected("notes").await;
+    assert!(!notes.target.contains("key="), "{}", notes.target);
+    assert!(proxy.forwarded("?key=a%26b%20c") > 0);
+    assert!(proxy.forwarded("Bearer value-of-file") > 0);
+}
+
+#[tokio::test]
+async fn a_value_that_cannot_be_hidden_is_said_to_be_so() {
+    let (scene, keyring) = (Scene::new(), Keyring::start().await);
+    let set = evermoor(&scene.home(), &keyring, &["secret", "set", "pin"], "1234\n").await;
+    let said = String::from_utf8(set.stderr).unwrap();
+    assert!(set.status.success() && said.contains("shorter than 6 characters"), "{said}");
+}
+
+#[tokio::test]
+async fn uninstalling_takes_secrets_out_of_the_keychain_unless_the_data_is_kept() {
+    let (scene, keyring) = (Scene::new(), Keyring::start().await);
+    let home = scene.path("person");
+    std::fs::create_dir_all(&home).unwrap();
+    // The person's own Evermoor, and not one in a folder of its own.
+    let typed = async |arguments: &[&str], input: &str| {
+        let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
+        command.env_clear().env("HOME", &home).args(arguments).kill_on_drop(true);
+        command.env("DBUS_SESSION_BUS_ADDRESS", keyring.address());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes()).await;
+        let output = child.wait_with_output().await.unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    typed(&["secret", "set", "key"], "value-of-key").await;
+    typed(&["uninstall", "--yes", "--keep-data"], "").await;
+    assert!(typed(&["secret", "list"], "").await.starts_with("key "));
+    let said = typed(&["uninstall", "--yes"], "").await;
+    assert!(said.contains("1 secret is removed from the keychain."), "{said}");
+    assert_eq!(typed(&["secret", "list"], "").await, "");
+}

@@ -1,0 +1,81 @@
+//! Connections of which one side knows nothing any more: nobody says goodbye, and nothing arrives.
+//!
+//! A stream of events is the connection that lives longest, so it is the one that this happens to.
+
+use std::time::Duration;
+
+use evermoor_tests::Scene;
+use evermoor_tests::editor::answer::Verdict;
+use evermoor_tests::fakes::sse_server::EventsServer;
+use evermoor_tests::gateway::Gateway;
+use evermoor_tests::network::proxy::{Fault, Proxy};
+
+use super::is_unknown;
+
+/// A server with a stream of events behind a proxy, and a gateway that is connected to it.
+struct Stream {
+    server: EventsServer,
+    proxy: Proxy,
+    gateway: Gateway,
+    _scene: Scene,
+}
+
+impl Stream {
+    async fn new(settings: &str) -> Self {
+        let (scene, server) = (Scene::new(), EventsServer::start().await);
+        let proxy = Proxy::to(&server.url).await;
+        let gateway = scene.gateway_to("", "notes", &proxy.url, settings).await;
+        gateway.until_connected("notes").await;
+        assert_eq!(server.asked("GET"), 1);
+        Self { server, proxy, gateway, _scene: scene }
+    }
+
+    async fn works(&self, nonce: &str) {
+        let answer = self.gateway.editor("/mcp/notes").await.attempt("record", nonce).await;
+        assert_eq!((&answer.verdict, answer.text.as_str()), (&Verdict::Done, nonce), "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_went_silent_is_found_although_nobody_calls() {
+    let stream = Stream::new("keepalive_interval = 1").await;
+    stream.proxy.set(Fault::HalfOpen).await;
+    stream.server.until_asked("GET", 2).await;
+    stream.gateway.until_connected("notes").await;
+    stream.works("after").await;
+}
+
+#[tokio::test]
+async fn a_stream_that_went_silent_during_a_call_is_found_and_the_call_is_unknown() {
+    let stream = Stream::new("keepalive_interval = 1").await;
+    let mut editor = stream.gateway.editor("/mcp/notes").await;
+    // A call is given 45 s before its upstream is taken for dead.
+    editor.patience = Duration::from_secs(75);
+    let (answer, ()) = tokio::join!(editor.attempt("hang", "silent"), async {
+        stream.server.until_asked("tools/call", 1).await;
+        stream.proxy.set(Fault::HalfOpen).await;
+    });
+    assert!(is_unknown(&answer), "{answer:?}");
+    assert_eq!(answer.why(), (-33011, "stalled"), "{answer:?}");
+    assert_eq!(stream.server.asked("tools/call"), 1, "it is not repeated");
+    stream.works("after").await;
+}
+
+/// A process that was stopped sees what one on a machine that slept sees: time that it did not live
+/// through, and connections that nobody answers.
+#[cfg(unix)]
+#[tokio::test]
+async fn after_a_sleep_a_stream_is_looked_at_and_replaced_once() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let stream = Stream::new("").await;
+    let pid = i32::try_from(stream.gateway.process.pid()).ok().and_then(Pid::from_raw).unwrap();
+    kill_process(pid, Signal::STOP).unwrap();
+    stream.proxy.set(Fault::HalfOpen).await;
+    // The length of the night.
+    tokio::time::sleep(Duration::from_secs(8)).await;
+    kill_process(pid, Signal::CONT).unwrap();
+    stream.server.until_asked("GET", 2).await;
+    stream.gateway.until_connected("notes").await;
+    stream.works("in the morning").await;
+    assert_eq!(stream.server.asked("GET"), 2, "one new stream, and no storm");
+}

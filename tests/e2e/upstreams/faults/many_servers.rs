@@ -1,0 +1,56 @@
+//! More calls at once than anybody should make.
+
+use evermoor_tests::editor::answer::{Answer, Verdict};
+use evermoor_tests::oracle::{self, Call};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::Play;
+
+const CALLS: usize = 2000;
+const HELD: usize = 1024;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_thousand_calls_at_once_as_many_wait_as_may_and_the_rest_hears_so_at_once() {
+    let mut play = Play::with("hold = 25", "").await;
+    let editors = play.editor.crowd(CALLS);
+    play.proxy.set(evermoor_tests::network::proxy::Fault::Refuse).await;
+    play.gateway.until_down("notes").await;
+    let began = Instant::now();
+    let mut calls = JoinSet::new();
+    for (number, mut editor) in editors.into_iter().enumerate() {
+        let nonce = format!("crowd {number}");
+        calls.spawn(async move {
+            let answer = editor.attempt("record", &nonce).await;
+            Call { nonce, answer, took: began.elapsed() }
+        });
+    }
+    let mut history = Vec::new();
+    while history.len() < CALLS - HELD {
+        let call = calls.join_next().await.unwrap().unwrap();
+        assert_eq!(call.answer.why(), (-33002, "queue_full"), "{:?}", call.answer);
+        history.push(call);
+    }
+    play.proxy.heal().await;
+    history.extend(calls.join_all().await);
+    let ledger = play.upstream.ledger.all();
+    let tally = oracle::judge(&history, &ledger).unwrap();
+    assert_eq!((tally.not_sent, tally.done + tally.unknown), (CALLS - HELD, HELD), "{tally:?}");
+    assert_eq!(tally.done, HELD, "{tally:?}");
+    play.works("after the crowd").await;
+}
+
+#[tokio::test]
+async fn a_call_turned_away_from_a_full_queue_is_told_when_to_come_back() {
+    let play = Play::with("hold = 25", "").await;
+    let editors = play.editor.crowd(HELD + 1);
+    play.proxy.set(evermoor_tests::network::proxy::Fault::Refuse).await;
+    play.gateway.until_down("notes").await;
+    let mut calls: JoinSet<Answer> = JoinSet::new();
+    for (number, mut editor) in editors.into_iter().enumerate() {
+        calls.spawn(async move { editor.attempt("record", &format!("crowd {number}")).await });
+    }
+    let first = calls.join_next().await.unwrap().unwrap();
+    assert!(matches!(first.verdict, Verdict::NotSent { .. }), "{first:?}");
+    assert!(first.details["retryAfterMs"].as_u64().is_some_and(|wait| wait > 0), "{first:?}");
+}

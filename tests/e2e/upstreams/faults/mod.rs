@@ -1,0 +1,93 @@
+//! The fault matrix, row by row: what breaks, what the editor is told, and what really ran.
+
+mod connections;
+mod half_open;
+mod handshakes;
+mod many_servers;
+mod replies;
+mod sessions;
+#[cfg(unix)]
+mod signals;
+mod statuses;
+
+use std::time::Duration;
+
+use evermoor_tests::Scene;
+use evermoor_tests::editor::Editor;
+use evermoor_tests::editor::answer::{Answer, Verdict};
+use evermoor_tests::fakes::upstream::Upstream;
+use evermoor_tests::gateway::Gateway;
+use evermoor_tests::network::proxy::Proxy;
+use evermoor_tests::oracle;
+use tokio::time::Instant;
+
+/// An upstream, a proxy that can break the way to it, a gateway, and an editor with a session.
+struct Play {
+    upstream: Upstream,
+    proxy: Proxy,
+    gateway: Gateway,
+    editor: Editor,
+    _scene: Scene,
+}
+
+impl Play {
+    async fn new() -> Self {
+        Self::with("", "").await
+    }
+
+    /// With settings of the gateway and of the upstream.
+    async fn with(gateway: &str, upstream: &str) -> Self {
+        Self::start(gateway, upstream, true).await
+    }
+
+    /// Without the proxy: the gateway sees the upstream's own socket.
+    #[cfg(unix)]
+    async fn direct(gateway: &str, upstream: &str) -> Self {
+        Self::start(gateway, upstream, false).await
+    }
+
+    async fn start(settings: &str, upstream_settings: &str, proxied: bool) -> Self {
+        let scene = Scene::new();
+        let upstream = scene.upstream("notes").await;
+        let proxy = Proxy::to(&upstream.url).await;
+        let url = if proxied { &proxy.url } else { &upstream.url };
+        let gateway = scene.gateway_to(settings, "notes", url, upstream_settings).await;
+        gateway.until_connected("notes").await;
+        let editor = gateway.editor("/mcp/notes").await;
+        Self { upstream, proxy, gateway, editor, _scene: scene }
+    }
+
+    /// Calls `record`, which must not be repeated, and holds the answer against the ledger.
+    async fn record(&mut self, nonce: &str) -> Answer {
+        let answer = self.editor.attempt("record", nonce).await;
+        self.believe(nonce, &answer);
+        answer
+    }
+
+    /// Calls `record` and expects that nothing is wrong.
+    async fn works(&mut self, nonce: &str) {
+        let answer = self.record(nonce).await;
+        assert_eq!(answer.verdict, Verdict::Done, "{answer:?}");
+    }
+
+    /// Holds an answer against the ledger of now.
+    fn believe(&self, nonce: &str, answer: &Answer) {
+        let lie = oracle::lie(nonce, answer, self.upstream.ledger.executions(nonce));
+        assert_eq!(lie, None);
+    }
+}
+
+/// What a future came to, and how long it took.
+async fn timed<T>(future: impl Future<Output = T>) -> (T, Duration) {
+    let began = Instant::now();
+    let value = future.await;
+    (value, began.elapsed())
+}
+
+fn is_unknown(answer: &Answer) -> bool {
+    matches!(answer.verdict, Verdict::Unknown { .. })
+}
+
+fn is_not_sent(answer: &Answer) -> bool {
+    matches!(answer.verdict, Verdict::NotSent { .. })
+}

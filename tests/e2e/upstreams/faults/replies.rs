@@ -1,0 +1,152 @@
+//! Replies that nobody should have to read.
+
+use evermoor_tests::editor::answer::{Answer, Verdict};
+use evermoor_tests::fakes::upstream::script::{Act, Reply};
+
+use super::Play;
+
+/// The answer to a call that was replied to in this way; the next call must work over the same
+/// connection.
+async fn replied(reply: Reply) -> (Play, Answer) {
+    let mut play = Play::new().await;
+    play.upstream.next(1, "tools/call", Act::Reply(reply)).await;
+    let answer = play.record("strange").await;
+    assert_eq!(play.upstream.ledger.executions("strange"), 1);
+    play.works("after").await;
+    (play, answer)
+}
+
+async fn is_malformed(reply: Reply) {
+    let (play, answer) = replied(reply).await;
+    assert_eq!(answer.why(), (-33020, "malformed_reply"), "{answer:?}");
+    assert_eq!(play.upstream.asked("initialize").await, 1, "the connection was kept");
+}
+
+async fn is_fine(reply: Reply) {
+    let (play, answer) = replied(reply).await;
+    assert_eq!(answer.verdict, Verdict::Done, "{answer:?}");
+    assert_eq!(play.upstream.asked("initialize").await, 1, "the connection was kept");
+}
+
+#[tokio::test]
+async fn half_a_json_text_is_no_reply() {
+    is_malformed(Reply::Malformed).await;
+}
+
+#[tokio::test]
+async fn a_reply_with_result_and_error_is_no_reply() {
+    is_malformed(Reply::Both).await;
+}
+
+#[tokio::test]
+async fn a_reply_to_another_request_is_no_reply() {
+    is_malformed(Reply::WrongId).await;
+}
+
+#[tokio::test]
+async fn a_reply_to_another_request_on_the_stream_is_passed_over() {
+    is_fine(Reply::WrongIdFirst).await;
+}
+
+#[tokio::test]
+async fn a_second_reply_reaches_nobody() {
+    is_fine(Reply::Twice).await;
+}
+
+#[tokio::test]
+async fn a_reply_that_is_no_utf8_is_no_reply() {
+    is_malformed(Reply::InvalidUtf8).await;
+}
+
+#[tokio::test]
+async fn a_nul_inside_a_reply_is_no_reply() {
+    is_malformed(Reply::Nul).await;
+}
+
+#[tokio::test]
+async fn a_byte_order_mark_is_passed_over() {
+    is_fine(Reply::Bom).await;
+}
+
+#[tokio::test]
+async fn lines_that_end_in_carriage_returns_are_read() {
+    is_fine(Reply::CarriageReturns).await;
+}
+
+#[tokio::test]
+async fn absurd_wishes_for_reconnection_change_nothing() {
+    is_fine(Reply::Retry).await;
+}
+
+#[tokio::test]
+async fn a_reply_in_chunks_is_read() {
+    is_fine(Reply::Chunked).await;
+}
+
+#[tokio::test]
+async fn a_flood_of_comments_is_read_over() {
+    is_fine(Reply::Comments(40)).await;
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_before_its_reply_is_unknown() {
+    let (_, answer) = replied(Reply::CutStream).await;
+    assert_eq!(answer.why(), (-33010, "eof_before_reply"), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_inside_its_reply_is_unknown() {
+    let (_, answer) = replied(Reply::CutEvent).await;
+    assert_eq!(answer.why(), (-33010, "eof_before_reply"), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_stream_with_an_event_id_that_ends_early_is_taken_up_again() {
+    let (_, answer) = replied(Reply::Resumable).await;
+    assert_eq!(answer.verdict, Verdict::Done, "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_stream_cut_inside_a_chunk_is_unknown() {
+    use evermoor_tests::network::proxy::Fault;
+    let mut play = Play::new().await;
+    play.upstream.next(1, "tools/call", Act::Reply(Reply::Chunked)).await;
+    play.proxy.once_on("cut", Fault::FinMidBody).await;
+    let answer = play.record("cut").await;
+    assert_eq!(answer.why(), (-33010, "eof_before_reply"), "{answer:?}");
+    play.works("after").await;
+}
+
+#[tokio::test]
+async fn a_reply_that_is_too_large_is_told_to_have_run() {
+    is_too_large(Reply::Huge(128)).await;
+}
+
+#[tokio::test]
+async fn an_event_that_is_too_large_is_told_to_have_run() {
+    is_too_large(Reply::HugeEvent(128)).await;
+}
+
+async fn is_too_large(reply: Reply) {
+    let (play, answer) = replied(reply).await;
+    assert_bounded(&play);
+    assert_eq!(answer.why(), (-33021, "reply_too_large"), "{answer:?}");
+    assert_eq!(answer.details["executed"], "yes");
+}
+
+#[tokio::test]
+async fn a_comment_without_end_is_given_up() {
+    let (play, answer) = replied(Reply::LongComment(128)).await;
+    assert_bounded(&play);
+    let (code, _) = answer.why();
+    assert!([-33010, -33020, -33021].contains(&code), "{answer:?}");
+}
+
+/// The gateway never held more than twice the largest reply, and itself.
+fn assert_bounded(play: &Play) {
+    let status = format!("/proc/{}/status", play.gateway.process.pid());
+    let Ok(status) = std::fs::read_to_string(status) else { return };
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kilobytes: usize = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(kilobytes < 80 * 1024, "the gateway grew to {kilobytes} kB");
+}

@@ -1,0 +1,260 @@
+//! Outages: how they are recorded, and how they are told.
+
+use std::path::Path;
+use std::process::Output;
+
+use evermoor_core::history::incident::{How, Incident, Incidents};
+use evermoor_tests::editor::answer::Verdict;
+use evermoor_tests::gateway::Gateway;
+use evermoor_tests::scene::programs::built;
+use evermoor_tests::{PATIENCE, Scene};
+use http::Method;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+async fn incidents(gateway: &Gateway, query: &str) -> Vec<Incident> {
+    let found = gateway.control(Method::GET, &format!("/api/incidents{query}")).await;
+    serde_json::from_value::<Incidents>(found).unwrap().incidents
+}
+
+/// Waits until the newest outage is as wanted.
+async fn until(gateway: &Gateway, wanted: impl Fn(&Incident) -> bool) -> Incident {
+    let looking = async {
+        loop {
+            if let Some(incident) = incidents(gateway, "").await.into_iter().next()
+                && wanted(&incident)
+            {
+                return incident;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, looking).await.expect("the outage is written in time")
+}
+
+async fn evermoor(home: &Path, arguments: &[&str]) -> Output {
+    let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
+    command.args(arguments).env("EVERMOOR_HOME", home).kill_on_drop(true);
+    command.env("USER", "ann").env("HOME", "/home/ann");
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    command.output().await.unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn an_outage_is_told_with_its_cause_its_length_and_its_calls() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    let gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    assert_eq!(incidents(&gateway, "").await, [], "to be connected is no outage");
+    let mut lost = gateway.editor("/mcp/notes").await;
+    let losing = lost.attempt("hang", "lost");
+    let killing = async {
+        upstream.until_executed("lost").await;
+        upstream.kill().await;
+    };
+    let (lost, ()) = tokio::join!(losing, killing);
+    assert!(matches!(lost.verdict, Verdict::Unknown { .. }), "{lost:?}");
+    gateway.until_down("notes").await;
+    let lasts = until(&gateway, |one| one.calls.unknown == 1).await;
+    assert_eq!((lasts.upstream.as_str(), lasts.end), ("notes", None));
+    assert!(!lasts.sign.what.is_empty());
+    let mut held = gateway.editor("/mcp/notes").await;
+    let (held, ()) = tokio::join!(held.attempt("record", "held"), upstream.start_again());
+    assert_eq!(held.verdict, Verdict::Done);
+    let over = until(&gateway, |one| one.end.is_some() && one.calls.answered == 1).await;
+    assert_eq!((over.id, over.end.unwrap().how), (lasts.id, How::Reconnected));
+    assert_eq!((over.calls.held, over.calls.unknown, over.calls.not_sent), (1, 1, 0));
+    assert!(over.end.unwrap().at >= over.began);
+}
+
+#[tokio::test]
+async fn a_call_that_was_given_back_unsent_is_counted_as_that() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    let gateway = scene.gateway_with("hold = 1", &[&upstream]).await;
+    gateway.until_connected("notes").await;
+    upstream.kill().await;
+    gateway.until_down("notes").await;
+    let back = gateway.editor("/mcp/notes").await.attempt("record", "never").await;
+    assert!(matches!(back.verdict, Verdict::NotSent { .. }), "{back:?}");
+    let lasts = until(&gateway, |one| one.calls.not_sent == 1).await;
+    assert_eq!((lasts.calls.held, lasts.calls.answered, lasts.calls.unknown), (1, 0, 0));
+}
+
+#[tokio::test]
+async fn a_connection_made_anew_because_a_person_wants_it_is_no_outage() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    let gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    gateway.control(Method::POST, "/api/upstreams/notes/restart").await;
+    gateway.until_connected("notes").await;
+    upstream
+        .always("tools/list", evermoor_tests::fakes::upstream::script::Act::Wait { millis: 0 })
+        .await;
+    assert_eq!(incidents(&gateway, "").await, []);
+}
+
+#[tokio::test]
+async fn an_upstream_that_is_taken_out_of_the_configuration_ends_its_outage() {
+    let scene = Scene::new();
+    let (mut upstream, other) = (scene.upstream("notes").await, scene.upstream("other").await);
+    let gateway = scene.gateway(&[&upstream, &other]).await;
+    gateway.until_connected("notes").await;
+    upstream.kill().await;
+    gateway.until_down("notes").await;
+    until(&gateway, |one| one.end.is_none()).await;
+    scene.configure("", &[&other]);
+    let over = until(&gateway, |one| one.end.is_some()).await;
+    assert_eq!(over.end.unwrap().how, How::Removed);
+}
+
+#[tokio::test]
+async fn a_killed_gateway_leaves_an_honest_record_that_the_next_one_goes_on_with() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    let mut gateway = scene.gateway_with("hold = 1", &[&upstream]).await;
+    gateway.until_connected("notes").await;
+    upstream.kill().await;
+    gateway.until_down("notes").await;
+    gateway.editor("/mcp/notes").await.attempt("record", "never").await;
+    let before = until(&gateway, |one| one.calls.not_sent == 1).await;
+    gateway.process.kill().await;
+    let gateway = scene.gateway_with("hold = 1", &[&upstream]).await;
+    gateway.until_down("notes").await;
+    let lasts = incidents(&gateway, "").await.remove(0);
+    assert_eq!((lasts.id, lasts.end, lasts.calls), (before.id, None, before.calls));
+    assert!(lasts.unwatched > 0);
+    assert!(lasts.events.iter().any(|event| event.what.starts_with("No gateway ran")), "{lasts:?}");
+    gateway.editor("/mcp/notes").await.attempt("record", "never").await;
+    until(&gateway, |one| one.calls.not_sent == 2).await;
+    upstream.start_again().await;
+    let over = until(&gateway, |one| one.end.is_some()).await;
+    assert_eq!((over.id, over.end.unwrap().how), (before.id, How::Reconnected));
+}
+
+#[tokio::test]
+async fn incidents_are_told_as_a_table_as_json_and_as_a_report() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    let gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    let none = evermoor(&scene.home(), &["incidents"]).await;
+    assert_eq!(text(&none.stdout), "There was no outage in the last 7 d.\n");
+    upstream.kill().await;
+    gateway.until_down("notes").await;
+    upstream.start_again().await;
+    until(&gateway, |one| one.end.is_some()).await;
+
+    let table = text(&evermoor(&scene.home(), &["incidents", "notes"]).await.stdout);
+    assert!(table.starts_with("1 outage in the last 7 d, "), "{table}");
+    assert!(table.contains("  ● notes   20") && table.contains("no calls"), "{table}");
+
+    let data = evermoor(&scene.home(), &["incidents", "--since", "1h", "--json"]).await;
+    let data: Value = serde_json::from_slice(&data.stdout).unwrap();
+    assert_eq!((&data["schema"], &data["incidents"][0]["upstream"]), (&json!(1), &json!("notes")));
+
+    let report = evermoor(&scene.home(), &["incidents", "notes", "--markdown"]).await;
+    let report = text(&report.stdout);
+    assert!(report.starts_with("# Outages of notes\n"), "{report}");
+    assert!(report.contains("- notes: fake 1\n"), "{report}");
+    assert!(report.contains("**It was connected again.**"), "{report}");
+    assert!(!report.contains("ann") && !report.contains("/home/"), "{report}");
+
+    let unknown = evermoor(&scene.home(), &["incidents", "nobody"]).await;
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(text(&unknown.stderr).contains("There is no upstream `nobody`."));
+    let mistyped = evermoor(&scene.home(), &["incidents", "--since", "soon"]).await;
+    assert_eq!(mistyped.status.code(), Some(2));
+    assert!(text(&mistyped.stderr).contains("such as 36h or 30d"));
+}
+
+#[tokio::test]
+async fn incidents_can_be_asked_for_by_upstream_and_by_time() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    let gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    upstream.kill().await;
+    gateway.until_down("notes").await;
+    upstream.start_again().await;
+    let over = until(&gateway, |one| one.end.is_some()).await;
+    let after = over.end.unwrap().at + 1;
+    assert_eq!(incidents(&gateway, "?upstream=notes").await.len(), 1);
+    assert_eq!(incidents(&gateway, "?upstream=other").await, []);
+    assert_eq!(incidents(&gateway, &format!("?since={}", over.began)).await.len(), 1);
+    assert_eq!(incidents(&gateway, &format!("?since={after}")).await, []);
+}
+
+#[tokio::test]
+async fn a_damaged_history_is_put_aside_and_begun_anew() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    let mut gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    assert_eq!(incidents(&gateway, "").await, [], "there is a file to answer from");
+    gateway.process.kill().await;
+    let file = scene.home().join("data/history.sqlite");
+    let damage = vec![b'?'; 10_000];
+    // What was written ahead would heal the file.
+    std::fs::remove_file(file.with_extension("sqlite-wal")).unwrap();
+    std::fs::write(&file, &damage).unwrap();
+    let gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    upstream.kill().await;
+    gateway.until_down("notes").await;
+    until(&gateway, |one| one.upstream == "notes").await;
+    assert_eq!(std::fs::read(file.with_extension("sqlite.damaged")).unwrap(), damage);
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_written_costs_the_history_and_no_call() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    std::fs::create_dir_all(scene.home().join("data/history.sqlite")).unwrap();
+    let gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    upstream.kill().await;
+    gateway.until_down("notes").await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    let (held, ()) = tokio::join!(editor.attempt("record", "a"), upstream.start_again());
+    assert_eq!((held.verdict, upstream.ledger.executions("a")), (Verdict::Done, 1));
+    let asked = evermoor(&scene.home(), &["incidents"]).await;
+    assert_eq!(asked.status.code(), Some(1));
+    assert!(text(&asked.stderr).contains("The history cannot be read"), "{}", text(&asked.stderr));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_full_disk_costs_the_history_and_no_call() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    scene.configure("", &[&upstream]);
+    let started = evermoor_tests::scene::small_disk::SmallDisk::start(&scene.home(), 512).await;
+    let Some((gateway, disk)) = started else {
+        return println!("this machine lets nobody make a small disk");
+    };
+    gateway.until_connected("notes").await;
+    upstream.kill().await;
+    gateway.until_down("notes").await;
+    upstream.start_again().await;
+    let first = until(&gateway, |one| one.end.is_some()).await;
+    disk.fill();
+    for nonce in ["a", "b", "c"] {
+        upstream.kill().await;
+        gateway.until_down("notes").await;
+        let mut editor = gateway.editor("/mcp/notes").await;
+        let (held, ()) = tokio::join!(editor.attempt("record", nonce), upstream.start_again());
+        assert_eq!((held.verdict, upstream.ledger.executions(nonce)), (Verdict::Done, 1));
+    }
+    disk.empty();
+    upstream.kill().await;
+    gateway.until_down("notes").await;
+    let next = until(&gateway, |one| one.id != first.id && one.end.is_none()).await;
+    assert!(next.began > first.began);
+}

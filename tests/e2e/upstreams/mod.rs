@@ -1,0 +1,12 @@
+//! Upstreams of every kind, and what happens when they fail.
+
+pub(crate) mod faults;
+pub(crate) mod incidents;
+pub(crate) mod pause;
+pub(crate) mod presets;
+pub(crate) mod reload;
+pub(crate) mod remote;
+#[cfg(target_os = "linux")]
+pub(crate) mod stdio;
+#[cfg(target_os = "linux")]
+pub(crate) mod wake;

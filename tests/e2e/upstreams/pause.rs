@@ -1,0 +1,149 @@
+//! Pausing: a person says that an upstream is to be left alone.
+
+use std::path::Path;
+use std::process::Output;
+
+use evermoor_core::api::{Link, Overall};
+use evermoor_tests::Scene;
+use evermoor_tests::editor::answer::Verdict;
+use evermoor_tests::gateway::{Gateway, http, written};
+use evermoor_tests::scene::programs::built;
+use http::{Method, StatusCode};
+use serde_json::json;
+
+async fn evermoor(home: &Path, arguments: &[&str]) -> Output {
+    let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
+    command.args(arguments).env("EVERMOOR_HOME", home).kill_on_drop(true);
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    command.output().await.unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+async fn until_paused(gateway: &Gateway, name: &str) {
+    gateway.until(name, |upstream| matches!(upstream.link, Link::Paused { .. })).await;
+}
+
+fn paused() -> Verdict {
+    Verdict::NotSent { code: -33001, cause: "paused".into() }
+}
+
+#[tokio::test]
+async fn a_call_to_a_paused_upstream_is_told_so_at_once_and_its_tools_stay() {
+    let scene = Scene::new();
+    let upstream = scene.upstream("notes").await;
+    let gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    let said = evermoor(&scene.home(), &["pause", "notes"]).await;
+    assert_eq!(said.status.code(), Some(0), "{}", text(&said.stderr));
+    until_paused(&gateway, "notes").await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    let told = editor.attempt("record", "a").await;
+    assert_eq!(told.verdict, paused());
+    assert!(told.text.contains("a person paused it"), "{}", told.text);
+    assert!(told.text.contains("`evermoor resume notes`"), "{}", told.text);
+    assert_eq!(told.details["heldMs"], 0);
+    for path in ["/mcp/notes", "/mcp"] {
+        let tools = gateway.editor(path).await.ask("tools/list", &json!({})).await;
+        assert_eq!(tools["tools"].as_array().unwrap().len(), 4);
+    }
+    let status = gateway.status().await;
+    assert_eq!((status.overall, status.sentence.as_str()), (Overall::Paused, "notes is paused"));
+    evermoor(&scene.home(), &["resume", "notes"]).await;
+    gateway.until_connected("notes").await;
+    assert_eq!(editor.attempt("record", "b").await.verdict, Verdict::Done);
+    assert_eq!((upstream.ledger.executions("a"), upstream.ledger.executions("b")), (0, 1));
+}
+
+#[tokio::test]
+async fn nothing_is_asked_of_a_paused_upstream_and_no_outage_is_told_of_it() {
+    let scene = Scene::new();
+    let mut upstream = scene.upstream("notes").await;
+    let gateway = scene.gateway(&[&upstream]).await;
+    gateway.until_connected("notes").await;
+    gateway.control(Method::POST, "/api/upstreams/notes/pause").await;
+    until_paused(&gateway, "notes").await;
+    upstream.kill().await;
+    upstream.start_again().await;
+    let refused = gateway.editor("/mcp/notes").await.attempt("record", "a").await;
+    assert_eq!(refused.verdict, paused());
+    assert_eq!(upstream.asked("initialize").await, 0);
+    let outages = gateway.control(Method::GET, "/api/incidents").await;
+    assert_eq!(outages, json!({ "incidents": [] }));
+    let restart = http()
+        .post(format!("{}/api/upstreams/notes/restart", gateway.origin))
+        .bearer_auth(&gateway.control_token);
+    assert_eq!(restart.send().await.unwrap().status(), StatusCode::CONFLICT);
+    gateway.control(Method::POST, "/api/upstreams/notes/resume").await;
+    gateway.until_connected("notes").await;
+}
+
+#[tokio::test]
+async fn a_pause_outlives_the_gateway() {
+    let scene = Scene::new();
+    let (notes, other) = (scene.upstream("notes").await, scene.upstream("other").await);
+    let mut gateway = scene.gateway(&[&notes, &other]).await;
+    gateway.until_connected("notes").await;
+    written(&scene.home().join("data/catalogs/notes.json"), b"").await;
+    gateway.control(Method::POST, "/api/upstreams/notes/pause").await;
+    gateway.process.kill().await;
+    let asked = notes.asked("initialize").await;
+    let gateway = scene.gateway(&[&notes, &other]).await;
+    gateway.until_connected("other").await;
+    until_paused(&gateway, "notes").await;
+    let told = gateway.editor("/mcp/notes").await.attempt("record", "a").await;
+    assert_eq!(told.verdict, paused());
+    let tools = gateway.editor("/mcp").await.ask("tools/list", &json!({})).await;
+    assert_eq!(tools["tools"].as_array().unwrap().len(), 8);
+    assert_eq!(notes.asked("initialize").await, asked);
+    let status = gateway.status().await;
+    assert_eq!(status.overall, Overall::Healthy);
+    assert_eq!(status.sentence, "notes is paused, everything else is connected");
+}
+
+#[tokio::test]
+async fn everything_can_be_paused_and_one_of_it_resumed() {
+    let scene = Scene::new();
+    let (notes, other) = (scene.upstream("notes").await, scene.upstream("other").await);
+    let gateway = scene.gateway(&[&notes, &other]).await;
+    gateway.until_connected("notes").await;
+    gateway.until_connected("other").await;
+    let said = evermoor(&scene.home(), &["pause"]).await;
+    assert_eq!(text(&said.stdout), "Everything is paused.\n");
+    let status = gateway.until_status(|status| status.overall == Overall::Paused).await;
+    assert_eq!(status.sentence, "All 2 upstreams are paused");
+    evermoor(&scene.home(), &["resume", "notes"]).await;
+    gateway.until_connected("notes").await;
+    until_paused(&gateway, "other").await;
+    evermoor(&scene.home(), &["resume"]).await;
+    gateway.until_connected("other").await;
+    let unknown = evermoor(&scene.home(), &["pause", "nobody"]).await;
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(text(&unknown.stderr).contains("There is no upstream `nobody`."));
+}
+
+#[tokio::test]
+async fn a_call_that_waits_is_told_when_its_upstream_is_paused_and_one_under_way_ends() {
+    let scene = Scene::new();
+    let (mut notes, mut other) = (scene.upstream("notes").await, scene.upstream("other").await);
+    let gateway = scene.gateway(&[&notes, &other]).await;
+    gateway.until_connected("notes").await;
+    gateway.until_connected("other").await;
+    notes.kill().await;
+    gateway.until_down("notes").await;
+    let (mut one, mut two) =
+        (gateway.editor("/mcp/notes").await, gateway.editor("/mcp/other").await);
+    let ledger = other.ledger.clone();
+    let pausing = async {
+        other.until_executed("under way").await;
+        gateway.control(Method::POST, "/api/pause").await;
+        until_paused(&gateway, "other").await;
+        ledger.release("under way");
+    };
+    let (waited, ended, ()) =
+        tokio::join!(one.attempt("record", "waits"), two.attempt("wait", "under way"), pausing);
+    assert_eq!(waited.verdict, paused());
+    assert_eq!(ended.verdict, Verdict::Done);
+}

@@ -1,0 +1,202 @@
+//! Upstreams that are programs: started, restarted and ended by the gateway.
+
+use evermoor_core::api::Link;
+use evermoor_platform::process::spawn::kill;
+use evermoor_tests::Scene;
+use evermoor_tests::fakes::program::{Program, runs, until_gone};
+use evermoor_tests::gateway::{Gateway, http};
+use evermoor_tests::scene::entry;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+fn signal(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+/// A program named `notes` behind a gateway.
+async fn notes(scene: &Scene, ways: &[&str]) -> (Program, Gateway) {
+    let program = Program::new("notes", scene.path("notes.ledger"), ways);
+    let gateway = scene.gateway_of("", &program.entry()).await;
+    (program, gateway)
+}
+
+#[tokio::test]
+async fn a_call_goes_through_a_program_over_http_and_over_the_shim() {
+    let scene = Scene::new();
+    let (program, gateway) = notes(&scene, &["chatty"]).await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    let result = editor.call("record", &json!({ "nonce": "http" })).await;
+    assert_eq!(result["content"][0]["text"], "http");
+    let mut editor = gateway.editor_over_shim(Some("notes")).await;
+    let result = editor.call("record", &json!({ "nonce": "shim" })).await;
+    assert_eq!(result["content"][0]["text"], "shim");
+    assert_eq!((program.ledger.executions("http"), program.ledger.executions("shim")), (1, 1));
+    assert_eq!(program.lives(), 1);
+}
+
+#[tokio::test]
+async fn progress_of_a_call_arrives_under_the_editors_own_token() {
+    let scene = Scene::new();
+    let (_program, gateway) = notes(&scene, &[]).await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    editor
+        .ask("tools/call", &json!({ "name": "steps", "_meta": { "progressToken": "mine" } }))
+        .await;
+    let steps: Vec<String> = editor
+        .heard
+        .iter()
+        .map(|heard| heard.params.as_ref().unwrap().as_str().to_owned())
+        .collect();
+    let wanted: Vec<String> =
+        (1..=3).map(|step| format!(r#"{{"progress":{step},"progressToken":"mine"}}"#)).collect();
+    assert_eq!(steps, wanted);
+}
+
+#[tokio::test]
+async fn a_killed_program_is_started_again_and_the_call_is_held() {
+    let scene = Scene::new();
+    let (program, gateway) = notes(&scene, &[]).await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    for (life, nonce) in [(1, "one"), (2, "two"), (3, "three")] {
+        let process = program.life(life).await;
+        kill(process).unwrap();
+        // What is written while it dies may have been read: that is for another scenario.
+        until_gone(process).await;
+        editor.call("record", &json!({ "nonce": nonce })).await;
+        assert_eq!(program.ledger.executions(nonce), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_program_killed_in_the_middle_of_a_call_leaves_it_unknown_and_unrepeated() {
+    let scene = Scene::new();
+    let (program, gateway) = notes(&scene, &[]).await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    let cut = async {
+        program.until_executed("cut").await;
+        kill(program.life(1).await).unwrap();
+    };
+    let arguments = json!({ "nonce": "cut" });
+    let (result, ()) = tokio::join!(editor.call("hang", &arguments), cut);
+    assert_eq!(result["_meta"]["dev.evermoor/outcome"]["outcome"], "unknown", "{result}");
+    editor.call("record", &json!({ "nonce": "after" })).await;
+    assert_eq!((program.ledger.executions("cut"), program.ledger.executions("after")), (1, 1));
+}
+
+#[tokio::test]
+async fn nothing_is_left_when_the_gateway_is_asked_to_stop() {
+    let scene = Scene::new();
+    let (program, mut gateway) = notes(&scene, &["kin", "stays"]).await;
+    gateway.until_connected("notes").await;
+    let (life, kin) = (program.life(1).await, program.kin(1).await);
+    assert!(runs(life) && runs(kin));
+    signal(gateway.process.pid(), Signal::TERM);
+    assert!(gateway.process.ended().await.success());
+    assert_eq!((runs(life), runs(kin)), (false, false));
+}
+
+#[tokio::test]
+async fn a_program_ends_with_a_gateway_that_was_killed() {
+    let scene = Scene::new();
+    let (program, mut gateway) = notes(&scene, &["stays"]).await;
+    gateway.until_connected("notes").await;
+    let life = program.life(1).await;
+    gateway.process.kill().await;
+    until_gone(life).await;
+}
+
+#[tokio::test]
+async fn what_a_killed_gateway_left_behind_is_ended_by_the_next_and_nothing_else_is() {
+    let scene = Scene::new();
+    let (program, mut gateway) = notes(&scene, &["kin"]).await;
+    let elsewhere = Scene::new();
+    let (neighbour, _other) = notes(&elsewhere, &["kin"]).await;
+    let (kin, others_kin) = (program.kin(1).await, neighbour.kin(1).await);
+    gateway.until_connected("notes").await;
+    gateway.process.kill().await;
+    let _next = scene.gateway_of("", &program.entry()).await;
+    until_gone(kin).await;
+    assert!(runs(others_kin), "its gateway lives");
+}
+
+#[tokio::test]
+async fn a_frozen_program_can_be_replaced_with_its_kin() {
+    let scene = Scene::new();
+    let (program, mut gateway) = notes(&scene, &["kin"]).await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    editor.call("record", &json!({ "nonce": "before" })).await;
+    let (life, kin) = (program.life(1).await, program.kin(1).await);
+    signal(life, Signal::STOP);
+    let restart = http().post(format!("{}/api/upstreams/notes/restart", gateway.origin));
+    restart.bearer_auth(&gateway.control_token).send().await.unwrap();
+    editor.call("record", &json!({ "nonce": "after" })).await;
+    until_gone(life).await;
+    until_gone(kin).await;
+    assert_eq!((program.lives(), program.ledger.executions("after")), (2, 1));
+    signal(gateway.process.pid(), Signal::TERM);
+    gateway.process.ended().await;
+    assert!(!runs(program.kin(2).await));
+}
+
+#[tokio::test]
+async fn a_program_that_insists_on_the_older_handshake_gets_it() {
+    let scene = Scene::new();
+    let (program, gateway) = notes(&scene, &["strict"]).await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    editor.call("record", &json!({ "nonce": "a" })).await;
+    let process = program.life(2).await;
+    kill(process).unwrap();
+    until_gone(process).await;
+    editor.call("record", &json!({ "nonce": "b" })).await;
+    // Once to find out, and never again.
+    assert_eq!((program.lives(), program.ledger.executions("b")), (3, 1));
+}
+
+#[tokio::test]
+async fn a_program_without_a_handshake_serves_an_editor_with_one() {
+    let scene = Scene::new();
+    let (program, gateway) = notes(&scene, &["stateless"]).await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    editor.call("record", &json!({ "nonce": "a" })).await;
+    assert_eq!(program.ledger.executions("a"), 1);
+}
+
+#[tokio::test]
+async fn a_program_sees_nothing_of_the_gateways_environment_but_what_it_may() {
+    let scene = Scene::new();
+    let (_program, gateway) = notes(&scene, &[]).await;
+    let mut editor = gateway.editor("/mcp/notes").await;
+    let result = editor.call("variables", &json!({})).await;
+    let names: Vec<&str> = result["content"][0]["text"].as_str().unwrap().split(' ').collect();
+    assert!(names.contains(&"PATH") && names.contains(&"EVERMOOR_CHILD"), "{names:?}");
+    // The tests, and with them the gateway, run with variables of cargo.
+    assert!(std::env::vars_os().any(|(name, _)| name.to_string_lossy().starts_with("CARGO")));
+    assert!(!names.iter().any(|name| name.starts_with("CARGO")), "{names:?}");
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_named_and_a_call_to_it_is_told_so() {
+    let scene = Scene::new();
+    let nothing = entry::program("notes", "evermoor-nothing".as_ref(), &[]);
+    let gateway = scene.gateway_of("hold = 1", &nothing).await;
+    let down = gateway.until_down("notes").await;
+    let Link::Down { failure, .. } = down.link else { panic!("it is down") };
+    assert!(failure.what.contains("`evermoor-nothing`"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_program_that_ends_at_once_again_and_again_is_tried_ever_more_slowly() {
+    let scene = Scene::new();
+    let script = "echo 'Error: no key' >&2; exit 3".to_owned();
+    let failing = entry::program("notes", "sh".as_ref(), &["-c".to_owned(), script]);
+    let gateway = scene.gateway_of("", &failing).await;
+    let looping = gateway
+        .until("notes", |upstream| {
+            matches!(&upstream.link, Link::Down { failure, .. } if failure.what.contains("keeps crashing"))
+        })
+        .await;
+    let Link::Down { failure, retry_at, since, .. } = looping.link else { panic!("it is down") };
+    assert!(failure.what.contains("exited with code 3: Error: no key"), "{failure}");
+    assert!(retry_at > since + 30_000, "{since} {retry_at}");
+}

@@ -1,0 +1,47 @@
+//! A machine that wakes: the system says so, and no connection is believed any more.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use evermoor_core::api::{Link, Status, Upstream};
+use evermoor_tests::Scene;
+use evermoor_tests::fakes::logind::Logind;
+use evermoor_tests::gateway::Gateway;
+use evermoor_tests::network::proxy::{Fault, Proxy};
+use evermoor_tests::scene::entry;
+use serde_json::json;
+
+fn since(upstream: &Upstream) -> Option<u64> {
+    match upstream.link {
+        Link::Connected { since, .. } => Some(since),
+        Link::Off | Link::Connecting | Link::Down { .. } | Link::Paused { .. } => None,
+    }
+}
+
+fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    now.as_millis().try_into().unwrap()
+}
+
+#[tokio::test]
+async fn a_connection_that_died_in_a_sleep_is_replaced_when_the_system_says_that_it_woke() {
+    let scene = Scene::new();
+    let (notes, logind) =
+        (scene.upstream("notes").await, Logind::start(&scene.path("logind")).await);
+    let proxy = Proxy::to(&notes.url).await;
+    // Nobody but the one who hears of the wake would ever ask for a sign of life.
+    scene.write("", &(entry::at("notes", &proxy.url) + "keepalive_interval = 0\n"));
+    let gateway = Gateway::start_among(&scene.home(), &[logind.variable()]).await;
+    let before = since(&gateway.until_connected("notes").await);
+    assert_eq!(gateway.status().await.muted_until, None);
+    let mut editor = gateway.editor("/mcp/notes").await;
+    proxy.set(Fault::HalfOpen).await;
+
+    let asleep = now();
+    let woke = |status: &Status| status.muted_until.is_some();
+    let status = logind.wakes(gateway.until_status(woke)).await;
+    let muted = Duration::from_millis(status.muted_until.unwrap() - asleep);
+    assert!((45..75).contains(&muted.as_secs()), "nobody is disturbed for 45 s, not {muted:?}");
+    gateway.until("notes", |one| since(one).is_some_and(|since| Some(since) != before)).await;
+    editor.call("record", &json!({ "nonce": "awake" })).await;
+    assert_eq!(notes.ledger.executions("awake"), 1);
+}

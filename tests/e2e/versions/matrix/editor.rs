@@ -1,0 +1,173 @@
+//! An editor of one revision: it asks in the words of its revision, and answers what it is asked.
+
+use std::collections::{HashMap, VecDeque};
+
+use evermoor_core::protocol::mcp::Revision;
+use evermoor_core::protocol::version::Spoken;
+use evermoor_tests::editor::wire::request;
+use evermoor_tests::gateway::Gateway;
+use serde_json::{Value, json};
+
+use super::line::{Door, Line};
+
+const META: &str = "io.modelcontextprotocol/";
+
+pub(crate) struct Editor {
+    pub(crate) spoken: Spoken,
+    line: Line,
+    number: u64,
+    /// What was asked, to ask it again with what was needed.
+    sent: HashMap<u64, (String, Value)>,
+    answers: HashMap<u64, Value>,
+    heard: VecDeque<Value>,
+    /// What it was asked itself, in order.
+    pub(crate) questions: Vec<Value>,
+}
+
+impl Editor {
+    pub(crate) async fn open(
+        gateway: &Gateway,
+        upstream: &str,
+        spoken: Spoken,
+        door: Door,
+    ) -> Self {
+        let line = match door {
+            Door::Sse => Line::sse(gateway, upstream).await,
+            Door::Http => Line::http(gateway, upstream, spoken, able(spoken)).await,
+            Door::Shim => Line::shim(gateway, upstream),
+        };
+        let (sent, answers, heard) = (HashMap::new(), HashMap::new(), VecDeque::new());
+        let questions = Vec::new();
+        let mut editor = Self { spoken, line, number: 0, sent, answers, heard, questions };
+        if door != Door::Http && !spoken.is_stateless() {
+            let params = json!({
+                "protocolVersion": spoken.as_str(),
+                "capabilities": able(spoken),
+                "clientInfo": { "name": "matrix", "version": "1" },
+            });
+            let introduced = editor.ask("initialize", params).await;
+            assert_eq!(introduced["protocolVersion"], spoken.as_str());
+            editor.tell("notifications/initialized", json!({})).await;
+        }
+        editor
+    }
+
+    /// Sends a request. Its number is for [`answer`](Self::answer).
+    pub(crate) async fn begin(&mut self, method: &str, params: Value) -> u64 {
+        self.number += 1;
+        let mut worded = params.clone();
+        if self.spoken.is_stateless() {
+            worded["_meta"][format!("{META}protocolVersion")] = self.spoken.as_str().into();
+            worded["_meta"][format!("{META}clientCapabilities")] = able(self.spoken);
+            let client = json!({ "name": "matrix", "version": "1" });
+            worded["_meta"][format!("{META}clientInfo")] = client;
+        }
+        self.sent.insert(self.number, (method.to_owned(), params));
+        self.line.send(&request(self.number, method, worded)).await;
+        self.number
+    }
+
+    /// The result of a request, after everything that it needed was given.
+    pub(crate) async fn answer(&mut self, id: u64) -> Value {
+        let mut id = id;
+        loop {
+            let (method, mut params) = self.sent[&id].clone();
+            while !self.answers.contains_key(&id) {
+                self.take().await;
+            }
+            let answer = self.answers.remove(&id).expect("it was just seen");
+            let result = answer.get("result").unwrap_or_else(|| panic!("{method}: {answer}"));
+            let marked = result.get("resultType").is_some();
+            assert_eq!(marked, self.spoken.is_stateless(), "{method}: {answer}");
+            if result["resultType"] != "input_required" {
+                return result.clone();
+            }
+            let needed = result["inputRequests"].as_object().cloned().unwrap_or_default();
+            self.questions.extend(needed.values().cloned());
+            let given = needed.iter().map(|(key, asked)| (key.clone(), reply(asked)));
+            params["inputResponses"] = given.collect();
+            params["requestState"] = result["requestState"].clone();
+            id = self.begin(&method, params).await;
+        }
+    }
+
+    pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params).await;
+        self.answer(id).await
+    }
+
+    /// Calls a tool under a nonce.
+    pub(crate) async fn call(&mut self, tool: &str, nonce: &str) -> Value {
+        self.ask("tools/call", json!({ "name": tool, "arguments": { "nonce": nonce } })).await
+    }
+
+    /// The next piece of news that is wanted. Others are kept.
+    pub(crate) async fn hear(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            if let Some(place) = self.heard.iter().position(&wanted) {
+                return self.heard.remove(place).expect("it was just seen");
+            }
+            self.take().await;
+        }
+    }
+
+    /// Wants no answer to a request any more, and says so as its revision does.
+    pub(crate) async fn cancel(&mut self, id: u64) {
+        let closes = self.spoken.is_stateless() && self.line.hang_up(id);
+        if !closes {
+            self.tell("notifications/cancelled", json!({ "requestId": id })).await;
+        }
+    }
+
+    async fn tell(&mut self, method: &str, params: Value) {
+        let told = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        self.line.send(&told).await;
+    }
+
+    /// Takes the next message, whatever it is.
+    async fn take(&mut self) {
+        let message = self.line.next().await;
+        if message.get("method").is_none() {
+            let id = message["id"].as_u64();
+            let id = id.unwrap_or_else(|| panic!("an answer to nothing: {message}"));
+            self.answers.insert(id, message);
+        } else if let Some(id) = message.get("id") {
+            let told = json!({ "jsonrpc": "2.0", "id": id, "result": reply(&message) });
+            self.line.send(&told).await;
+            self.questions.push(message);
+        } else {
+            self.heard.push_back(message);
+        }
+    }
+}
+
+/// What an editor of a revision can be asked.
+fn able(spoken: Spoken) -> Value {
+    let mut able = json!({ "sampling": {}, "roots": {} });
+    if spoken.knows(Revision::V2025_11_25) {
+        able["elicitation"] = json!({ "form": {}, "url": {} });
+    } else if spoken.knows(Revision::V2025_06_18) {
+        able["elicitation"] = json!({});
+    }
+    if spoken.is_stateless() {
+        able["extensions"] = json!({ format!("{META}tasks"): {} });
+    }
+    able
+}
+
+/// What it answers to a question.
+pub(crate) fn reply(asked: &Value) -> Value {
+    match asked["method"].as_str() {
+        Some("sampling/createMessage") => {
+            let content = json!({ "type": "text", "text": "Something." });
+            json!({ "role": "assistant", "model": "m", "content": content })
+        }
+        Some("elicitation/create") if asked["params"]["mode"] == "url" => {
+            json!({ "action": "accept" })
+        }
+        Some("elicitation/create") => json!({ "action": "accept", "content": { "name": "Ada" } }),
+        Some("roots/list") => json!({ "roots": [{ "uri": "file:///here" }] }),
+        Some("ping") => json!({}),
+        other => panic!("asked for {other:?}: {asked}"),
+    }
+}

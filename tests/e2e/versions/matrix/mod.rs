@@ -1,0 +1,120 @@
+//! Every revision of editor with every revision of server, each over every transport it has: the whole
+//! repertoire, and the death of the server in the middle.
+
+mod editor;
+mod line;
+mod repertoire;
+mod table;
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+
+use evermoor_core::protocol::mcp::Revision;
+use evermoor_core::protocol::version::Spoken;
+use evermoor_tests::Scene;
+use evermoor_tests::fakes::single_version::{Transport, Upstream};
+use evermoor_tests::gateway::Gateway;
+use futures_util::FutureExt as _;
+use futures_util::future::join_all;
+
+use editor::Editor;
+use line::Door;
+use repertoire::Cell;
+use table::{Feature, servers};
+
+macro_rules! editors {
+    ($($name:ident: $spoken:expr, $door:ident;)*) => {
+        $(#[tokio::test]
+        async fn $name() {
+            Box::pin(walk($spoken, Door::$door)).await;
+        })*
+    };
+}
+
+editors! {
+    an_editor_of_2024_11_05_over_sse_works_with_every_server: Spoken::Session(Revision::V2024_11_05), Sse;
+    an_editor_of_2025_03_26_over_http_works_with_every_server: Spoken::Session(Revision::V2025_03_26), Http;
+    an_editor_of_2025_06_18_over_http_works_with_every_server: Spoken::Session(Revision::V2025_06_18), Http;
+    an_editor_of_2025_11_25_over_http_works_with_every_server: Spoken::Session(Revision::V2025_11_25), Http;
+    an_editor_of_2026_07_28_over_http_works_with_every_server: Spoken::Stateless, Http;
+    an_editor_of_2024_11_05_over_the_shim_works_with_every_server: Spoken::Session(Revision::V2024_11_05), Shim;
+    an_editor_of_2025_03_26_over_the_shim_works_with_every_server: Spoken::Session(Revision::V2025_03_26), Shim;
+    an_editor_of_2025_06_18_over_the_shim_works_with_every_server: Spoken::Session(Revision::V2025_06_18), Shim;
+    an_editor_of_2025_11_25_over_the_shim_works_with_every_server: Spoken::Session(Revision::V2025_11_25), Shim;
+    an_editor_of_2026_07_28_over_the_shim_works_with_every_server: Spoken::Stateless, Shim;
+}
+
+/// One gateway with every server, and an editor at each.
+async fn walk(spoken: Spoken, door: Door) {
+    let scene = Scene::new();
+    let mut upstreams = Vec::new();
+    for (server, transport) in servers() {
+        let name = format!("of-{}-{}", server.as_str(), over(transport));
+        upstreams.push(Upstream::start(&scene, &name, server, transport).await);
+    }
+    let entries: String = upstreams.iter().map(Upstream::entry).collect();
+    let gateway = scene.gateway_of("", &entries).await;
+    let cells =
+        upstreams.into_iter().map(|upstream| cell(&gateway, upstream, spoken, door).boxed_local());
+    let outcomes = join_all(cells).await;
+    let tried: usize = outcomes.iter().map(|(tried, _)| tried).sum();
+    let failed: Vec<String> = outcomes.into_iter().flat_map(|(_, failed)| failed).collect();
+    let holds = tried - failed.len();
+    assert!(failed.is_empty(), "{holds} of {tried} hold; not:\n{}", failed.join("\n"));
+}
+
+/// How much was tried with one server, and what of it failed.
+async fn cell(
+    gateway: &Gateway,
+    upstream: Upstream,
+    spoken: Spoken,
+    door: Door,
+) -> (usize, Vec<String>) {
+    let (server, transport) = (upstream.spoken, upstream.transport);
+    gateway.until_connected(&upstream.name).await;
+    let editor = Editor::open(gateway, &upstream.name, spoken, door).await;
+    let mut cell = Cell { upstream, editor };
+    let (mut tried, mut failed) = (0, Vec::new());
+    for feature in Feature::ALL {
+        if feature.left_out(spoken, server).is_some() {
+            continue;
+        }
+        tried += 1;
+        if let Err(panic) = AssertUnwindSafe(cell.has(feature)).catch_unwind().await {
+            failed.push(format!(
+                "{feature:?}: editor of {} ({door:?}), server of {} ({transport:?}): {}",
+                spoken.as_str(),
+                server.as_str(),
+                words(&*panic),
+            ));
+        }
+    }
+    (tried, failed)
+}
+
+fn over(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Http => "http",
+        Transport::Sse => "sse",
+        Transport::Stdio => "stdio",
+    }
+}
+
+/// What was said of a failure.
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
+}
+
+#[test]
+fn so_much_is_tried() {
+    let doors = 2;
+    let mut tried = 0;
+    for editor in Spoken::ALL {
+        for (server, _) in servers() {
+            let of = |feature: &Feature| feature.left_out(editor, server).is_none();
+            tried += doors * Feature::ALL.iter().filter(|feature| of(feature)).count();
+        }
+    }
+    assert_eq!(tried, 1068, "of {} in 100 cells", 100 * Feature::ALL.len());
+}

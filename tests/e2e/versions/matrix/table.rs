@@ -1,0 +1,66 @@
+//! What is tried between which revisions, and what is not, each with its reason.
+
+use evermoor_core::protocol::mcp::Revision;
+use evermoor_core::protocol::version::Spoken;
+use evermoor_tests::fakes::single_version::Transport;
+
+/// What an editor does with a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feature {
+    Lists,
+    Call,
+    Progress,
+    Cancel,
+    Logging,
+    Completion,
+    Subscription,
+    Sampling,
+    Form,
+    Url,
+    Roots,
+    Tasks,
+    Kill,
+}
+
+impl Feature {
+    /// All of them, in the order in which they are tried.
+    pub(crate) const ALL: [Self; 13] = [
+        Self::Lists,
+        Self::Call,
+        Self::Progress,
+        Self::Cancel,
+        Self::Logging,
+        Self::Completion,
+        Self::Subscription,
+        Self::Sampling,
+        Self::Form,
+        Self::Url,
+        Self::Roots,
+        Self::Tasks,
+        Self::Kill,
+    ];
+
+    /// Why it is not tried between an editor and a server of these revisions.
+    pub(crate) fn left_out(self, editor: Spoken, server: Spoken) -> Option<&'static str> {
+        let both = |revision: Revision| editor.min(server).knows(revision);
+        match self {
+            Self::Form if !both(Revision::V2025_06_18) => Some("forms came with 2025-06-18"),
+            Self::Url if !both(Revision::V2025_11_25) => Some("links came with 2025-11-25"),
+            Self::Tasks if !both(Revision::V2025_11_25) => Some("tasks came with 2025-11-25"),
+            Self::Form | Self::Url | Self::Tasks => None,
+            Self::Lists | Self::Call | Self::Progress | Self::Cancel | Self::Logging => None,
+            Self::Completion | Self::Subscription | Self::Sampling | Self::Roots => None,
+            Self::Kill => None,
+        }
+    }
+}
+
+/// Every server: each revision over each transport that it defines.
+pub(crate) fn servers() -> Vec<(Spoken, Transport)> {
+    let of = |spoken: Spoken| {
+        let oldest = spoken == Spoken::Session(Revision::V2024_11_05);
+        let web = if oldest { Transport::Sse } else { Transport::Http };
+        [(spoken, web), (spoken, Transport::Stdio)]
+    };
+    Spoken::ALL.into_iter().flat_map(of).collect()
+}

@@ -1,0 +1,160 @@
+//! Editors with sessions and servers of 2026-07-28.
+
+use evermoor_core::protocol::mcp::Revision;
+use evermoor_tests::Scene;
+use evermoor_tests::editor::wire::request;
+use evermoor_tests::fakes::single_version::{Transport, Upstream};
+use serde_json::{Value, json};
+
+use super::setting::{NEW, World, able, call, converse, text};
+
+const META: &str = "io.modelcontextprotocol/";
+
+#[tokio::test]
+async fn a_request_says_who_asks_in_body_and_headers_and_its_answer_loses_its_marks() {
+    for transport in [Transport::Http, Transport::Stdio] {
+        let world = World::new(NEW, transport).await;
+        let wire = world.older(Revision::V2025_06_18, json!({ "roots": {} })).await;
+        let seeing = json!({ "name": "seen", "arguments": { "region": "north" } });
+        let answer = wire.post(&request(1, "tools/call", seeing)).await.last().clone();
+        let seen: Value = serde_json::from_str(text(&answer)).unwrap();
+        let said = &seen["params"]["_meta"];
+        assert_eq!(said[format!("{META}protocolVersion")], "2026-07-28");
+        assert_eq!(said[format!("{META}clientInfo")]["name"], "wire");
+        assert!(said[format!("{META}clientCapabilities")].get("roots").is_some());
+        if transport == Transport::Http {
+            assert_eq!(seen["headers"]["mcp-method"], "tools/call");
+            assert_eq!(seen["headers"]["mcp-name"], "seen");
+            assert_eq!(seen["headers"]["mcp-param-region"], "north");
+        }
+        for list in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {
+            let result = wire.post(&request(2, list, json!({}))).await.last()["result"].clone();
+            for mark in ["resultType", "ttlMs", "cacheScope", "_meta"] {
+                assert_eq!(result.get(mark), None, "{list}: {result}");
+            }
+        }
+        assert_eq!(wire.post(&request(3, "ping", json!({}))).await.last()["result"], json!({}));
+    }
+}
+
+#[tokio::test]
+async fn what_a_newer_server_needs_is_asked_for_and_its_state_comes_back_to_the_byte() {
+    for transport in [Transport::Http, Transport::Stdio] {
+        let world = World::new(NEW, transport).await;
+        let wire = world.older(Revision::V2025_11_25, able()).await;
+        for (tool, method, answer) in [
+            (
+                "ask",
+                "elicitation/create",
+                json!({ "action": "accept", "content": { "name": "Ada" } }),
+            ),
+            ("link", "elicitation/create", json!({ "action": "accept" })),
+            (
+                "sample",
+                "sampling/createMessage",
+                json!({ "role": "assistant", "model": "m", "content": {} }),
+            ),
+            ("roots", "roots/list", json!({ "roots": [] })),
+        ] {
+            let message = ("tools/call", json!({ "name": tool }));
+            let (asked, last) = converse(&wire, 4, message, answer.clone()).await;
+            assert_eq!(asked["method"], method);
+            assert_eq!(tool == "link", asked["params"].get("elicitationId").is_some());
+            let said: Value = serde_json::from_str(text(&last)).unwrap();
+            assert_eq!((said, &last["id"]), (answer, &json!(4)));
+            assert_eq!(world.upstream.ledger.executions(tool), 1);
+        }
+        let again = call(&wire, "again").await;
+        assert_eq!(text(&again), "asked again");
+    }
+}
+
+#[tokio::test]
+async fn an_editor_that_cannot_be_asked_gets_a_result_that_its_model_can_read() {
+    let world = World::new(NEW, Transport::Http).await;
+    let wire = world.older(Revision::V2024_11_05, json!({})).await;
+    let answer = call(&wire, "ask").await;
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    assert!(text(&answer).contains("elicitation"), "{answer}");
+}
+
+#[tokio::test]
+async fn one_stream_carries_what_all_editors_want_of_a_newer_server() {
+    for transport in [Transport::Http, Transport::Stdio] {
+        let world = World::new(NEW, transport).await;
+        let ledger = world.upstream.ledger.clone();
+        let one = world.older(Revision::V2025_06_18, json!({})).await;
+        let other = world.older(Revision::V2025_11_25, json!({})).await;
+        let (mut heard, mut none) = (one.listen(None).await, other.listen(None).await);
+        let wish = |method: &str, uri: &str| request(5, method, json!({ "uri": uri }));
+        one.post(&wish("resources/subscribe", "note:1")).await;
+        ledger.until_executed("listens [\"note:1\"]").await;
+        other.post(&wish("resources/subscribe", "note:2")).await;
+        ledger.until_executed("listens [\"note:1\",\"note:2\"]").await;
+        call(&one, "touch").await;
+        let (_, told) = heard.next().await.unwrap();
+        assert_eq!(told["method"], "notifications/resources/updated");
+        assert_eq!(told["params"], json!({ "uri": "note:1" }), "without the number of our stream");
+        call(&one, "grow").await;
+        for news in [&mut heard, &mut none] {
+            // What changed while one stream took over from the other may be told by both.
+            let mut told = json!({});
+            while told["method"] != "notifications/tools/list_changed" {
+                told = news.next().await.unwrap().1;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn cancelling_reaches_a_newer_server_over_every_transport() {
+    for transport in [Transport::Http, Transport::Stdio] {
+        let world = World::new(NEW, transport).await;
+        let wire = world.older(Revision::V2025_06_18, json!({})).await;
+        let params = json!({ "name": "wait", "arguments": { "nonce": "w" } });
+        let waiting = request(7, "tools/call", params);
+        let gone = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
+        let cancel = async {
+            world.upstream.ledger.until_executed("w").await;
+            wire.post(&gone).await;
+        };
+        let (answer, ()) = tokio::join!(wire.post(&waiting), cancel);
+        assert!(answer.messages.is_empty());
+        world.upstream.ledger.until_executed("cancelled w").await;
+    }
+}
+
+#[tokio::test]
+async fn log_messages_of_a_newer_server_reach_an_editor_that_set_a_level() {
+    for transport in [Transport::Http, Transport::Stdio] {
+        let world = World::new(NEW, transport).await;
+        let wire = world.older(Revision::V2025_06_18, json!({})).await;
+        assert_eq!(
+            wire.post(&request(1, "tools/call", json!({ "name": "log" }))).await.messages.len(),
+            1
+        );
+        let mut news = wire.listen(None).await;
+        wire.post(&request(2, "logging/setLevel", json!({ "level": "info" }))).await;
+        let told = wire.post(&request(3, "tools/call", json!({ "name": "log" }))).await;
+        let told = match transport {
+            Transport::Http | Transport::Sse => told.messages[0].1.clone(),
+            // Over pipes nothing says whose it is.
+            Transport::Stdio => news.next().await.unwrap().1,
+        };
+        assert_eq!(told["method"], "notifications/message");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_its_own_revision_once_is_asked_again_and_not_to_shake_hands() {
+    for transport in [Transport::Http, Transport::Stdio] {
+        let scene = Scene::new();
+        std::fs::write(scene.path("era.hesitates"), "").unwrap();
+        let upstream = Upstream::start(&scene, "era", NEW, transport).await;
+        let gateway = scene.gateway_of("", &upstream.entry()).await;
+        gateway.until_connected("era").await;
+        assert_eq!(upstream.ledger.executions("refused initialize"), 0, "{transport:?}");
+        let result = gateway.editor("/mcp/era").await.call("echo", &json!({ "nonce": "n" })).await;
+        assert_eq!(result["content"][0]["text"], "n");
+    }
+}

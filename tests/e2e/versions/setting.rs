@@ -1,0 +1,71 @@
+//! An upstream of one revision behind a gateway, and editors of both eras.
+
+use evermoor_core::protocol::mcp::Revision;
+use evermoor_core::protocol::version::Spoken;
+use evermoor_tests::Scene;
+use evermoor_tests::editor::wire::{Events, Wire, request};
+use evermoor_tests::fakes::single_version::{Transport, Upstream};
+use evermoor_tests::gateway::Gateway;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+pub(crate) const OLD: Spoken = Spoken::Session(Revision::V2025_11_25);
+pub(crate) const NEW: Spoken = Spoken::Stateless;
+
+/// Everything that an editor can be asked.
+pub(crate) fn able() -> Value {
+    json!({ "elicitation": { "form": {}, "url": {} }, "sampling": {}, "roots": {} })
+}
+
+pub(crate) struct World {
+    pub(crate) scene: Scene,
+    pub(crate) upstream: Upstream,
+    pub(crate) gateway: Gateway,
+}
+
+impl World {
+    pub(crate) async fn new(spoken: Spoken, transport: Transport) -> Self {
+        let scene = Scene::new();
+        let upstream = Upstream::start(&scene, "era", spoken, transport).await;
+        let gateway = scene.gateway_of("", &upstream.entry()).await;
+        gateway.until_connected("era").await;
+        Self { scene, upstream, gateway }
+    }
+
+    /// A client of 2026-07-28.
+    pub(crate) fn newer(&self) -> Wire {
+        Wire::to(&self.gateway, "/mcp/era")
+    }
+
+    /// A client with a session.
+    pub(crate) async fn older(&self, revision: Revision, capabilities: Value) -> Wire {
+        Wire::to(&self.gateway, "/mcp/era").initialized(revision.as_str(), capabilities).await
+    }
+}
+
+/// The text of a tool's result.
+pub(crate) fn text(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
+}
+
+/// Calls a tool with everything that the client can be asked.
+pub(crate) async fn call(wire: &Wire, tool: &str) -> Value {
+    wire.post(&request(1, "tools/call", json!({ "name": tool }))).await.last().clone()
+}
+
+/// Calls a tool and answers what is asked on the way with `answer`. Returns the question and the answer.
+pub(crate) async fn converse(
+    wire: &Wire,
+    id: u64,
+    message: (&str, Value),
+    answer: Value,
+) -> (Value, Value) {
+    let both = "application/json, text/event-stream";
+    let sent = request(id, message.0, message.1);
+    let mut events = Events::of(wire.send(Method::POST, Some(&sent), both).await);
+    let (_, asked) = events.next().await.expect("a question");
+    let told = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": answer });
+    wire.post(&told).await;
+    let (_, last) = events.next().await.expect("an answer");
+    (asked, last)
+}

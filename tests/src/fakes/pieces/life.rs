@@ -1,0 +1,187 @@
+//! One life of the fake PiecesOS: from its port to its end, by itself or as it is told.
+//!
+//! # Theory of operation
+//! A life takes a port, calls its test and serves. However it leaves, it closes its port first, so
+//! that the next life can have it. A restart starts the next life as a process of its own and ends
+//! this one, as the real one does.
+
+use std::ffi::OsStr;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use super::behaviour::{Mood, Moods};
+use super::connections::{Doorkeeper, Lines};
+use super::fault::Area;
+use super::guardian::Line;
+use super::http;
+use super::sessions::Sessions;
+use super::settings::{Flap, OnRestart, Settings};
+use crate::oracle::ledger::Ledger;
+
+/// A running fake.
+pub(super) struct App {
+    pub(super) folder: PathBuf,
+    pub(super) ledger: Ledger,
+    pub(super) port: u16,
+    pub(super) moods: Moods,
+    pub(super) sessions: Sessions,
+    pub(super) lines: Lines,
+    /// How many of the next replies are to be lost.
+    pub(super) lost_replies: AtomicU32,
+    pub(super) ballast: Mutex<Vec<Ballast>>,
+    tasks: Mutex<JoinSet<()>>,
+    pub(super) leave: mpsc::UnboundedSender<Way>,
+}
+
+/// Memory that it took.
+pub(super) struct Ballast {
+    pub(super) for_good: bool,
+    pub(super) _bytes: Vec<u8>,
+}
+
+/// How a life ends.
+pub(super) enum Way {
+    Quit,
+    Restart,
+    Crash { next_after: Option<u64> },
+}
+
+/// A caller gets its answer before the process that gave it is gone.
+const FAREWELL: Duration = Duration::from_millis(20);
+
+/// Lives in this folder, after so many milliseconds, until something ends it.
+pub async fn live(folder: &Path, after: u64) {
+    let settings = Settings::read(folder);
+    sleep(Duration::from_millis(after + settings.start_millis)).await;
+    let listener = listen(folder).await;
+    let port = listener.local_addr().expect("it listens").port();
+    let (leave, mut leaving) = mpsc::unbounded_channel();
+    let app = Arc::new(App {
+        folder: folder.to_owned(),
+        ledger: Ledger::at(folder.join("ledger")),
+        port,
+        moods: Moods::new(),
+        sessions: Sessions::default(),
+        lines: Lines::default(),
+        lost_replies: AtomicU32::new(0),
+        ballast: Mutex::default(),
+        tasks: Mutex::default(),
+        leave,
+    });
+    app.flap(settings.flap);
+    let obeying = Arc::clone(&app);
+    if let Some(line) = Line::call(folder, port).await {
+        app.spawn(async move { obeying.obey(line).await });
+    }
+    let door = Doorkeeper { listener, lines: app.lines.clone() };
+    let way = tokio::select! {
+        served = async { axum::serve(door, http::routes(&app)).await } => {
+            panic!("it serves until it leaves: {served:?}")
+        }
+        Some(way) = leaving.recv() => way,
+    };
+    // The port is closed now.
+    match way {
+        Way::Quit => std::process::exit(0),
+        Way::Restart => {
+            start_another(folder, 0);
+            sleep(FAREWELL).await;
+            std::process::exit(0)
+        }
+        Way::Crash { next_after } => {
+            if let Some(after) = next_after {
+                start_another(folder, after);
+            }
+            std::process::abort()
+        }
+    }
+}
+
+async fn listen(folder: &Path) -> TcpListener {
+    loop {
+        let settings = Settings::read(folder);
+        let ports: Vec<u16> =
+            settings.port.map_or_else(|| settings.ports().collect(), |port| vec![port]);
+        for port in ports {
+            if let Ok(listener) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
+                return listener;
+            }
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+fn start_another(folder: &Path, after: u64) {
+    let program = std::env::current_exe().expect("this is a program");
+    let after = after.to_string();
+    let args = [folder.as_os_str(), OsStr::new(&after)];
+    let log = folder.join("log");
+    evermoor_platform::process::spawn::start_detached(&program, &args, &log)
+        .expect("it starts again");
+}
+
+impl App {
+    pub(super) fn settings(&self) -> Settings {
+        Settings::read(&self.folder)
+    }
+
+    /// Runs something beside the request that asked for it.
+    pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.lock().spawn(work);
+    }
+
+    /// What it does when it is asked to restart; an error is a status.
+    pub(super) fn restart(self: &Arc<Self>) -> Result<(), u16> {
+        match self.settings().on_restart {
+            OnRestart::Works => self.leave_after(FAREWELL, Way::Restart),
+            OnRestart::Refuses { status } => return Err(status),
+            OnRestart::Ignores => {}
+            OnRestart::Lingers { millis } => {
+                self.moods.set(Area::Mcp, Mood::Refuses { status: 503, times: None });
+                self.leave_after(Duration::from_millis(millis), Way::Restart);
+            }
+            OnRestart::Overlaps => {
+                self.moods.set(Area::Mcp, Mood::Refuses { status: 503, times: None });
+                Settings::alter(&self.folder, |settings| {
+                    (settings.port, settings.on_restart) = (None, OnRestart::Works);
+                });
+                start_another(&self.folder, 0);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn quit(self: &Arc<Self>) {
+        self.leave_after(FAREWELL, Way::Quit);
+    }
+
+    /// Gives memory back, where that was not taken for good.
+    pub(super) fn optimize(&self) {
+        self.ballast.lock().retain(|ballast| ballast.for_good);
+    }
+
+    fn leave_after(self: &Arc<Self>, wait: Duration, way: Way) {
+        let leave = self.leave.clone();
+        self.spawn(async move {
+            sleep(wait).await;
+            let _ = leave.send(way);
+        });
+    }
+
+    fn flap(self: &Arc<Self>, flap: Option<Flap>) {
+        let Some(flap) = flap.filter(|flap| flap.left > 0) else { return };
+        let rest = Flap { left: flap.left - 1, ..flap };
+        Settings::alter(&self.folder, |settings| settings.flap = Some(rest));
+        let way = Way::Crash { next_after: Some(flap.down_millis) };
+        self.leave_after(Duration::from_millis(flap.up_millis), way);
+    }
+}

@@ -1,0 +1,95 @@
+//! The MCP sessions of the fake PiecesOS, of both transports.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use tokio::sync::mpsc::UnboundedSender;
+
+use evermoor_core::protocol::envelope::Notification;
+use evermoor_core::protocol::sse;
+
+/// Where events of one session are written to.
+pub(super) type Stream = UnboundedSender<Bytes>;
+
+#[derive(Default)]
+pub(super) struct Sessions(Mutex<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    given: u64,
+    known: HashMap<String, Session>,
+    /// Streams of sessions that it does not know any more.
+    orphans: Vec<Stream>,
+}
+
+#[derive(Default)]
+struct Session {
+    shook_hands: bool,
+    stream: Option<Stream>,
+}
+
+impl Sessions {
+    pub(super) fn open(&self, stream: Option<Stream>) -> String {
+        let mut inner = self.0.lock();
+        inner.given += 1;
+        // Ids of an earlier life are not known to the next.
+        let id = format!("{}-{}", std::process::id(), inner.given);
+        inner.known.insert(id.clone(), Session { shook_hands: false, stream });
+        id
+    }
+
+    pub(super) fn knows(&self, id: &str) -> bool {
+        self.0.lock().known.contains_key(id)
+    }
+
+    /// The open stream of a session that it knows.
+    pub(super) fn stream(&self, id: &str) -> Option<Stream> {
+        let stream = self.0.lock().known.get(id)?.stream.clone();
+        stream.filter(|stream| !stream.is_closed())
+    }
+
+    pub(super) fn listen(&self, id: &str, stream: Stream) {
+        if let Some(session) = self.0.lock().known.get_mut(id) {
+            session.stream = Some(stream);
+        }
+    }
+
+    pub(super) fn shake_hands(&self, id: &str) {
+        if let Some(session) = self.0.lock().known.get_mut(id) {
+            session.shook_hands = true;
+        }
+    }
+
+    pub(super) fn shook_hands(&self, id: &str) -> bool {
+        self.0.lock().known.get(id).is_some_and(|session| session.shook_hands)
+    }
+
+    pub(super) fn end(&self, id: &str) {
+        self.0.lock().known.remove(id);
+    }
+
+    /// Knows none of them any more. Their streams stay open.
+    pub(super) fn forget(&self) {
+        let mut inner = self.0.lock();
+        let streams: Vec<_> = inner.known.drain().filter_map(|(_, one)| one.stream).collect();
+        inner.orphans.extend(streams);
+    }
+
+    pub(super) fn announce_tools(&self) {
+        let news = Notification::new("notifications/tools/list_changed", None);
+        self.write(&sse::write(Some("message"), None, &news.to_bytes()));
+    }
+
+    pub(super) fn babble(&self) {
+        self.write(&Bytes::from_static(b"event: message\ndata: {\"jsonrpc\": oops\n\n"));
+    }
+
+    fn write(&self, event: &Bytes) {
+        for session in self.0.lock().known.values() {
+            if let Some(stream) = &session.stream {
+                let _ = stream.send(event.clone());
+            }
+        }
+    }
+}

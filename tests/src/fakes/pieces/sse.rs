@@ -1,0 +1,88 @@
+//! MCP over HTTP and server-sent events (2024-11-05), as the fake PiecesOS has it.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::stream;
+use http::{StatusCode, header};
+use serde::Deserialize;
+use tokio::sync::mpsc;
+
+use evermoor_core::protocol::envelope::{INVALID_REQUEST, Message, Request};
+use evermoor_core::protocol::mcp::{Revision, method};
+use evermoor_core::protocol::sse;
+
+use super::life::App;
+use super::mcp;
+use super::sessions::Stream;
+
+pub(super) const STREAM: &str = "/model_context_protocol/2024-11-05/sse";
+pub(super) const MESSAGES: &str = "/model_context_protocol/2024-11-05/messages";
+
+#[derive(Deserialize)]
+pub(super) struct Which {
+    #[serde(rename = "sessionId")]
+    session: String,
+}
+
+/// Opens a session: its stream begins with the address for its messages.
+pub(super) async fn open(State(app): State<Arc<App>>) -> Response {
+    let (stream, events) = mpsc::unbounded_channel();
+    let session = app.sessions.open(Some(stream.clone()));
+    let address = format!("{MESSAGES}?sessionId={session}");
+    let _ = stream.send(sse::write(Some("endpoint"), None, address.as_bytes()));
+    body(events)
+}
+
+/// Takes a message; what there is to answer goes to the stream.
+pub(super) async fn take(
+    State(app): State<Arc<App>>,
+    Query(which): Query<Which>,
+    body: Bytes,
+) -> StatusCode {
+    let Some(stream) = app.sessions.stream(&which.session) else { return StatusCode::NOT_FOUND };
+    match Message::parse(&body) {
+        Ok(Message::Request(request)) => {
+            let session = which.session;
+            app.spawn({
+                let app = Arc::clone(&app);
+                async move { answer(&app, &session, &request, &stream).await }
+            });
+        }
+        Ok(Message::Notification(told)) if told.method == method::CANCELLED => {
+            app.ledger.record("cancelled");
+        }
+        Ok(Message::Notification(_) | Message::Response(_)) => {}
+        Err(_) => return StatusCode::BAD_REQUEST,
+    }
+    StatusCode::ACCEPTED
+}
+
+async fn answer(app: &App, session: &str, request: &Request, stream: &Stream) {
+    let write = |message: Bytes| drop(stream.send(sse::write(Some("message"), None, &message)));
+    let begins = request.method == method::INITIALIZE;
+    if begins {
+        app.sessions.shake_hands(session);
+    } else if app.settings().strict && !app.sessions.shook_hands(session) {
+        let words = "The session has not been initialized.";
+        let id = Some(request.id.clone());
+        return write(
+            evermoor_core::protocol::envelope::Response::error(id, INVALID_REQUEST, words)
+                .to_bytes(),
+        );
+    }
+    let said = |told: evermoor_core::protocol::envelope::Notification| write(told.to_bytes());
+    if let Some(response) = mcp::answer(app, request, Revision::V2024_11_05, said).await {
+        write(response.to_bytes());
+    }
+}
+
+/// Events as a body that ends when nobody can write to it any more.
+pub(super) fn body(events: mpsc::UnboundedReceiver<Bytes>) -> Response {
+    let events = stream::unfold(events, |mut events| async move {
+        events.recv().await.map(|event| (Ok::<_, std::io::Error>(event), events))
+    });
+    ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response()
+}

@@ -1,0 +1,151 @@
+//! Over Streamable HTTP: with sessions in 2025, and without in 2026-07-28.
+//!
+//! Every answer is a stream of events, in the newer revision with the headers checked against the body.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response as HttpResponse};
+use http::{HeaderMap, StatusCode, header};
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+
+use evermoor_core::protocol::envelope::{Message, Outcome, Request, Response};
+use evermoor_core::protocol::mcp::{Revision, method};
+use evermoor_core::protocol::sse;
+use evermoor_core::protocol::stateless;
+use evermoor_core::protocol::version::Spoken;
+
+use super::server::Desk;
+
+/// Takes a message.
+pub async fn post(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes) -> HttpResponse {
+    let message = match Message::parse(&body) {
+        Ok(message) => message,
+        Err(rejected) => return json(StatusCode::BAD_REQUEST, &rejected.into()),
+    };
+    let Message::Request(request) = message else {
+        desk.hear(message);
+        return StatusCode::ACCEPTED.into_response();
+    };
+    if let Some(refusal) = refusal(&desk, &request, &headers) {
+        desk.ledger.record(&format!("refused {}", request.method));
+        return refusal;
+    }
+    if let Some(error) = desk.hesitation(&request) {
+        let outcome = Outcome::Error(error);
+        return json(StatusCode::BAD_REQUEST, &Response { id: Some(request.id), outcome });
+    }
+    let begins = request.method == method::INITIALIZE;
+    let (mouth, said) = mpsc::unbounded_channel::<Message>();
+    let (told, tracker) = (told(&headers), desk.work.clone());
+    let goes_on = !desk.spoken.is_stateless();
+    let work = async move {
+        if let Some(answer) = desk.answer(request, told, mouth.clone()).await {
+            let _ = mouth.send(Message::Response(answer));
+        }
+    };
+    // In the newer revision a client that hangs up drops the work with the stream.
+    let work = match goes_on {
+        true => {
+            tracker.spawn(work);
+            None
+        }
+        false => Some(Box::pin(work)),
+    };
+    let start = (said, work);
+    let events = futures_util::stream::unfold(start, |(mut said, mut work)| async move {
+        loop {
+            let message = match &mut work {
+                None => said.recv().await,
+                Some(working) => tokio::select! {
+                    biased;
+                    message = said.recv() => message,
+                    () = working => {
+                        work = None;
+                        continue;
+                    }
+                },
+            };
+            let event = sse::write(None, None, &message?.to_bytes());
+            return Some((Ok::<_, Infallible>(event), (said, work)));
+        }
+    });
+    let kind = [(header::CONTENT_TYPE, "text/event-stream")];
+    let mut response = (kind, Body::from_stream(events)).into_response();
+    if begins {
+        let session = http::HeaderValue::from(std::process::id());
+        response.headers_mut().insert("mcp-session-id", session);
+    }
+    response
+}
+
+/// The stream of news of 2025.
+pub async fn get(State(desk): State<Arc<Desk>>, headers: HeaderMap) -> HttpResponse {
+    if desk.spoken.is_stateless() || !knows(&headers) {
+        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    }
+    let news = desk.news.subscribe();
+    desk.ledger.record("news");
+    let events = futures_util::stream::unfold((news, desk), |(mut news, desk)| async move {
+        loop {
+            let told = news.recv().await.ok()?;
+            if desk.is_wanted(&told, None) {
+                let event = sse::write(None, None, &told.to_bytes());
+                return Some((Ok::<_, Infallible>(event), (news, desk)));
+            }
+        }
+    });
+    ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response()
+}
+
+/// Why a request is not looked at.
+fn refusal(desk: &Desk, request: &Request, headers: &HeaderMap) -> Option<HttpResponse> {
+    let refuse = |status: StatusCode, code: i32, why: &str| {
+        Some(json(status, &Response::error(Some(request.id.clone()), code, why)))
+    };
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    match desk.spoken {
+        Spoken::Session(_) if request.method == method::INITIALIZE => None,
+        Spoken::Session(_) if !knows(headers) => {
+            refuse(StatusCode::BAD_REQUEST, -32000, "Bad Request: Server not initialized")
+        }
+        Spoken::Session(revision)
+            if revision >= Revision::V2025_06_18
+                && header("mcp-protocol-version") != Some(revision.as_str()) =>
+        {
+            refuse(StatusCode::BAD_REQUEST, -32600, "MCP-Protocol-Version is missing")
+        }
+        Spoken::Session(_) => None,
+        Spoken::Stateless if header("mcp-protocol-version") != Some("2026-07-28") => {
+            refuse(StatusCode::BAD_REQUEST, -32022, "not this revision")
+        }
+        Spoken::Stateless => {
+            let named = stateless::named(request);
+            let told = header("mcp-name").and_then(stateless::plain);
+            let agrees = header("mcp-method") == Some(&request.method) && told == named;
+            if agrees { None } else { refuse(StatusCode::BAD_REQUEST, -32020, "headers disagree") }
+        }
+    }
+}
+
+/// Sessions of an earlier life are not known to the next.
+fn knows(headers: &HeaderMap) -> bool {
+    let session = headers.get("mcp-session-id").and_then(|value| value.to_str().ok());
+    session == Some(&std::process::id().to_string())
+}
+
+/// The headers of MCP that a request came with.
+fn told(headers: &HeaderMap) -> Value {
+    let own = headers.iter().filter(|(name, _)| name.as_str().starts_with("mcp-"));
+    let told: Map<String, Value> = own
+        .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into()))
+        .collect();
+    told.into()
+}
+
+fn json(status: StatusCode, response: &Response) -> HttpResponse {
+    (status, [(header::CONTENT_TYPE, "application/json")], response.to_bytes()).into_response()
+}

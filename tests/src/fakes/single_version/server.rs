@@ -1,0 +1,277 @@
+//! What an upstream of one revision knows and remembers, and how it answers.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use evermoor_core::protocol::envelope::{Id, Message, Notification, Outcome, Request, Response};
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::mcp::{Revision, meta, method};
+use evermoor_core::protocol::stateless::ACKNOWLEDGED;
+use evermoor_core::protocol::version::Spoken;
+
+use super::replies;
+use super::tasks::Tasks;
+use crate::oracle::ledger::Ledger;
+
+/// The resource that it has.
+pub const NOTE: &str = "note:1";
+
+/// Where an upstream says what belongs to one request.
+pub type Mouth = mpsc::UnboundedSender<Message>;
+
+/// One upstream.
+pub struct Desk {
+    pub spoken: Spoken,
+    pub ledger: Ledger,
+    /// What it tells to everybody.
+    pub news: broadcast::Sender<Notification>,
+    pub(super) tasks: Tasks,
+    pub(super) kept: Mutex<Kept>,
+    numbers: AtomicU64,
+    /// It refuses the first question who it is, although it lists the revision of the question.
+    hesitates: AtomicBool,
+    /// Work that goes on whoever waits for it.
+    pub(super) work: TaskTracker,
+}
+
+#[derive(Default)]
+pub(super) struct Kept {
+    pub(super) subscribed: BTreeSet<String>,
+    pub(super) level: Option<String>,
+    /// A tool that it has since it was told to grow.
+    pub(super) grown: bool,
+    asked: HashMap<Id, oneshot::Sender<Outcome>>,
+    under_way: HashMap<Id, CancellationToken>,
+}
+
+impl Desk {
+    pub fn new(spoken: Spoken, ledger: Ledger) -> Arc<Self> {
+        let (news, _) = broadcast::channel(64);
+        let (tasks, kept, numbers) = (Tasks::default(), Mutex::default(), AtomicU64::new(1));
+        let hesitates = AtomicBool::new(ledger.path().with_extension("hesitates").exists());
+        let work = TaskTracker::new();
+        Arc::new(Self { spoken, ledger, news, tasks, kept, numbers, hesitates, work })
+    }
+
+    /// The answer to a request, unless it was cancelled. `headers` are those it came with.
+    pub async fn answer(
+        self: Arc<Self>,
+        request: Request,
+        headers: Value,
+        mouth: Mouth,
+    ) -> Option<Response> {
+        let cancelled = CancellationToken::new();
+        self.kept.lock().under_way.insert(request.id.clone(), cancelled.clone());
+        let id = request.id.clone();
+        let outcome = cancelled.run_until_cancelled(self.outcome(&request, &headers, &mouth)).await;
+        self.kept.lock().under_way.remove(&id);
+        Some(Response { id: Some(id), outcome: outcome? })
+    }
+
+    /// Takes a message that wants no answer.
+    pub fn hear(&self, message: Message) {
+        match message {
+            Message::Notification(told) if told.method == method::CANCELLED => {
+                let named = told.params.as_ref().and_then(|params| params.member("requestId"));
+                let call = named.and_then(Id::from_raw);
+                let call = call.and_then(|id| self.kept.lock().under_way.remove(&id));
+                call.inspect(CancellationToken::cancel);
+            }
+            Message::Response(Response { id: Some(id), outcome }) => {
+                let asked = self.kept.lock().asked.remove(&id);
+                let _ = asked.map(|asked| asked.send(outcome));
+            }
+            Message::Notification(_) | Message::Response(_) | Message::Request(_) => {}
+        }
+    }
+
+    /// Asks the client, as the older revisions do.
+    pub async fn ask(&self, mouth: &Mouth, called: &str, params: Value) -> Outcome {
+        let id = Id::number(1000 + self.numbers.fetch_add(1, Ordering::Relaxed));
+        let (send, answered) = oneshot::channel();
+        self.kept.lock().asked.insert(id.clone(), send);
+        let _ = mouth.send(Request::new(id, called, Some(Raw::of(&params))).into());
+        answered.await.unwrap_or_else(|_| replies::error(-32603, "nobody answered"))
+    }
+
+    /// Tells everybody something.
+    pub fn tell(&self, method: &str, params: Option<Value>) {
+        let params = params.map(|params| Raw::of(&params));
+        let _ = self.news.send(Notification::new(method, params));
+    }
+
+    /// Whether somebody who asked for this hears a piece of news.
+    pub fn is_wanted(&self, told: &Notification, wanted: Option<&Value>) -> bool {
+        let uri = told.params.as_ref().and_then(|params| params.text_member("uri"));
+        match (wanted, uri) {
+            (None, Some(uri)) => self.kept.lock().subscribed.contains(&uri),
+            (Some(wanted), Some(uri)) => {
+                let asked = wanted["resourceSubscriptions"].as_array();
+                asked.is_some_and(|all| all.iter().any(|one| *one == uri.as_str()))
+            }
+            (Some(wanted), None) if told.method == List::TOOLS => {
+                wanted["toolsListChanged"] == true
+            }
+            (_, None) => true,
+        }
+    }
+
+    /// The news for who listens under `id`, in 2026-07-28.
+    pub async fn listen(&self, request: &Request, mouth: &Mouth) {
+        let mut news = self.news.subscribe();
+        let wanted = replies::params(request)["notifications"].clone();
+        self.ledger.record(&format!("listens {}", wanted["resourceSubscriptions"]));
+        let marked = |mut params: Value| {
+            params["_meta"] = json!({ meta::SUBSCRIPTION: request.id.raw() });
+            Some(Raw::of(&params))
+        };
+        let first = Notification::new(ACKNOWLEDGED, marked(json!({ "notifications": wanted })));
+        let _ = mouth.send(first.into());
+        while let Ok(told) = news.recv().await {
+            if !self.is_wanted(&told, Some(&wanted)) {
+                continue;
+            }
+            let params = told.params.map_or(json!({}), |params| params.read().expect("JSON"));
+            let told = Notification { params: marked(params), ..told };
+            if mouth.send(told.into()).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// The refusal of a server that hesitates, once.
+    pub fn hesitation(&self, request: &Request) -> Option<Raw> {
+        let hesitates = request.method == method::DISCOVER && self.spoken.is_stateless();
+        let hesitates = hesitates && self.hesitates.swap(false, Ordering::Relaxed);
+        let data = json!({ "supported": ["2026-07-28"], "requested": "2026-07-28" });
+        let error = json!({ "code": -32022, "message": "not this revision", "data": data });
+        hesitates.then(|| Raw::of(&error))
+    }
+
+    async fn outcome(&self, request: &Request, headers: &Value, mouth: &Mouth) -> Outcome {
+        if let Some(refusal) = self.refusal(request) {
+            self.ledger.record(&format!("refused {}", request.method));
+            return refusal;
+        }
+        if let Some(hesitation) = self.hesitation(request) {
+            return Outcome::Error(hesitation);
+        }
+        let params = replies::params(request);
+        let done = |result: Value| Outcome::Result(self.worded(&request.method, result));
+        match request.method.as_str() {
+            method::INITIALIZE => Outcome::Result(self.introduction()),
+            method::DISCOVER => done(replies::discovery()),
+            method::PING => done(json!({})),
+            method::TOOLS_LIST => done(super::tools::list(self)),
+            method::TOOLS_CALL => match self.call(request, headers, mouth).await {
+                Outcome::Result(result) => done(result.read().expect("JSON")),
+                error @ Outcome::Error(_) => error,
+            },
+            method::RESOURCES_LIST => {
+                done(json!({ "resources": [{ "uri": NOTE, "name": "note" }] }))
+            }
+            method::TEMPLATES_LIST => done(json!({ "resourceTemplates": [] })),
+            method::RESOURCES_READ if params["uri"] == NOTE => {
+                done(json!({ "contents": [{ "uri": NOTE, "text": "a note" }] }))
+            }
+            method::RESOURCES_READ => replies::error(
+                if self.spoken.is_stateless() { -32602 } else { -32002 },
+                "no such resource",
+            ),
+            method::PROMPTS_LIST => done(json!({ "prompts": [{ "name": "greet" }] })),
+            method::PROMPTS_GET => {
+                let content = json!({ "type": "text", "text": "Hello!" });
+                done(json!({ "messages": [{ "role": "user", "content": content }] }))
+            }
+            method::COMPLETE => {
+                let context =
+                    if params.get("context").is_some() { "context" } else { "no context" };
+                done(json!({ "completion": { "values": [context] } }))
+            }
+            method::SUBSCRIBE | method::UNSUBSCRIBE => {
+                let uri = params["uri"].as_str().unwrap_or_default().to_owned();
+                self.ledger.record(&format!("{} {uri}", request.method));
+                let mut kept = self.kept.lock();
+                match request.method == method::SUBSCRIBE {
+                    true => kept.subscribed.insert(uri),
+                    false => kept.subscribed.remove(&uri),
+                };
+                done(json!({}))
+            }
+            method::SET_LEVEL => {
+                let level = params["level"].as_str().unwrap_or_default();
+                self.ledger.record(&format!("level {level}"));
+                self.kept.lock().level = Some(level.to_owned());
+                done(json!({}))
+            }
+            method::LISTEN => {
+                self.listen(request, mouth).await;
+                done(json!({}))
+            }
+            called if called.starts_with("tasks/") => self.about_task(request, mouth).await,
+            "vendor/echo" => done(params),
+            _ => replies::error(-32601, "no such method"),
+        }
+    }
+
+    /// Whether a request is in the words of another revision.
+    fn refusal(&self, request: &Request) -> Option<Outcome> {
+        let said = replies::params(request)["_meta"].clone();
+        let claimed = said[meta::REVISION].as_str();
+        let older = matches!(
+            request.method.as_str(),
+            method::INITIALIZE
+                | method::PING
+                | method::SUBSCRIBE
+                | method::UNSUBSCRIBE
+                | method::SET_LEVEL
+        );
+        let newer = matches!(request.method.as_str(), method::DISCOVER | method::LISTEN);
+        match self.spoken {
+            Spoken::Stateless if older => Some(replies::error(-32601, "not in this revision")),
+            Spoken::Stateless if claimed != Some("2026-07-28") => {
+                Some(replies::error(-32602, "`_meta` does not say which revision"))
+            }
+            Spoken::Session(_) if newer => Some(replies::error(-32601, "not in this revision")),
+            Spoken::Session(_) if claimed.is_some() => {
+                Some(replies::error(-32602, "`_meta` is of another revision"))
+            }
+            Spoken::Stateless | Spoken::Session(_) => None,
+        }
+    }
+
+    fn introduction(&self) -> Raw {
+        let mut capabilities = replies::capabilities();
+        if self.spoken == Spoken::Session(Revision::V2025_11_25) {
+            capabilities["tasks"] =
+                json!({ "cancel": {}, "requests": { "tools": { "call": {} } } });
+        }
+        Raw::of(&json!({
+            "protocolVersion": self.spoken.as_str(),
+            "capabilities": capabilities,
+            "serverInfo": { "name": "era", "version": self.spoken.as_str() },
+        }))
+    }
+
+    /// A result with the marks of its revision.
+    pub(super) fn worded(&self, called: &str, result: Value) -> Raw {
+        Raw::of(&match self.spoken {
+            Spoken::Stateless => replies::marked(called, result),
+            Spoken::Session(_) => result,
+        })
+    }
+}
+
+/// What is told of lists that changed.
+pub struct List;
+
+impl List {
+    pub const TOOLS: &'static str = "notifications/tools/list_changed";
+}

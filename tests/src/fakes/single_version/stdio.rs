@@ -1,0 +1,54 @@
+//! Over standard input and output.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::sync::mpsc;
+use tokio_util::task::TaskTracker;
+
+use evermoor_core::protocol::envelope::Message;
+
+use super::server::Desk;
+
+/// Serves until its input ends.
+pub async fn serve(desk: Arc<Desk>) {
+    let (mouth, mut said) = mpsc::unbounded_channel::<Message>();
+    let tasks = TaskTracker::new();
+    tasks.spawn(async move {
+        let mut output = tokio::io::stdout();
+        while let Some(message) = said.recv().await {
+            let line = [&message.to_bytes()[..], b"\n"].concat();
+            if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
+                return;
+            }
+        }
+    });
+    if !desk.spoken.is_stateless() {
+        let (desk, mouth) = (Arc::clone(&desk), mouth.clone());
+        tasks.spawn(async move {
+            let mut news = desk.news.subscribe();
+            while let Ok(told) = news.recv().await {
+                if desk.is_wanted(&told, None) {
+                    let _ = mouth.send(told.into());
+                }
+            }
+        });
+    }
+    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        match Message::parse(&Bytes::from(line)) {
+            Ok(Message::Request(request)) => {
+                let (desk, mouth) = (Arc::clone(&desk), mouth.clone());
+                tasks.spawn(async move {
+                    if let Some(answer) = desk.answer(request, json!({}), mouth.clone()).await {
+                        let _ = mouth.send(Message::Response(answer));
+                    }
+                });
+            }
+            Ok(message) => desk.hear(message),
+            Err(_) => {}
+        }
+    }
+}

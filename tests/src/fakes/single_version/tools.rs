@@ -1,0 +1,194 @@
+//! What the tools of an upstream of one revision do.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use evermoor_core::protocol::envelope::{Notification, Outcome, Request};
+use evermoor_core::protocol::json::Raw;
+use evermoor_core::protocol::mcp::{Revision, meta, method};
+
+use super::replies;
+use super::replies::{abilities, text};
+use super::server::{Desk, List, Mouth, NOTE};
+use crate::oracle::ledger::Ledger;
+
+/// A state that must come back to the byte.
+const STATE: &str = "opaque \"\u{e9}\\/\u{2028}";
+
+/// Every tool.
+pub const NAMES: [&str; 17] = [
+    "echo", "seen", "steps", "log", "wait", "ask", "link", "sample", "roots", "sign_in", "again",
+    "content", "number", "touch", "grow", "slow", "slow_ask",
+];
+
+pub fn list(desk: &Desk) -> Value {
+    let grown = desk.kept.lock().grown.then_some("grown");
+    let tools: Vec<Value> = NAMES.into_iter().chain(grown).map(|name| tool(desk, name)).collect();
+    json!({ "tools": tools })
+}
+
+fn tool(desk: &Desk, name: &str) -> Value {
+    let mut tool = json!({ "name": name, "inputSchema": { "type": "object" } });
+    if name.starts_with("slow")
+        && desk.spoken.knows(Revision::V2025_11_25)
+        && !desk.spoken.is_stateless()
+    {
+        tool["execution"] = json!({ "taskSupport": "optional" });
+    }
+    if name == "number" && desk.spoken.is_stateless() {
+        tool["outputSchema"] = json!({ "type": "number" });
+    }
+    if name == "seen" && desk.spoken.is_stateless() {
+        tool["inputSchema"]["properties"] =
+            json!({ "region": { "type": "string", "x-mcp-header": "Region" } });
+    }
+    tool
+}
+
+/// A call that is being worked on, which the ledger hears of if nobody waits for its end.
+struct Unfinished(Option<(Ledger, String)>);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some((ledger, nonce)) = self.0.take() {
+            ledger.record(&format!("cancelled {nonce}"));
+        }
+    }
+}
+
+impl Desk {
+    pub(super) async fn call(&self, request: &Request, headers: &Value, mouth: &Mouth) -> Outcome {
+        let params = replies::params(request);
+        let name = params["name"].as_str().unwrap_or_default().to_owned();
+        let nonce = params["arguments"]["nonce"].as_str().unwrap_or(&name).to_owned();
+        if params.get("requestState").is_none() {
+            self.ledger.record(&nonce);
+        }
+        if let Some(made) = self.task_for(&name, &nonce, &params) {
+            return Outcome::Result(Raw::of(&made));
+        }
+        let done = |result: Value| Outcome::Result(Raw::of(&result));
+        match name.as_str() {
+            "echo" | "grown" | "slow" | "slow_ask" => done(text(&nonce)),
+            "seen" => done(text(&json!({ "params": params, "headers": headers }).to_string())),
+            "steps" => {
+                let token = &params["_meta"]["progressToken"];
+                for step in 1..=3 {
+                    let step = json!({ "progressToken": token, "progress": step, "total": 3 });
+                    let _ = mouth
+                        .send(Notification::new(method::PROGRESS, Some(Raw::of(&step))).into());
+                }
+                done(text("stepped"))
+            }
+            "log" => {
+                let level = params["arguments"]["level"].as_str().unwrap_or("info");
+                let wanted =
+                    !self.spoken.is_stateless() || params["_meta"].get(meta::LOG_LEVEL).is_some();
+                let told = Raw::of(&json!({ "level": level, "data": nonce }));
+                if wanted {
+                    let _ = mouth.send(Notification::new(method::LOG, Some(told)).into());
+                }
+                done(text("logged"))
+            }
+            "wait" => {
+                let mut unfinished = Unfinished(Some((self.ledger.clone(), nonce.clone())));
+                while !self.ledger.is_released(&nonce) {
+                    sleep(Duration::from_millis(5)).await;
+                }
+                unfinished.0 = None;
+                done(text(&nonce))
+            }
+            "ask" => self.needs(&params, mouth, "elicitation/create", form()).await,
+            "link" => self.needs(&params, mouth, "elicitation/create", link()).await,
+            "sample" => self.needs(&params, mouth, "sampling/createMessage", sample()).await,
+            "roots" => self.needs(&params, mouth, "roots/list", json!({})).await,
+            "sign_in" if self.ledger.executions(&nonce) < 2 => {
+                let data = json!({ "elicitations": [link()] });
+                let error = json!({ "code": -32042, "message": "Sign in first.", "data": data });
+                Outcome::Error(Raw::of(&error))
+            }
+            "sign_in" => done(text("signed in")),
+            "again" if self.spoken.is_stateless() => {
+                let state = params["requestState"].as_str().unwrap_or_default().len();
+                match state < 3 {
+                    true => {
+                        let state = "x".repeat(state + 1);
+                        done(json!({ "resultType": "input_required", "requestState": state }))
+                    }
+                    false => done(text("asked again")),
+                }
+            }
+            "content" => done(json!({
+                "content": [
+                    { "type": "resource_link", "uri": NOTE, "name": "note" },
+                    { "type": "audio", "data": "AAAA", "mimeType": "audio/wav" },
+                ],
+                "structuredContent": { "a": 1 },
+            })),
+            "number" if self.spoken.is_stateless() => {
+                done(json!({ "content": [], "structuredContent": 7 }))
+            }
+            "number" => done(text("7")),
+            "touch" => {
+                self.tell(method::RESOURCE_UPDATED, Some(json!({ "uri": NOTE })));
+                done(text("touched"))
+            }
+            "grow" => {
+                self.kept.lock().grown = true;
+                self.tell(List::TOOLS, None);
+                done(text("grown"))
+            }
+            _ => replies::error(-32602, "no such tool"),
+        }
+    }
+
+    /// What the client answers to a question, as the text of the result.
+    async fn needs(&self, params: &Value, mouth: &Mouth, called: &str, asked: Value) -> Outcome {
+        let answered = |answer: &Value| Outcome::Result(Raw::of(&text(&answer.to_string())));
+        if !self.spoken.is_stateless() {
+            return match self.ask(mouth, called, asked).await {
+                Outcome::Result(result) => answered(&result.read().expect("JSON")),
+                Outcome::Error(error) => {
+                    Outcome::Result(Raw::of(&text(&format!("refused: {error:?}"))))
+                }
+            };
+        }
+        let ability = called.split('/').next().unwrap_or_default();
+        if abilities(params).get(ability).is_none() {
+            let data = json!({ "requiredCapabilities": { ability: {} } });
+            let error = json!({ "code": -32021, "message": "It cannot be asked.", "data": data });
+            return Outcome::Error(Raw::of(&error));
+        }
+        match params["inputResponses"].get("who") {
+            Some(_) if params["requestState"] != STATE => replies::error(-32602, "not my state"),
+            Some(answer) => answered(answer),
+            None => {
+                let mut asked = asked;
+                if called == "elicitation/create" {
+                    asked.as_object_mut().expect("an object").remove("elicitationId");
+                    asked["mode"] = asked.get("mode").cloned().unwrap_or("form".into());
+                }
+                let needed = json!({ "who": { "method": called, "params": asked } });
+                Outcome::Result(Raw::of(&json!({
+                    "resultType": "input_required", "inputRequests": needed, "requestState": STATE,
+                })))
+            }
+        }
+    }
+}
+
+pub(super) fn form() -> Value {
+    let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
+    json!({ "message": "Who?", "requestedSchema": schema })
+}
+
+fn link() -> Value {
+    json!({ "mode": "url", "message": "Open it.", "url": "https://example.com/", "elicitationId": "e1" })
+}
+
+fn sample() -> Value {
+    let content = json!({ "type": "text", "text": "Say something." });
+    json!({ "messages": [{ "role": "user", "content": content }], "maxTokens": 10 })
+}

@@ -1,0 +1,95 @@
+//! An upstream of one revision as a test sees it: its entry in the configuration, its ledger, its end.
+
+use evermoor_core::protocol::version::Spoken;
+
+use crate::Scene;
+use crate::oracle::ledger::Ledger;
+use crate::scene::entry;
+use crate::scene::programs::{Process, built};
+
+/// How it is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// Streamable HTTP.
+    Http,
+    /// HTTP+SSE.
+    Sse,
+    /// Standard input and output: the gateway starts it.
+    Stdio,
+}
+
+/// One upstream.
+pub struct Upstream {
+    pub name: String,
+    pub ledger: Ledger,
+    pub spoken: Spoken,
+    pub transport: Transport,
+    url: String,
+    process: Option<Process>,
+}
+
+impl Upstream {
+    /// Starts one. Over standard input and output the gateway does, with what [`entry`](Self::entry) says.
+    pub async fn start(scene: &Scene, name: &str, spoken: Spoken, transport: Transport) -> Self {
+        let ledger = Ledger::at(scene.path(&format!("{name}.ledger")));
+        let (url, process) = match transport {
+            Transport::Stdio => (String::new(), None),
+            Transport::Http | Transport::Sse => {
+                let (url, process) = started(spoken, transport, &ledger, "127.0.0.1:0").await;
+                (url, Some(process))
+            }
+        };
+        Self { name: name.to_owned(), ledger, spoken, transport, url, process }
+    }
+
+    /// Where it serves.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Its entry in the configuration.
+    pub fn entry(&self) -> String {
+        match self.transport {
+            Transport::Http | Transport::Sse => entry::at(&self.name, &self.url),
+            Transport::Stdio => {
+                let ledger = self.ledger.path().to_str().expect("a path is text");
+                let args = [self.spoken.as_str(), "stdio", ledger].map(str::to_owned);
+                entry::program(&self.name, &built("era-upstream"), &args)
+            }
+        }
+    }
+
+    /// Ends it as a crash would. One over standard input and output is ended by its process id, see
+    /// [`lives`](Self::lives).
+    pub async fn kill(&mut self) {
+        self.process.as_mut().expect("it was started here").kill().await;
+    }
+
+    /// Starts it again where it was. It remembers nothing.
+    pub async fn start_again(&mut self) {
+        let place = self.url.trim_start_matches("http://").split('/').next().unwrap_or_default();
+        let (url, process) = started(self.spoken, self.transport, &self.ledger, place).await;
+        assert_eq!(url, self.url);
+        self.process = Some(process);
+    }
+
+    /// The process ids of its lives so far.
+    pub fn lives(&self) -> Vec<u32> {
+        let file = self.ledger.path().with_extension("lives");
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+}
+
+async fn started(
+    spoken: Spoken,
+    transport: Transport,
+    ledger: &Ledger,
+    address: &str,
+) -> (String, Process) {
+    let transport = if transport == Transport::Sse { "sse" } else { "http" };
+    let mut process = Process::start(&built("era-upstream"), |command| {
+        command.args([spoken.as_str(), transport]).arg(ledger.path()).arg(address);
+    });
+    (process.line().await, process)
+}

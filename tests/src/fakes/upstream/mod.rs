@@ -1,0 +1,130 @@
+//! A fake upstream: a process that speaks MCP over HTTP, keeps a ledger, misbehaves when told to,
+//! and can be stopped and killed.
+
+pub mod script;
+pub mod server;
+
+use std::path::PathBuf;
+
+use crate::fakes::upstream::script::{Act, Forgotten, Order};
+use crate::gateway::http;
+use crate::oracle::ledger::Ledger;
+use crate::scene::programs::{Process, built};
+
+/// A fake upstream, running or dead.
+pub struct Upstream {
+    pub name: String,
+    pub url: String,
+    pub ledger: Ledger,
+    process: Process,
+    http: reqwest::Client,
+}
+
+impl Upstream {
+    pub async fn start(name: &str, ledger: PathBuf) -> Self {
+        let ledger = Ledger::at(ledger);
+        let (process, url) = start(&ledger, "127.0.0.1:0", &[]).await;
+        Self { name: name.to_owned(), url, ledger, process, http: http() }
+    }
+
+    /// Waits until it has executed a call.
+    pub async fn until_executed(&mut self, nonce: &str) {
+        self.process.line_with(&format!("executed {nonce}")).await;
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Ends it as a crash would.
+    pub async fn kill(&mut self) {
+        self.process.kill().await;
+    }
+
+    /// Leaves somebody at its address, once it is dead, who takes connections and says nothing.
+    pub fn replace_by_silence(&self) -> std::net::TcpListener {
+        std::net::TcpListener::bind(self.place()).expect("the address is free")
+    }
+
+    /// Starts it again at the address it had. It remembers no session and no order.
+    pub async fn start_again(&mut self) {
+        self.start_again_with(&[]).await;
+    }
+
+    /// Starts it again with tools that it did not have before.
+    pub async fn start_again_with(&mut self, tools: &[&str]) {
+        let address = self.place().to_owned();
+        let (process, url) = start(&self.ledger, &address, tools).await;
+        assert_eq!(url, self.url);
+        self.process = process;
+    }
+
+    /// Freezes it: the system still accepts connections and bytes for it.
+    #[cfg(unix)]
+    pub fn freeze(&self) {
+        self.signal(rustix::process::Signal::STOP);
+    }
+
+    /// Lets it go on.
+    #[cfg(unix)]
+    pub fn thaw(&self) {
+        self.signal(rustix::process::Signal::CONT);
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, signal: rustix::process::Signal) {
+        let pid = i32::try_from(self.process.pid()).ok().and_then(rustix::process::Pid::from_raw);
+        rustix::process::kill_process(pid.expect("it runs"), signal).expect("it is ours");
+    }
+
+    /// From now on it treats every request of this method so.
+    pub async fn always(&self, on: &str, act: Act) {
+        self.order(&Order::Do { on: on.to_owned(), times: None, act }).await;
+    }
+
+    /// It treats the next requests of this method so.
+    pub async fn next(&self, times: u32, on: &str, act: Act) {
+        self.order(&Order::Do { on: on.to_owned(), times: Some(times), act }).await;
+    }
+
+    /// It does what it should again.
+    pub async fn behave(&self) {
+        self.order(&Order::Behave).await;
+    }
+
+    /// It offers prompts and resources from now on, and lists everything in pages of this size.
+    pub async fn stock(&self, page: usize) {
+        self.order(&Order::Stock { page }).await;
+    }
+
+    /// It forgets its sessions.
+    pub async fn forget(&self, style: Forgotten) {
+        self.order(&Order::Forget(style)).await;
+    }
+
+    /// How many requests of this method it was sent in this life.
+    pub async fn asked(&self, method: &str) -> u64 {
+        let answer = self.http.get(format!("http://{}/counts", self.place())).send().await;
+        let body = answer.expect("it answers").bytes().await.expect("the answer is complete");
+        let counts: serde_json::Value = serde_json::from_slice(&body).expect("counts are JSON");
+        counts[method].as_u64().unwrap_or_default()
+    }
+
+    async fn order(&self, order: &Order) {
+        let body = serde_json::to_vec(order).expect("an order is JSON");
+        let order = self.http.post(format!("http://{}/orders", self.place())).body(body);
+        assert!(order.send().await.expect("it answers").status().is_success());
+    }
+
+    fn place(&self) -> &str {
+        self.url.trim_start_matches("http://").trim_end_matches("/mcp")
+    }
+}
+
+async fn start(ledger: &Ledger, address: &str, tools: &[&str]) -> (Process, String) {
+    let mut process = Process::start(&built("fake-upstream"), |command| {
+        command.arg(address).arg(ledger.path()).args(tools);
+    });
+    let url = process.line().await;
+    (process, url)
+}

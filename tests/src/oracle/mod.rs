@@ -1,0 +1,76 @@
+//! The oracle: what editors were told against what was really executed.
+//!
+//! An answer binds: *done* means executed once and answered with its own nonce, *not sent* means
+//! never executed, *unknown* means at most once. A call that must not be repeated is never
+//! executed twice, whatever anybody was told.
+
+pub mod ledger;
+pub mod measure;
+pub mod random;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::editor::answer::{Answer, Verdict};
+
+/// A call and its end.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub nonce: String,
+    pub answer: Answer,
+    pub took: Duration,
+}
+
+/// How many calls ended in which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub calls: usize,
+    pub done: usize,
+    pub not_sent: usize,
+    pub unknown: usize,
+    pub refused: usize,
+    /// Of the unknown, those that were executed.
+    pub unknown_executed: usize,
+    pub doubled: usize,
+}
+
+/// Why an answer is a lie, if it is one.
+pub fn lie(nonce: &str, answer: &Answer, executions: usize) -> Option<String> {
+    let details = &answer.details;
+    let told = |sent: bool, executed: &str, again: bool| {
+        details["sent"] == sent
+            && details["executed"] == executed
+            && details["safeToRetry"] == again
+    };
+    let honest = executions <= 1
+        && match &answer.verdict {
+            Verdict::Done => executions == 1 && answer.text == nonce,
+            Verdict::Refused { .. } => true,
+            Verdict::NotSent { .. } => executions == 0 && told(false, "no", true),
+            Verdict::Unknown { .. } => told(true, "unknown", false),
+            Verdict::Executed { .. } => executions == 1 && told(true, "yes", false),
+        };
+    (!honest).then(|| format!("{nonce} was executed {executions} times, but told: {answer:?}"))
+}
+
+/// Holds a whole history against a ledger. Every lie is reported, not only the first.
+pub fn judge(history: &[Call], ledger: &HashMap<String, usize>) -> Result<Tally, Vec<String>> {
+    let mut tally = Tally { calls: history.len(), ..Tally::default() };
+    let mut lies = Vec::new();
+    for call in history {
+        let executions = ledger.get(&call.nonce).copied().unwrap_or_default();
+        lies.extend(lie(&call.nonce, &call.answer, executions));
+        let counted = match call.answer.verdict {
+            Verdict::Done | Verdict::Executed { .. } => &mut tally.done,
+            Verdict::Refused { .. } => &mut tally.refused,
+            Verdict::NotSent { .. } => &mut tally.not_sent,
+            Verdict::Unknown { .. } => &mut tally.unknown,
+        };
+        *counted += 1;
+        if matches!(call.answer.verdict, Verdict::Unknown { .. }) && executions > 0 {
+            tally.unknown_executed += 1;
+        }
+        tally.doubled += usize::from(executions > 1);
+    }
+    if lies.is_empty() { Ok(tally) } else { Err(lies) }
+}

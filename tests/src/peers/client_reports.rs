@@ -1,0 +1,97 @@
+//! Clients that other people made: what each of them saw of a gateway with the upstream `notes`.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::PATIENCE;
+use crate::gateway::Gateway;
+use crate::peers::{folder, node};
+use crate::scene::programs::built;
+
+/// What a client saw: the tools, what `notes__record` and `notes__steps` answered, and the progress
+/// of the latter.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+pub struct Seen {
+    pub tools: Vec<String>,
+    pub said: Vec<String>,
+    pub progress: Vec<u32>,
+}
+
+impl Seen {
+    /// What every client must see.
+    pub fn wanted() -> Self {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Self {
+            tools: names(&["notes__record", "notes__hang", "notes__mirror", "notes__steps"]),
+            said: names(&["third party", "done"]),
+            progress: vec![1, 2, 3],
+        }
+    }
+}
+
+/// A release line of the TypeScript SDK.
+#[derive(Clone, Copy, Debug)]
+pub enum TypeScript {
+    First,
+    Second,
+    /// The second, asking first whether the server knows the newest revision.
+    SecondNegotiating,
+}
+
+/// The TypeScript SDK over Streamable HTTP, with the editor's token.
+pub async fn typescript_over_http(sdk: TypeScript, gateway: &Gateway) -> Seen {
+    typescript(sdk, &["http", &format!("{}/mcp", gateway.origin), &gateway.token()]).await
+}
+
+/// The TypeScript SDK over `evermoor connect`.
+pub async fn typescript_over_stdio(sdk: TypeScript, gateway: &Gateway) -> Seen {
+    let program = built("evermoor");
+    let home = gateway.home.to_str().expect("a scene's folder has a plain name");
+    let program = program.to_str().expect("the build folder has a plain name");
+    typescript(sdk, &["stdio", program, "connect", "--home", home]).await
+}
+
+async fn typescript(sdk: TypeScript, arguments: &[&str]) -> Seen {
+    let generation = match sdk {
+        TypeScript::First => "1",
+        TypeScript::Second => "2",
+        TypeScript::SecondNegotiating => "2-auto",
+    };
+    let said = said(&node(), |command| {
+        command.arg(folder().join("client.mjs")).arg(generation).args(arguments);
+    })
+    .await;
+    serde_json::from_str(&said).expect("the client prints what it saw")
+}
+
+/// Claude Code, with a home of its own and nothing of ours but `arguments`.
+pub async fn claude(home: &Path, arguments: &[&str]) -> String {
+    said(&claude_program(), |command| {
+        command.env_clear().env("HOME", home).env("PATH", "/usr/bin:/bin").current_dir(home);
+        // No network is there, and none is wanted: it would only wait for it.
+        command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").args(arguments);
+    })
+    .await
+}
+
+fn claude_program() -> PathBuf {
+    folder().join("node_modules/@anthropic-ai/claude-code/bin/claude.exe")
+}
+
+/// What a program prints until it ends well.
+pub(crate) async fn said(
+    program: &Path,
+    prepare: impl FnOnce(&mut tokio::process::Command),
+) -> String {
+    let mut command = evermoor_platform::process::spawn::command(program);
+    command.stdin(std::process::Stdio::null()).kill_on_drop(true);
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    prepare(&mut command);
+    let output = tokio::time::timeout(PATIENCE, command.output()).await;
+    let output = output.expect("it ends in time").expect("it runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{} failed: {said}{complained}", program.display());
+    said
+}

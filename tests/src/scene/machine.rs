@@ -1,0 +1,114 @@
+//! A person's machine: a home folder with editors in it, and the `evermoor` of that person.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+
+use serde_json::Value;
+use tokio::process::Command;
+
+use crate::PATIENCE;
+use crate::scene::Scene;
+use crate::scene::programs::built;
+
+/// Where a person's editors keep their files.
+pub struct Machine {
+    pub home: PathBuf,
+    pub project: PathBuf,
+    programs: PathBuf,
+    evermoor: PathBuf,
+}
+
+impl Machine {
+    pub fn new(scene: &Scene) -> Self {
+        let [home, project, programs] =
+            ["person", "project", "programs"].map(|name| scene.path(name));
+        for folder in [&home, &project, &programs] {
+            std::fs::create_dir_all(folder).expect("a folder can be made");
+        }
+        Self { home, project, programs, evermoor: scene.home() }
+    }
+
+    /// Puts a file into the home folder.
+    pub fn write(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.home.join(path);
+        std::fs::create_dir_all(path.parent().expect("below home")).expect("a folder can be made");
+        std::fs::write(&path, text).expect("a file can be written");
+        path
+    }
+
+    /// Installs a program under a name.
+    pub fn install(&self, name: &str, program: &Path) {
+        let link = self.programs.join(name);
+        std::os::unix::fs::symlink(program, link).expect("a link can be made");
+    }
+
+    /// Every file of the person and the project.
+    pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        walk(&self.home, &mut found);
+        walk(&self.project, &mut found);
+        found
+    }
+
+    /// A program, run as this person.
+    pub fn command(&self, program: &Path) -> Command {
+        let mut command = evermoor_platform::process::spawn::command(program);
+        let path = format!("{}:/usr/bin:/bin", self.programs.display());
+        command.env_clear().env("HOME", &self.home).env("PATH", path).current_dir(&self.project);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        command
+    }
+
+    /// `evermoor` with some arguments, as this person types it.
+    pub fn typed(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(&built("evermoor"));
+        command.env("EVERMOOR_HOME", &self.evermoor).args(arguments);
+        command
+    }
+
+    pub async fn evermoor(&self, arguments: &[&str]) -> Output {
+        let output = tokio::time::timeout(PATIENCE, self.typed(arguments).output()).await;
+        output.expect("it ends in time").expect("it runs")
+    }
+
+    /// What `evermoor setup` says as data about each editor.
+    pub async fn setup(&self, arguments: &[&str]) -> Vec<Value> {
+        let said = self.evermoor(&[&["setup", "--json"], arguments].concat()).await;
+        let complained = String::from_utf8_lossy(&said.stderr);
+        let data: Value = serde_json::from_slice(&said.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {complained}"));
+        assert_eq!(data["schema"], 1);
+        data["editors"].as_array().expect("editors are a list").clone()
+    }
+
+    /// What became of the one editor.
+    pub async fn set_up(&self, arguments: &[&str]) -> Value {
+        let mut editors = self.setup(arguments).await;
+        assert_eq!(editors.len(), 1, "{editors:?}");
+        editors.remove(0)
+    }
+
+    /// What a program prints until it ends well.
+    pub async fn said(&self, program: &Path, arguments: &[&str]) -> String {
+        let output = self.command(program).args(arguments).output();
+        let output = tokio::time::timeout(PATIENCE, output).await;
+        let output = output.expect("it ends in time").expect("it runs");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let complained = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{} failed: {said}{complained}", program.display());
+        said
+    }
+}
+
+fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
+    for entry in std::fs::read_dir(folder).expect("a folder can be listed").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            walk(&path, found);
+        } else {
+            let content = std::fs::read(&path).expect("a file can be read");
+            found.insert(path, content);
+        }
+    }
+}
