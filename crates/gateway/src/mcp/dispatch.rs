@@ -19,6 +19,7 @@ use super::session::Live;
 use super::session::table::Sessions;
 use crate::editors::Editor;
 use crate::routing::router::View;
+use crate::routing::view::NoView;
 
 /// A message.
 pub async fn post(
@@ -30,7 +31,7 @@ pub async fn post(
 ) -> HttpResponse {
     let view = match endpoint.view(&editor, upstream) {
         Ok(view) => view,
-        Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
+        Err(why) => return refuse(StatusCode::NOT_FOUND, &why.to_string()),
     };
     if let Err((status, why)) = check_types(&headers) {
         return refuse(status, why);
@@ -113,7 +114,7 @@ impl Endpoint {
         &self,
         editor: &Editor,
         upstream: Option<Path<String>>,
-    ) -> Result<View, String> {
+    ) -> Result<View, NoView> {
         match upstream {
             Some(Path(name)) => self.router.one(&editor.name, &name),
             None => Ok(self.router.all(&editor.name)),

@@ -20,8 +20,8 @@ use evermoor_core::protocol::mcp::{gateway_info, method};
 use evermoor_core::protocol::translate::server_info::Introduction;
 
 use crate::monitoring::status::Overview;
-use crate::routing::view::Scope;
 pub use crate::routing::view::View;
+use crate::routing::view::{NoView, Scope};
 use crate::upstream::{Handle, Known, Link};
 
 /// Finds the upstream for a request.
@@ -77,17 +77,16 @@ impl Router {
         View::new(Scope::All, editor, self.overview())
     }
 
-    /// One upstream, if there is such a one for this editor. Else the reason, and what to do.
-    pub fn one(&self, editor: &str, name: &str) -> Result<View, String> {
+    /// One upstream, if there is such a one for this editor.
+    pub fn one(&self, editor: &str, name: &str) -> Result<View, NoView> {
         let all = self.all(editor);
         if let Some(upstream) = self.upstream(name).filter(|found| all.sees(found.name())) {
             return Ok(all.of_one(upstream));
         }
         if UpstreamName::parse(name).is_ok_and(|name| self.is_off(&name) && all.sees(&name)) {
-            return Err(format!("The upstream `{name}` is turned off. {TURN_ON}"));
+            return Err(NoView::Off { name: name.to_owned() });
         }
-        let why = format!("There is no upstream `{name}`. `evermoor status` lists them.");
-        Err(why + &all.excuse())
+        Err(NoView::Unknown { name: name.to_owned(), excuse: all.excuse() })
     }
 
     /// Whether a person turned this upstream off.

@@ -35,6 +35,15 @@ pub enum Scope {
     One(Handle),
 }
 
+/// Why an editor gets no view of one upstream, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum NoView {
+    #[error("The upstream `{name}` is turned off. {}", crate::routing::router::TURN_ON)]
+    Off { name: String },
+    #[error("There is no upstream `{name}`. `evermoor status` lists them.{excuse}")]
+    Unknown { name: String, excuse: String },
+}
+
 /// Takes out of an upstream's list what the editor that asked for it is not shown.
 pub struct Sieve {
     view: View,

@@ -72,7 +72,7 @@ pub async fn open(
     let place = upstream.as_ref().map(|Path(name)| format!("/{name}")).unwrap_or_default();
     let view = match endpoint.view(&editor, upstream) {
         Ok(view) => view,
-        Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
+        Err(why) => return refuse(StatusCode::NOT_FOUND, &why.to_string()),
     };
     let Ok(nonce) = Sessions::nonce() else {
         return refuse(StatusCode::INTERNAL_SERVER_ERROR, "The system gives no random numbers.");
@@ -115,7 +115,7 @@ pub async fn post(
 ) -> HttpResponse {
     let view = match endpoint.view(&editor, upstream) {
         Ok(view) => view,
-        Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
+        Err(why) => return refuse(StatusCode::NOT_FOUND, &why.to_string()),
     };
     if let Err((status, why)) = check_json(&headers) {
         return refuse(status, why);

@@ -38,7 +38,7 @@ pub async fn get(
 ) -> HttpResponse {
     let view = match endpoint.view(&editor, upstream) {
         Ok(view) => view,
-        Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
+        Err(why) => return refuse(StatusCode::NOT_FOUND, &why.to_string()),
     };
     if !headers.contains_key(mcp_header::SESSION) {
         return not_offered().await;
