@@ -13,9 +13,9 @@ mod updates;
 mod window;
 
 use std::process::ExitCode;
-use std::time::SystemTime;
 
 use evermoor_core::failure::{Code, Failure};
+use evermoor_platform::clock;
 use tauri::{App, AppHandle, Manager, RunEvent};
 use tokio::time::Instant;
 use tracing::{error, info};
@@ -41,7 +41,7 @@ pub fn run() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let mut reopening = Reopening::new(SystemTime::now(), Instant::now());
+    let mut reopening = Reopening::new(clock::now(), Instant::now());
     let code = app.run_return(move |app, event| on_event(app, &event, &mut reopening));
     system::log::finish();
     u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)
@@ -105,9 +105,7 @@ fn on_event(app: &AppHandle, event: &RunEvent, reopening: &mut Reopening) {
         api.prevent_exit();
     } else if matches!(event, RunEvent::Exit) {
         app.state::<Gateway>().let_go(app.state::<Leaving>().ends_gateway());
-    } else if system::is_reopened(event)
-        && reopening.is_by_a_person(SystemTime::now(), Instant::now())
-    {
+    } else if system::is_reopened(event) && reopening.is_by_a_person(clock::now(), Instant::now()) {
         window::open(app);
     }
 }

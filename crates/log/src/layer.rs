@@ -1,13 +1,13 @@
 //! Makes a line of whatever is said with `tracing`.
 
 use std::fmt::{self, Write as _};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::Context;
 
 use evermoor_core::api::{LogLevel, LogLine};
+use evermoor_platform::clock;
 
 /// Brings what is said to whoever takes it.
 pub struct Layer<T> {
@@ -27,14 +27,13 @@ impl<S: Subscriber, T: Fn(LogLine) + 'static> tracing_subscriber::Layer<S> for L
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut words = Words::default();
         event.record(&mut words);
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut text = words.message + &words.fields;
         if text.len() > LONGEST {
             text.truncate(text.floor_char_boundary(LONGEST));
             text.push('…');
         }
         (self.take)(LogLine {
-            at: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            at: clock::unix_millis(),
             level: level(*event.metadata().level()),
             upstream: words.upstream,
             text,

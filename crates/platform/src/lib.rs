@@ -16,6 +16,7 @@
 //! - [`memory`]: the memory of this process
 //! - [`process`]: starting programs that outlive us, or that must not
 //! - [`child`]: starting an upstream's program, which must not outlive us
+//! - [`clock`]: the time of day
 //! - [`descriptors`]: how much may be open at once
 //! - [`launch`]: launching an application of the desktop
 //! - [`run`]: running a program of the system for what it prints
@@ -31,6 +32,7 @@
 //! - [`signals`]: when the system asks us to stop
 
 pub mod browser;
+pub mod clock;
 pub mod crash_reports;
 pub mod fs;
 pub mod handover;

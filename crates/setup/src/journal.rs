@@ -1,11 +1,11 @@
 //! What Evermoor wrote into editors' files, and those files as they were before.
 
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use evermoor_platform::clock;
 use evermoor_platform::fs::private;
 
 use crate::entry::desired::Door;
@@ -106,8 +106,8 @@ impl Journal {
     ) -> std::io::Result<PathBuf> {
         let folder = self.folder.join("backups").join(client);
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-        let named = |at: u128| folder.join(format!("{at}-{name}"));
+        let at = clock::unix_millis();
+        let named = |at: u64| folder.join(format!("{at}-{name}"));
         let copy = (at..).map(named).find(|copy| !copy.exists()).unwrap_or_else(|| named(at));
         private::write_private(&copy, content)?;
         let needed: Vec<Before> = self.records().into_iter().map(|record| record.before).collect();

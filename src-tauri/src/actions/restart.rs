@@ -5,13 +5,13 @@ use std::time::Duration;
 use evermoor_client::{Keeper, Presence};
 use evermoor_core::api::{Link, Upstream};
 use evermoor_core::policy::alerts::Act;
+use evermoor_platform::clock;
 use tauri::{AppHandle, Manager};
 use tokio::time::timeout;
 use tracing::warn;
 
 use crate::alerts;
 use crate::gateway::Gateway;
-use crate::gateway::state::now;
 use crate::gateway::state_task::Desk;
 
 /// A person who clicked wants to be able to click again by then.
@@ -36,7 +36,7 @@ pub(crate) fn restart_all(app: &AppHandle) {
 }
 
 async fn bring_back(keeper: &Keeper, upstream: &str) {
-    let clicked = now();
+    let clicked = clock::unix_millis();
     let mut presence = keeper.presence();
     let number = match keeper.restart_upstream(upstream).await {
         Ok(number) => number,

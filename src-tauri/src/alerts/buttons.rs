@@ -1,6 +1,7 @@
 //! What a press on a notice does.
 
 use evermoor_core::policy::alerts::{Act, Button, Notice, Place};
+use evermoor_platform::clock;
 use jiff::Zoned;
 use tauri::AppHandle;
 
@@ -16,7 +17,8 @@ pub(super) fn perform(app: &AppHandle, notice: &Notice, pressed: Pressed) {
             about.for_each(|upstream| restart::restart(app, upstream));
         }
         Pressed::Button(Button::IgnoreForToday) => {
-            let until = tomorrow(&Zoned::now());
+            // A moment that no calendar has is no day to ignore.
+            let until = Zoned::try_from(clock::now()).map_or(0, |now| tomorrow(&now));
             about.for_each(|upstream| super::acted(app, Act::Ignore { upstream, until }));
         }
         Pressed::Button(Button::Details | Button::OpenLog | Button::SignIn) | Pressed::Notice => {

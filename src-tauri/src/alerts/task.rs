@@ -1,10 +1,11 @@
 //! The task that tells.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use evermoor_client::Presence;
 use evermoor_core::policy::alerts::{Act, Alerts, Id, Notice, Now, Order, Times};
+use evermoor_platform::clock;
 use tauri::AppHandle;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
@@ -106,12 +107,8 @@ impl<N: Notifier> Task<N> {
 
 /// Both clocks; the first counts from the start of the task.
 fn now(began: Instant) -> Now {
-    let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Now { awake: millis(began.elapsed()), wall: millis(wall) }
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+    let awake = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Now { awake, wall: clock::unix_millis() }
 }
 
 async fn after(time: Option<u64>) {

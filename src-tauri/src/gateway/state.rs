@@ -1,7 +1,6 @@
 //! Everything that the tray shows, at one moment. Whoever shows it asks nobody else.
 
 use std::collections::BTreeSet;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use evermoor_client::Presence;
 use evermoor_core::api::{Found, Link, Status, Upstream};
@@ -47,10 +46,4 @@ impl Known {
         let upstreams = self.status().map_or(&[][..], |status| &status.upstreams);
         upstreams.iter().filter(|one| matches!(one.link, Link::Down { .. })).collect()
     }
-}
-
-/// In milliseconds of the Unix epoch.
-pub(crate) fn now() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }

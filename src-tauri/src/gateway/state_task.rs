@@ -8,13 +8,14 @@ use std::time::Duration;
 use evermoor_client::{Control, Presence};
 use evermoor_core::api::{Found, Setup, Status};
 use evermoor_core::failure::Failure;
+use evermoor_platform::clock;
 use tauri::{AppHandle, Manager};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 use tracing::debug;
 
 use crate::gateway::Gateway;
-use crate::gateway::state::{Known, now};
+use crate::gateway::state::Known;
 use crate::login;
 use crate::updates::Update;
 
@@ -44,7 +45,7 @@ impl Desk {
     ) -> Self {
         let first = Known {
             login: login::is_enabled(app),
-            now: now(),
+            now: clock::unix_millis(),
             ..Known::new(presence.borrow().clone(), update.borrow().clone())
         };
         let (show, known) = watch::channel(first);
@@ -104,7 +105,7 @@ impl Task {
                     tick = Instant::now() + TICK;
                     look = looked.elapsed() >= LOOK_AGAIN;
                     let login = login::is_enabled(&self.app);
-                    self.show.send_modify(|known| (known.now, known.login) = (now(), login));
+                    self.show.send_modify(|known| (known.now, known.login) = (clock::unix_millis(), login));
                 }
                 else => return,
             }
@@ -119,7 +120,8 @@ impl Task {
         let presence = self.presence.borrow_and_update().clone();
         let before = self.show.borrow().presence.clone();
         let look = editors(&before) != editors(&presence);
-        self.show.send_modify(|known| (known.presence, known.now) = (presence, now()));
+        self.show
+            .send_modify(|known| (known.presence, known.now) = (presence, clock::unix_millis()));
         look
     }
 

@@ -34,12 +34,13 @@ impl Reopening {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evermoor_platform::clock;
 
     const HOUR: Duration = Duration::from_secs(3600);
 
     #[test]
     fn only_the_first_report_after_a_sleep_is_the_computers() {
-        let (wall, awake) = (SystemTime::now(), Instant::now());
+        let (wall, awake) = (clock::now(), Instant::now());
         let mut reopening = Reopening::new(wall, awake);
         assert!(reopening.is_by_a_person(wall + HOUR, awake + HOUR));
         assert!(!reopening.is_by_a_person(wall + 9 * HOUR, awake + HOUR));
@@ -48,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_wall_clock_set_back_is_no_sleep() {
-        let (wall, awake) = (SystemTime::now(), Instant::now());
+        let (wall, awake) = (clock::now(), Instant::now());
         let mut reopening = Reopening::new(wall, awake);
         assert!(reopening.is_by_a_person(wall - HOUR, awake + HOUR));
     }

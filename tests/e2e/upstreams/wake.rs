@@ -1,8 +1,9 @@
 //! A machine that wakes: the system says so, and no connection is believed any more.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use evermoor_core::api::{Link, Status, Upstream};
+use evermoor_platform::clock;
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::logind::Logind;
 use evermoor_tests::gateway::Gateway;
@@ -15,11 +16,6 @@ fn since(upstream: &Upstream) -> Option<u64> {
         Link::Connected { since, .. } => Some(since),
         Link::Off | Link::Connecting | Link::Down { .. } | Link::Paused { .. } => None,
     }
-}
-
-fn now() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    now.as_millis().try_into().unwrap()
 }
 
 #[tokio::test]
@@ -36,7 +32,7 @@ async fn a_connection_that_died_in_a_sleep_is_replaced_when_the_system_says_that
     let mut editor = gateway.editor("/mcp/notes").await;
     proxy.set(Fault::HalfOpen).await;
 
-    let asleep = now();
+    let asleep = clock::unix_millis();
     let woke = |status: &Status| status.muted_until.is_some();
     let status = logind.wakes(gateway.until_status(woke)).await;
     let muted = Duration::from_millis(status.muted_until.unwrap() - asleep);

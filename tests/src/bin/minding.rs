@@ -1,10 +1,11 @@
 //! `minding [ROUNDS] [IDLE SECONDS]`: how fast an application is followed and brought back, and what
 //! looking after it costs.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use evermoor_core::api::{App, Link};
 use evermoor_core::history::incident::Incident;
+use evermoor_platform::clock;
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
 use evermoor_tests::fakes::pieces::{Fault, Pieces};
@@ -67,7 +68,7 @@ async fn crashed(rounds: u64) {
         for _ in 0..3 {
             known(&gateway, pieces.pid()).await;
             pieces.newest().tell_last(Fault::Abort).await;
-            let (at, ended) = (now(), Instant::now());
+            let (at, ended) = (clock::unix_millis(), Instant::now());
             called.push(answered(&mut editor).await.saturating_duration_since(ended));
             let told = gateway.control(Method::GET, "/api/incidents?upstream=pieces").await;
             let outages: Vec<Incident> =
@@ -163,11 +164,6 @@ async fn answered(editor: &mut Editor) -> Instant {
     let said = editor.call("create_pieces_memory", &json!({ "summary": "a" })).await;
     assert_eq!(said["content"][0]["text"], "a");
     Instant::now()
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[expect(clippy::print_stdout, reason = "a measurement prints its figures")]

@@ -1,6 +1,8 @@
 //! Dice that fall the same way again when they are given the same seed.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, UNIX_EPOCH};
+
+use evermoor_platform::clock;
 
 /// A stream of random numbers (SplitMix64).
 #[derive(Clone, Debug)]
@@ -15,7 +17,7 @@ impl Dice {
     pub fn seed() -> u64 {
         let given = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
         given.unwrap_or_else(|| {
-            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            let now = clock::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             u64::from(now.subsec_nanos()) ^ now.as_secs()
         })
     }

@@ -3,14 +3,13 @@
 //! A running gateway does it, and turns the old token away at once. Where none runs, the file is
 //! changed here, under the lock that a starting gateway waits for.
 
-use std::time::SystemTime;
-
 use evermoor_client::Control;
 use evermoor_core::api::{Editor, NewToken};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::security::tokens::{Denied, LOCAL, Tokens};
 use evermoor_gateway::lifecycle::keys;
 use evermoor_gateway::lifecycle::keys::ChangeError;
+use evermoor_platform::clock;
 use evermoor_platform::fs::lock::InstanceLock;
 use evermoor_platform::paths::Paths;
 use evermoor_setup::{Desk, Done, Refused};
@@ -109,8 +108,7 @@ fn show_list(editors: &[Editor], json: bool) {
     if json {
         return terminal::print_json(serde_json::json!({ "editors": editors }));
     }
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    let now = clock::unix_millis();
     let row = |editor: &Editor| {
         let made = editor.made.map_or("made by hand".into(), |at| format!("made {}", ago(at, now)));
         let seen =

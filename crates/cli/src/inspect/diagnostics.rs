@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use evermoor_client::Control;
 use evermoor_core::config::redacted::without_secrets;
@@ -11,6 +10,7 @@ use evermoor_core::history::incident::report::Environment;
 use evermoor_core::security::anonymize::Private;
 use evermoor_core::security::scrub::scrub;
 use evermoor_log::read;
+use evermoor_platform::clock;
 use evermoor_platform::machine::{self, Person};
 use serde_json::json;
 
@@ -32,8 +32,7 @@ struct Page {
 }
 
 pub(crate) fn run(place: &Place, output: Option<PathBuf>) -> Exit {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    let now = clock::unix_millis();
     let path = output.unwrap_or_else(|| {
         let moment = evermoor_core::history::incident::text::moment(now);
         let stamp: String = moment.chars().filter(char::is_ascii_digit).take(14).collect();

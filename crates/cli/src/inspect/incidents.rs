@@ -1,7 +1,5 @@
 //! `evermoor incidents`: when upstreams were down, and a report about it.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use evermoor_client::{Control, ControlError};
 use evermoor_core::api::Status;
 use evermoor_core::failure::Failure;
@@ -10,6 +8,7 @@ use evermoor_core::history::incident::report::Environment;
 use evermoor_core::history::incident::text::{length, moment};
 use evermoor_core::history::incident::{Calls, Incident};
 use evermoor_core::security::anonymize::Private;
+use evermoor_platform::clock;
 use evermoor_platform::machine::{self, Person};
 use evermoor_platform::paths::Paths;
 
@@ -40,8 +39,7 @@ pub(crate) fn run(paths: &Paths, upstream: Option<&str>, period: u64, form: Form
     let Some(control) = Control::find(paths) else {
         return Exit::not_running();
     };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    let now = clock::unix_millis();
     let found = run_async(look_up(&control, upstream, now.saturating_sub(period)));
     let (status, incidents) = match found {
         Ok(Ok(found)) => found,

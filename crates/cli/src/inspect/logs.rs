@@ -1,12 +1,13 @@
 //! `evermoor logs`: what the gateway or the tray wrote down, also when neither runs.
 
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use evermoor_core::api::{LogLevel, LogLine};
 use evermoor_core::history::incident::text::moment;
 use evermoor_gateway::monitoring::log::is_of;
 use evermoor_log::read;
+use evermoor_platform::clock;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::signals;
 
@@ -29,8 +30,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 pub(crate) fn run(paths: &Paths, wanted: &Wanted, follow: bool) -> Exit {
     let path = if wanted.tray { paths.tray_log_file() } else { paths.log_file() };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    let now = clock::unix_millis();
     let from = wanted.since.map_or(0, |since| now.saturating_sub(since));
     // Who asks for a time wants all of it.
     let count = if wanted.since.is_some() { usize::MAX } else { wanted.lines };

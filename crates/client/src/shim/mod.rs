@@ -17,7 +17,7 @@ mod listen;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
@@ -37,6 +37,7 @@ use evermoor_core::protocol::envelope::{
 use evermoor_core::protocol::mcp::{header, method};
 use evermoor_core::protocol::stateless;
 use evermoor_core::protocol::translate::response::newer;
+use evermoor_platform::clock;
 
 use crate::http::{Answer, HttpError};
 use crate::launch::Launcher;
@@ -140,7 +141,7 @@ impl Shim {
         let began = Instant::now();
         let once = Repetition::default().class(&request, None) == Class::Once;
         for attempts in 1.. {
-            let sent_at = SystemTime::now();
+            let sent_at = clock::now();
             let failed = match self.post(body.clone(), &headers).await {
                 Ok(answer) => match self.relay(&request, answer).await {
                     Ok(()) => return,

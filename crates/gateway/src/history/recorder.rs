@@ -91,6 +91,7 @@ impl Chronicle {
 mod tests {
     use super::*;
     use evermoor_core::failure::Code;
+    use evermoor_platform::clock;
     use tokio::sync::mpsc;
 
     fn chronicle() -> (Chronicle, mpsc::Receiver<Note>) {
@@ -125,14 +126,14 @@ mod tests {
     #[tokio::test]
     async fn what_was_never_up_is_not_down() {
         let (mut chronicle, mut notes) = chronicle();
-        chronicle.went_down("A", &failure(), SystemTime::now());
+        chronicle.went_down("A", &failure(), clock::now());
         assert_eq!(kinds(&mut notes), [""; 0]);
     }
 
     #[tokio::test]
     async fn an_outage_has_one_beginning_and_one_end_whatever_happens_in_between() {
         let (mut chronicle, mut notes) = chronicle();
-        let now = SystemTime::now();
+        let now = clock::now();
         chronicle.is_over(How::Reconnected, now);
         assert_eq!(kinds(&mut notes), ["ended"], "an earlier gateway may have left one open");
         chronicle.went_down("A", &failure(), now);
@@ -148,17 +149,17 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_call_lost_long_before_is_not_counted() {
         let (mut chronicle, mut notes) = chronicle();
-        chronicle.is_over(How::Reconnected, SystemTime::now());
+        chronicle.is_over(How::Reconnected, clock::now());
         for (wait, counted) in [(RELATED / 2, 1), (RELATED * 2, 0)] {
             chronicle.tallies().touch().end(super::super::CallEnd::Unknown);
             tokio::time::advance(wait).await;
-            chronicle.went_down("A", &failure(), SystemTime::now());
+            chronicle.went_down("A", &failure(), clock::now());
             while let Ok(note) = notes.try_recv() {
                 if let Note::Opened(opened) = note {
                     assert_eq!(opened.tally.calls().unknown, counted);
                 }
             }
-            chronicle.is_over(How::Reconnected, SystemTime::now());
+            chronicle.is_over(How::Reconnected, clock::now());
         }
     }
 }

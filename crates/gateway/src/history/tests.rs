@@ -2,6 +2,7 @@
 
 use super::*;
 use evermoor_core::history::incident::How;
+use evermoor_platform::clock;
 
 fn start(path: PathBuf) -> (History, CancellationToken, TaskTracker) {
     start_with(path, Pen::new(true))
@@ -23,12 +24,12 @@ async fn what_was_told_is_in_the_next_answer() {
     let folder = tempfile::tempdir().unwrap();
     let (history, ..) = start(folder.path().join("history.sqlite"));
     let mut chronicle = history.of("a");
-    chronicle.is_over(How::Reconnected, SystemTime::now());
-    chronicle.went_down("A", &failure(), SystemTime::now());
-    history.tell("a", SystemTime::now(), "It was restarted.");
+    chronicle.is_over(How::Reconnected, clock::now());
+    chronicle.went_down("A", &failure(), clock::now());
+    history.tell("a", clock::now(), "It was restarted.");
     let found = history.incidents(Asked::default()).await.unwrap();
     assert_eq!((found.len(), found[0].events.len(), found[0].end), (1, 1, None));
-    chronicle.is_over(How::Reconnected, SystemTime::now());
+    chronicle.is_over(How::Reconnected, clock::now());
     let found = history.incidents(Asked::default()).await.unwrap();
     assert_eq!(found[0].end.unwrap().how, How::Reconnected);
 }
@@ -37,7 +38,7 @@ async fn what_was_told_is_in_the_next_answer() {
 async fn samples_are_kept_per_application() {
     let folder = tempfile::tempdir().unwrap();
     let (history, ..) = start(folder.path().join("history.sqlite"));
-    let now = millis(SystemTime::now());
+    let now = millis(clock::now());
     let sample = Sample { at: now, span: 15_000, memory: 5, load: 1, uptime: 2 };
     history.sample("a", sample);
     assert_eq!(history.samples("a", 0).await.unwrap(), [sample]);
@@ -50,8 +51,8 @@ async fn a_history_that_stops_writes_what_it_was_told() {
     let path = folder.path().join("history.sqlite");
     let (history, stop, tasks) = start(path.clone());
     let mut chronicle = history.of("a");
-    chronicle.is_over(How::Reconnected, SystemTime::now());
-    chronicle.went_down("A", &failure(), SystemTime::now());
+    chronicle.is_over(How::Reconnected, clock::now());
+    chronicle.went_down("A", &failure(), clock::now());
     stop.cancel();
     tasks.close();
     tasks.wait().await;
@@ -67,10 +68,10 @@ async fn what_is_told_while_the_pen_is_away_is_written_when_it_comes_back() {
     let pen = Pen::new(true);
     let (history, ..) = start_with(folder.path().join("history.sqlite"), pen.clone());
     let mut chronicle = history.of("a");
-    chronicle.is_over(How::Reconnected, SystemTime::now());
+    chronicle.is_over(How::Reconnected, clock::now());
     assert_eq!(history.incidents(Asked::default()).await.unwrap(), []);
     pen.give_away().await;
-    chronicle.went_down("A", &failure(), SystemTime::now());
+    chronicle.went_down("A", &failure(), clock::now());
     let found = history.incidents(Asked::default()).await.unwrap();
     assert_eq!(found, [], "it may be read, and not written");
     pen.receive();
@@ -88,20 +89,20 @@ async fn whoever_takes_over_goes_on_with_an_outage_and_the_one_before_writes_no_
     let (pen, next_pen) = (Pen::new(true), Pen::new(false));
     let (old, stop, tasks) = start_with(path.clone(), pen.clone());
     let mut before = old.of("a");
-    before.is_over(How::Reconnected, SystemTime::now());
-    before.went_down("A", &failure(), SystemTime::now());
+    before.is_over(How::Reconnected, clock::now());
+    before.went_down("A", &failure(), clock::now());
     let began = old.incidents(Asked::default()).await.unwrap().remove(0);
     let (new, ..) = start_with(path, next_pen.clone());
     let mut after = new.of("a");
     pen.give_away().await;
     next_pen.receive();
-    before.is_over(How::Reconnected, SystemTime::now());
+    before.is_over(How::Reconnected, clock::now());
     stop.cancel();
     tasks.close();
     tasks.wait().await;
     let lasts = new.incidents(Asked::default()).await.unwrap().remove(0);
     assert_eq!(lasts, began, "it was watched all the time, and nobody saw its end");
-    after.is_over(How::Reconnected, SystemTime::now());
+    after.is_over(How::Reconnected, clock::now());
     let over = new.incidents(Asked::default()).await.unwrap();
     assert_eq!((over.len(), over[0].end.unwrap().how), (1, How::Reconnected));
 }
@@ -110,7 +111,7 @@ async fn whoever_takes_over_goes_on_with_an_outage_and_the_one_before_writes_no_
 async fn telling_never_waits_however_much_is_told() {
     let (history, told) = History::listened();
     for number in 0..QUEUE * 2 {
-        history.tell("a", SystemTime::now(), number.to_string());
+        history.tell("a", clock::now(), number.to_string());
     }
     assert_eq!(told.len(), QUEUE);
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use evermoor_core::api::Span;
 use evermoor_core::history::timeline::{Log, state_of};
+use evermoor_platform::clock::unix_millis as now;
 use evermoor_platform::fs::private;
 
 use crate::monitoring::status::Overview;
@@ -110,9 +111,4 @@ impl Timelines {
             tracing::warn!(%error, "how upstreams fared is not kept over a restart");
         }
     }
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

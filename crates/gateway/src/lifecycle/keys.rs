@@ -4,7 +4,6 @@
 //! is there but cannot be trusted stops the start: serving openly is never the fallback.
 
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -12,6 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::security::session_id::SessionKey;
 use evermoor_core::security::tokens::{BadTokens, Denied, Tokens};
+use evermoor_platform::clock;
 use evermoor_platform::fs::private;
 use evermoor_platform::fs::private::Unsafe;
 use evermoor_platform::paths::Paths;
@@ -47,7 +47,7 @@ pub fn tokens(paths: &Paths) -> Result<Tokens, KeyError> {
     if let Some(tokens) = known_tokens(paths)? {
         return Ok(tokens);
     }
-    let tokens = Tokens::first(random()?, now());
+    let tokens = Tokens::first(random()?, clock::unix_millis());
     write(&paths.token_file(), &tokens.to_bytes())?;
     Ok(tokens)
 }
@@ -67,7 +67,7 @@ pub fn change_tokens<T>(
     change: impl FnOnce(&mut Tokens, [u8; 32], u64) -> Result<T, Denied>,
 ) -> Result<(Tokens, T), ChangeError> {
     let mut tokens = tokens(paths)?;
-    let made = change(&mut tokens, random()?, now())?;
+    let made = change(&mut tokens, random()?, clock::unix_millis())?;
     write(&paths.token_file(), &tokens.to_bytes())?;
     Ok((tokens, made))
 }
@@ -127,11 +127,6 @@ impl From<&ChangeError> for Failure {
             }
         }
     }
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn write(path: &Path, content: &[u8]) -> Result<(), KeyError> {

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep_until};
 
 use evermoor_core::api::{Attached, Wire};
 use evermoor_core::protocol::mcp::Program;
+use evermoor_platform::clock;
 
 /// The list of those who are here.
 #[derive(Clone)]
@@ -102,7 +103,7 @@ impl Attendance {
                 revision,
                 transport: wire,
                 view: view.map(str::to_owned),
-                since: millis(SystemTime::now()),
+                since: clock::unix_millis(),
             };
             present.insert(who.clone(), Presence { attached, spoke: now, streams: 0 });
         }
@@ -191,11 +192,6 @@ impl Drop for Stream {
         drop(present);
         self.attendance.0.came.notify_one();
     }
-}
-
-fn millis(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use tokio::sync::{Notify, watch};
 use evermoor_core::api;
 use evermoor_core::api::Status;
 use evermoor_core::config;
+use evermoor_platform::clock;
 
 use crate::config::first_run::Welcome;
 use crate::config::upstream_set::Lineup;
@@ -122,7 +123,7 @@ fn view(handle: &Handle, state: &State, origin: &str) -> api::Upstream {
             },
             // Still connected, and of no use: that is what a person must see.
             Some(failure) => {
-                let now = millis(SystemTime::now());
+                let now = clock::unix_millis();
                 api::Link::Down { since: now, retry_at: now, attempts: 0, failure }
             }
         },

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 
 use evermoor_core::api::Touched;
+use evermoor_platform::clock;
 
 #[derive(Clone, Default)]
 pub struct Touches(Arc<Mutex<BTreeMap<String, Touched>>>);
@@ -29,8 +29,7 @@ impl Touches {
     }
 
     fn note(&self, upstream: &str, restarts: bool) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let at = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+        let at = clock::unix_millis();
         self.0.lock().insert(upstream.to_owned(), Touched { at, restarts });
     }
 }

@@ -5,6 +5,8 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use evermoor_platform::clock;
+
 /// Chance and the time of day.
 #[derive(Clone)]
 pub struct Chance {
@@ -16,7 +18,7 @@ impl Chance {
     /// Those of the real world.
     pub fn real() -> Self {
         // Without randomness every wait is the longest, which is slow and safe.
-        Self::new(|| getrandom::u32().unwrap_or(u32::MAX), SystemTime::now)
+        Self::new(|| getrandom::u32().unwrap_or(u32::MAX), clock::now)
     }
 
     pub fn new(

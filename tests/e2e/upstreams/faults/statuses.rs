@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use evermoor_platform::clock;
 use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::fakes::upstream::script::Act;
 
@@ -65,7 +66,7 @@ async fn too_many_requests_are_sent_again_after_the_seconds_that_were_asked_for(
 async fn too_many_requests_are_sent_again_at_the_date_that_was_asked_for() {
     let mut play = Play::new().await;
     // A date has no fractions of a second, so three seconds ahead are at least two.
-    let date = http_date(SystemTime::now() + Duration::from_secs(3));
+    let date = http_date(clock::now() + Duration::from_secs(3));
     play.upstream.next(1, "tools/call", Act::refuse_until(429, &date)).await;
     let (answer, took) = timed(play.record("patient")).await;
     assert_eq!(answer.verdict, Verdict::Done, "{answer:?}");

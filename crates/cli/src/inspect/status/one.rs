@@ -1,15 +1,14 @@
 //! All that is known of one upstream.
 
-use std::time::SystemTime;
-
 use evermoor_core::api::{App, Link, Upstream};
 use evermoor_core::history::incident::text::{length, memory};
+use evermoor_platform::clock;
 
 use super::{mark, notes, show_quietly};
 use crate::terminal::{self, Palette};
 
 pub(super) fn show(upstream: &Upstream) {
-    let (colours, now) = (Palette::for_output(), now());
+    let (colours, now) = (Palette::for_output(), clock::unix_millis());
     let (mark, style) = mark(upstream, colours);
     let strong = colours.strong;
     let title = terminal::fit(&upstream.title, terminal::width().saturating_sub(2));
@@ -25,12 +24,6 @@ pub(super) fn show(upstream: &Upstream) {
     for line in terminal::columns(&rows, terminal::width()) {
         terminal::print(&line);
     }
-}
-
-/// The moment, in milliseconds of the Unix epoch.
-pub(super) fn now() -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn facts(upstream: &Upstream, now: u64) -> Vec<(&'static str, String)> {

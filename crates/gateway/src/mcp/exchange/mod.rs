@@ -17,7 +17,6 @@ mod translation;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
 use tokio::sync::mpsc;
@@ -31,6 +30,7 @@ use evermoor_core::protocol::mcp::Revision;
 use evermoor_core::protocol::stateless::header_text;
 use evermoor_core::protocol::translate::param_headers::mirrored;
 use evermoor_core::protocol::version::Spoken;
+use evermoor_platform::clock;
 
 use super::endpoint::Endpoint;
 pub use super::requester::Asker;
@@ -231,7 +231,7 @@ impl Exchange {
     fn given_up(&self) -> Response {
         let detail = "Evermoor was stopped before the answer came";
         let fate = match self.was_sent() {
-            true => Fate::Unknown(Unknown::GatewayRestarted, SystemTime::now()),
+            true => Fate::Unknown(Unknown::GatewayRestarted, clock::now()),
             false => Fate::NotSent(NotSent::ShuttingDown),
         };
         abandoned::answer(self.about(), fate, detail)

@@ -1,7 +1,6 @@
 //! The stream of news of a session, and the taking up of streams that broke.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use axum::body::Bytes;
 use axum::extract::{Extension, Path, State};
@@ -15,6 +14,7 @@ use evermoor_core::protocol::event_id::{Call, EventId};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{header as mcp_header, method};
 use evermoor_core::protocol::sse;
+use evermoor_platform::clock;
 
 use super::Live;
 use crate::editors::Editor;
@@ -151,7 +151,7 @@ impl Events for Once {
 
 /// The answer to a call of which the gateway knows no more than what its event id says.
 fn told_lost(call: &Call) -> Bytes {
-    let fate = Fate::Unknown(Unknown::GatewayRestarted, SystemTime::now());
+    let fate = Fate::Unknown(Unknown::GatewayRestarted, clock::now());
     let detail = "the gateway was started again before the answer came";
     sse::write(None, None, &Message::Response(abandoned::answer(call, fate, detail)).to_bytes())
 }

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -16,6 +16,7 @@ use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 use evermoor_core::protocol::translate::task;
 use evermoor_core::protocol::translate::task::related;
+use evermoor_platform::clock;
 
 use crate::lifecycle::keys;
 
@@ -39,7 +40,7 @@ impl Finished {
     /// Keeps a result, and says which task it is of.
     pub fn keep(&self, editor: &str, result: Raw) -> Option<Raw> {
         let id = format!("{MARK}{}", keys::unguessable().ok()?);
-        let task = task::over(&id, SystemTime::now(), KEEP);
+        let task = task::over(&id, clock::now(), KEEP);
         let made = Raw::of(&serde_json::json!({})).with("task", &task);
         let (editor, since) = (editor.to_owned(), Instant::now());
         let mut all = self.0.lock();

@@ -12,7 +12,6 @@ mod record;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -183,11 +182,6 @@ impl Done {
 /// Whether the upstream answered, so that its answer took so long.
 fn answered(outcome: CallOutcome) -> bool {
     matches!(outcome, CallOutcome::Ok | CallOutcome::ToolError)
-}
-
-fn millis(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! One call on its way to its answer, as it will be shown.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -11,8 +11,9 @@ use evermoor_core::protocol::envelope::{Outcome, Request, Response};
 use evermoor_core::protocol::event_id::Call;
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
+use evermoor_platform::clock;
 
-use super::{Activity, Done, millis};
+use super::{Activity, Done};
 use crate::routing::view::{Scope, View};
 use crate::upstream::Handle;
 
@@ -92,7 +93,7 @@ impl Open {
         let whole = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         self.activity.add(Done {
             number: 0,
-            at: millis(SystemTime::now()).saturating_sub(whole(took)),
+            at: clock::unix_millis().saturating_sub(whole(took)),
             editor: self.editor,
             client: self.client,
             upstream: self.upstream,
@@ -215,7 +216,7 @@ mod tests {
 
     #[test]
     fn what_the_gateway_says_of_a_call_is_believed() {
-        let now = SystemTime::now();
+        let now = clock::now();
         for is_tool in [true, false] {
             let said = |fate| undelivered(fate, is_tool);
             assert_eq!(said(Fate::NotSent(NotSent::HoldExpired)), CallOutcome::NotSent);

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use evermoor_core::api::Check;
 use evermoor_core::history::incident::text::{length, memory};
+use evermoor_platform::clock;
 use evermoor_platform::fs::disk;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::startup::{login, service};
@@ -33,7 +34,7 @@ pub(super) fn disk(paths: &Paths) -> Check {
 pub(super) fn clock(paths: &Paths) -> Check {
     let files = [paths.history_file(), paths.log_file(), paths.token_file()];
     let written = files.iter().filter_map(|file| written_at(file)).max();
-    judge(SystemTime::now(), written)
+    judge(clock::now(), written)
 }
 
 fn written_at(file: &Path) -> Option<SystemTime> {

@@ -1,10 +1,9 @@
 //! Every upstream's whole path: set up, reached, understood, of use.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use evermoor_core::api::{Check, Link, Status, Upstream};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::history::incident::text::length;
+use evermoor_platform::clock;
 
 /// That a gateway serves, and what it would like to be asked about.
 pub(super) fn gateway(status: &Status) -> Check {
@@ -13,8 +12,7 @@ pub(super) fn gateway(status: &Status) -> Check {
 }
 
 pub(super) fn all(status: &Status) -> Vec<Check> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    let now = clock::unix_millis();
     let checks = status.upstreams.iter().map(|upstream| check(upstream, now));
     checks.chain(status.warnings.iter().enumerate().map(warning)).collect()
 }

@@ -1,7 +1,6 @@
 //! The outages of upstreams, looked up in the history.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use axum::Json;
 use axum::extract::{Query, State};
@@ -13,10 +12,11 @@ use evermoor_core::history::incident::report;
 use evermoor_core::history::incident::report::Environment;
 use evermoor_core::history::incident::{Incident, Incidents};
 use evermoor_core::security::anonymize::Private;
+use evermoor_platform::clock;
 use evermoor_platform::machine::{self, Person};
 
 use super::{Control, refuse};
-use crate::history::{Asked, millis};
+use crate::history::Asked;
 
 #[derive(Deserialize)]
 pub(super) struct Which {
@@ -54,7 +54,7 @@ async fn written(control: &Control, which: &Which, incidents: &[Incident]) -> St
     let status = control.router.overview().borrow().status.clone();
     let (upstream, system) = (which.upstream.as_deref(), machine::system().await);
     let environment = Environment::of(&status, upstream, incidents, system);
-    let now = millis(SystemTime::now());
+    let now = clock::unix_millis();
     let period = which.since.map(|since| now.saturating_sub(since));
     let text = report::markdown(&environment, incidents, period, now);
     let Person { home, user, machine } = Person::here();

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::mem::{MaybeUninit, size_of};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, UNIX_EPOCH};
 
 use super::{Facts, Usage};
 
@@ -12,7 +12,7 @@ pub(super) fn of(pid: u32) -> Option<Facts> {
     let info = info(pid)?;
     let start =
         Duration::from_secs(info.pbi_start_tvsec) + Duration::from_micros(info.pbi_start_tvusec);
-    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    let since_epoch = crate::clock::now().duration_since(UNIX_EPOCH).ok()?;
     let executable = executable(pid);
     Some(Facts {
         pid,

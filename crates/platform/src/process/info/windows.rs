@@ -5,7 +5,7 @@ use std::mem::size_of;
 use std::os::windows::ffi::OsStringExt as _;
 use std::os::windows::io::{AsRawHandle as _, FromRawHandle as _, OwnedHandle};
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, UNIX_EPOCH};
 
 use windows_sys::Win32::Foundation::{FILETIME, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::System::Diagnostics::ToolHelp::{
@@ -111,7 +111,7 @@ fn times(process: &OwnedHandle) -> Option<Times> {
 fn age(started: u64) -> Duration {
     const TO_UNIX: Duration = Duration::from_secs(11_644_473_600);
     let start = Duration::from_secs(started / 10_000_000);
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let now = crate::clock::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (now + TO_UNIX).saturating_sub(start)
 }
 

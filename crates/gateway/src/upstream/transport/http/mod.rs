@@ -18,7 +18,7 @@ mod subscription_stream;
 mod target;
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use http::{StatusCode, header};
 use tokio::sync::{mpsc, watch};
@@ -33,6 +33,7 @@ use evermoor_core::policy::timing::retry_after;
 use evermoor_core::protocol::envelope::{Notification, Request};
 use evermoor_core::protocol::mcp;
 use evermoor_core::protocol::mcp::{Handshake, Revision, method};
+use evermoor_platform::clock;
 
 use super::connection::{CallError, Connected, Connection, Incoming, Reply, excerpt};
 use crate::upstream::server_requests::Caller;
@@ -215,6 +216,6 @@ async fn unavailable(answer: reqwest::Response) -> CallError {
 /// How long a server that is busy asks to be left alone.
 fn wait(answer: &reqwest::Response) -> Duration {
     let asked = answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
-    let wait = asked.and_then(|asked| retry_after(asked, SystemTime::now(), LONGEST_RETRY_AFTER));
+    let wait = asked.and_then(|asked| retry_after(asked, clock::now(), LONGEST_RETRY_AFTER));
     wait.unwrap_or(DEFAULT_RETRY_AFTER)
 }
