@@ -1,11 +1,10 @@
 //! `evermoor completions` and `evermoor man`: made from what can be typed, so that they are never stale.
 
-use std::io::{self, Write as _};
-
 use clap::CommandFactory as _;
 
 use crate::args::Args;
 use crate::exit::Exit;
+use crate::terminal;
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> Exit {
     let mut made = Vec::new();
@@ -27,8 +26,7 @@ pub(crate) fn page() -> Exit {
     write(&made)
 }
 
-/// A reader that went away is no failure.
 fn write(made: &[u8]) -> Exit {
-    let _ = io::stdout().write_all(made);
+    terminal::print_raw(made);
     Exit::Ok
 }

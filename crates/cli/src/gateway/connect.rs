@@ -34,8 +34,10 @@ async fn bridge(place: Place, path: String, editor: Option<&str>) -> Exit {
         Err(exit) => return exit,
     };
     let input = BufReader::new(tokio::io::stdin());
+    #[expect(clippy::disallowed_methods, reason = "the shim writes the protocol to it")]
+    let output = tokio::io::stdout();
     tokio::select! {
-        done = shim::run(launcher, path, input, tokio::io::stdout()) => match done {
+        done = shim::run(launcher, path, input, output) => match done {
             Ok(()) => Exit::Ok,
             Err(error) => Exit::failure(&error),
         },

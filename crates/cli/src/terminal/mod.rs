@@ -1,5 +1,7 @@
 //! What goes to the terminal: data to standard output, words about it to standard error.
 
+#![expect(clippy::disallowed_methods, reason = "this is the place that prints")]
+
 mod progress;
 mod screen;
 mod table;
@@ -45,6 +47,11 @@ pub(crate) fn print(line: &dyn Display) {
         progress::make_way();
         let _ = writeln!(std::io::stdout(), "{line}");
     }
+}
+
+/// Prints bytes as they are. A reader that went away is no failure.
+pub(crate) fn print_raw(bytes: &[u8]) {
+    let _ = std::io::stdout().write_all(bytes);
 }
 
 /// Prints data for a program, as an object that says which form it has.

@@ -17,6 +17,7 @@ pub async fn serve(desk: Arc<Desk>) {
     let (mouth, mut said) = mpsc::unbounded_channel::<Message>();
     let tasks = TaskTracker::new();
     tasks.spawn(async move {
+        #[expect(clippy::disallowed_methods, reason = "the upstream writes the protocol to it")]
         let mut output = tokio::io::stdout();
         while let Some(message) = said.recv().await {
             let line = [&message.to_bytes()[..], b"\n"].concat();
