@@ -257,9 +257,9 @@ mod tests {
     }
 
     #[test]
-    fn the_example_in_the_readme_is_a_configuration_without_doubts() {
-        let readme = include_str!("../../../../README.md").replace("\r\n", "\n");
-        let example = readme.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    fn the_example_in_the_documents_is_a_configuration_without_doubts() {
+        let page = include_str!("../../../../docs/configuration.md").replace("\r\n", "\n");
+        let example = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
         let config = Config::parse(example).unwrap();
         assert_eq!((config.upstreams.len(), config.off.len(), config.editors.len()), (5, 1, 1));
         assert_eq!(config.doubts, []);

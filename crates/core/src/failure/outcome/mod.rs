@@ -160,6 +160,19 @@ mod tests {
     }
 
     #[test]
+    fn the_documents_quote_both_answers_word_for_word() {
+        let page = include_str!("../../../../../docs/how-it-works.md").replace("\n> ", " ");
+        let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_763_215_387_512);
+        for (fate, detail) in [
+            (Fate::NotSent(NotSent::HoldExpired), "connection refused"),
+            (Fate::Unknown(Unknown::ConnectionReset, at), "connection closed"),
+        ] {
+            let text = Undelivered { detail, ..undelivered(fate, true) }.text();
+            assert!(page.contains(&text), "docs/how-it-works.md does not quote: {text}");
+        }
+    }
+
+    #[test]
     fn a_call_that_could_not_be_served_is_an_answer_that_most_likely_did_nothing() {
         let result = &answer(Fate::Unavailable(SystemTime::UNIX_EPOCH), true)["result"];
         let details = &result["_meta"][META_KEY];
