@@ -1,6 +1,8 @@
 //! `evermoor`: the gateway, the shim and the commands of a person, in one binary without a window.
 
 mod args;
+#[cfg(test)]
+mod documents;
 mod editors;
 mod exit;
 mod gateway;
