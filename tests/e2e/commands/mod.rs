@@ -2,6 +2,7 @@
 
 mod archive;
 mod doctor;
+mod documents;
 #[cfg(unix)]
 pub(crate) mod editors;
 mod entries;
@@ -149,4 +150,5 @@ async fn the_demonstration_plays_to_its_end() {
     assert!(said.ends_with(
         "Nothing was lost, nothing ran twice, and the editor never had to reconnect.\n"
     ));
+    documents::assert_the_readme_shows_a_part_of(&said);
 }
