@@ -10,7 +10,8 @@ use super::{evermoor, text};
 fn blocks(page: &str, language: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(page);
     let page = std::fs::read_to_string(path).unwrap().replace("\r\n", "\n");
-    let blocks = page.split(&format!("```{language}\n")).skip(1);
+    let start = format!("```{language}\n");
+    let blocks = page.split(&start).skip(1);
     blocks.map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
 }
 
