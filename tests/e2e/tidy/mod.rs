@@ -1,6 +1,7 @@
 //! The rules of the architecture, as tests that fail when they are broken.
 
 mod dependencies;
+mod documents;
 mod locks;
 mod sources;
 mod systems;

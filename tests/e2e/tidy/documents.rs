@@ -1,0 +1,73 @@
+//! The documents: their links lead somewhere, and they stay short.
+
+use super::sources::root;
+use std::path::PathBuf;
+
+/// Every document that a reader may open.
+fn documents() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in [".", "docs", "docs/adr"] {
+        let entries = std::fs::read_dir(root().join(folder)).unwrap().flatten();
+        let files = entries.map(|entry| entry.path());
+        found.extend(files.filter(|path| path.extension().is_some_and(|ending| ending == "md")));
+    }
+    assert!(found.len() > 20, "{found:?}");
+    found
+}
+
+/// What a document links to: other documents, sections and pictures, but no other sites.
+fn links(text: &str) -> Vec<String> {
+    let ends = [("](", ')'), ("src=\"", '"'), ("srcset=\"", '"')];
+    let found = ends.iter().flat_map(|(start, end)| {
+        text.split(start).skip(1).filter_map(|rest| rest.split_once(*end)).map(|(link, _)| link)
+    });
+    found.filter(|link| !link.contains("://")).map(str::to_owned).collect()
+}
+
+/// The names under which the headings of a document can be linked to.
+fn sections(text: &str) -> Vec<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let kept = |letter: char| match letter {
+        ' ' => Some('-'),
+        '-' | '_' => Some(letter),
+        _ => letter.is_alphanumeric().then(|| letter.to_ascii_lowercase()),
+    };
+    headings
+        .map(|line| line.trim_start_matches('#').trim().chars().filter_map(kept).collect())
+        .collect()
+}
+
+#[test]
+fn every_link_in_the_documents_leads_somewhere() {
+    for document in documents() {
+        let text = std::fs::read_to_string(&document).unwrap();
+        for link in links(&text) {
+            let (path, section) = link.split_once('#').unwrap_or((&link, ""));
+            let target = match path {
+                "" => document.clone(),
+                _ => document.parent().unwrap().join(path),
+            };
+            assert!(target.exists(), "{}: {link}", document.display());
+            if !section.is_empty() {
+                let sections = sections(&std::fs::read_to_string(&target).unwrap());
+                assert!(
+                    sections.iter().any(|known| known == section),
+                    "{}: {link}",
+                    document.display()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_readme_and_the_glossary_stay_short() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap().replace("\r\n", "\n");
+    assert!(readme.len() <= 8 * 1024, "README.md has {} bytes: move details to docs", readme.len());
+    for command in ["npm start", "npm test"] {
+        assert!(readme.contains(&format!("\n{command}\n")), "README.md does not show `{command}`");
+    }
+    let glossary = std::fs::read_to_string(root().join("docs/glossary.md")).unwrap();
+    let lines = glossary.lines().count();
+    assert!(lines <= 40, "docs/glossary.md has {lines} lines");
+}
