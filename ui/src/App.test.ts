@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 import App from './App.svelte'
 import { FakeGateway, NOON, connected, down, failure, status, upstream } from './lib/samples'
-import { Store } from './lib/store.svelte'
+import { Store } from './lib/state/store.svelte'
 import type { Status } from './lib/types'
 
 beforeEach(() => {

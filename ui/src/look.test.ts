@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 
 import look from './look.css?raw'
 import type { Overall } from './lib/types'
-import Mark from './parts/Mark.svelte'
+import StateIcon from './parts/upstream/StateIcon.svelte'
 
 const [light = '', dark = ''] = look.split('@media (prefers-color-scheme: dark)')
 
@@ -44,7 +44,7 @@ const drawings = import.meta.glob<string>('../../icons/tray/*.svg', {
 
 test.each(Object.entries(drawings))('the mark is drawn as in %s', (path, drawing) => {
   const shape = path.replace(/^.*\/|\.svg$/g, '') as Overall
-  const { container } = render(Mark, { shape, size: 'small' })
+  const { container } = render(StateIcon, { shape, size: 'small' })
   const tray = new DOMParser().parseFromString(drawing, 'image/svg+xml')
   expect(strokes(container)).toEqual(strokes(tray))
 })

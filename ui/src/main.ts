@@ -5,9 +5,9 @@ import { mount } from 'svelte'
 import App from './App.svelte'
 import './look.css'
 import './look/controls.css'
-import { BrowserGateway } from './lib/browser'
-import { ShellGateway } from './lib/shell'
-import { Store } from './lib/store.svelte'
+import { BrowserGateway } from './lib/gateway/browser'
+import { ShellGateway } from './lib/gateway/shell'
+import { Store } from './lib/state/store.svelte'
 
 const inShell = '__TAURI_INTERNALS__' in window
 const store = new Store(inShell ? new ShellGateway() : new BrowserGateway())

@@ -1,6 +1,6 @@
 // Pieces that the tests put together.
 
-import type { Answer, Gateway, Method, Presence } from './gateway'
+import type { Answer, Gateway, Method, Presence } from './gateway/gateway'
 import type { App, Code, Editor, Failure, Link, Status, Upstream } from './types'
 
 export const NOON = Date.UTC(2026, 5, 1, 12)

@@ -3,7 +3,7 @@ import { tick } from 'svelte'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 import { FakeGateway, NOON, editor, failure, status, upstream } from '../lib/samples'
-import { Store } from '../lib/store.svelte'
+import { Store } from '../lib/state/store.svelte'
 import type { Status } from '../lib/types'
 import Editors from './Editors.svelte'
 

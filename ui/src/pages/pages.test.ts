@@ -3,7 +3,7 @@ import type { Component } from 'svelte'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 import { FakeGateway, NOON, app, failure, status, upstream } from '../lib/samples'
-import { Store } from '../lib/store.svelte'
+import { Store } from '../lib/state/store.svelte'
 import Activity from './Activity.svelte'
 import Doctor from './Doctor.svelte'
 import Settings from './Settings.svelte'

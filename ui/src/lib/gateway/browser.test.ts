@@ -1,0 +1,205 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+
+import { BrowserGateway } from './browser'
+import type { Presence } from './gateway'
+import { failure, status } from '../samples'
+import { gatewayGone } from '../texts/common'
+
+const event = `event: status\ndata: ${JSON.stringify(status())}\n\n`
+
+/** A stream that has told one state and stays open until it is ended, or its request aborted. */
+function stream() {
+  let open!: ReadableStreamDefaultController<Uint8Array>
+  const body = new ReadableStream<Uint8Array>({ start: (controller) => void (open = controller) })
+  open.enqueue(new TextEncoder().encode(event))
+  const answer = new Response(body)
+  aborts.set(answer, () => open.error(new Error('aborted')))
+  return { answer, end: () => open.close() }
+}
+
+const aborts = new WeakMap<Response, () => void>()
+const answers: Array<Response | Error> = []
+
+/** Gives the prepared answers in turn; when there are none left, it hangs. */
+const fetch = vi.fn((_path: string, request: RequestInit = {}) => {
+  const answer = answers.shift()
+  return new Promise<Response>((resolve, reject) => {
+    request.signal?.addEventListener('abort', () => {
+      reject(new Error('aborted'))
+      if (answer instanceof Response) aborts.get(answer)?.()
+    })
+    if (answer instanceof Response) resolve(answer)
+    else if (answer) reject(answer)
+  })
+})
+const asked = () => fetch.mock.calls.map(([path]) => path)
+
+let stop = () => {}
+function watch() {
+  const told: Presence[] = []
+  stop = new BrowserGateway().watch((presence) => told.push(presence))
+  return told
+}
+const kinds = (told: Presence[]) => told.map(({ kind }) => kind)
+const pass = (milliseconds = 0) => vi.advanceTimersByTimeAsync(milliseconds)
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  vi.stubGlobal('fetch', fetch)
+  sessionStorage.setItem('evermoor.token', 'token')
+})
+
+afterEach(() => {
+  stop()
+  answers.length = 0
+  fetch.mockClear()
+  sessionStorage.clear()
+  history.replaceState(null, '', '/')
+  vi.unstubAllGlobals()
+  vi.useRealTimers()
+})
+
+describe('to get in', () => {
+  test('a page without a token asks nothing and is locked', async () => {
+    sessionStorage.clear()
+    const told = watch()
+    await pass()
+    expect(told).toEqual([{ kind: 'locked', stale: false }])
+    expect(asked()).toEqual([])
+  })
+
+  test('a code is taken off the address and exchanged for a token', async () => {
+    sessionStorage.clear()
+    history.replaceState(null, '', '/#code=once')
+    answers.push(Response.json({ token: 'fresh' }), stream().answer)
+    const told = watch()
+    expect(location.hash).toBe('')
+    await pass()
+    expect(fetch.mock.calls[0]?.[1]?.body).toBe('{"code":"once"}')
+    expect(fetch.mock.calls[1]?.[1]?.headers).toEqual({ Authorization: 'Bearer fresh' })
+    expect(told).toEqual([{ kind: 'serving', status: status() }])
+  })
+
+  test('a code that was used before says so', async () => {
+    sessionStorage.clear()
+    history.replaceState(null, '', '/#code=again')
+    answers.push(new Response('', { status: 401 }))
+    const told = watch()
+    await pass()
+    expect(told).toEqual([{ kind: 'locked', stale: true }])
+  })
+
+  test('a token that is no longer good is forgotten', async () => {
+    answers.push(new Response('', { status: 401 }))
+    const told = watch()
+    await pass(60_000)
+    expect(told).toEqual([{ kind: 'locked', stale: false }])
+    expect(sessionStorage).toHaveLength(0)
+    expect(asked()).toEqual(['/api/events'])
+  })
+
+  test('a new link in the same tab opens it again', async () => {
+    sessionStorage.clear()
+    const told = watch()
+    await pass()
+    answers.push(Response.json({ token: 'fresh' }), stream().answer)
+    history.replaceState(null, '', '/#code=new')
+    dispatchEvent(new Event('hashchange'))
+    await pass()
+    expect(kinds(told)).toEqual(['locked', 'serving'])
+  })
+})
+
+describe('the stream', () => {
+  test('that ends is opened again, at first soon and then less often, forever', async () => {
+    const first = stream()
+    answers.push(first.answer)
+    const told = watch()
+    await pass()
+    for (let failed = 0; failed < 20; failed++) answers.push(new Error('refused'))
+    first.end()
+    await pass()
+    expect(kinds(told)).toEqual(['serving', 'lost'])
+    const counts = []
+    for (const wait of [250, 500, 1_000, 2_000, 4_000, 5_000, 5_000]) {
+      await pass(wait - 1)
+      const before = asked().length
+      await pass(1)
+      counts.push(asked().length - before)
+    }
+    expect(counts).toEqual([1, 1, 1, 1, 1, 1, 1])
+    answers.splice(0, answers.length, stream().answer)
+    await pass(5_000)
+    expect(told.at(-1)?.kind).toBe('serving')
+  })
+
+  test('that falls silent is asked for anew, without alarm', async () => {
+    answers.push(stream().answer, stream().answer)
+    const told = watch()
+    await pass(45_000)
+    expect(kinds(told)).toEqual(['serving', 'serving'])
+  })
+
+  test('that never begins is a gateway lost', async () => {
+    const told = watch()
+    await pass(10_000)
+    expect(kinds(told)).toEqual(['lost'])
+  })
+
+  test('is left when nobody watches', async () => {
+    answers.push(stream().answer)
+    const told = watch()
+    await pass()
+    stop()
+    await pass(120_000)
+    expect(kinds(told)).toEqual(['serving'])
+    expect(asked()).toHaveLength(1)
+  })
+})
+
+describe('a question', () => {
+  const ask = (answer: Response | Error, body?: unknown) => {
+    answers.push(answer)
+    return new BrowserGateway().ask('POST', '/api/upstreams/a%20b/restart', body)
+  }
+
+  test('is answered with what the gateway says', async () => {
+    expect(await ask(Response.json({ number: 3 }, { status: 202 }))).toEqual({ ok: true, value: { number: 3 } })
+    expect(fetch.mock.calls[0]?.[1]).toMatchObject({ method: 'POST', headers: { Authorization: 'Bearer token' } })
+  })
+
+  test('may be answered with a text', async () => {
+    const markdown = new Response('# Incidents', { headers: { 'Content-Type': 'text/markdown' } })
+    expect(await ask(markdown)).toEqual({ ok: true, value: '# Incidents' })
+  })
+
+  test('carries what is to be done as JSON', async () => {
+    await ask(Response.json({}), { shown: false })
+    expect(fetch.mock.calls[0]?.[1]?.body).toBe('{"shown":false}')
+    expect(fetch.mock.calls[0]?.[1]?.headers).toMatchObject({ 'Content-Type': 'application/json' })
+  })
+
+  test('that is refused passes on the reason', async () => {
+    const refusal = Response.json({ error: failure('not_found') }, { status: 404 })
+    expect(await ask(refusal)).toEqual({ ok: false, failure: failure('not_found') })
+  })
+
+  test('never fails without a text', async () => {
+    expect(await ask(new Response('<html>', { status: 500 }))).toMatchObject({ ok: false, failure: { code: 'internal' } })
+    expect(await ask(new Error('refused'))).toEqual({ ok: false, failure: gatewayGone })
+  })
+})
+
+test('a stream is heard again after it broke, until nobody listens', async () => {
+  const heard: string[] = []
+  const first = stream()
+  answers.push(first.answer, stream().answer)
+  const quiet = new BrowserGateway().follow('/api/events?calls=1', ({ event }) => heard.push(event))
+  await pass()
+  first.end()
+  await pass(1_000)
+  expect(heard).toEqual(['status', 'status'])
+  quiet()
+  await pass(60_000)
+  expect(asked()).toHaveLength(2)
+})

@@ -1,0 +1,82 @@
+import { emit } from '@tauri-apps/api/event'
+import { clearMocks, mockIPC } from '@tauri-apps/api/mocks'
+import { afterEach, expect, test, vi } from 'vitest'
+
+import type { Presence } from './gateway'
+import { failure, status } from '../samples'
+import { ShellGateway } from './shell'
+
+afterEach(clearMocks)
+
+const serving: Presence = { kind: 'serving', status: status() }
+const lost: Presence = { kind: 'lost', failure: failure() }
+
+function shell(answer: (command: string, args: unknown) => unknown) {
+  mockIPC(answer, { shouldMockEvents: true })
+  return new ShellGateway()
+}
+
+test('the presence is asked for once and then heard', async () => {
+  const told: Presence[] = []
+  shell((command) => (command === 'presence' ? serving : undefined)).watch((presence) => told.push(presence))
+  await vi.waitFor(() => expect(told).toEqual([serving]))
+  await emit('presence', lost)
+  expect(told).toEqual([serving, lost])
+})
+
+test('an answer older than what was heard meanwhile is not told', async () => {
+  let answer: (presence: Presence) => void = () => {}
+  const pending = new Promise<Presence>((resolve) => (answer = resolve))
+  const told: Presence[] = []
+  const asked = vi.fn(() => pending)
+  shell(asked).watch((presence) => told.push(presence))
+  await vi.waitFor(() => expect(asked).toHaveBeenCalled())
+  await emit('presence', serving)
+  answer({ kind: 'starting' })
+  await pending
+  await Promise.resolve()
+  expect(told).toEqual([serving])
+})
+
+test('a refusal passes on the failure, and a broken shell has a text too', async () => {
+  const refusing = shell(() => ({ status: 404, body: { error: failure('not_found') } }))
+  expect(await refusing.ask('POST', '/api/upstreams/a/restart')).toEqual({ ok: false, failure: failure('not_found') })
+  const away = shell(() => Promise.reject(failure('connection_lost')))
+  expect(await away.ask('GET', '/api/status')).toEqual({ ok: false, failure: failure('connection_lost') })
+  const broken = shell(() => Promise.reject('no such command'))
+  expect(await broken.ask('GET', '/api/status')).toMatchObject({ ok: false, failure: { code: 'internal' } })
+})
+
+test('questions and texts are passed to the shell', async () => {
+  const heard: unknown[] = []
+  const gateway = shell((command, args) => {
+    heard.push([command, args])
+    return { status: 200, body: { checks: [] } }
+  })
+  expect(await gateway.ask('GET', '/api/doctor')).toEqual({ ok: true, value: { checks: [] } })
+  await gateway.ask('PUT', '/api/settings', { port: 7421 })
+  await gateway.copy('text')
+  expect(heard).toEqual([
+    ['control', { method: 'GET', path: '/api/doctor', body: null }],
+    ['control', { method: 'PUT', path: '/api/settings', body: { port: 7421 } }],
+    ['copy', { text: 'text' }],
+  ])
+})
+
+test('the tray says which place to show', async () => {
+  const places: string[] = []
+  const stop = shell(() => undefined).shell.onShow((page) => places.push(page))
+  await vi.waitFor(async () => {
+    await emit('show', { page: '#/doctor' })
+    expect(places).toContain('#/doctor')
+  })
+  stop()
+})
+
+test('a place that was asked for while the page loaded is shown once it listens', async () => {
+  const places: string[] = []
+  const waited = (command: string) => (command === 'listening' ? { page: '#/settings' } : undefined)
+  const stop = shell(waited).shell.onShow((page) => places.push(page))
+  await vi.waitFor(() => expect(places).toEqual(['#/settings']))
+  stop()
+})

@@ -1,0 +1,73 @@
+// The control API inside the tray application's window. The shell holds the connection to the
+// gateway; here its word is only passed on.
+
+import { invoke } from '@tauri-apps/api/core'
+import { listen } from '@tauri-apps/api/event'
+
+import type { Answer, Folder, Gateway, Method, Presence, Shell, UpdateState } from './gateway'
+import { notUnderstood } from '../texts/common'
+import type { Failure, Refusal } from '../types'
+
+export class ShellGateway implements Gateway {
+  readonly shell: Shell = {
+    loginItem: async () => (await invoke<{ enabled: boolean }>('login_item')).enabled,
+    setLoginItem: (enabled) => invoke('set_login_item', { enabled }),
+    updateState: () => invoke<UpdateState>('update_state'),
+    installUpdate: () => invoke('install_update'),
+    openFolder: (what: Folder) => invoke('open_folder', { what }),
+    openLink: (url) => invoke('open_link', { url }),
+    onShow: (go) => {
+      const hear = ({ page }: { page: string }) => go(page)
+      // What was asked for while this page loaded has waited until it listens.
+      return hearing('show', hear, () => invoke<{ page: string } | null>('listening').then((waited) => waited && hear(waited)))
+    },
+  }
+
+  watch(tell: (presence: Presence) => void): () => void {
+    let stopped = false
+    let heard = false
+    const hear = (presence: Presence) => {
+      heard = true
+      if (!stopped) tell(presence)
+    }
+    // First listen, then ask: a change in between is not missed, nor overwritten by an older answer.
+    const listening = listen<Presence>('presence', (event) => hear(event.payload))
+    void listening
+      .then(() => invoke<Presence>('presence'))
+      .then((presence) => {
+        if (!heard) hear(presence)
+      })
+      .catch((error: unknown) => hear({ kind: 'lost', failure: failureOf(error) }))
+    return () => {
+      stopped = true
+      void listening.then((unlisten) => unlisten()).catch(() => undefined)
+    }
+  }
+
+  async ask<T>(method: Method, path: string, body?: unknown): Promise<Answer<T>> {
+    try {
+      const request = { method, path, body: body ?? null }
+      const answer = await invoke<{ status: number; body: unknown }>('control', request)
+      if (answer.status < 400) return { ok: true, value: answer.body as T }
+      return { ok: false, failure: (answer.body as Partial<Refusal> | null)?.error ?? notUnderstood }
+    } catch (error) {
+      return { ok: false, failure: failureOf(error) }
+    }
+  }
+
+  async copy(text: string): Promise<void> {
+    await invoke('copy', { text })
+  }
+}
+
+function hearing<T>(name: string, hear: (payload: T) => void, begun: () => Promise<unknown>): () => void {
+  const listening = listen<T>(name, (event) => hear(event.payload))
+  void listening.then(begun).catch(() => undefined)
+  return () => void listening.then((unlisten) => unlisten()).catch(() => undefined)
+}
+
+/** A command fails with a `Failure`; anything else is a fault of the shell itself. */
+export function failureOf(error: unknown): Failure {
+  const known = typeof error === 'object' && error !== null && 'what' in error && 'remedy' in error
+  return known ? (error as Failure) : notUnderstood
+}

@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+
+import { FakeGateway, NOON, connected, failure, status, upstream } from '../samples'
+import { Store } from './store.svelte'
+
+beforeEach(() => void vi.useFakeTimers({ now: NOON }))
+afterEach(() => {
+  vi.useRealTimers()
+  sessionStorage.clear()
+})
+
+function started() {
+  const gateway = new FakeGateway()
+  const store = new Store(gateway)
+  const stop = store.start()
+  gateway.tell({ kind: 'serving', status: status(upstream('A', connected())) })
+  return { gateway, store, stop }
+}
+
+test('the clock ticks while watching, and only then', () => {
+  const { gateway, store, stop } = started()
+  vi.advanceTimersByTime(2_000)
+  expect(store.board.now).toBe(NOON + 2_000)
+  stop()
+  vi.advanceTimersByTime(2_000)
+  expect(store.board.now).toBe(NOON + 2_000)
+  expect(gateway.watched).toBe(false)
+})
+
+test('a restart is asked for once, however often it is clicked', async () => {
+  const { gateway, store } = started()
+  await Promise.all([store.act('a'), store.act('a')])
+  expect(gateway.orders).toEqual(['POST /api/upstreams/a/restart'])
+})
+
+test('a refused restart says why', async () => {
+  const { gateway, store } = started()
+  gateway.refusal = failure('forbidden')
+  await store.act('a')
+  expect(store.board.refused.a?.failure.code).toBe('forbidden')
+  expect(store.board.asked).toEqual({})
+})
+
+test('a paused upstream is resumed, not restarted', async () => {
+  const { gateway, store } = started()
+  const paused = upstream('A', { state: 'paused', since: NOON })
+  gateway.tell({ kind: 'serving', status: status(paused) })
+  await store.act('a')
+  expect(gateway.orders).toEqual(['POST /api/upstreams/a/resume'])
+})
+
+test('a page that is loaded again shows the last state at once, as an old one', () => {
+  const { store } = started()
+  const again = new Store(new FakeGateway())
+  expect(again.board.status).toEqual(store.board.status)
+  expect(again.live).toBe(false)
+})
+
+test('whoever is locked out sees nothing of before', () => {
+  const { gateway } = started()
+  gateway.tell({ kind: 'locked', stale: false })
+  expect(new Store(new FakeGateway()).board.status).toBeUndefined()
+})
+
+test('every time that a gateway is there after none was counts', () => {
+  const { gateway, store } = started()
+  expect(store.arrivals).toBe(1)
+  gateway.tell({ kind: 'serving', status: status() })
+  expect(store.arrivals).toBe(1)
+  gateway.tell({ kind: 'lost', failure: failure() })
+  gateway.tell({ kind: 'serving', status: status() })
+  expect(store.arrivals).toBe(2)
+})

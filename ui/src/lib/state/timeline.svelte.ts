@@ -1,0 +1,26 @@
+// The last day of an upstream, kept up to date.
+
+import { asking } from './query.svelte'
+import { pathOf } from '../gateway/gateway'
+import type { Store } from './store.svelte'
+import { DAY, type Piece, piecesOf } from '../view/timeline'
+import type { Incident, Timeline } from '../types'
+
+const HOUR = 60 * 60_000
+
+/** Everything that could have made the past longer: each upstream's state, and since when. */
+export const turns = (store: Store) =>
+  store.board.status?.upstreams.map(({ name, link }) => `${name} ${link.state} ${'since' in link ? link.since : ''}`).join()
+
+/** To be called while a component is made. */
+export function pastOf(store: Store, name: string, incidents: () => Incident[]): () => Piece[] {
+  // By the hour, so that the question stays the same and its last answer can be shown at once.
+  const hour = $derived(Math.floor((store.board.now - DAY) / HOUR) * HOUR)
+  const spans = asking<Timeline>(store, () => pathOf(['upstreams', name, 'timeline'], { since: hour }), {
+    when: () => store.board.status?.upstreams.find((one) => one.name === name)?.link.state,
+    every: 5 * 60_000,
+  })
+  const now = $derived(Math.floor(store.board.now / 60_000 + 1) * 60_000)
+  const pieces = $derived(piecesOf(spans.value?.spans ?? [], incidents(), now - DAY, now))
+  return () => pieces
+}

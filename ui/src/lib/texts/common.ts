@@ -1,0 +1,160 @@
+// Every English text of the dashboard that the gateway does not send. The gateway's own sentences
+// are made in `crates/core/src/view.rs`; a word for a state is the same there and here.
+
+import { count, countdown, duration } from '../view/format'
+import type { Page } from '../view/route'
+import type { App, Code, Failure, Shown, Upstream } from '../types'
+
+export const name = 'Evermoor'
+
+export const title = (sentence: string) => `${sentence} – ${name}`
+export const summary = (upstreams: Upstream[]) => {
+  const on = upstreams.filter(({ link }) => link.state !== 'off')
+  const tools = on.reduce((sum, upstream) => sum + upstream.tools - upstream.hidden, 0)
+  return `${count(tools, 'tool')} from ${count(on.length, 'upstream')}`
+}
+export const colophon = (version: string, pid: number) => `${name} ${version}, process ${pid}`
+
+export const skip = 'Skip to the page'
+export const navigation = 'Pages'
+export const pages: Record<Page, string> = {
+  overview: 'Overview',
+  upstream: 'Upstream',
+  editors: 'Editors',
+  activity: 'Activity',
+  incidents: 'Incidents',
+  settings: 'Settings',
+  doctor: 'Doctor',
+  welcome: 'Welcome',
+}
+export const tryAgain = 'Try again'
+export const loading = 'Asking the gateway…'
+export const close = 'Close'
+export const cancel = 'Cancel'
+
+export const starting = 'Evermoor is starting…'
+export const restarting = 'Evermoor is restarting…'
+export const away = 'Evermoor does not answer'
+export const soonBack = 'This usually takes a few seconds.'
+export const ready = 'The gateway is running.'
+export const lastKnown = 'Last known state'
+export const asOf = (age: number) =>
+  age < 1_000 ? lastKnown : `${lastKnown}, ${duration(age)} old`
+
+export const lockedTitle = 'This page needs a new link'
+export const lockedStale = 'The link was used before or is too old.'
+export const lockedRemedy = 'Run this in a terminal, or choose Open Evermoor in the tray menu.'
+export const openCommand = 'evermoor open'
+
+export const endpointLabel = 'Endpoint for your editors'
+export const upstreamsLabel = 'Upstreams'
+export const warningsLabel = 'Worth knowing'
+
+export const copy = 'Copy'
+export const copied = 'Copied'
+export const notCopied = 'Not copied'
+export const copyOf = (what: string) => `Copy ${what}`
+export const theEndpoint = 'the endpoint'
+export const theCommand = 'the command'
+export const theConfiguration = 'the configuration'
+
+export const editorLabel = 'Point your editor here'
+export const editorHint =
+  'Add this to the MCP configuration of your editor. It needs no token and survives every restart.'
+export const editorSnippet = `{
+  "mcpServers": {
+    "evermoor": {
+      "command": "evermoor",
+      "args": ["connect"]
+    }
+  }
+}`
+
+export const noUpstreamsHint =
+  'Add one to the configuration file. It is connected as soon as you save.'
+export const upstreamSnippet = '[upstreams.notes]\nurl = "http://127.0.0.1:3001/mcp"'
+
+export const reconnect = 'Reconnect'
+export const restart = 'Restart'
+export const resume = 'Resume'
+export const isRestarting = 'Restarting'
+export const isReconnecting = 'Reconnecting'
+export const actionOn = (action: string, title: string) => `${action} ${title}`
+
+export const revoke = 'Revoke'
+export const revokeNow = 'Revoke now'
+const ago = (at: number, now: number) =>
+  now - at < 2 * 60_000 ? 'just now' : `${duration(now - at)} ago`
+export const made = (at: number | null, now: number) =>
+  at === null ? 'Token made by hand' : `Token made ${ago(at, now)}`
+export const seen = (at: number | null, now: number) =>
+  at === null ? 'not seen yet' : `last seen ${ago(at, now)}`
+
+/** How much an editor is shown: its tools, and what else there is. */
+export const sees = ({ tools, prompts, resources }: Shown) => {
+  const more = [prompts && count(prompts, 'prompt'), resources && count(resources, 'resource')]
+  return ['Sees ' + count(tools, 'tool'), ...more.filter(Boolean)].join(', ')
+}
+
+export const forLength = (length: number) => `for ${duration(length)}`
+export const nextTry = (wait: number) => {
+  const left = countdown(wait)
+  return left ? `· next try in ${left}` : '· trying now'
+}
+/** As `Upstream::tool_count` has it. */
+export const tools = ({ tools, hidden }: Upstream) =>
+  hidden ? `${tools - hidden} of ${tools} tools shown` : count(tools, 'tool')
+export const failure = ({ what, remedy }: Failure) => `${what} ${remedy}`
+
+/** What is worth knowing of an application that serves: what a person can do, then its memory. */
+export const seenOf = ({ what, remedy, next, notes, offer, trend }: App) => {
+  const stands = next === 'nothing' ? [] : [`${what} ${remedy}`]
+  const memory = trend ? [`Memory: ${trend}`] : []
+  return [...(offer ? [offer] : []), ...stands, ...notes, ...memory].join(' ')
+}
+
+/** The state in a word or two, as `Code::word` has it. */
+export const words: Record<Code, string> = {
+  connection_refused: 'Not running',
+  dns_failure: 'Not reachable',
+  connect_timeout: 'Not reachable',
+  tls: 'Not trusted',
+  session_lost: 'Connection lost',
+  connection_lost: 'Connection lost',
+  timeout: 'Not responding',
+  refused: 'Not serving MCP',
+  auth_required: 'Needs sign-in',
+  keychain_locked: 'Keychain locked',
+  keychain_missing: 'No keychain',
+  secret_missing: 'Secret missing',
+  not_mcp: 'Not serving MCP',
+  crash_loop: 'Keeps crashing',
+  not_installed: 'Not installed',
+  not_running: 'Not running',
+  starting: 'Starting',
+  crashed: 'Crashed',
+  quit: 'Quit',
+  paused: 'Paused',
+  configuration: 'Set up wrongly',
+  token_off: 'Open',
+  port_taken: 'Port taken',
+  not_found: 'Not found',
+  forbidden: 'Not allowed',
+  internal: 'Broken',
+}
+export const off = 'Off'
+export const offDetail = 'Turned off in config.toml. Its page can turn it on again.'
+export const connecting = 'Connecting'
+export const connected = 'Connected'
+export const paused = 'Paused'
+
+export const gatewayGone: Failure = {
+  code: 'connection_lost',
+  what: 'The gateway closed the connection or is not running.',
+  remedy: 'This page keeps trying. In a terminal, “evermoor status” says more.',
+}
+export const notUnderstood: Failure = {
+  code: 'internal',
+  what: 'The gateway gave an answer that this page does not understand.',
+  remedy: 'Reload the page: the gateway may have been updated.',
+}

@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest'
+
+import { type Board, emptyBoard, next } from '../state/status'
+import { ageOf, editorsOf, headlineOf, helpOf, rowsOf } from './summary'
+import { NOON, app, connected, down, editor, failure, status, upstream } from '../samples'
+import type { App, Code, Upstream } from '../types'
+
+const serving = (...upstreams: Upstream[]) =>
+  next(emptyBoard(NOON), { kind: 'told', presence: { kind: 'serving', status: status(...upstreams) } }, NOON)
+
+const lose = (board: Board, code: Code = 'connection_lost') =>
+  next(board, { kind: 'told', presence: { kind: 'lost', failure: failure(code) } }, NOON)
+
+const later = (board: Board, milliseconds: number) => next(board, { kind: 'ticked' }, NOON + milliseconds)
+
+test('the sentence is that of the gateway', () => {
+  expect(headlineOf(serving(upstream('A')))).toEqual({
+    shape: 'healthy',
+    sentence: 'Everything is connected',
+    detail: '12 tools from 1 upstream',
+  })
+})
+
+test('a gateway that has just gone is restarting, one that stays away does not answer', () => {
+  const board = lose(serving(upstream('A')))
+  expect(headlineOf(board)).toMatchObject({ shape: 'busy', sentence: 'Evermoor is restarting…' })
+  expect(headlineOf(later(board, 9_999)).shape).toBe('busy')
+  expect(headlineOf(later(board, 10_000))).toMatchObject({
+    shape: 'down',
+    sentence: 'Evermoor does not answer',
+    detail: 'Start PiecesOS.',
+  })
+})
+
+test('a failure that no restart explains is told at once', () => {
+  const { shape, sentence, detail } = headlineOf(lose(serving(), 'port_taken'))
+  expect([shape, sentence, detail]).toEqual(['down', failure().what, failure().remedy])
+})
+
+test('a state is old from the moment its gateway is lost', () => {
+  const board = serving(upstream('A'))
+  expect(ageOf(later(board, 60_000))).toBeUndefined()
+  expect(ageOf(later(lose(board), 3_000))).toBe(3_000)
+  expect(ageOf(lose(emptyBoard(NOON)))).toBeUndefined()
+})
+
+test('a connected upstream says since when', () => {
+  const [row] = rowsOf(later(serving(upstream('A', connected())), 3 * 3_600_000))
+  expect(row).toMatchObject({ shape: 'healthy', word: 'Connected', timing: 'for 3 h', detail: '' })
+})
+
+test('a paused upstream says since when and can be resumed, but is no emergency', () => {
+  const board = serving(upstream('A', { state: 'paused', since: NOON - 60_000 }))
+  const wanted = { shape: 'paused', word: 'Paused', timing: 'for 1 min', action: 'Resume' }
+  expect(rowsOf(board)[0]).toMatchObject({ ...wanted, urgent: false, ready: true })
+  const asked = next(board, { kind: 'asked', name: 'a' }, NOON)
+  expect(rowsOf(asked)[0]).toMatchObject({ word: 'Connecting', ready: false })
+})
+
+test('an upstream that is down counts down and says what to do', () => {
+  const board = serving(upstream('A', down()))
+  const timing = (milliseconds: number) => rowsOf(later(board, milliseconds))[0]?.timing
+  expect(rowsOf(board)[0]).toMatchObject({
+    shape: 'down',
+    word: 'Not running',
+    detail: 'Nothing listens at localhost:39300. Start PiecesOS.',
+  })
+  expect([0, 1, 3_999, 4_000].map(timing)).toEqual([
+    '· next try in 4 s',
+    '· next try in 4 s',
+    '· next try in 1 s',
+    '· trying now',
+  ])
+})
+
+test('an old state does not pretend to run on, and offers nothing', () => {
+  const rows = rowsOf(lose(serving(upstream('A'), upstream('B', down()))))
+  expect(rows.map(({ timing, ready }) => [timing, ready])).toEqual([
+    ['', false],
+    ['', false],
+  ])
+})
+
+test('a command is restarted, an address reconnected', () => {
+  const command = { ...upstream('Files'), target: 'npx -y server-files' }
+  expect(rowsOf(serving(command, upstream('A'))).map(({ action }) => action)).toEqual(['Restart', 'Reconnect'])
+})
+
+test('an application says what can be done about it, and how much memory it has', () => {
+  const detail = (more: Partial<App> = {}) =>
+    rowsOf(serving({ ...upstream('PiecesOS'), app: app(more) }))[0]?.detail
+  expect(detail()).toBe('Memory: 812 MB, steady.')
+  expect(detail({ next: 'open', what: 'PiecesOS is signed out.', remedy: 'Sign in.' })).toBe(
+    'PiecesOS is signed out. Sign in. Memory: 812 MB, steady.',
+  )
+})
+
+test('a restart that is under way shows its last step and is not asked for twice', () => {
+  const step = { at: NOON, what: 'Asking PiecesOS to quit.' }
+  const restart = { number: 1, began: NOON, steps: [step], end: null }
+  const row = (more: Partial<App>) => rowsOf(serving({ ...upstream('PiecesOS', down()), app: app(more) }))[0]
+  expect(row({ restart })).toMatchObject({ word: 'Restarting', detail: step.what, shape: 'busy', ready: false })
+  expect(row({ restart: { ...restart, end: { at: NOON, failure: null } } })).toMatchObject({ shape: 'down', ready: true })
+})
+
+test('a refusal is told in the row', () => {
+  const refused = { kind: 'refused', name: 'a', failure: failure('not_found') } as const
+  expect(rowsOf(next(serving(upstream('A')), refused, NOON))[0]?.detail).toBe(
+    'Nothing listens at localhost:39300. Start PiecesOS.',
+  )
+})
+
+test('an upstream that is off is not counted and offers nothing', () => {
+  const board = serving(upstream('A'), upstream('B', { state: 'off' }))
+  expect(headlineOf(board).detail).toBe('12 tools from 1 upstream')
+  expect(rowsOf(board)[1]).toMatchObject({ shape: 'paused', word: 'Off', tools: '', action: '', urgent: false })
+  expect(headlineOf(serving(upstream('B', { state: 'off' }))).detail).toBe('The gateway is running.')
+})
+
+test('tools that are hidden from everybody are told apart from those that are shown', () => {
+  const board = serving({ ...upstream('A'), tools: 30, hidden: 18 }, upstream('B'))
+  expect(rowsOf(board).map(({ tools }) => tools)).toEqual(['12 of 30 tools shown', '12 tools'])
+  expect(headlineOf(board).detail).toBe('24 tools from 2 upstreams')
+})
+
+test('an editor says how much it sees', () => {
+  const sees = (tools: number, prompts: number, resources: number) => {
+    const state = { ...status(), editors: [editor('zed', { shown: { tools, prompts, resources } })] }
+    return editorsOf(next(emptyBoard(NOON), { kind: 'told', presence: { kind: 'serving', status: state } }, NOON))[0]?.sees
+  }
+  expect(sees(34, 0, 0)).toBe('Sees 34 tools')
+  expect(sees(1, 2, 1)).toBe('Sees 1 tool, 2 prompts, 1 resource')
+})
+
+test('the headline offers help only when one action is the answer', () => {
+  expect(helpOf(serving(upstream('A'), upstream('B', down())))?.name).toBe('b')
+  expect(helpOf(serving(upstream('A', down()), upstream('B', down())))).toBeUndefined()
+  expect(helpOf(serving(upstream('A')))).toBeUndefined()
+  expect(helpOf(lose(serving(upstream('A', down()))))).toBeUndefined()
+})

@@ -1,0 +1,37 @@
+// What came of trying a tool, as a person reads it. Pure.
+
+import * as texts from '../texts/upstream'
+import type { Trial } from '../types'
+
+export interface Outcome {
+  good: boolean
+  sentence: string
+  text: string
+}
+
+/** As much of an answer as is read here; anything may be missing. */
+interface Result {
+  content?: { type: string; text?: string }[]
+  isError?: boolean
+  structuredContent?: unknown
+}
+
+export function outcomeOf({ ms, result: answer, error }: Trial): Outcome {
+  if (error !== undefined) return { good: false, sentence: texts.notDone(ms), text: messageOf(error) }
+  const result = (answer ?? {}) as Result
+  const good = result.isError !== true
+  return { good, sentence: good ? texts.answered(ms) : texts.failedAfter(ms), text: textOf(result) }
+}
+
+/** The words of an answer; whatever else is in it as JSON. */
+function textOf(result: Result): string {
+  const content = Array.isArray(result.content) ? result.content : []
+  const parts = content.map((part) => (part.type === 'text' ? (part.text ?? '') : JSON.stringify(part, null, 2)))
+  if (parts.length) return parts.join('\n\n')
+  return JSON.stringify(result.structuredContent ?? result, null, 2)
+}
+
+function messageOf(error: unknown): string {
+  const { message } = (error ?? {}) as { message?: unknown }
+  return typeof message === 'string' ? message : JSON.stringify(error)
+}
