@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::PATIENCE;
 use crate::editor::Editor;
-use crate::scene::programs::{Process, built};
+use crate::scene::programs::{Process, built, person};
 
 /// A running gateway.
 pub struct Gateway {
@@ -30,7 +30,7 @@ impl Gateway {
 
     /// Starts a gateway with these variables in its environment.
     pub async fn start_among(home: &Path, variables: &[(&str, &str)]) -> Self {
-        let process = Process::start(&built("evermoor"), |command| {
+        let process = Process::evermoor(home, |command| {
             command.arg("serve").arg("--home").arg(home).envs(variables.iter().copied());
         });
         Self::started(process, home).await
@@ -38,7 +38,7 @@ impl Gateway {
 
     /// Starts a gateway that takes the place of the one that runs, and waits until it serves.
     pub async fn take_over(home: &Path) -> Self {
-        let process = Process::start(&built("evermoor"), |command| {
+        let process = Process::evermoor(home, |command| {
             command.args(["serve", "--takeover", "--home"]).arg(home);
         });
         Self::started(process, home).await
@@ -50,6 +50,7 @@ impl Gateway {
         let process = Process::start(Path::new("/bin/sh"), |command| {
             let script = format!("ulimit -n {most} && exec \"$0\" serve --home \"$1\"");
             command.arg("-c").arg(script).arg(built("evermoor")).arg(home);
+            command.env("HOME", person(home));
         });
         Self::started(process, home).await
     }

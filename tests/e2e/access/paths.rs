@@ -5,7 +5,7 @@ use std::path::Path;
 use evermoor_tests::Scene;
 use evermoor_tests::editor::socket::ask;
 use evermoor_tests::gateway::http;
-use evermoor_tests::scene::programs::built;
+use evermoor_tests::scene::programs::evermoor;
 use http::{Method, StatusCode};
 use serde_json::Value;
 
@@ -88,10 +88,7 @@ async fn an_editor_finds_nothing_that_controls_the_gateway() {
 }
 
 async fn refused(home: &Path) -> String {
-    let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
-    command.arg("serve").env("EVERMOOR_HOME", home).kill_on_drop(true);
-    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    let output = command.output().await.unwrap();
+    let output = evermoor(home).arg("serve").output().await.unwrap();
     assert_eq!(output.status.code(), Some(78), "{output:?}");
     String::from_utf8(output.stderr).unwrap()
 }

@@ -4,7 +4,7 @@ use std::process::Output;
 
 use evermoor_tests::editor::Editor;
 use evermoor_tests::gateway::{Gateway, http};
-use evermoor_tests::scene::programs::built;
+use evermoor_tests::scene::programs::evermoor;
 use evermoor_tests::{PATIENCE, Scene};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -156,10 +156,7 @@ async fn a_token_taken_out_of_the_file_by_hand_is_refused_soon() {
 }
 
 async fn tokens(scene: &Scene, arguments: &[&str]) -> Output {
-    let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
-    command.arg("tokens").args(arguments).env("EVERMOOR_HOME", scene.home()).kill_on_drop(true);
-    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    command.output().await.unwrap()
+    evermoor(&scene.home()).arg("tokens").args(arguments).output().await.unwrap()
 }
 
 /// What a command printed, which must have worked.

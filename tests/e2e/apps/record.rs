@@ -1,11 +1,11 @@
 //! What a person reads of an application: samples, reports, and the words of the command line.
 
-use std::process::{Output, Stdio};
+use std::process::Output;
 
 use evermoor_core::history::samples::Sample;
 use evermoor_tests::fakes::pieces::{Fault, Pieces};
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::scene::programs::built;
+use evermoor_tests::scene::programs;
 use evermoor_tests::{PATIENCE, Scene};
 use http::Method;
 use tokio::time::{sleep, timeout};
@@ -14,10 +14,8 @@ use super::{connected, ended, gateway, gateway_among, until_app};
 
 /// A command of the person whose home is the scene.
 async fn evermoor(scene: &Scene, arguments: &[&str]) -> Output {
-    let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
-    command.args(arguments).env("EVERMOOR_HOME", scene.home()).env("HOME", scene.path(""));
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-    command.output().await.unwrap()
+    let mut command = programs::evermoor(&scene.home());
+    command.args(arguments).env("HOME", scene.path("")).output().await.unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -3,15 +3,13 @@
 use std::process::Output;
 
 use evermoor_core::api::Shown;
-use evermoor_tests::scene::programs::built;
+use evermoor_tests::scene::programs;
 
 use super::*;
 
 async fn evermoor(library: &Library, arguments: &[&str]) -> String {
-    let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
-    command.args(arguments).env("EVERMOOR_HOME", library.scene.home()).kill_on_drop(true);
-    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    let Output { status, stdout, stderr } = command.output().await.unwrap();
+    let mut command = programs::evermoor(&library.scene.home());
+    let Output { status, stdout, stderr } = command.args(arguments).output().await.unwrap();
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
     String::from_utf8(stdout).unwrap()
 }

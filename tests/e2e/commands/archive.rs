@@ -25,7 +25,7 @@ async fn an_archive_for_a_bug_report_has_everything_but_secrets() {
     }
     let unpacked = scene.path("unpacked");
     std::fs::create_dir(&unpacked).unwrap();
-    let mut tar = evermoor_platform::process::spawn::command("tar");
+    let mut tar = evermoor_tests::scene::programs::command("tar");
     tar.arg("xzf").arg(&file).arg("-C").arg(&unpacked);
     assert!(tar.status().await.unwrap().success());
     let read = |name: &str| {

@@ -60,12 +60,9 @@ async fn a_pipe_gets_no_colours_and_a_terminal_gets_them_unless_it_says_otherwis
         let in_terminal = async |line: &str| {
             let program = evermoor_tests::scene::programs::built("evermoor");
             let line = line.replace("evermoor", &program.to_string_lossy());
-            let mut command = evermoor_platform::process::spawn::command("script");
+            let mut command = evermoor_tests::scene::programs::command("script");
             command.args(["-qec", &line, "/dev/null"]).env("EVERMOOR_HOME", scene.home());
-            command
-                .env("TERM", "xterm")
-                .env_remove("NO_COLOR")
-                .stdout(std::process::Stdio::piped());
+            command.env("TERM", "xterm").stdout(std::process::Stdio::piped());
             command.output().await.ok().map(|output| text(&output.stdout))
         };
         // A system without `script` has no terminal to lend.

@@ -2,6 +2,7 @@
 
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::{next_gateway, runtime};
+use evermoor_tests::scene::programs::Process;
 
 use super::{evermoor, json, text};
 
@@ -59,9 +60,8 @@ async fn a_watched_status_tells_every_change() {
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
     gateway.until_connected("notes").await;
-    let program = evermoor_tests::scene::programs::built("evermoor");
-    let mut watching = evermoor_tests::scene::programs::Process::start(&program, |command| {
-        command.args(["status", "--watch", "--json"]).env("EVERMOOR_HOME", scene.home());
+    let mut watching = Process::evermoor(&scene.home(), |command| {
+        command.args(["status", "--watch", "--json"]);
     });
     watching.line_with("\"healthy\"").await;
     upstream.kill().await;

@@ -2,7 +2,7 @@
 
 use evermoor_core::api::LogLine;
 use evermoor_tests::Scene;
-use evermoor_tests::scene::programs::{Process, built};
+use evermoor_tests::scene::programs::Process;
 use evermoor_tests::scene::wait::until;
 use http::Method;
 use serde_json::Value;
@@ -51,8 +51,8 @@ async fn the_log_is_followed_and_can_be_read_when_no_gateway_runs() {
     let upstream = scene.upstream("notes").await;
     let mut gateway = scene.gateway(&[&upstream]).await;
     gateway.until_connected("notes").await;
-    let mut following = Process::start(&built("evermoor"), |command| {
-        command.args(["logs", "-f", "--json", "-n", "1000"]).env("EVERMOOR_HOME", scene.home());
+    let mut following = Process::evermoor(&scene.home(), |command| {
+        command.args(["logs", "-f", "--json", "-n", "1000"]);
     });
     following.line().await;
     gateway.control(Method::POST, "/api/upstreams/notes/restart").await;

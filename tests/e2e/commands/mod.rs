@@ -17,21 +17,17 @@ use std::path::Path;
 use std::process::Output;
 
 use evermoor_tests::Scene;
-use evermoor_tests::scene::programs::built;
+use evermoor_tests::scene::programs;
 use serde_json::Value;
 
 async fn evermoor(home: &Path, arguments: &[&str]) -> Output {
     evermoor_among(home, arguments, &[]).await
 }
 
-/// With these variables, and with a home folder in which nothing of the real one is found.
+/// With these variables.
 async fn evermoor_among(home: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
-    let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
-    command.args(arguments).env("EVERMOOR_HOME", home).kill_on_drop(true);
-    command.env("HOME", home.with_file_name("person")).env_remove("XDG_CONFIG_HOME");
-    command.env_remove("COLUMNS").env_remove("NO_COLOR").envs(variables.iter().copied());
-    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    command.output().await.unwrap()
+    let mut command = programs::evermoor(home);
+    command.args(arguments).envs(variables.iter().copied()).output().await.unwrap()
 }
 
 /// What a command printed as JSON, which says its form.

@@ -7,7 +7,7 @@ use evermoor_core::lifecycle::runtime::Runtime;
 use evermoor_platform::handover::{Line, Stand};
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::{Gateway, runtime, written};
-use evermoor_tests::scene::programs::built;
+use evermoor_tests::scene::programs::evermoor;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -162,10 +162,8 @@ async fn a_gateway_that_does_not_answer_is_left_alone_and_a_person_is_told_what_
     let mut editor = gateway.editor("/mcp").await;
     let pid = Pid::from_raw(i32::try_from(gateway.process.pid()).unwrap()).unwrap();
     kill_process(pid, Signal::STOP).unwrap();
-    let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
-    command.args(["serve", "--takeover", "--home"]).arg(scene.home()).kill_on_drop(true);
-    command.stderr(std::process::Stdio::piped());
-    let refused = command.output().await.unwrap();
+    let mut command = evermoor(&scene.home());
+    let refused = command.args(["serve", "--takeover"]).output().await.unwrap();
     kill_process(pid, Signal::CONT).unwrap();
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(1), "{said}");

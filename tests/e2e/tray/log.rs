@@ -2,7 +2,7 @@
 
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::Desktop;
-use evermoor_tests::scene::programs::built;
+use evermoor_tests::scene::programs::evermoor;
 use evermoor_tests::scene::wait::until;
 
 use super::launch;
@@ -16,8 +16,7 @@ async fn what_the_tray_says_is_kept_and_can_be_read() {
     let file = scene.home().join("logs/tray.log");
     let written = || std::fs::read_to_string(&file).unwrap_or_default();
     until("the tray says that it starts", || written().contains("the tray starts")).await;
-    let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
-    command.args(["logs", "--tray"]).env("EVERMOOR_HOME", scene.home());
-    let said = String::from_utf8(command.output().await.unwrap().stdout).unwrap();
+    let said = evermoor(&scene.home()).args(["logs", "--tray"]).output().await.unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
     assert!(said.contains("info") && said.contains("the tray starts"), "{said}");
 }

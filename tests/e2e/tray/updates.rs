@@ -43,7 +43,7 @@ impl Signer {
 async fn sign(arguments: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let tool = root.join("node_modules/@tauri-apps/cli/tauri.js");
-    let mut command = evermoor_platform::process::spawn::command("node");
+    let mut command = evermoor_tests::scene::programs::command("node");
     let done = command.arg(tool).arg("signer").args(arguments).output().await.unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }

@@ -6,7 +6,7 @@ use std::process::Output;
 use evermoor_core::history::incident::{How, Incident, Incidents};
 use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::scene::programs::built;
+use evermoor_tests::scene::programs;
 use evermoor_tests::{PATIENCE, Scene};
 use http::Method;
 use serde_json::{Value, json};
@@ -33,11 +33,8 @@ async fn until(gateway: &Gateway, wanted: impl Fn(&Incident) -> bool) -> Inciden
 }
 
 async fn evermoor(home: &Path, arguments: &[&str]) -> Output {
-    let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
-    command.args(arguments).env("EVERMOOR_HOME", home).kill_on_drop(true);
-    command.env("USER", "ann").env("HOME", "/home/ann");
-    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    command.output().await.unwrap()
+    let mut command = programs::evermoor(home);
+    command.args(arguments).env("USER", "ann").env("HOME", "/home/ann").output().await.unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -7,15 +7,12 @@ use evermoor_core::api::{Link, Overall};
 use evermoor_tests::Scene;
 use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::gateway::{Gateway, http, written};
-use evermoor_tests::scene::programs::built;
+use evermoor_tests::scene::programs;
 use http::{Method, StatusCode};
 use serde_json::json;
 
 async fn evermoor(home: &Path, arguments: &[&str]) -> Output {
-    let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
-    command.args(arguments).env("EVERMOOR_HOME", home).kill_on_drop(true);
-    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    command.output().await.unwrap()
+    programs::evermoor(home).args(arguments).output().await.unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -5,13 +5,14 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use crate::peers::{folder, node};
+use crate::scene::programs::command;
 
 /// How long a whole run may take on a busy machine.
 const LONGEST: Duration = Duration::from_secs(100);
 
 /// Runs it until it ends, and returns what it printed. Its results are in the folder `results` then.
 pub(super) async fn run(results: &Path, arguments: &[&str], variables: &[(&str, &Path)]) -> String {
-    let mut command = evermoor_platform::process::spawn::command(node());
+    let mut command = command(node());
     command.arg("--import").arg(folder().join("patient.mjs"));
     command.arg(folder().join("node_modules/@modelcontextprotocol/conformance/dist/index.js"));
     command.args(arguments).arg("-o").arg(results).envs(variables.iter().copied());

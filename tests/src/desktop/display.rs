@@ -7,7 +7,7 @@ use super::program::Program;
 
 pub(super) struct Display {
     name: String,
-    _server: Program,
+    server: Program,
 }
 
 impl Display {
@@ -19,10 +19,17 @@ impl Display {
             command.stdout(Stdio::piped()).stderr(Stdio::null());
         });
         let name = format!(":{}", server.first_line().await);
-        Self { name, _server: server }
+        Self { name, server }
     }
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+}
+
+/// Asked to end, it removes its lock and its socket, which lie outside the folder of the test.
+impl Drop for Display {
+    fn drop(&mut self) {
+        self.server.end();
     }
 }

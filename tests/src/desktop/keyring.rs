@@ -8,13 +8,13 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 use zbus::zvariant::OwnedObjectPath;
 
 use super::bus::Bus;
 use super::program::Program;
 use super::{PATIENCE, private_folder};
+use crate::folder::Folder;
 
 const BUS_NAME: &str = "org.freedesktop.secrets";
 
@@ -22,7 +22,7 @@ const BUS_NAME: &str = "org.freedesktop.secrets";
 pub struct Keyring {
     daemon: Option<Program>,
     bus: Bus,
-    home: TempDir,
+    home: Folder,
 }
 
 impl Keyring {
@@ -35,8 +35,7 @@ impl Keyring {
 
     /// A session in which nobody keeps secrets.
     pub async fn absent() -> Self {
-        let home = tempfile::Builder::new().prefix("evermoor-keyring").tempdir();
-        let home = home.expect("a home can be made");
+        let home = Folder::new("evermoor-keyring");
         private_folder(&home.path().join("run"));
         fs::write(home.path().join("password"), "of the keyring").expect("a file can be written");
         let bus = Bus::start(home.path()).await;

@@ -27,7 +27,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::Duration;
 
-use tempfile::TempDir;
+use crate::folder::Folder;
 
 use self::bus::Bus;
 use self::display::Display;
@@ -46,7 +46,7 @@ pub struct Desktop {
     host: Option<TrayHost>,
     bus: Bus,
     display: Display,
-    home: TempDir,
+    home: Folder,
 }
 
 impl Desktop {
@@ -59,10 +59,7 @@ impl Desktop {
 
     /// An empty desktop without a tray.
     pub async fn without_tray() -> Self {
-        let home = tempfile::Builder::new()
-            .prefix("evermoor-desktop")
-            .tempdir()
-            .expect("a home can be made");
+        let home = Folder::new("evermoor-desktop");
         private_folder(&home.path().join("run"));
         let display = Display::start().await;
         let bus = Bus::start(home.path()).await;

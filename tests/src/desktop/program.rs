@@ -2,16 +2,16 @@
 
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::PATIENCE;
+use crate::scene::programs::isolate;
 use crate::scene::wait::until;
-
-/// What a program keeps of the environment of the tests; all else would tie it to this machine.
-const KEPT: [&str; 5] = ["PATH", "LANG", "EVERMOOR_LOG", "RUST_BACKTRACE", "LLVM_PROFILE_FILE"];
 
 pub struct Program {
     name: String,
@@ -25,8 +25,8 @@ impl Program {
             reason = "the program stays in the test's process group, so that a killed test takes it along"
         )]
         let mut command = Command::new(program);
-        command.env_clear().stdin(Stdio::null()).kill_on_drop(true);
-        command.envs(std::env::vars_os().filter(|(name, _)| KEPT.iter().any(|kept| name == kept)));
+        isolate(&mut command);
+        command.stdin(Stdio::null()).kill_on_drop(true);
         prepare(&mut command);
         let name = program.display().to_string();
         let child =
@@ -73,6 +73,17 @@ impl Program {
             .await
             .unwrap_or_else(|_| panic!("{} does not end", self.name))
             .expect("a child can be waited for")
+    }
+
+    /// Asks it to end, and waits for that.
+    pub(super) fn end(&mut self) {
+        let pid = self.pid().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+        let Some(pid) = pid else { return };
+        let began = Instant::now();
+        let _ = kill_process(pid, Signal::TERM);
+        while self.is_running() && began.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Ends it without giving it a chance to do anything about it.

@@ -20,7 +20,7 @@ use evermoor_core::protocol::sse;
 
 use crate::PATIENCE;
 use crate::gateway::http;
-use crate::scene::programs::{Process, built};
+use crate::scene::programs::Process;
 
 /// A client with a session.
 pub struct Editor {
@@ -45,7 +45,7 @@ impl Editor {
     }
 
     pub async fn over_shim(home: &Path, upstream: Option<&str>) -> Self {
-        let mut process = Process::start(&built("evermoor"), |command| {
+        let mut process = Process::evermoor(home, |command| {
             command.arg("connect").args(upstream).arg("--home").arg(home).stdin(Stdio::piped());
         });
         let input = process.child.stdin.take().expect("standard input was piped");

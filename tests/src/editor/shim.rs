@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::ChildStdin;
 
-use crate::scene::programs::{Process, built};
+use crate::scene::programs::Process;
 
 /// A shim whose standard input is open.
 pub struct Shim {
@@ -17,7 +17,7 @@ pub struct Shim {
 
 impl Shim {
     pub fn start(home: &Path, upstream: Option<&str>) -> Self {
-        let mut process = Process::start(&built("evermoor"), |command| {
+        let mut process = Process::evermoor(home, |command| {
             command.arg("connect").args(upstream).arg("--home").arg(home).stdin(Stdio::piped());
         });
         let input = process.child.stdin.take().expect("standard input was piped");

@@ -23,7 +23,7 @@ use tokio::time::timeout;
 use super::{Door, Seen};
 use crate::PATIENCE;
 use crate::gateway::{Gateway, http};
-use crate::scene::programs::built;
+use crate::scene::programs::evermoor;
 
 type Client = RunningService<RoleClient, Editor>;
 
@@ -99,9 +99,9 @@ pub(super) async fn look(door: Door, gateway: &Gateway, url: &str, nonce: &str) 
                 look_around(client.expect("it is understood"), stepped, told, nonce).await
             }
             Door::Shim => {
-                let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
-                command.args(["connect", "peer", "--home"]).arg(&gateway.home).kill_on_drop(true);
-                command.stdin(Stdio::piped()).stdout(Stdio::piped());
+                let mut command = evermoor(&gateway.home);
+                command.args(["connect", "peer", "--home"]).arg(&gateway.home);
+                command.stdin(Stdio::piped()).stderr(Stdio::null());
                 let mut shim = command.spawn().expect("evermoor connect starts");
                 let output = shim.stdout.take().expect("it is piped");
                 let pipes = (output, shim.stdin.take().expect("it is piped"));

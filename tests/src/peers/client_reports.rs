@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::PATIENCE;
 use crate::gateway::Gateway;
 use crate::peers::{folder, node};
-use crate::scene::programs::built;
+use crate::scene::programs::{built, command};
 
 /// What a client saw: the tools, what `notes__record` and `notes__steps` answered, and the progress
 /// of the latter.
@@ -68,7 +68,7 @@ async fn typescript(sdk: TypeScript, arguments: &[&str]) -> Seen {
 /// Claude Code, with a home of its own and nothing of ours but `arguments`.
 pub async fn claude(home: &Path, arguments: &[&str]) -> String {
     said(&claude_program(), |command| {
-        command.env_clear().env("HOME", home).env("PATH", "/usr/bin:/bin").current_dir(home);
+        command.env("HOME", home).env("PATH", "/usr/bin:/bin").current_dir(home);
         // No network is there, and none is wanted: it would only wait for it.
         command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").args(arguments);
     })
@@ -84,7 +84,7 @@ pub(crate) async fn said(
     program: &Path,
     prepare: impl FnOnce(&mut tokio::process::Command),
 ) -> String {
-    let mut command = evermoor_platform::process::spawn::command(program);
+    let mut command = command(program);
     command.stdin(std::process::Stdio::null()).kill_on_drop(true);
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     prepare(&mut command);

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{folder, node, python};
+use crate::scene::programs::command;
 
 /// Runs the MCP inspector's command line and returns what it printed.
 pub async fn inspector(arguments: &[&str]) -> String {
@@ -23,7 +24,7 @@ fn report(said: &str) -> Value {
 }
 
 async fn said_by(program: &Path, script: &Path, arguments: &[&str]) -> String {
-    let mut command = evermoor_platform::process::spawn::command(program);
+    let mut command = command(program);
     command.arg(script).args(arguments).kill_on_drop(true);
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let output = tokio::time::timeout(crate::PATIENCE, command.output()).await;

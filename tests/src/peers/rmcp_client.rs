@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::PATIENCE;
 use crate::gateway::{Gateway, http};
 use crate::peers::client_reports::Seen;
-use crate::scene::programs::built;
+use crate::scene::programs::evermoor;
 
 /// How it begins.
 #[derive(Clone, Copy, Debug)]
@@ -48,13 +48,10 @@ pub async fn rust_over_http(greeting: Greeting, gateway: &Gateway) -> Seen {
 
 /// rmcp over `evermoor connect`.
 pub async fn rust_over_stdio(greeting: Greeting, gateway: &Gateway) -> Seen {
-    let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
-    command.arg("connect").arg("--home").arg(&gateway.home).kill_on_drop(true);
-    let mut shim = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("evermoor connect starts");
+    let mut command = evermoor(&gateway.home);
+    command.arg("connect").arg("--home").arg(&gateway.home);
+    command.stdin(Stdio::piped()).stderr(Stdio::null());
+    let mut shim = command.spawn().expect("evermoor connect starts");
     let pipes = (shim.stdout.take().expect("it is piped"), shim.stdin.take().expect("it is piped"));
     let (listener, progress) = Listener::new();
     let client = timeout(PATIENCE, listener.serve_with_lifecycle(pipes, greeting.mode())).await;

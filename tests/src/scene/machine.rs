@@ -9,7 +9,7 @@ use tokio::process::Command;
 
 use crate::PATIENCE;
 use crate::scene::Scene;
-use crate::scene::programs::built;
+use crate::scene::programs::{built, command};
 
 /// Where a person's editors keep their files.
 pub struct Machine {
@@ -53,9 +53,9 @@ impl Machine {
 
     /// A program, run as this person.
     pub fn command(&self, program: &Path) -> Command {
-        let mut command = evermoor_platform::process::spawn::command(program);
+        let mut command = command(program);
         let path = format!("{}:/usr/bin:/bin", self.programs.display());
-        command.env_clear().env("HOME", &self.home).env("PATH", path).current_dir(&self.project);
+        command.env("HOME", &self.home).env("PATH", path).current_dir(&self.project);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         command
     }

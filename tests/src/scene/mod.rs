@@ -10,25 +10,21 @@ pub mod wait;
 
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
-
 use crate::fakes::upstream::Upstream;
+use crate::folder::{self, Folder};
 use crate::gateway::Gateway;
+use crate::scene::programs::{built, evermoor};
 use crate::scene::wait::until;
-
-/// How often those that are to end are looked for. One that is still there then is nobody's to end.
-const LOOKS: usize = 1_000;
 
 /// Where one test happens. Everything in it is gone when it is dropped.
 pub struct Scene {
-    folder: TempDir,
+    folder: Folder,
 }
 
 impl Scene {
     #[expect(clippy::new_without_default, reason = "a scene is made on purpose, never by default")]
     pub fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("evermoor-scene").tempdir();
-        Self { folder: folder.expect("a folder can be made") }
+        Self { folder: Folder::new("evermoor-scene") }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -38,6 +34,25 @@ impl Scene {
     /// Evermoor's home in this scene.
     pub fn home(&self) -> PathBuf {
         self.path("home")
+    }
+
+    /// A program that is `evermoor` without the environment of the tests, for code under test that
+    /// runs in the test itself and starts gateways.
+    #[cfg(unix)]
+    pub fn evermoor(&self) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (script, isolated) = (self.path("evermoor"), evermoor(&self.home()));
+        let variables =
+            isolated.as_std().get_envs().filter_map(|(name, value)| Some((name, value?)));
+        let variables =
+            variables.map(|(name, value)| format!(" '{}={}'", name.display(), value.display()));
+        let variables: String = variables.collect();
+        let text =
+            format!("#!/bin/sh\nexec env -i{variables} '{}' \"$@\"\n", built("evermoor").display());
+        write(&script, &text);
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&script, mode).expect("a file can be made a program");
+        script
     }
 
     pub async fn upstream(&self, name: &str) -> Upstream {
@@ -95,34 +110,16 @@ impl Scene {
     }
 }
 
-/// A gateway that a command or an editor started goes on when they end. It ends with its scene, and so
-/// do those that wait for its place.
-impl Drop for Scene {
-    fn drop(&mut self) {
-        // Each is there for a moment after it was told to end.
-        for _ in 0..LOOKS {
-            let found = gateways(&self.home());
-            if found.is_empty() {
-                return;
-            }
-            found.into_iter().for_each(|pid| drop(evermoor_platform::process::spawn::kill(pid)));
-            std::thread::yield_now();
-        }
-    }
-}
-
 /// The processes of gateways in this home, where the system says which those are.
 pub fn gateways(home: &Path) -> Vec<u32> {
-    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let is_gateway = |pid: &u32| {
         // Nothing is left of the command line of one that has ended.
-        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = std::fs::read(folder::process(*pid).join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).into_owned();
         let mut words = line.split('\0');
         words.any(|word| word == "serve") && words.any(|word| Path::new(word) == home)
     };
-    let pids = processes.filter_map(|process| process.file_name().to_str()?.parse().ok());
-    pids.filter(is_gateway).collect()
+    folder::all().into_iter().filter(is_gateway).collect()
 }
 
 fn write(path: &Path, text: &str) {

@@ -1,5 +1,9 @@
 //! The programs under test, as they were built with the tests, and processes that end with them.
+//!
+//! None of them sees the home, the desktop, the keychain or the Evermoor of the person who runs the
+//! tests.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -21,6 +25,50 @@ pub fn built(name: &str) -> PathBuf {
     })
 }
 
+/// What a program keeps of the environment of the tests.
+const KEPT: [&str; 10] = [
+    "PATH",
+    "LANG",
+    "TMPDIR",
+    "EVERMOOR_LOG",
+    "RUST_BACKTRACE",
+    "LLVM_PROFILE_FILE",
+    "SYSTEMROOT",
+    "PATHEXT",
+    "TEMP",
+    "TMP",
+];
+/// Without a home, a program takes that of the account. In this one nothing can be read or written.
+const NO_HOME: &str = "/dev/null";
+/// Without an address, a program looks for the session bus by itself. Nobody answers at this one.
+const NO_BUS: &str = "unix:path=/dev/null";
+
+/// A command that knows nothing of the person who runs the tests.
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = evermoor_platform::process::spawn::command(program);
+    isolate(&mut command);
+    command
+}
+
+/// Takes the environment of the tests from a command.
+pub(crate) fn isolate(command: &mut Command) {
+    command.env_clear().env("HOME", NO_HOME).env("DBUS_SESSION_BUS_ADDRESS", NO_BUS);
+    command.envs(std::env::vars_os().filter(|(name, _)| KEPT.iter().any(|kept| name == kept)));
+}
+
+/// `evermoor`, typed by the person whose Evermoor is in `home`.
+pub fn evermoor(home: &Path) -> Command {
+    let mut command = command(built("evermoor"));
+    command.env("EVERMOOR_HOME", home).env("HOME", person(home)).kill_on_drop(true);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// The home folder of the person whose Evermoor is in `home`.
+pub fn person(home: &Path) -> PathBuf {
+    home.with_file_name("person")
+}
+
 /// A process that ends with the test. What it prints is kept until it is asked for, so that it never
 /// waits for its reader.
 pub struct Process {
@@ -30,12 +78,20 @@ pub struct Process {
 
 impl Process {
     pub fn start(program: &Path, prepare: impl FnOnce(&mut Command)) -> Self {
-        let mut command = evermoor_platform::process::spawn::command(program);
+        Self::spawn(command(program), prepare)
+    }
+
+    /// Starts `evermoor` as the person whose Evermoor is in `home`.
+    pub fn evermoor(home: &Path, prepare: impl FnOnce(&mut Command)) -> Self {
+        Self::spawn(evermoor(home), prepare)
+    }
+
+    fn spawn(mut command: Command, prepare: impl FnOnce(&mut Command)) -> Self {
         command.stdout(Stdio::piped()).stderr(Stdio::inherit()).kill_on_drop(true);
         prepare(&mut command);
-        let mut child = command
-            .spawn()
-            .unwrap_or_else(|error| panic!("{} does not start: {error}", program.display()));
+        let mut child = command.spawn().unwrap_or_else(|error| {
+            panic!("{} does not start: {error}", command.as_std().get_program().display())
+        });
         let output = child.stdout.take().expect("standard output was piped");
         let (send, lines) = mpsc::unbounded_channel();
         #[expect(clippy::disallowed_methods, reason = "ends with the output of the process")]

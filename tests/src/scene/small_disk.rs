@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use crate::gateway::Gateway;
-use crate::scene::programs::{Process, built};
+use crate::scene::programs::{Process, built, command, person};
 
 /// The data folder of a gateway, seen from outside.
 pub struct SmallDisk {
@@ -24,7 +24,7 @@ impl SmallDisk {
         let mount = format!("mount -t tmpfs -o size={kib}k,mode=700 tmpfs \"$0\"");
         let data = home.join("data");
         std::fs::create_dir_all(&data).expect("a folder can be made");
-        let mut attempt = evermoor_platform::process::spawn::command("unshare");
+        let mut attempt = command("unshare");
         attempt.args(APART).args(["sh", "-c", &mount]).arg(&data).stderr(Stdio::inherit());
         if !attempt.status().await.is_ok_and(|status| status.success()) {
             return None;
@@ -32,7 +32,7 @@ impl SmallDisk {
         let process = Process::start(Path::new("unshare"), |command| {
             let script = format!("{mount} && exec \"$1\" serve --home \"$2\"");
             command.args(APART).args(["sh", "-c", &script]).arg(&data);
-            command.arg(built("evermoor")).arg(home);
+            command.arg(built("evermoor")).arg(home).env("HOME", person(home));
         });
         // The way to what only that process sees.
         let seen = PathBuf::from(format!("/proc/{}/root{}", process.pid(), home.display()));

@@ -136,7 +136,7 @@ async fn no_trace_of_a_secret_is_found_anywhere() {
     scene.write("hold = 1", &entries);
     let log = scene.path("log");
     let output = std::fs::File::create(&log).unwrap();
-    let process = Process::start(&built("evermoor"), |command| {
+    let process = Process::evermoor(&home, |command| {
         command.arg("serve").arg("--home").arg(&home).env("EVERMOOR_LOG", "trace");
         command.env("DBUS_SESSION_BUS_ADDRESS", keyring.address()).stderr(output);
     });

@@ -12,16 +12,13 @@ use evermoor_core::failure::Failure;
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::Keyring;
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::scene::programs::built;
 use tokio::io::AsyncWriteExt as _;
 
 /// Runs a command of a person in the session of a keyring, with this on its standard input.
 async fn evermoor(home: &Path, keyring: &Keyring, arguments: &[&str], input: &str) -> Output {
-    let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
-    command.args(arguments).env("EVERMOOR_HOME", home).kill_on_drop(true);
-    command.env("DBUS_SESSION_BUS_ADDRESS", keyring.address());
-    command.env("HOME", home.with_file_name("person")).env_remove("XDG_CONFIG_HOME");
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = evermoor_tests::scene::programs::evermoor(home);
+    command.args(arguments).env("DBUS_SESSION_BUS_ADDRESS", keyring.address());
+    command.stdin(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     // A command that wants no input may have ended.

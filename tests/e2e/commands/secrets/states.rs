@@ -5,6 +5,7 @@ use evermoor_core::failure::Code;
 use evermoor_tests::gateway::runtime;
 use evermoor_tests::network::proxy::Proxy;
 use evermoor_tests::scene::entry;
+use evermoor_tests::scene::programs::{built, command};
 use serde_json::{Value, json};
 use tokio::net::UnixListener;
 use tokio::time::Instant;
@@ -170,8 +171,8 @@ async fn uninstalling_takes_secrets_out_of_the_keychain_unless_the_data_is_kept(
     std::fs::create_dir_all(&home).unwrap();
     // The person's own Evermoor, and not one in a folder of its own.
     let typed = async |arguments: &[&str], input: &str| {
-        let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
-        command.env_clear().env("HOME", &home).args(arguments).kill_on_drop(true);
+        let mut command = command(built("evermoor"));
+        command.env("HOME", &home).args(arguments).kill_on_drop(true);
         command.env("DBUS_SESSION_BUS_ADDRESS", keyring.address());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();

@@ -7,7 +7,7 @@ use evermoor_core::protocol::version::Spoken;
 use evermoor_tests::PATIENCE;
 use evermoor_tests::editor::wire::{Events, Wire};
 use evermoor_tests::gateway::Gateway;
-use evermoor_tests::scene::programs::{Process, built};
+use evermoor_tests::scene::programs::Process;
 use reqwest::{Method, Response, StatusCode};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
@@ -76,7 +76,7 @@ impl Line {
     }
 
     pub(crate) fn shim(gateway: &Gateway, upstream: &str) -> Self {
-        let mut process = Process::start(&built("evermoor"), |command| {
+        let mut process = Process::evermoor(&gateway.home, |command| {
             command.args(["connect", upstream, "--home"]).arg(&gateway.home).stdin(Stdio::piped());
         });
         let input = process.child.stdin.take().expect("standard input was piped");

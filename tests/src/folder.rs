@@ -1,0 +1,69 @@
+//! A folder for one test. When it is dropped, nothing is left of what ran in it, nor of the folder.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::time::Instant;
+
+use crate::PATIENCE;
+
+/// A process that was killed is there for a moment longer.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+/// A temporary folder, and the place of every process that knows its path.
+#[derive(Debug)]
+pub struct Folder(Option<TempDir>);
+
+impl Folder {
+    pub fn new(prefix: &str) -> Self {
+        let folder = tempfile::Builder::new().prefix(prefix).tempdir();
+        Self(Some(folder.expect("a folder can be made")))
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.as_ref().expect("it is there until it is dropped").path()
+    }
+}
+
+/// A gateway that a command, an editor or a tray started goes on when they end, and a tray starts
+/// another one when its gateway ends. So everybody is ended until nobody is left.
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let began = Instant::now();
+        let mut left = processes(self.path());
+        while !left.is_empty() && began.elapsed() < PATIENCE {
+            left.iter().for_each(|pid| drop(evermoor_platform::process::spawn::kill(*pid)));
+            std::thread::sleep(LOOK_AGAIN);
+            left = processes(self.path());
+        }
+        let removed = self.0.take().map(TempDir::close);
+        if !std::thread::panicking() {
+            assert!(left.is_empty(), "processes {left:?} of the test do not end");
+            assert!(matches!(removed, Some(Ok(()))), "the folder of the test stays: {removed:?}");
+        }
+    }
+}
+
+/// The processes whose command line or environment names this folder, where the system tells that.
+fn processes(folder: &Path) -> Vec<u32> {
+    let wanted = folder.as_os_str().as_encoded_bytes();
+    let names = |pid: &u32, what: &str| {
+        // Nothing is left of either in a process that has ended.
+        let content = std::fs::read(process(*pid).join(what)).unwrap_or_default();
+        content.windows(wanted.len()).any(|part| part == wanted)
+    };
+    let own = std::process::id();
+    let others = all().into_iter().filter(|pid| *pid != own);
+    others.filter(|pid| names(pid, "cmdline") || names(pid, "environ")).collect()
+}
+
+/// Every process, where the system lists them.
+pub(crate) fn all() -> Vec<u32> {
+    let listed = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    listed.filter_map(|process| process.file_name().to_str()?.parse().ok()).collect()
+}
+
+pub(crate) fn process(pid: u32) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}"))
+}
