@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { npx, run } from "./command.mjs";
 import { built, env } from "./env.mjs";
+import { endAll, remaining } from "./processes.mjs";
 import { giveUp, say } from "./terminal.mjs";
 
 const patience = 30_000;
@@ -50,7 +51,7 @@ async function startTray(place, scratch) {
   mkdirSync(path.join(home, "run"), { recursive: true, mode: 0o700 });
   writeFileSync(path.join(home, "config.toml"), '[gateway]\nlisten = "127.0.0.1:0"\n');
   const line = ["-a", "dbus-run-session", "--", path.join(place, "usr/bin/evermoor-tray"), "--hidden"];
-  const own = { HOME: home, XDG_RUNTIME_DIR: path.join(home, "run"), XDG_CONFIG_HOME: path.join(home, ".config") };
+  const own = { HOME: home, TMPDIR: home, XDG_RUNTIME_DIR: path.join(home, "run"), XDG_CONFIG_HOME: path.join(home, ".config") };
   const tray = spawn("xvfb-run", line, { env: { PATH: env.PATH, ...own, EVERMOOR_HOME: home, NO_AT_BRIDGE: "1" }, detached: true, stdio: "ignore" });
   const runtime = path.join(home, "run", "gateway.json");
   const deadline = Date.now() + patience;
@@ -71,6 +72,9 @@ async function startTray(place, scratch) {
     if (tray.exitCode === null) process.kill(-tray.pid);
     if (tray.exitCode === null && tray.signalCode === null) await ended;
     if (existsSync(runtime)) await end(JSON.parse(readFileSync(runtime, "utf8")).pid);
+    // They end by themselves, and the display removes its lock then. Whoever stays is ended.
+    await remaining(scratch);
+    await endAll(scratch);
   }
 }
 

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { built, env, root } from "./env.mjs";
 import { main } from "./main.mjs";
 import { forThePictures } from "./needs.mjs";
+import { endAll, remaining } from "./processes.mjs";
 import { setUp } from "./setup.mjs";
 import { say } from "./terminal.mjs";
 
@@ -24,8 +25,13 @@ async function outside() {
   mkdirSync(settings, { recursive: true });
   mkdirSync(path.join(home, "run"), { mode: 0o700 });
   copyFileSync(path.join(root, "scripts", "panel.xml"), path.join(settings, "xfce4-panel.xml"));
+  // Nothing of the desktop of the person who runs this.
   const own = {
+    PATH: env.PATH,
+    LANG: env.LANG,
+    CARGO_TARGET_DIR: env.CARGO_TARGET_DIR,
     HOME: home,
+    TMPDIR: home,
     XDG_CONFIG_HOME: path.join(home, ".config"),
     XDG_RUNTIME_DIR: path.join(home, "run"),
     XDG_CURRENT_DESKTOP: "XFCE",
@@ -34,8 +40,10 @@ async function outside() {
     EVERMOOR_HOME: path.join(home, "evermoor"),
   };
   const line = ["-a", "-s", "-screen 0 720x420x24", "dbus-run-session", "--", process.execPath, ...process.argv.slice(1)];
-  const child = spawn("xvfb-run", line, { env: { ...env, ...own }, stdio: "inherit" });
+  const child = spawn("xvfb-run", line, { env: own, stdio: "inherit" });
   const status = await new Promise((resolve) => child.once("exit", resolve));
+  await remaining(home);
+  await endAll(home);
   rmSync(home, { recursive: true, force: true });
   return status ?? 1;
 }

@@ -4,7 +4,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import path from "node:path";
 
-import { connectEditor, installEditors, makeHome, startGateway } from "../tests/browser/gateway.mjs";
+import { connectEditor, freePort, installEditors, makeHome, startGateway } from "../tests/browser/gateway.mjs";
 import { goTo, openBrowser } from "../tests/browser/page.mjs";
 import { serveSample } from "../tests/browser/sample.mjs";
 import { cargo } from "./command.mjs";
@@ -16,18 +16,17 @@ import { say } from "./terminal.mjs";
 
 const folder = path.join(root, "docs", "screenshots");
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-const PIECES = 39_731;
 
 /** An application that the gateway finds by its port and restarts by its program, as it does PiecesOS. */
-function installPieces(place) {
+function installPieces(place, port) {
   const program = path.join(place.person, "PiecesOS");
   symlinkSync(process.execPath, program);
-  const args = JSON.stringify([path.join(root, "tests/browser/sample.mjs"), "pieces", String(PIECES), place.person]);
+  const args = JSON.stringify([path.join(root, "tests/browser/sample.mjs"), "pieces", String(port), place.person]);
   place.write(
     ".evermoor/presets/pieces-os.toml",
     `extends = "pieces-os"
 [find]
-ports = "${PIECES}"
+ports = "${port}"
 [[find.identity]]
 ask = "GET /.well-known/version"
 body = "version"
@@ -90,13 +89,15 @@ async function live(gateway, linear) {
 async function take() {
   const place = makeHome();
   installEditors(place);
-  const { program, args } = installPieces(place);
+  const { program, args } = installPieces(place, await freePort());
   // It ends by itself when its folder is gone, whoever started it last.
   spawn(program, args, { stdio: "ignore", detached: true }).unref();
   const wait = () => 20 + Math.random() * 90;
   const [github, files, linear] = await Promise.all(["github", "files", "github"].map((name) => serveSample(name, 0, wait)));
+  // The usual one is what readers of the pictures know.
+  const port = await freePort(7420);
   const config = `[gateway]
-listen = "127.0.0.1:7420"
+listen = "127.0.0.1:${port}"
 
 [upstreams.pieces]
 preset = "pieces-os"
@@ -162,7 +163,7 @@ url = "${linear.url}"
     await Promise.all(editors.map((editor) => editor.stop()));
     await gateway.stop();
     await Promise.all([github.stop(), files.stop()]);
-    place.remove();
+    await place.remove();
   }
 }
 

@@ -50,7 +50,7 @@ after(async () => {
   await editor?.stop();
   await gateway?.stop();
   await Promise.all([github?.stop(), files?.stop()]);
-  place?.remove();
+  await place?.remove();
 });
 
 afterEach(() => assert.deepEqual(browser.faults.splice(0), [], "the console has nothing to complain about"));

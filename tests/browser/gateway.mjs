@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { built } from "../../scripts/env.mjs";
+import { endAll } from "../../scripts/processes.mjs";
 
 const program = built("debug", "evermoor");
 
@@ -23,7 +24,11 @@ export function makeHome() {
       writeFileSync(file, content);
       return file;
     },
-    remove: () => rmSync(person, { recursive: true, force: true }),
+    /** Ends whoever runs in it first: a gateway that an editor started goes on without it. */
+    remove: async () => {
+      await endAll(person);
+      rmSync(person, { recursive: true, force: true });
+    },
   };
 }
 
@@ -35,21 +40,47 @@ export function installEditors({ write }) {
   write(".config/zed/settings.json", '{\n  // The theme of the evening.\n  "theme": "One Dark"\n}\n');
 }
 
-/** A port that nobody has at this moment. */
-export const freePort = () =>
+/** A port that nobody has at this moment: the one that is wanted, or any. */
+export const freePort = (wanted = 0) =>
   new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
+    const server = createServer().once("error", (error) => (wanted ? resolve(freePort()) : reject(error)));
+    server.listen(wanted, "127.0.0.1", () => {
       const { port } = server.address();
       server.close(() => resolve(port));
     });
   });
 
-/** Starts a gateway. Without `config` it has the one that is there, or it is a first run. */
-export async function startGateway(place, config) {
-  const env = { PATH: process.env.PATH, HOME: place.person, USERPROFILE: place.person, EVERMOOR_HOME: place.home };
+/** Starts a gateway with `config`, or with the configuration that is there. */
+export function startGateway(place, config) {
   if (config) place.write(".evermoor/config.toml", config);
-  const child = spawn(program, ["serve"], { env, stdio: ["ignore", "pipe", "pipe"] });
+  return serve(place);
+}
+
+/**
+ * Starts a gateway without a configuration: a first run. The usual port may be somebody else's, so it takes over from a
+ * gateway that was told another one.
+ */
+export async function startFirstRun(place) {
+  const file = place.write(".evermoor/config.toml", '[gateway]\nlisten = "127.0.0.1:0"\n');
+  const first = await serve(place);
+  rmSync(file);
+  const gateway = await serve(place, "--takeover");
+  await first.ended();
+  return gateway;
+}
+
+/** What the programs of this person see: nothing of the person who runs the tests. */
+function environment({ person, home }) {
+  const { PATH, TMPDIR } = process.env;
+  // Without an address, programs look for the session bus by themselves.
+  const own = { HOME: person, USERPROFILE: person, EVERMOOR_HOME: home, DBUS_SESSION_BUS_ADDRESS: "unix:path=/dev/null" };
+  return { PATH, TMPDIR, ...own };
+}
+
+async function serve(place, ...how) {
+  const env = environment(place);
+  const child = spawn(program, ["serve", ...how], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
   let said = "";
   await new Promise((resolve, reject) => {
     const hear = (chunk) => (said += chunk).includes("Try it") && resolve();
@@ -62,11 +93,11 @@ export async function startGateway(place, config) {
     env,
     /** A link that lets a browser in, once. */
     link: () => spawnSync(program, ["open", "--print"], { env, encoding: "utf8" }).stdout.trim(),
-    stop: () =>
-      new Promise((resolve) => {
-        child.removeAllListeners("exit").once("exit", resolve);
-        child.kill();
-      }),
+    ended: () => ended,
+    stop: () => {
+      child.kill();
+      return ended;
+    },
   };
 }
 

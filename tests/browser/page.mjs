@@ -7,6 +7,7 @@ import path from "node:path";
 import { chromium } from "playwright-core";
 
 import { findBrowser } from "../../scripts/chromium.mjs";
+import { endAll } from "../../scripts/processes.mjs";
 
 const quiet = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
@@ -16,6 +17,8 @@ export async function openBrowser({ width = 1160, height = 820 } = {}) {
     executablePath: findBrowser(),
     headless: true,
     args: quiet,
+    // Nothing of the person who runs the tests, and its temporary files go with its folder.
+    env: { PATH: process.env.PATH, LANG: process.env.LANG, HOME: folder, TMPDIR: folder, DBUS_SESSION_BUS_ADDRESS: "unix:path=/dev/null" },
     viewport: { width, height },
     reducedMotion: "reduce",
     permissions: ["clipboard-read", "clipboard-write"],
@@ -35,6 +38,7 @@ export async function openBrowser({ width = 1160, height = 820 } = {}) {
     faults,
     close: async () => {
       await context.close();
+      await endAll(folder);
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 
 import { AxeBuilder } from "@axe-core/playwright";
 
-import { installEditors, makeHome, startGateway } from "./gateway.mjs";
+import { installEditors, makeHome, startFirstRun } from "./gateway.mjs";
 import { goTo, openBrowser } from "./page.mjs";
 
 let place, gateway, browser, page;
@@ -15,7 +15,7 @@ let place, gateway, browser, page;
 before(async () => {
   place = makeHome();
   installEditors(place);
-  gateway = await startGateway(place);
+  gateway = await startFirstRun(place);
   browser = await openBrowser({ width: 1000, height: 760 });
   page = browser.page;
 });
@@ -23,7 +23,7 @@ before(async () => {
 after(async () => {
   await browser?.close();
   await gateway?.stop();
-  place?.remove();
+  await place?.remove();
 });
 
 async function accepted() {

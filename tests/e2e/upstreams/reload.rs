@@ -5,6 +5,7 @@ use evermoor_core::failure::Code;
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
 use evermoor_tests::network::proxy::Proxy;
+use evermoor_tests::peers::free_port;
 use serde_json::json;
 
 fn since(upstream: &Upstream) -> u64 {
@@ -190,10 +191,11 @@ async fn the_token_is_asked_for_as_the_file_says_now() {
 async fn another_address_to_listen_on_waits_for_a_restart_and_says_so() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
-    scene.configure("listen = \"127.0.0.1:7421\"", &[]);
+    let address = format!("127.0.0.1:{}", free_port());
+    scene.configure(&format!("listen = \"{address}\""), &[]);
     let status = gateway.until_status(|status| !status.warnings.is_empty()).await;
     let warning = &status.warnings[0];
-    assert!(warning.what.contains("127.0.0.1:7421"), "{warning}");
+    assert!(warning.what.contains(&address), "{warning}");
     assert!(warning.remedy.contains("Restart"), "{warning}");
     assert_eq!(status.endpoint, format!("{}/mcp", gateway.origin));
     scene.configure("", &[]);

@@ -6,6 +6,7 @@ mod products;
 mod projects;
 
 use evermoor_tests::Scene;
+use evermoor_tests::peers::free_port;
 use evermoor_tests::scene::machine::Machine;
 
 const SETTINGS: &str = "{\n  // mine\n  \"theme\": \"dark\",\n  \"context_servers\": {\n    \"notes\": { \"command\": \"notes\" }, // here\n  },\n}\n";
@@ -127,7 +128,8 @@ async fn a_wrong_name_is_answered_with_the_right_one() {
 #[tokio::test]
 async fn without_a_gateway_the_entry_leads_to_the_configured_address() {
     let scene = Scene::new();
-    scene.configure("listen = \"127.0.0.1:7499\"", &[]);
+    let address = format!("127.0.0.1:{}", free_port());
+    scene.configure(&format!("listen = \"{address}\""), &[]);
     let machine = machine(&scene);
     let done = machine.set_up(&["codex", "--upstream", "notes"]).await;
     assert_eq!(
@@ -137,7 +139,7 @@ async fn without_a_gateway_the_entry_leads_to_the_configured_address() {
     let written = std::fs::read_to_string(machine.home.join(".codex/config.toml")).unwrap();
     assert!(written.starts_with("model = \"x\" # mine\n"), "{written}");
     assert!(
-        written.contains("[mcp_servers.notes]\nurl = \"http://127.0.0.1:7499/mcp/notes\""),
+        written.contains(&format!("[mcp_servers.notes]\nurl = \"http://{address}/mcp/notes\"")),
         "{written}"
     );
 }
