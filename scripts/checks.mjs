@@ -3,6 +3,7 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 
+import { beside } from "./beside.mjs";
 import { cargo, command, npx } from "./command.mjs";
 import { findBrowser } from "./chromium.mjs";
 import { buildDashboard } from "./dashboard.mjs";
@@ -28,7 +29,7 @@ const steps = {
   build: () => ({ name: "build", command: cargo("build", ...all, "--bins", "--tests") }),
   browser: testBrowser,
   unit: () => ({ name: "unit", command: cargo("nextest", "run", ...all, "-E", "not package(evermoor-tests)") }),
-  tests: () => ({ name: "tests", command: cargo("nextest", "run", ...all) }),
+  tests: () => ({ name: "tests", command: cargo("nextest", "run", ...all), around: beside }),
   package: testPackage,
 };
 
@@ -48,12 +49,14 @@ function testBrowser() {
     name: "browser",
     command: command(process.execPath, args, { shown: `node --test ${folder}/*.test.mjs` }),
     before: () => (findBrowser() ? undefined : "there is no Chromium on this machine"),
+    around: beside,
   };
 }
 
 function testPackage() {
   const line = command(process.execPath, ["scripts/package.mjs"], { shown: "node scripts/package.mjs" });
-  return { name: "package", command: line, before: () => hasProgram("dpkg") ? undefined : "it is Debian's package that is tried" };
+  const before = () => (hasProgram("dpkg") ? undefined : "it is Debian's package that is tried");
+  return { name: "package", command: line, before, around: beside };
 }
 
 const pick = (...names) => names.map((name) => steps[name]());

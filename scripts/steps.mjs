@@ -1,8 +1,9 @@
 // Runs steps in order, tells how long each took, stops at the first that fails and says how to run it alone.
 //
-// A step is { name, command, skip?, before?, after?, unavailable? }:
+// A step is { name, command, skip?, before?, around?, after?, unavailable? }:
 //   skip         a reason not to run it
 //   before       a function that may return such a reason when its turn comes
+//   around       a function that is given the run as a function of more variables, and resolves to the exit status
 //   after        a function called when it has succeeded
 //   unavailable  the exit status that means "cannot be done on this machine"
 
@@ -41,7 +42,7 @@ export async function runSteps(steps, { summary = false } = {}) {
   return status;
 }
 
-async function runStep({ name, command, skip, before, after, unavailable }) {
+async function runStep({ name, command, skip, before, around = (work) => work({}), after, unavailable }) {
   const began = performance.now();
   const reason = skip || (before && before());
   if (reason) {
@@ -51,7 +52,7 @@ async function runStep({ name, command, skip, before, after, unavailable }) {
   heading(name, command.shown);
   let status;
   try {
-    status = await run(command);
+    status = await around((variables) => run({ ...command, env: { ...command.env, ...variables } }));
   } catch (error) {
     giveUp(`${command.program} could not be started: ${error.message}`);
     status = 127;
