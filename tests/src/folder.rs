@@ -67,3 +67,27 @@ pub(crate) fn all() -> Vec<u32> {
 pub(crate) fn process(pid: u32) -> PathBuf {
     PathBuf::from(format!("/proc/{pid}"))
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::fakes::program::runs;
+    use crate::scene::programs::command;
+    use crate::scene::wait::until;
+
+    /// One that its parent leaves behind, and that only its environment ties to the folder.
+    #[tokio::test]
+    async fn whoever_runs_in_a_folder_ends_with_it() {
+        let folder = Folder::new("evermoor-folder");
+        let note = folder.path().join("pid");
+        let script = format!("sleep 600 & echo $! > {}", note.display());
+        let mut parent = command("sh");
+        parent.args(["-c", &script]).env("EVERMOOR_HOME", folder.path());
+        assert!(parent.status().await.unwrap().success());
+        let pid = || std::fs::read_to_string(&note).ok()?.trim().parse().ok();
+        until("it is started", || pid().is_some_and(runs)).await;
+        let (pid, path) = (pid().unwrap(), folder.path().to_owned());
+        drop(folder);
+        assert!(!runs(pid) && !path.exists());
+    }
+}

@@ -158,8 +158,8 @@ async fn the_inspector_calls_a_tool_over_http() {
     let scene = Scene::new();
     let (upstream, _gateway, [url, token]) = notes(&scene).await;
     let header = format!("Authorization: Bearer {token}");
-    let said = inspector(&[
-        &url,
+    let call = [
+        url.as_str(),
         "--transport",
         "http",
         "--header",
@@ -170,8 +170,8 @@ async fn the_inspector_calls_a_tool_over_http() {
         "notes__record",
         "--tool-arg",
         "nonce=inspected",
-    ])
-    .await;
+    ];
+    let said = inspector(&scene, &call).await;
     let result: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(result["content"][0]["text"], "inspected");
     assert_eq!(upstream.ledger.executions("inspected"), 1);

@@ -68,7 +68,8 @@ async fn typescript(sdk: TypeScript, arguments: &[&str]) -> Seen {
 /// Claude Code, with a home of its own and nothing of ours but `arguments`.
 pub async fn claude(home: &Path, arguments: &[&str]) -> String {
     said(&claude_program(), |command| {
-        command.env("HOME", home).env("PATH", "/usr/bin:/bin").current_dir(home);
+        command.env("HOME", home).env("TMPDIR", home).env("PATH", "/usr/bin:/bin");
+        command.current_dir(home);
         // No network is there, and none is wanted: it would only wait for it.
         command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").args(arguments);
     })

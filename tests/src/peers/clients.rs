@@ -3,28 +3,31 @@
 use std::path::Path;
 
 use serde_json::Value;
+use tokio::process::Command;
 
 use super::{folder, node, python};
+use crate::Scene;
 use crate::scene::programs::command;
 
-/// Runs the MCP inspector's command line and returns what it printed.
-pub async fn inspector(arguments: &[&str]) -> String {
+/// Runs the MCP inspector's command line and returns what it printed. It keeps files in its home.
+pub async fn inspector(scene: &Scene, arguments: &[&str]) -> String {
     let script =
         folder().join("node_modules/@modelcontextprotocol/inspector/clients/cli/build/index.js");
-    said_by(&node(), &script, arguments).await
+    let mut node = command(node());
+    node.env("HOME", scene.path("inspector"));
+    said_by(node, &script, arguments).await
 }
 
 /// The tools that a client was offered, and what came back from its call.
 pub async fn python_client(arguments: &[&str]) -> Value {
-    report(&said_by(&python(), &folder().join("client.py"), arguments).await)
+    report(&said_by(command(python()), &folder().join("client.py"), arguments).await)
 }
 
 fn report(said: &str) -> Value {
     serde_json::from_str(said).unwrap_or_else(|error| panic!("{error}: {said}"))
 }
 
-async fn said_by(program: &Path, script: &Path, arguments: &[&str]) -> String {
-    let mut command = command(program);
+async fn said_by(mut command: Command, script: &Path, arguments: &[&str]) -> String {
     command.arg(script).args(arguments).kill_on_drop(true);
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let output = tokio::time::timeout(crate::PATIENCE, command.output()).await;

@@ -16,17 +16,18 @@ pub struct Machine {
     pub home: PathBuf,
     pub project: PathBuf,
     programs: PathBuf,
+    temporary: PathBuf,
     evermoor: PathBuf,
 }
 
 impl Machine {
     pub fn new(scene: &Scene) -> Self {
-        let [home, project, programs] =
-            ["person", "project", "programs"].map(|name| scene.path(name));
-        for folder in [&home, &project, &programs] {
+        let [home, project, programs, temporary] =
+            ["person", "project", "programs", "temporary"].map(|name| scene.path(name));
+        for folder in [&home, &project, &programs, &temporary] {
             std::fs::create_dir_all(folder).expect("a folder can be made");
         }
-        Self { home, project, programs, evermoor: scene.home() }
+        Self { home, project, programs, temporary, evermoor: scene.home() }
     }
 
     /// Puts a file into the home folder.
@@ -55,7 +56,8 @@ impl Machine {
     pub fn command(&self, program: &Path) -> Command {
         let mut command = command(program);
         let path = format!("{}:/usr/bin:/bin", self.programs.display());
-        command.env("HOME", &self.home).env("PATH", path).current_dir(&self.project);
+        command.env("HOME", &self.home).env("PATH", path).env("TMPDIR", &self.temporary);
+        command.current_dir(&self.project);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         command
     }

@@ -142,3 +142,19 @@ async fn read_lines(output: ChildStdout, lines: mpsc::UnboundedSender<String>) {
         }
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_program_sees_nothing_of_the_person_who_runs_the_tests() {
+        let output = command("env").stdout(Stdio::piped()).output().await.unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let names: Vec<&str> =
+            said.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+        let ours = [&["HOME", "DBUS_SESSION_BUS_ADDRESS"], &KEPT[..]].concat();
+        assert!(names.iter().all(|name| ours.contains(name)), "{said}");
+        assert!(said.contains("HOME=/dev/null\n"), "{said}");
+    }
+}

@@ -66,19 +66,9 @@ async fn the_inspector_calls_a_tool_with_what_was_written_for_two_editors() {
         let done = machine.set_up(&[id]).await;
         let config = done["path"].as_str().unwrap();
         let argument = format!("nonce={nonce}");
-        let said = inspector(&[
-            "--config",
-            config,
-            "--server",
-            "evermoor",
-            "--method",
-            "tools/call",
-            "--tool-name",
-            "notes__record",
-            "--tool-arg",
-            &argument,
-        ])
-        .await;
+        let call = ["--method", "tools/call", "--tool-name", "notes__record", "--tool-arg"];
+        let of = ["--config", config, "--server", "evermoor"];
+        let said = inspector(&scene, &[&of, &call[..], &[&argument]].concat()).await;
         let result: Value = serde_json::from_str(&said).unwrap();
         assert_eq!(result["content"][0]["text"], nonce);
         assert_eq!(upstream.ledger.executions(nonce), 1);
