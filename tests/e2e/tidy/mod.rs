@@ -154,3 +154,17 @@ fn what_the_documents_name_exists() {
         }
     }
 }
+
+#[test]
+fn tests_start_programs_without_the_environment_of_the_person_who_runs_them() {
+    let direct = ["process::spawn::", "command("].concat();
+    let is_test = |source: &&sources::Source| source.is_in(&["tests/"]);
+    for source in sources::all().iter().filter(is_test) {
+        let is_allowed = source.is_in(&["tests/src/scene/programs.rs"]);
+        assert!(
+            is_allowed || !source.text.contains(&direct),
+            "{}: use `programs::command`",
+            source.path
+        );
+    }
+}
