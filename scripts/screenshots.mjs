@@ -121,10 +121,10 @@ url = "${linear.url}"
   let editors = [];
   try {
     await page.goto(gateway.link());
-    await page.getByRole("heading", { level: 1, name: "All 4 upstreams are connected" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "All 4 servers are connected" }).waitFor();
     editors = await live(gateway, linear);
     await goTo(page, "#/");
-    await page.getByText("next try in").first().waitFor();
+    await page.getByText("retrying in").first().waitFor();
     await pictures(page, "overview");
     await goTo(page, "#/upstreams/pieces");
     await page.getByRole("button", { name: "Restart PiecesOS" }).click();

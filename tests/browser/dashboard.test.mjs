@@ -42,7 +42,7 @@ enabled = false
   browser = await openBrowser();
   page = browser.page;
   await page.goto(gateway.link());
-  await page.getByRole("heading", { level: 1, name: "All 2 upstreams are connected" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "All 2 servers are connected" }).waitFor();
 });
 
 after(async () => {
@@ -135,13 +135,13 @@ test("a tool is tried with a form made from its schema", async () => {
   await page.getByRole("tab", { name: "Tools" }).click();
   await page.getByRole("button", { name: "Try list_issues" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByRole("button", { name: "Make the call" }).click();
-  await dialog.getByText("This is needed.").waitFor();
+  await dialog.getByRole("button", { name: "Call" }).click();
+  await dialog.getByText("Required.").waitFor();
   await dialog.getByRole("textbox", { name: "repository" }).fill("evermoor");
   await dialog.getByRole("textbox", { name: "labels" }).fill("bug");
   await dialog.getByLabel("state").selectOption("open");
   assert.deepEqual(await violations(), []);
-  await dialog.getByRole("button", { name: "Make the call" }).click();
+  await dialog.getByRole("button", { name: "Call" }).click();
   await dialog.getByText(/list_issues was asked with .*"labels":\["bug"\]/).waitFor();
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
@@ -161,11 +161,11 @@ test("a tool that is switched off is hidden from editors, and the file keeps its
 test("an outage is told with the next try, and is written down as an incident", async () => {
   await goTo(page, "#/upstreams/files");
   await files.stop();
-  await page.getByText(/next try in \d+ s|trying now/).first().waitFor();
+  await page.getByText(/retrying in \d+ s|retrying now/).first().waitFor();
   await goTo(page, places.overview);
   await page.getByRole("banner").last().or(page.locator("main header")).getByRole("button", { name: "Reconnect Files" }).first().waitFor();
   files = await serveSample("files", files.port);
-  await page.getByRole("heading", { level: 1, name: "All 2 upstreams are connected" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "All 2 servers are connected" }).waitFor();
   await goTo(page, places.incidents);
   await page.locator("summary", { hasText: "Files" }).first().waitFor();
   await page.getByRole("button", { name: "Copy all as Markdown" }).click();
@@ -200,7 +200,7 @@ test("an editor is connected after its exact change was shown, and it can be und
   assert.match(file(), /The theme of the evening/);
   await page.getByRole("button", { name: "Undo Zed" }).click();
   await dialog.getByRole("button", { name: "Undo" }).click();
-  await page.getByText(/is out of Zed/).waitFor();
+  await page.getByText(/was removed from Zed/).waitFor();
   assert.doesNotMatch(file(), /evermoor/);
 });
 
@@ -220,6 +220,6 @@ test("while no gateway runs, what was last known stays and is said to be old; th
   await goTo(page, places.overview);
   await page.getByRole("article", { name: "GitHub" }).waitFor();
   gateway = await startGateway(place);
-  await page.getByRole("heading", { level: 1, name: "All 2 upstreams are connected" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "All 2 servers are connected" }).waitFor();
   assert.equal(await page.locator("main.old").count(), 0);
 });

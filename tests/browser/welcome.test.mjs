@@ -60,7 +60,7 @@ test("the first run finds editors, shows each change, connects them, and ends in
   await page.getByRole("heading", { level: 1, name: /^It works: \d+ tools? in / }).waitFor();
   await accepted();
   await press("Open the overview");
-  await page.getByRole("region", { name: "Upstreams" }).waitFor();
+  await page.getByRole("region", { name: "Servers" }).waitFor();
 
   const read = (name) => readFileSync(path.join(place.person, name), "utf8");
   assert.match(read(".cursor/mcp.json"), /evermoor/);
@@ -77,7 +77,7 @@ test("what moved behind Evermoor goes back with one undo", async () => {
   await goTo(page, "#/editors");
   await page.getByRole("button", { name: "Undo VS Code", exact: true }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Undo" }).click();
-  await page.getByText(/is out of VS Code/).waitFor();
+  await page.getByText(/was removed from VS Code/).waitFor();
   const now = readFileSync(file(".config/Code/User/mcp.json"), "utf8");
   assert.deepEqual(JSON.parse(now), { servers: { figma: { type: "http", url: "http://127.0.0.1:3845/mcp" } } });
   const config = existsSync(file(".evermoor/config.toml")) ? readFileSync(file(".evermoor/config.toml"), "utf8") : "";
@@ -88,6 +88,6 @@ test("what moved behind Evermoor goes back with one undo", async () => {
 test("there is no second first run", async () => {
   await page.goto("about:blank");
   await page.goto(gateway.link());
-  await page.getByRole("region", { name: "Upstreams" }).waitFor();
+  await page.getByRole("region", { name: "Servers" }).waitFor();
   assert.equal(await page.getByText("Step 1 of 3").count(), 0);
 });

@@ -50,7 +50,7 @@ test('every state has a word and a shape of its own', async () => {
   await show(status(upstream('A', connected(NOON - 7_200_000)), upstream('B', down()), upstream('C', { state: 'connecting' })))
   expect(rowShapes()).toEqual(['healthy', 'down', 'busy'])
   expect(row('A').textContent).toMatch(/Connected\s+for 2 h.*12 tools/)
-  expect(row('B').textContent).toMatch(/Not running\s+· next try in 4 s/)
+  expect(row('B').textContent).toMatch(/Not running\s+· retrying in 4 s/)
   expect(row('B').textContent).toContain('Nothing listens at localhost:39300. Start PiecesOS.')
   expect(row('C').textContent).toContain('Connecting')
 })
@@ -59,7 +59,7 @@ test('the next try counts down', async () => {
   await show(status(upstream('A', down())))
   vi.advanceTimersByTime(3_000)
   await tick()
-  expect(row('A').textContent).toContain('next try in 1 s')
+  expect(row('A').textContent).toContain('retrying in 1 s')
 })
 
 test('a restart cannot be asked for while it is being done, and keeps the focus', async () => {
@@ -117,12 +117,12 @@ test('a clipboard that is not allowed is admitted', async () => {
   const button = screen.getByRole('button', { name: 'Copy the endpoint' })
   await fireEvent.click(button)
   await vi.advanceTimersByTimeAsync(0)
-  expect(button.textContent).toBe('Not copied')
+  expect(button.textContent).toBe('Could not copy')
 })
 
 test('warnings are told with their remedy', async () => {
   await show({ ...status(upstream('A')), warnings: [failure('token_off')] })
-  expect(screen.getByRole('region', { name: 'Worth knowing' }).textContent).toContain('Start PiecesOS.')
+  expect(screen.getByRole('region', { name: 'Warnings' }).textContent).toContain('Start PiecesOS.')
 })
 
 test('without upstreams, it shows how to add one', async () => {
@@ -134,7 +134,7 @@ test('without a token, it says how to get in and nothing else', async () => {
   const { gateway, tell } = await show(status(upstream('A')))
   await tell({ kind: 'locked', stale: true })
   expect(screen.queryByText('A')).toBeNull()
-  expect(screen.getByText(/used before or is too old/)).toBeTruthy()
+  expect(screen.getByText(/already used or has expired/)).toBeTruthy()
   await fireEvent.click(screen.getByRole('button', { name: 'Copy the command' }))
   expect(gateway.copied).toEqual(['evermoor open'])
 })

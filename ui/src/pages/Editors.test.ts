@@ -31,8 +31,8 @@ const editors = (...names: string[]) => ({
 
 test('editors are listed with when they were seen, and only Evermoor’s own cannot be revoked', async () => {
   await show(editors('cursor'))
-  expect(row('cursor').textContent).toContain('Token made 3 days ago, last seen 5 min ago')
-  expect(row('local').textContent).toContain('not seen yet')
+  expect(row('cursor').textContent).toContain('Token created 3 days ago, last seen 5 min ago')
+  expect(row('local').textContent).toContain('never seen')
   expect(screen.getByRole('button', { name: 'Revoke cursor' })).toBeTruthy()
   expect(screen.queryByRole('button', { name: 'Revoke local' })).toBeNull()
 })

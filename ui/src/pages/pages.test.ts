@@ -37,7 +37,7 @@ test('the doctor puts what is bad first, fixes it, and says what was done', asyn
   gateway.answers['/api/doctor'] = { checks: [check('port', 'good'), check('token', 'bad', true)] }
   gateway.answers['POST /api/doctor/token/fix'] = { what: 'The token is new.' }
   await show(Doctor, gateway)
-  expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('1 thing needs attention')
+  expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('1 check needs attention')
   expect(screen.getAllByRole('heading', { level: 2 })[0]?.textContent).toContain('token')
   await click('Fix token')
   expect(gateway.orders).toEqual(['POST /api/doctor/token/fix'])
@@ -117,7 +117,7 @@ test('an upstream that is off can be turned on, and one that is not there is sai
   expect([gateway.orders, gateway.bodies]).toEqual([['POST /api/upstreams/a/enabled'], [{ enabled: true }]])
   gateway.tell({ kind: 'serving', status: status() })
   await settle()
-  expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('There is no upstream “a”')
+  expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('There is no server “a”')
 })
 
 test('the first run connects what is ticked, and ends in a test', async () => {

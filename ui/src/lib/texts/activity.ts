@@ -3,24 +3,24 @@
 import { count, milliseconds } from '../view/format'
 import type { CallOutcome } from '../types'
 
-export const about = 'Which tool was called, by whom, and how it went. What was said is never kept.'
+export const about = 'Which tools your editors called and how each call ended. Arguments and results are never stored.'
 export const sentence = (calls: number, wrong: number) => {
   if (calls === 0) return 'No calls yet'
-  return wrong ? `${count(wrong, 'call')} of the last ${calls} did not go well` : `The last ${count(calls, 'call')} went well`
+  return wrong ? `${count(wrong, 'call')} of the last ${calls} failed` : `The last ${count(calls, 'call')} succeeded`
 }
-export const none = 'Every call that an editor makes appears here as it happens.'
+export const none = 'Calls from your editors appear here as they happen.'
 export const noneOfThese = 'No call matches these filters.'
 export const filters = 'Filters'
-export const upstream = 'Upstream'
+export const upstream = 'Server'
 export const editor = 'Editor'
 export const outcome = 'Outcome'
 export const all = 'All'
 export const older = 'Show older calls'
-export const askingOlder = 'Asking…'
+export const askingOlder = 'Loading…'
 
 export const time = 'Time'
 export const tool = 'Tool'
-export const took = 'Took'
+export const took = 'Duration'
 export const calls = 'Calls'
 
 export const outcomes: Record<CallOutcome, string> = {

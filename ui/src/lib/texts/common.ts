@@ -1,5 +1,5 @@
 // Every English text of the dashboard that the gateway does not send. The gateway's own sentences
-// are made in `crates/core/src/view.rs`; a word for a state is the same there and here.
+// come from `crates/core/src/api`; a word for a state is the same there and here.
 
 import { count, countdown, duration } from '../view/format'
 import type { Page } from '../view/route'
@@ -11,7 +11,7 @@ export const title = (sentence: string) => `${sentence} – ${name}`
 export const summary = (upstreams: Upstream[]) => {
   const on = upstreams.filter(({ link }) => link.state !== 'off')
   const tools = on.reduce((sum, upstream) => sum + upstream.tools - upstream.hidden, 0)
-  return `${count(tools, 'tool')} from ${count(on.length, 'upstream')}`
+  return `${count(tools, 'tool')} from ${count(on.length, 'server')}`
 }
 export const colophon = (version: string, pid: number) => `${name} ${version}, process ${pid}`
 
@@ -19,7 +19,7 @@ export const skip = 'Skip to the page'
 export const navigation = 'Pages'
 export const pages: Record<Page, string> = {
   overview: 'Overview',
-  upstream: 'Upstream',
+  upstream: 'Server',
   editors: 'Editors',
   activity: 'Activity',
   incidents: 'Incidents',
@@ -28,13 +28,13 @@ export const pages: Record<Page, string> = {
   welcome: 'Welcome',
 }
 export const tryAgain = 'Try again'
-export const loading = 'Asking the gateway…'
+export const loading = 'Loading…'
 export const close = 'Close'
 export const cancel = 'Cancel'
 
 export const starting = 'Evermoor is starting…'
 export const restarting = 'Evermoor is restarting…'
-export const away = 'Evermoor does not answer'
+export const away = 'Evermoor is not responding'
 export const soonBack = 'This usually takes a few seconds.'
 export const ready = 'The gateway is running.'
 export const lastKnown = 'Last known state'
@@ -42,17 +42,17 @@ export const asOf = (age: number) =>
   age < 1_000 ? lastKnown : `${lastKnown}, ${duration(age)} old`
 
 export const lockedTitle = 'This page needs a new link'
-export const lockedStale = 'The link was used before or is too old.'
+export const lockedStale = 'The link was already used or has expired.'
 export const lockedRemedy = 'Run this in a terminal, or choose Open Evermoor in the tray menu.'
 export const openCommand = 'evermoor open'
 
 export const endpointLabel = 'Endpoint for your editors'
-export const upstreamsLabel = 'Upstreams'
-export const warningsLabel = 'Worth knowing'
+export const upstreamsLabel = 'Servers'
+export const warningsLabel = 'Warnings'
 
 export const copy = 'Copy'
 export const copied = 'Copied'
-export const notCopied = 'Not copied'
+export const notCopied = 'Could not copy'
 export const copyOf = (what: string) => `Copy ${what}`
 export const theEndpoint = 'the endpoint'
 export const theCommand = 'the command'
@@ -60,7 +60,7 @@ export const theConfiguration = 'the configuration'
 
 export const editorLabel = 'Point your editor here'
 export const editorHint =
-  'Add this to the MCP configuration of your editor. It needs no token and survives every restart.'
+  'Add this to your editor’s MCP configuration. It needs no token and keeps working when the gateway restarts.'
 export const editorSnippet = `{
   "mcpServers": {
     "evermoor": {
@@ -71,7 +71,7 @@ export const editorSnippet = `{
 }`
 
 export const noUpstreamsHint =
-  'Add one to the configuration file. It is connected as soon as you save.'
+  'Add a server to the configuration file. Evermoor connects to it as soon as you save.'
 export const upstreamSnippet = '[upstreams.notes]\nurl = "http://127.0.0.1:3001/mcp"'
 
 export const reconnect = 'Reconnect'
@@ -86,9 +86,9 @@ export const revokeNow = 'Revoke now'
 const ago = (at: number, now: number) =>
   now - at < 2 * 60_000 ? 'just now' : `${duration(now - at)} ago`
 export const made = (at: number | null, now: number) =>
-  at === null ? 'Token made by hand' : `Token made ${ago(at, now)}`
+  at === null ? 'Token created by hand' : `Token created ${ago(at, now)}`
 export const seen = (at: number | null, now: number) =>
-  at === null ? 'not seen yet' : `last seen ${ago(at, now)}`
+  at === null ? 'never seen' : `last seen ${ago(at, now)}`
 
 /** How much an editor is shown: its tools, and what else there is. */
 export const sees = ({ tools, prompts, resources }: Shown) => {
@@ -99,7 +99,7 @@ export const sees = ({ tools, prompts, resources }: Shown) => {
 export const forLength = (length: number) => `for ${duration(length)}`
 export const nextTry = (wait: number) => {
   const left = countdown(wait)
-  return left ? `· next try in ${left}` : '· trying now'
+  return left ? `· retrying in ${left}` : '· retrying now'
 }
 /** As `Upstream::tool_count` has it. */
 export const tools = ({ tools, hidden }: Upstream) =>
@@ -135,15 +135,15 @@ export const words: Record<Code, string> = {
   crashed: 'Crashed',
   quit: 'Quit',
   paused: 'Paused',
-  configuration: 'Set up wrongly',
+  configuration: 'Misconfigured',
   token_off: 'Open',
   port_taken: 'Port taken',
   not_found: 'Not found',
   forbidden: 'Not allowed',
-  internal: 'Broken',
+  internal: 'Internal error',
 }
 export const off = 'Off'
-export const offDetail = 'Turned off in config.toml. Its page can turn it on again.'
+export const offDetail = 'Turned off in config.toml. Turn it on again on its page.'
 export const connecting = 'Connecting'
 export const connected = 'Connected'
 export const paused = 'Paused'
@@ -151,10 +151,10 @@ export const paused = 'Paused'
 export const gatewayGone: Failure = {
   code: 'connection_lost',
   what: 'The gateway closed the connection or is not running.',
-  remedy: 'This page keeps trying. In a terminal, “evermoor status” says more.',
+  remedy: 'This page keeps retrying. For details, run “evermoor status” in a terminal.',
 }
 export const notUnderstood: Failure = {
   code: 'internal',
-  what: 'The gateway gave an answer that this page does not understand.',
-  remedy: 'Reload the page: the gateway may have been updated.',
+  what: 'The gateway sent a reply that this page cannot read.',
+  remedy: 'Reload the page. The gateway may have been updated.',
 }

@@ -4,9 +4,9 @@ import { count, duration, moment } from '../view/format'
 import type { Attached, Incident, SpanState } from '../types'
 
 export const connectedNow = 'Connected now'
-export const nobodyConnected = 'No editor is connected at the moment.'
+export const nobodyConnected = 'No editor is connected.'
 export const connectAnEditor = 'Connect an editor'
-export const lastIncidents = 'Last incidents'
+export const lastIncidents = 'Recent incidents'
 export const allIncidents = 'All incidents'
 export const noIncidents = 'Nothing has gone wrong yet.'
 
@@ -26,19 +26,19 @@ export const happened = ({ title, cause, sign }: Incident) => {
   return what.includes(title) ? what : `${title}: ${what}`
 }
 export const lasted = ({ began, end }: Incident, now: number) =>
-  end ? `${moment(began, now)}, lasted ${duration(end.at - began)}` : `since ${moment(began, now)}, not over yet`
+  end ? `${moment(began, now)}, lasted ${duration(end.at - began)}` : `since ${moment(began, now)}, ongoing`
 export const waited = ({ calls }: Incident) =>
-  calls.held ? `${count(calls.answered, 'call')} of ${calls.held} that waited answered` : ''
+  calls.held ? `${calls.answered} of ${count(calls.held, 'held call')} answered` : ''
 
 export const dayAgo = '24 h ago'
 export const now = 'now'
 /** A part of a few minutes says nothing of a day, so it is told from an hour on, and of what time it is. */
 const HOUR = 60 * 60_000
-const ofKnown = (known: number) => (known >= 23 * HOUR ? 'the last 24 hours' : `${duration(known)} that are known`)
+const ofKnown = (known: number) => (known >= 23 * HOUR ? 'the last 24 hours' : `the last ${duration(known)}`)
 export const uptime = (title: string, part: string | undefined, known: number, outages: number) => {
-  if (part === undefined) return `Nothing is known of ${title} in the last 24 hours`
+  if (part === undefined) return `No data about ${title} in the last 24 hours`
   const interrupted = `with ${count(outages, 'interruption')}`
-  if (known < HOUR) return `${title} has been watched for ${duration(known)}, ${interrupted}`
+  if (known < HOUR) return `${title} has been monitored for ${duration(known)}, ${interrupted}`
   return `${title} was connected ${part} of ${ofKnown(known)}, ${interrupted}`
 }
 export const states: Record<SpanState, string> = {
@@ -47,6 +47,6 @@ export const states: Record<SpanState, string> = {
   down: 'Not connected',
   off: 'Off',
   paused: 'Paused',
-  unwatched: 'No gateway ran',
+  unwatched: 'Gateway not running',
 }
 export const part = (uptime: string, known: number) => (known < HOUR ? '' : `connected ${uptime} of ${ofKnown(known)}`)

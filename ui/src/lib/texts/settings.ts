@@ -4,70 +4,70 @@ import type { UpdateState } from '../gateway/gateway'
 import type { Notifications } from '../types'
 
 export const sentence = 'Settings'
-export const about = 'Every change is written to config.toml at once. Comments and order in the file stay as they are.'
+export const about = 'Every change is saved to config.toml at once. Comments and order in the file stay as they are.'
 export const theFile = 'the path of the file'
 
 export const application = 'This application'
 export const login = 'Start at login'
-export const loginAbout = 'It starts hidden, in the tray. This is read from your system.'
+export const loginAbout = 'Evermoor starts hidden, in the tray.'
 export const update = 'Updates'
 export const updateOf = ({ kind, version, reason }: UpdateState) => {
   if (kind === 'off') return reason ?? 'This build does not update itself.'
-  if (kind === 'none') return 'This is the newest version.'
+  if (kind === 'none') return 'Evermoor is up to date.'
   if (version) return `Version ${version} is ready.`
-  return reason ?? 'Looking for a newer version…'
+  return reason ?? 'Checking for updates…'
 }
 export const install = 'Restart to update'
 export const installing = 'Updating…'
 export const folders = 'Folders'
-export const foldersAbout = 'Opened in your file manager.'
+export const foldersAbout = 'Opens in your file manager.'
 export const folder = { config: 'Configuration', data: 'Data', logs: 'Logs' }
 
 export const notifications = 'Notifications'
 export const levels: Record<Notifications, string> = { all: 'Everything', problems: 'Problems only', none: 'Nothing' }
-export const level = 'Tell me about'
-export const levelAbout = 'A notice comes when an upstream stays away, not for a short interruption.'
+export const level = 'Notify me about'
+export const levelAbout = 'You are notified when a server stays down, not for short interruptions.'
 export const quitStops = 'Quitting also stops the gateway'
-export const quitStopsAbout = 'Off: editors stay connected when the tray icon is gone.'
+export const quitStopsAbout = 'When off, editors stay connected after you quit.'
 
 export const network = 'Network'
 export const port = 'Port'
-export const portAbout = 'Used once the gateway has moved. Editors that Evermoor connected are led along.'
+export const portAbout = 'Takes effect when the gateway moves to it. Editors that Evermoor set up are updated.'
 export const move = (port: number) => `Move to port ${port} now`
-export const moveAbout = (port: string) => `The gateway still listens on port ${port}. Calls under way end first.`
+export const moveAbout = (port: string) => `The gateway still listens on port ${port}. Calls in progress finish first.`
 export const moving = 'Moving…'
-export const moved = (port: number) => `Evermoor listens on port ${port} now, and this page cannot follow. Open it there with:`
-export const token = 'Ask editors for a token'
-export const tokenAbout = 'Off: every program on this machine may use your upstreams.'
+export const moved = (port: number) => `Evermoor now listens on port ${port}. This page cannot follow; open it again with:`
+export const token = 'Require a token from editors'
+export const tokenAbout = 'When off, every program on this computer can use your servers.'
 export const hold = 'Hold calls for'
-export const holdAbout = 'How long a call waits for an upstream that is down, such as 25s.'
+export const holdAbout = 'How long a call waits for a server that is down, such as 25s.'
 
-export const upstreams = 'Upstreams'
+export const upstreams = 'Servers'
 export const editors = 'Editors'
-export const enabled = 'In use'
-export const enabledAbout = 'Off: nothing connects to it, and its tools are not shown.'
+export const enabled = 'Enabled'
+export const enabledAbout = 'When off, Evermoor does not connect to it, and editors do not see its tools.'
 export const upstreamTitle = 'Title'
-export const upstreamTitleAbout = 'What it is called here and in notices. Empty: its own name.'
-export const keepalive = 'Sign of life every'
-export const keepaliveAbout = 'After how much silence it is asked for one, such as 3m; 0s is never. Empty: as usual.'
-export const callTimeout = 'A call may take'
-export const callTimeoutAbout = 'Such as 60s or 5m.'
-export const restart = 'Restart it'
-export const restarts: Record<string, string> = { 'on-crash': 'When it crashed', ask: 'Only when I say so', always: 'Whenever it is gone', never: 'Never' }
-export const recycle = 'Free its memory by a restart'
-export const recycles: Record<string, string> = { 'when-idle': 'When nobody uses it', never: 'Never' }
-export const memoryAlarm = 'Too much memory is'
-export const memoryAlarmAbout = 'Such as 2.5 GB. Empty: as its preset says.'
-export const trust = 'Believe what it says of its tools'
-export const trustAbout = 'A tool that says it only reads may then be called again after a lost connection.'
+export const upstreamTitleAbout = 'Its name here and in notifications. Leave empty to use its own name.'
+export const keepalive = 'Ping after'
+export const keepaliveAbout = 'How long it may be silent before Evermoor pings it, such as 3m. 0s turns pings off. Leave empty for the default.'
+export const callTimeout = 'Call timeout'
+export const callTimeoutAbout = 'For example 60s or 5m.'
+export const restart = 'Restart automatically'
+export const restarts: Record<string, string> = { 'on-crash': 'After a crash', ask: 'Ask me first', always: 'Whenever it exits', never: 'Never' }
+export const recycle = 'Restart to free memory'
+export const recycles: Record<string, string> = { 'when-idle': 'When idle', never: 'Never' }
+export const memoryAlarm = 'Memory limit'
+export const memoryAlarmAbout = 'For example 2.5 GB. Leave empty to use the preset’s limit.'
+export const trust = 'Trust its tool annotations'
+export const trustAbout = 'Evermoor may then repeat a call to a read-only tool after a lost connection.'
 export const sharing = 'Connections'
-export const sharings: Record<string, string> = { shared: 'One for all editors', 'per-client': 'One for each editor' }
-export const listKinds = { upstreams: 'Upstreams', tools: 'Tools', prompts: 'Prompts', resources: 'Resources' }
-export const allow = (kind: string) => `${kind} allowed`
-export const allowAbout = 'One pattern per line; * stands for anything. Empty: everything.'
-export const deny = (kind: string) => `${kind} hidden`
-export const denyAbout = 'One pattern per line. What is hidden stays hidden even if it is allowed above.'
-export const noEditors = 'No editor has lists of its own. Lists under [editors.NAME] in config.toml make what one editor sees fewer.'
+export const sharings: Record<string, string> = { shared: 'One shared by all editors', 'per-client': 'One per editor' }
+export const listKinds = { upstreams: 'Servers', tools: 'Tools', prompts: 'Prompts', resources: 'Resources' }
+export const allow = (kind: string) => `Allowed ${kind.toLowerCase()}`
+export const allowAbout = 'One pattern per line; * matches anything. Leave empty to allow everything.'
+export const deny = (kind: string) => `Hidden ${kind.toLowerCase()}`
+export const denyAbout = 'One pattern per line. Hidden wins over allowed.'
+export const noEditors = 'No editor has its own lists. Add them under [editors.NAME] in config.toml to show one editor less.'
 
 export const save = 'Save'
 export const saving = 'Saving…'

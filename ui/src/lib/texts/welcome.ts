@@ -13,33 +13,33 @@ export const found = (upstreams: Upstream[], editors: Found[]) => {
     ...(upstreams.length ? [upstreams.map(({ title }) => title).join(', ')] : []),
     ...(editors.length ? [count(editors.length, 'editor')] : []),
   ]
-  return parts.length ? `Found: ${parts.join(' and ')}` : 'Nothing was found yet, and that is fine'
+  return parts.length ? `Found: ${parts.join(' and ')}` : 'No servers or editors found yet'
 }
-export const looking = 'Looking around…'
+export const looking = 'Looking for servers and editors…'
 export const foundAbout =
-  'Evermoor stands between your editors and their MCP servers, and keeps the connection when either of them stops. Nothing has been changed so far.'
-export const servers = 'What it connects to'
-export const noServers = 'No MCP server is set up. The demo answers until you add one.'
-export const editors = 'Editors on this machine'
-export const noEditors = 'No editor that Evermoor knows was found. You can connect any other by hand later.'
+  'Evermoor sits between your editors and their MCP servers and keeps the connection alive when either of them stops. Nothing has been changed so far.'
+export const servers = 'Servers'
+export const noServers = 'No MCP server is configured. A demo server answers until you add one.'
+export const editors = 'Editors on this computer'
+export const noEditors = 'No supported editor was found. You can connect any editor by hand later.'
 
 export const pointTitle = 'Point your editors at Evermoor'
-export const pointAbout = 'One entry is added to each file, and what else is there stays unless you tick it. A copy of each file is kept, and each change can be undone.'
-export const alreadyConnected = 'is connected already'
+export const pointAbout = 'Evermoor adds one entry to each file and keeps a backup. Everything else stays unless you tick it. Each change can be undone.'
+export const alreadyConnected = 'is already connected'
 export const showChange = 'Show the change'
 export const connect = (amount: number) => (amount ? `Connect ${count(amount, 'editor')}` : next)
 export const connecting = (title: string) => `Connecting ${title}…`
 export const connected = 'Connected'
 
 export const lastTitle = 'Keep it running'
-export const lastAbout = 'You can change this later, in the settings.'
-export const tell = 'Tell me when an application stops'
-export const tellAbout = 'One notice when it stays away, with a button to restart it. None for short interruptions.'
+export const lastAbout = 'You can change this later in the settings.'
+export const tell = 'Notify me when an application stops'
+export const tellAbout = 'One notification when it stays down, with a button to restart it. None for short interruptions.'
 export const finish = 'Finish and test'
-export const testing = 'Asking the endpoint as an editor would…'
+export const testing = 'Testing the endpoint as an editor would…'
 export const works = ({ tools, ms }: SelfTest) => `It works: ${count(tools, 'tool')} in ${milliseconds(ms)}`
-export const worksAbout = 'This was a real handshake and a real list of tools, through the address that your editors use.'
-export const doesNot = 'The test did not go through'
-export const remaining = 'To finish'
+export const worksAbout = 'This was a real handshake and a real tool list, at the address your editors use.'
+export const doesNot = 'The test failed'
+export const remaining = 'Left to do'
 export const open = 'Open the overview'
 export const testAgain = 'Test again'

@@ -17,7 +17,7 @@ test('the sentence is that of the gateway', () => {
   expect(headlineOf(serving(upstream('A')))).toEqual({
     shape: 'healthy',
     sentence: 'Everything is connected',
-    detail: '12 tools from 1 upstream',
+    detail: '12 tools from 1 server',
   })
 })
 
@@ -27,7 +27,7 @@ test('a gateway that has just gone is restarting, one that stays away does not a
   expect(headlineOf(later(board, 9_999)).shape).toBe('busy')
   expect(headlineOf(later(board, 10_000))).toMatchObject({
     shape: 'down',
-    sentence: 'Evermoor does not answer',
+    sentence: 'Evermoor is not responding',
     detail: 'Start PiecesOS.',
   })
 })
@@ -66,10 +66,10 @@ test('an upstream that is down counts down and says what to do', () => {
     detail: 'Nothing listens at localhost:39300. Start PiecesOS.',
   })
   expect([0, 1, 3_999, 4_000].map(timing)).toEqual([
-    '· next try in 4 s',
-    '· next try in 4 s',
-    '· next try in 1 s',
-    '· trying now',
+    '· retrying in 4 s',
+    '· retrying in 4 s',
+    '· retrying in 1 s',
+    '· retrying now',
   ])
 })
 
@@ -112,7 +112,7 @@ test('a refusal is told in the row', () => {
 
 test('an upstream that is off is not counted and offers nothing', () => {
   const board = serving(upstream('A'), upstream('B', { state: 'off' }))
-  expect(headlineOf(board).detail).toBe('12 tools from 1 upstream')
+  expect(headlineOf(board).detail).toBe('12 tools from 1 server')
   expect(rowsOf(board)[1]).toMatchObject({ shape: 'paused', word: 'Off', tools: '', action: '', urgent: false })
   expect(headlineOf(serving(upstream('B', { state: 'off' }))).detail).toBe('The gateway is running.')
 })
@@ -120,7 +120,7 @@ test('an upstream that is off is not counted and offers nothing', () => {
 test('tools that are hidden from everybody are told apart from those that are shown', () => {
   const board = serving({ ...upstream('A'), tools: 30, hidden: 18 }, upstream('B'))
   expect(rowsOf(board).map(({ tools }) => tools)).toEqual(['12 of 30 tools shown', '12 tools'])
-  expect(headlineOf(board).detail).toBe('24 tools from 2 upstreams')
+  expect(headlineOf(board).detail).toBe('24 tools from 2 servers')
 })
 
 test('an editor says how much it sees', () => {
