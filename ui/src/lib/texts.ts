@@ -1,5 +1,5 @@
 // Every English text of the dashboard that the gateway does not send. The gateway's own sentences
-// are made in `crates/core/src/view.rs`; a word for a state is the same there and here.
+// are made in `crates/core/src/api`; a word for a state is the same there and here.
 
 import { count, countdown, duration } from './format'
 import type { Page } from './place'

@@ -1,4 +1,4 @@
-// Generated from crates/core/src/view.rs by `npm run types`. Do not edit.
+// Generated from crates/core/src/api by `npm run types`. Do not edit.
 
 export type Status = { 
 /**

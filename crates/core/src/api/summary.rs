@@ -1,4 +1,4 @@
-//! How things are on the whole: one word for the icon and one sentence for a person.
+//! The overall state for the tray icon, and the sentence that describes it.
 
 use super::{Link, Overall, Upstream};
 
@@ -34,7 +34,7 @@ pub(super) fn sentence(upstreams: &[Upstream]) -> String {
     }
 }
 
-/// The sentence when every upstream is connected or paused.
+/// The sentence if every upstream is connected or paused.
 fn settled(upstreams: &[&Upstream]) -> String {
     let paused: Vec<&&Upstream> = upstreams.iter().filter(|one| one.is_paused()).collect();
     match (paused.as_slice(), upstreams) {

@@ -1,7 +1,7 @@
-//! Who is told that a list changed: exactly those who see another one than before.
+//! Which editors are notified that a list changed: exactly those whose visible list differs.
 //!
-//! Lists change because an upstream offers something else, comes or goes, or because a person
-//! changed what is shown to whom. All of it is one comparison of what there was with what there is.
+//! A list changes when an upstream changes its offer, is added or removed, or when the user edits a
+//! filter. All these cases are one comparison of the state before and after.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,11 +11,11 @@ use crate::catalog::naming::UpstreamName;
 use crate::catalog::visibility::{Rules, Window};
 use crate::catalog::{Catalog, List};
 
-/// Whom something is told.
+/// The editors that receive a notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Audience {
     Everybody,
-    /// Some editors, and perhaps all of whom nothing is said here.
+    /// The editors in `told`, and with `others` also every editor that is not in `spared`.
     Some {
         told: BTreeSet<String>,
         spared: BTreeSet<String>,
@@ -23,25 +23,25 @@ pub enum Audience {
     },
 }
 
-/// All that there is to see, and what the editors with lists of their own see of it.
+/// All catalogs, and the rules of the editors that have some.
 #[derive(Clone, Debug)]
 pub struct Exhibition<'a> {
     pub rules: BTreeMap<&'a str, &'a Rules>,
     pub offers: BTreeMap<&'a UpstreamName, Offer<'a>>,
 }
 
-/// What an upstream offers, and what of it its own entry shows.
+/// The catalog of an upstream, and the filters of its configuration entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer<'a> {
     pub filters: &'a Filters,
     pub catalog: &'a Catalog,
 }
 
-/// A list of an upstream that changed.
+/// A changed list of an upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     pub upstream: UpstreamName,
-    /// The notification that says so.
+    /// The method of the notification.
     pub told: &'static str,
     pub audience: Audience,
 }
@@ -58,7 +58,7 @@ impl Audience {
 }
 
 impl<'a> Exhibition<'a> {
-    /// What of an upstream's lists is seen by those who have these rules.
+    /// The part of an upstream's catalog that is visible under these rules.
     fn seen(&self, rules: Option<&Rules>, upstream: &UpstreamName) -> Cow<'a, Catalog> {
         let seen = self.offers.get(upstream).and_then(|offer| {
             let window = Window::of(rules, upstream, offer.filters)?;
@@ -72,7 +72,7 @@ impl<'a> Exhibition<'a> {
     }
 }
 
-/// What there is to tell when one exhibition takes the place of another.
+/// The notifications that are due when `after` replaces `before`.
 pub fn changes(before: &Exhibition<'_>, after: &Exhibition<'_>) -> Vec<Changed> {
     let named: BTreeSet<&str> = before.rules.keys().chain(after.rules.keys()).copied().collect();
     let upstreams: BTreeSet<&UpstreamName> =
@@ -116,7 +116,7 @@ mod tests {
     use crate::protocol::json::Raw;
     use proptest::prelude::*;
 
-    /// An exhibition that owns what it shows.
+    /// A snapshot that owns its catalogs.
     #[derive(Clone, Debug, Default)]
     struct Hall {
         rules: BTreeMap<String, Rules>,
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn only_lists_that_differ_are_told_and_templates_are_resources() {
+    fn only_lists_that_differ_are_notified_and_templates_count_as_resources() {
         assert_eq!(told(&hall(&["x"], &[]), &hall(&["x"], &[])), []);
         assert_eq!(
             told(&hall(&["x"], &[]), &hall(&["x"], &["r://1"])),
@@ -172,14 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn an_upstream_that_comes_or_goes_changes_its_lists() {
+    fn adding_or_removing_an_upstream_changes_its_lists() {
         let tools = [("notifications/tools/list_changed", Audience::Everybody)];
         assert_eq!(told(&Hall::default(), &hall(&["x"], &[])), tools);
         assert_eq!(told(&hall(&["x"], &[]), &Hall::default()), tools);
     }
 
     #[test]
-    fn a_list_that_hides_something_from_one_editor_is_told_to_that_one_alone() {
+    fn a_filter_for_one_editor_notifies_only_that_editor() {
         let (before, mut after) = (hall(&["x", "y"], &[]), hall(&["x", "y"], &[]));
         after.rules.insert("cursor".into(), denying(&["a__x"]));
         after.rules.insert("zed".into(), denying(&["a__nothing"]));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_something_hidden_is_no_news_to_whom_it_is_hidden_from() {
+    fn a_change_of_a_hidden_tool_does_not_notify_the_editor_it_is_hidden_from() {
         let (mut before, mut after) = (hall(&["x"], &[]), hall(&["x", "secret"], &[]));
         before.rules.insert("cursor".into(), denying(&["*secret"]));
         after.rules.clone_from(&before.rules);
@@ -219,7 +219,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_editor_is_told_of_an_upstreams_list_if_and_only_if_it_sees_another_one(
+        fn an_editor_is_notified_if_and_only_if_its_visible_list_differs(
             before in any_hall(),
             after in any_hall(),
         ) {

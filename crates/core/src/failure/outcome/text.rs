@@ -1,5 +1,5 @@
-//! What a model is told of a call that its upstream did not answer: whether it can have run, and what
-//! to do now.
+//! The text for the model about a call that got no answer from its upstream: whether it can have run,
+//! and what to do now.
 
 use std::time::SystemTime;
 

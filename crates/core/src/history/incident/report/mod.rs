@@ -1,4 +1,4 @@
-//! Outages as a report that a person can paste into somebody's bug tracker.
+//! A Markdown report about outages, ready to paste into a bug tracker.
 
 use std::fmt::Write as _;
 
@@ -6,19 +6,19 @@ use super::text::{count, length, memory, moment};
 use super::{Calls, Incident};
 use crate::api::{Link, Status};
 
-/// Where it happened.
+/// The environment that a report describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment {
     /// The version of Evermoor.
     pub evermoor: String,
-    /// The operating system, with its version where that is known.
+    /// The operating system, with its version if known.
     pub system: String,
-    /// The upstreams in question: what a person calls each, and what it calls itself.
+    /// The upstreams concerned: display name and the server's name for itself.
     pub upstreams: Vec<(String, String)>,
 }
 
 impl Environment {
-    /// Where these outages happened: the upstream that was asked for, or those that had one.
+    /// The environment of these outages: the upstream `asked` for, or all that had an outage.
     pub fn of(
         status: &Status,
         asked: Option<&str>,
@@ -43,10 +43,10 @@ impl Environment {
     }
 }
 
-/// How much of a crash report is worth pasting.
+/// How many lines of a crash report are included.
 const EXCERPT_LINES: usize = 40;
 
-/// The report about these outages, the newest first. `period` is the time they were looked for in.
+/// The report about these outages, newest first. `period` is the period that was searched.
 pub fn markdown(
     environment: &Environment,
     incidents: &[Incident],
@@ -82,7 +82,7 @@ pub fn markdown(
     text
 }
 
-/// What happened in one line: how often and for how long, and what became of the calls.
+/// A summary: how many outages, how long they lasted, and what happened to the calls.
 pub fn summary(incidents: &[Incident], period: Option<u64>, now: u64) -> String {
     let when = period.map_or(String::new(), |period| format!(" in the last {}", length(period)));
     if incidents.is_empty() {
@@ -110,7 +110,7 @@ pub fn summary(incidents: &[Incident], period: Option<u64>, now: u64) -> String 
     )
 }
 
-/// The calls of all of them.
+/// The affected calls of all incidents.
 pub fn total_calls(incidents: &[Incident]) -> Calls {
     incidents.iter().fold(Calls::default(), |sum, Incident { calls, .. }| Calls {
         held: sum.held + calls.held,
@@ -180,17 +180,17 @@ fn section(incident: &Incident, now: u64) -> String {
     text
 }
 
-/// A text on one line.
+/// Joins a text into one line.
 fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A text in a cell of a table.
+/// Escapes a text for a table cell.
 fn cell(text: &str) -> String {
     line(text).replace('|', "\\|")
 }
 
-/// A block as it is, inside a fence that it cannot close.
+/// A code block with a fence that the excerpt cannot close.
 fn fenced(excerpt: &str) -> String {
     let longest = excerpt.split(|letter| letter != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);
