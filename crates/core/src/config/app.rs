@@ -1,4 +1,4 @@
-//! An upstream that is an application: the preset that describes it, and how it is looked after.
+//! Upstreams that are apps: their preset and their restart policy.
 
 use toml::Spanned;
 
@@ -9,7 +9,7 @@ use crate::config::size;
 use crate::policy::app::policy::{Policy, Recycle, Restart};
 use crate::preset::{self, Shelf};
 
-/// Exactly one way to reach an upstream: a preset, a program or an address.
+/// The transport of an upstream: exactly one of a preset, a program or an address.
 pub(super) fn or_server(
     text: &str,
     name: &UpstreamName,
@@ -17,9 +17,9 @@ pub(super) fn or_server(
     table: &UpstreamTable,
 ) -> Result<Transport, Mistake> {
     let Some(preset) = &table.preset else {
-        let cared_for =
+        let app_settings =
             [table.restart.is_some(), table.recycle.is_some(), table.memory_alarm.is_some()];
-        if cared_for.contains(&true) {
+        if app_settings.contains(&true) {
             let what =
                 format!("The upstream `{name}` has settings of an application, but no `preset`.");
             let remedy = "Remove `restart`, `recycle` and `memory_alarm`, or give it a `preset`.";
@@ -51,7 +51,7 @@ pub(super) fn or_server(
     Ok(Transport::App { preset: preset.get_ref().clone() })
 }
 
-/// What people call an upstream that was given no title.
+/// The title of an upstream that has none in the file: that of its preset, or its name.
 pub(super) fn title(name: &UpstreamName, transport: &Transport, shelf: &Shelf) -> String {
     let known = match transport {
         Transport::App { preset } => shelf.get(preset).ok().map(|it| it.title.clone()),
@@ -60,7 +60,7 @@ pub(super) fn title(name: &UpstreamName, transport: &Transport, shelf: &Shelf) -
     known.unwrap_or_else(|| name.as_str().to_owned())
 }
 
-/// How it is looked after.
+/// The restart policy.
 pub(super) fn policy(text: &str, table: &UpstreamTable) -> Result<Policy, Mistake> {
     let wrong = |at: &Spanned<String>, what: String, remedy: &str| Mistake {
         line: Some(line(text, at.span().start)),
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preset_is_all_that_an_application_needs() {
+    fn an_app_needs_only_a_preset() {
         let pieces = parse("preset = \"pieces-os\"").unwrap();
         assert_eq!(pieces.transport, Transport::App { preset: "pieces-os".into() });
         assert_eq!(pieces.title, "PiecesOS");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_says_how_it_is_looked_after() {
+    fn the_restart_policy_is_read() {
         let entry = "preset = \"notes\"\nrestart = \"ask\"\nrecycle = \"when-idle\"\nmemory_alarm = \"3 GB\"";
         let notes = parse(entry).unwrap();
         let policy = Policy {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_that_nobody_gave_is_that_of_the_preset() {
+    fn the_default_title_is_that_of_the_preset() {
         let notes = "title = \"Notes\"\n[find]\nports = 4000\nowner = true\n[[mcp]]\n\
                      transport = \"http\"\npath = \"/mcp\"\n[linux]\nprocesses = [\"notes\"]\n";
         let (shelf, _) = Shelf::of_our_own().with([("notes", notes)]);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_about_an_application_is_reported_with_its_line_and_a_remedy() {
+    fn an_error_about_an_app_has_its_line_and_a_remedy() {
         for (entry, at, says) in [
             ("preset = \"Pieces OS\"", 2, "no name of a preset"),
             ("title = \"A\"\npreset = \"x\"\nurl = \"http://x\"", 3, "Remove `url`"),

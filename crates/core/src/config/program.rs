@@ -1,4 +1,4 @@
-//! An upstream that is a program: its command line, its variables, its folder.
+//! Upstreams that are programs: command line, environment and working folder.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,15 +11,15 @@ use super::{Mistake, Reach, Transport};
 use crate::catalog::naming::UpstreamName;
 use crate::security::secret_ref::Template;
 
-/// A program to start. A leading `~` in each part but `env` is the home folder.
+/// A program to start. A leading `~` is the home folder, except in `env`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Program {
-    /// A name to look for, or a path.
+    /// A name to look up in the search path, or a path.
     pub command: String,
     pub args: Vec<String>,
-    /// What it gets besides the little that every child gets.
+    /// Added to the minimal environment that every child process gets.
     pub env: BTreeMap<String, Template>,
-    /// Where it starts; the home folder if nothing is said.
+    /// The working folder; the home folder by default.
     pub cwd: Option<String>,
 }
 
@@ -62,7 +62,7 @@ impl Program {
         Ok(Self { command: name.clone(), args, env, cwd: table.cwd.clone() })
     }
 
-    /// The command line for a person to read, without what looks like a secret.
+    /// The command line for display, without anything that looks like a secret.
     pub fn shown(&self) -> String {
         let mut words = vec![self.command.clone()];
         let mut secret_follows = false;
@@ -78,14 +78,14 @@ impl Program {
         words.join(" ")
     }
 
-    /// Everything that makes it this program and no other. It may hold secrets.
+    /// Everything that identifies the program. It may contain secrets.
     pub fn identity(&self) -> String {
         format!("{:?}\n{:?}\n{:?}\n{:?}", self.command, self.args, self.env, self.cwd)
     }
 }
 
 impl fmt::Debug for Program {
-    /// Without the values of variables, which are where secrets are.
+    /// Omits the values of variables, because they may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let env: Vec<&String> = self.env.keys().collect();
         f.debug_struct("Program")
@@ -96,7 +96,7 @@ impl fmt::Debug for Program {
     }
 }
 
-/// Exactly one way to reach an upstream: a program or an address.
+/// The transport of an upstream without a preset: exactly one of a program or an address.
 pub(super) fn or_url(
     text: &str,
     name: &UpstreamName,
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_about_a_program_is_reported_with_its_line_and_a_remedy() {
+    fn an_error_about_a_program_has_its_line_and_a_remedy() {
         for (entry, at, says) in [
             ("command = \"\"", 2, "empty"),
             ("title = \"A\"\ncommand = \"npx -y x\"", 3, "`args`"),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_or_logged_holds_no_secret() {
+    fn a_displayed_or_logged_program_contains_no_secret() {
         let program = parse(
             "command = \"x\"\nargs = [\"--api-key\", \"hidden\", \"--token=hidden\", \"/home/key\"]\n\
              env = { PASSWORD = \"hidden\" }",

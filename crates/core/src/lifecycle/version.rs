@@ -1,16 +1,16 @@
-//! Versions of Evermoor, in the order of Semantic Versioning, and who may take over from whom.
+//! Versions of Evermoor, ordered by Semantic Versioning, and when a newer gateway takes over.
 
 use std::cmp::Ordering;
 
-/// A version such as `1.2.3` or `1.2.3-rc.1`. What follows a `+` does not count.
+/// A version such as `1.2.3` or `1.2.3-rc.1`. Build metadata after `+` is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     numbers: [u64; 3],
-    /// What stands behind the dash; nothing for a release.
+    /// The pre-release identifiers; empty for a release.
     stage: Vec<Part>,
 }
 
-/// A part of what stands behind the dash. Numbers come before words.
+/// A pre-release identifier. Numbers sort before words.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Number(u64),
@@ -41,7 +41,7 @@ impl Part {
 
 impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
-        // A release is newer than everything that led to it.
+        // A release is newer than its pre-releases.
         let released = |version: &Self| version.stage.is_empty();
         self.numbers
             .cmp(&other.numbers)
@@ -56,8 +56,8 @@ impl PartialOrd for Version {
     }
 }
 
-/// Whether a gateway of version `running` is to be replaced by one of version `ours`. What cannot be
-/// read is left alone: nothing is ever replaced by something older.
+/// Whether version `running` is older than version `ours`. False if either cannot be parsed: a
+/// gateway is never replaced by an older one.
 pub fn is_older(running: &str, ours: &str) -> bool {
     match (Version::parse(running), Version::parse(ours)) {
         (Some(running), Some(ours)) => running < ours,
@@ -65,9 +65,9 @@ pub fn is_older(running: &str, ours: &str) -> bool {
     }
 }
 
-/// Whether somebody of version `ours` who finds a gateway of version `running` starts one that takes
-/// over. `tried` is the version that was taken over from before: if a gateway of that version still
-/// runs, or runs again, another attempt would lead to the same.
+/// Whether a program of version `ours` starts a gateway that takes over from one of version `running`.
+/// `tried` is the version of the previous attempt: if that version is still running, another attempt
+/// would fail as well.
 pub fn calls_for_takeover(running: &str, ours: &str, tried: Option<&str>) -> bool {
     is_older(running, ours) && tried != Some(running)
 }
@@ -84,7 +84,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn versions_come_in_the_order_of_semantic_versioning() {
+    fn versions_are_ordered_by_semantic_versioning() {
         let order = [
             "0.1.0",
             "0.2.0",
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn builds_of_one_version_are_the_same_and_what_is_no_version_is_left_alone() {
+    fn build_metadata_is_ignored_and_invalid_versions_are_never_older() {
         assert!(!is_older("1.0.0+a", "1.0.0+b"));
         for text in ["", "1", "1.0", "1.0.0.0", "v1.0.0", "1.0.x", "01.0.0", "1.0.0-", "1.0.0-a..b"]
         {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_that_led_to_nothing_is_not_made_again() {
+    fn a_failed_takeover_is_not_tried_again() {
         assert!(calls_for_takeover("0.1.0", "0.2.0", None));
         assert!(calls_for_takeover("0.1.1", "0.2.0", Some("0.1.0")));
         assert!(!calls_for_takeover("0.1.0", "0.2.0", Some("0.1.0")));
@@ -142,7 +142,7 @@ mod tests {
         }
 
         #[test]
-        fn a_launcher_comes_to_rest(ours in version(), found in prop::collection::vec(version(), 1..20)) {
+        fn a_launcher_never_repeats_an_attempt(ours in version(), found in prop::collection::vec(version(), 1..20)) {
             let mut tried: Option<String> = None;
             for running in &found {
                 if calls_for_takeover(running, &ours, tried.as_deref()) {

@@ -1,6 +1,6 @@
-//! Single values of a preset file, checked before they are believed.
+//! Validates single values of a preset file.
 //!
-//! Names from here become words of command lines, so each may hold only what such a name holds.
+//! Names from here become arguments of command lines, so the allowed characters are restricted.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use super::super::{OnSystem, Version};
 use super::Reader;
 use super::tables::{Ports, SystemTable};
 use crate::config::size;
-use crate::config::{self, Mistake, Span};
+use crate::config::{self, DurationText, Mistake};
 
 pub(super) type Text = Spanned<String>;
 
-/// More ports than this are not looked at: a scan must not become a nuisance.
+/// The largest port range, to keep scans short.
 const MOST_PORTS: u16 = 100;
 
-/// A mistake at this place.
+/// An error at this location.
 pub(super) fn wrong<T>(text: &str, at: &Spanned<T>, what: String, remedy: &str) -> Mistake {
     let line = Some(config::line(text, at.span().start));
     Mistake { line, what, remedy: remedy.to_owned() }
@@ -50,7 +50,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn checked_path(&self, at: &Text, path: &str) -> Result<String, Mistake> {
-        // A second slash would name another host to a careless reader.
+        // Some URL parsers read a second slash as the start of a host.
         let good = path.starts_with('/')
             && !path.starts_with("//")
             && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
@@ -84,12 +84,12 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn span(
+    pub(super) fn duration(
         &self,
-        span: Option<&Spanned<Span>>,
+        span: Option<&Spanned<DurationText>>,
         default: Duration,
     ) -> Result<Duration, Mistake> {
-        config::span(self.text, span, default)
+        config::duration(self.text, span, default)
     }
 
     pub(super) fn on_system(&self, table: &SystemTable) -> Result<OnSystem, Mistake> {
@@ -115,7 +115,7 @@ impl Reader<'_> {
         })
     }
 
-    /// An id of a package or a bundle: `com.pieces.os`, `pieces-os`, `Vendor.App_8xyz!App`.
+    /// The id of a package or bundle: `com.pieces.os`, `pieces-os`, `Vendor.App_8xyz!App`.
     fn word(&self, name: &Text) -> Result<String, Mistake> {
         let inside = |byte: u8| byte.is_ascii_alphanumeric() || b".-_!".contains(&byte);
         let good = name.get_ref().bytes().all(inside)
@@ -151,7 +151,7 @@ impl Reader<'_> {
         Err(wrong(self.text, name, what, "Write its name or its path."))
     }
 
-    /// Only an application's own scheme: an ordinary address would open a browser, or a file.
+    /// Only the app's own scheme: other addresses would open a browser or a file.
     fn launch_url(&self, url: &Text) -> Result<String, Mistake> {
         let parsed = url::Url::parse(url.get_ref()).ok();
         let ours = |url: &url::Url| {

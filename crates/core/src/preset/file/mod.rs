@@ -1,6 +1,6 @@
-//! The tables of a preset file, and what they come to.
+//! Parses a preset file.
 //!
-//! A mistake is reported with its line and with what to write instead, as in `config.toml`.
+//! As in `config.toml`, an error has its line and says what to write instead.
 
 mod field;
 mod tables;
@@ -20,13 +20,13 @@ use super::{
 };
 use crate::config::Mistake;
 
-/// How long a restart or a quit may take if the preset does not say.
+/// The default time limit of a restart or a quit.
 const WITHIN: Duration = Duration::from_secs(15);
-/// Who has not been called for this long is idle, unless the file says otherwise.
+/// The default time without calls after which an app counts as idle.
 const IDLE: Duration = Duration::from_secs(120);
 
 impl Preset {
-    /// Reads a preset. `base` finds the one that it changes, if it says that it changes one.
+    /// Parses a preset. `base` looks up the preset that it extends, if any.
     pub fn parse<'a>(
         name: &str,
         text: &str,
@@ -48,7 +48,7 @@ impl Preset {
     }
 }
 
-/// Reads the parts of one file.
+/// Reads the tables of one file.
 struct Reader<'t> {
     text: &'t str,
 }
@@ -190,7 +190,7 @@ impl Reader<'_> {
 
     fn request(&self, table: &RequestTable) -> Result<Request, Mistake> {
         let ask = self.question(&table.ask, table.status, Body::Anything)?;
-        Ok(Request { ask, within: self.span(table.within.as_ref(), WITHIN)? })
+        Ok(Request { ask, within: self.duration(table.within.as_ref(), WITHIN)? })
     }
 
     fn version(&self, table: &VersionTable) -> Result<VersionCheck, Mistake> {
@@ -214,7 +214,7 @@ impl Reader<'_> {
             let what = "What is normal is more than what is alarming.".into();
             return Err(wrong(self.text, &table.alarm, what, "Write a higher `alarm`."));
         }
-        Ok(Memory { normal, alarm, idle: self.span(table.idle.as_ref(), IDLE)? })
+        Ok(Memory { normal, alarm, idle: self.duration(table.idle.as_ref(), IDLE)? })
     }
 
     fn tell(&self, table: &TellTable) -> Result<Tell, Mistake> {
@@ -238,7 +238,7 @@ impl Reader<'_> {
     }
 }
 
-/// What the file says, or else what the preset has that it changes.
+/// The part in the file, or else that of the preset it extends.
 fn part<T, U: Clone>(
     written: Option<&T>,
     read: impl FnOnce(&T) -> Result<U, Mistake>,
