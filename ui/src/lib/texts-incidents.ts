@@ -20,9 +20,9 @@ export const copyOne = 'Copy as Markdown'
 export const lasted = (length: number) => `lasted ${duration(length)}`
 export const sofar = (length: number) => `for ${duration(length)} so far`
 export const ends: Record<How, string> = {
-  reconnected: 'It was connected again.',
-  answered: 'It answered again.',
-  removed: 'It was taken out of the configuration.',
+  reconnected: 'It reconnected.',
+  answered: 'It responded again.',
+  removed: 'It was removed from the configuration.',
   changed: 'Its configuration was changed.',
   paused: 'It was paused.',
 }
@@ -30,7 +30,7 @@ export const calls = ({ held, answered, unknown, notSent }: Calls) => {
   if (held + unknown + notSent === 0) return 'No call was affected.'
   const parts = [
     held && `${count(held, 'call')} waited, ${answered} of them answered`,
-    notSent && `${count(notSent, 'call')} given back unsent`,
+    notSent && `${count(notSent, 'call')} returned unsent`,
     unknown && `the outcome of ${count(unknown, 'call')} is not known`,
   ]
   return `${parts.filter(Boolean).join('; ')}.`

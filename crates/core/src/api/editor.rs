@@ -45,7 +45,7 @@ impl Editor {
         let hint = tool_budget(&self.name).filter(|budget| shown.tools > budget.most);
         let hint = hint.map(|budget| {
             format!(
-                "{} may use only {} of them. Lists under {} in config.toml make them fewer.",
+                "{} uses at most {} tools. To show fewer, add lists under {} in config.toml.",
                 budget.product,
                 budget.most,
                 entry(&self.name)
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(hint("cursor", 40), None);
         assert_eq!(
             hint("my-Cursor", 41).unwrap(),
-            "Cursor may use only 40 of them. Lists under [editors.my-Cursor] in config.toml make them fewer."
+            "Cursor uses at most 40 tools. To show fewer, add lists under [editors.my-Cursor] in config.toml."
         );
         assert_eq!((hint("vscode", 128), hint("zed", 500)), (None, None));
         assert!(hint("vscode", 129).is_some() && hint("windsurf", 101).is_some());

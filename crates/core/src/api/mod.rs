@@ -326,7 +326,7 @@ mod tests {
             upstream("B", down(Code::Timeout)),
             upstream("C", connected()),
         ]);
-        assert_eq!(status.sentence, "2 of 3 upstreams are down");
+        assert_eq!(status.sentence, "2 of 3 servers are down");
     }
 
     #[test]
@@ -341,10 +341,10 @@ mod tests {
         let all = status(vec![upstream("A", connected()), upstream("B", connected())]);
         assert_eq!(
             (all.overall, all.sentence.as_str()),
-            (Overall::Healthy, "All 2 upstreams are connected")
+            (Overall::Healthy, "All 2 servers are connected")
         );
         assert_eq!(status(vec![upstream("A", connected())]).sentence, "A is connected");
-        assert_eq!(status(vec![]).sentence, "No upstream is set up yet");
+        assert_eq!(status(vec![]).sentence, "No servers are set up yet");
     }
 
     #[test]
@@ -356,7 +356,7 @@ mod tests {
         );
         assert_eq!(status.upstreams[1].word(), "Off");
         let off = self::status(vec![upstream("A", Link::Off)]);
-        assert_eq!(off.sentence, "Every upstream is turned off");
+        assert_eq!(off.sentence, "All servers are turned off");
     }
 
     #[test]
@@ -378,15 +378,15 @@ mod tests {
         assert_eq!(summary(vec![paused()]), wanted(Overall::Paused, "A is paused"));
         assert_eq!(
             summary(vec![paused(), paused()]),
-            wanted(Overall::Paused, "All 2 upstreams are paused")
+            wanted(Overall::Paused, "All 2 servers are paused")
         );
         assert_eq!(
             summary(vec![connected(), paused()]),
-            wanted(Overall::Healthy, "B is paused, everything else is connected")
+            wanted(Overall::Healthy, "B is paused; everything else is connected")
         );
         assert_eq!(
             summary(vec![paused(), paused(), connected()]),
-            wanted(Overall::Healthy, "2 upstreams are paused, everything else is connected")
+            wanted(Overall::Healthy, "2 servers are paused; everything else is connected")
         );
         let down = summary(vec![paused(), down(Code::Timeout)]);
         assert_eq!(down, wanted(Overall::Degraded, "B is not responding"));

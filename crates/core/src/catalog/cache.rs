@@ -21,11 +21,11 @@ use crate::protocol::version::Spoken;
 /// Why a catalog file is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Forgotten {
-    #[error("it is damaged")]
+    #[error("it is corrupt")]
     Damaged,
     #[error("it was written by another version of Evermoor")]
     OtherVersion,
-    #[error("it is about another target")]
+    #[error("it belongs to another target")]
     OtherTarget,
 }
 

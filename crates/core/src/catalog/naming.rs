@@ -21,7 +21,7 @@ pub struct UpstreamName(String);
 /// The text is not a valid upstream name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` cannot name an upstream: use 1 to {LONGEST_UPSTREAM} lower-case letters, digits and single dashes"
+    "`{0}` is not a valid server name: use 1 to {LONGEST_UPSTREAM} lowercase letters, digits and single dashes"
 )]
 pub struct BadName(String);
 

@@ -21,9 +21,9 @@ pub struct Address {
 /// Why an address is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadAddress {
-    #[error("`{address}` is not an address of an MCP server: {why}.")]
+    #[error("`{address}` is not a valid server address: {why}.")]
     NoAddress { address: String, why: String },
-    #[error("An address cannot have a secret as its host or its port.")]
+    #[error("The host and port of an address cannot come from a secret.")]
     Elsewhere,
     #[error(transparent)]
     Reference(#[from] secret_ref::Bad),
@@ -35,7 +35,7 @@ impl BadAddress {
             Self::NoAddress { .. } => {
                 "Write an http or https address, such as \"http://127.0.0.1:3001/mcp\"."
             }
-            Self::Elsewhere => "Write the host itself, and refer to secrets behind it only.",
+            Self::Elsewhere => "Write out the host and port; use references only after them.",
             Self::Reference(bad) => bad.remedy(),
         }
     }

@@ -20,9 +20,8 @@ pub(super) fn or_server(
         let app_settings =
             [table.restart.is_some(), table.recycle.is_some(), table.memory_alarm.is_some()];
         if app_settings.contains(&true) {
-            let what =
-                format!("The upstream `{name}` has settings of an application, but no `preset`.");
-            let remedy = "Remove `restart`, `recycle` and `memory_alarm`, or give it a `preset`.";
+            let what = format!("The server `{name}` has app settings but no `preset`.");
+            let remedy = "Remove `restart`, `recycle` and `memory_alarm`, or add a `preset`.";
             return Err(Mistake { line: name_line, what, remedy: remedy.into() });
         }
         return program::or_url(text, name, name_line, table);
@@ -39,13 +38,13 @@ pub(super) fn or_server(
         ("proxy", table.proxy.is_some()),
     ];
     if let Some((other, _)) = others.iter().find(|(_, written)| *written) {
-        let what = format!("The upstream `{name}` has a `preset` and `{other}`.");
-        let remedy = format!("Remove `{other}`: an application is found by its preset.");
+        let what = format!("The server `{name}` has both `preset` and `{other}`.");
+        let remedy = format!("Remove `{other}`; the preset says how to find the app.");
         return Err(Mistake { line: at, what, remedy });
     }
     if !preset::is_name(preset.get_ref()) {
-        let what = format!("`{}` is no name of a preset.", preset.get_ref());
-        let remedy = "Write one such as \"pieces-os\".".into();
+        let what = format!("`{}` is not a preset name.", preset.get_ref());
+        let remedy = "Write a name such as \"pieces-os\".".into();
         return Err(Mistake { line: at, what, remedy });
     }
     Ok(Transport::App { preset: preset.get_ref().clone() })
@@ -73,7 +72,7 @@ pub(super) fn policy(text: &str, table: &UpstreamTable) -> Result<Policy, Mistak
         Some((_, "always")) => Restart::Always,
         Some((_, "never")) => Restart::Never,
         Some((at, other)) => {
-            let what = format!("`{other}` does not say when it is restarted.");
+            let what = format!("`{other}` is not a valid value for `restart`.");
             let remedy = "Write \"on-crash\", \"ask\", \"always\" or \"never\".";
             return Err(wrong(at, what, remedy));
         }
@@ -82,13 +81,13 @@ pub(super) fn policy(text: &str, table: &UpstreamTable) -> Result<Policy, Mistak
         None | Some((_, "never")) => Recycle::Never,
         Some((_, "when-idle")) => Recycle::WhenIdle,
         Some((at, other)) => {
-            let what = format!("`{other}` does not say when its memory is freed by a restart.");
+            let what = format!("`{other}` is not a valid value for `recycle`.");
             return Err(wrong(at, what, "Write \"when-idle\" or \"never\"."));
         }
     };
     let memory_alarm = match &table.memory_alarm {
         Some(amount) => Some(size::parse(amount.get_ref()).ok_or_else(|| {
-            let what = format!("`{}` is no amount of memory.", amount.get_ref());
+            let what = format!("`{}` is not an amount of memory.", amount.get_ref());
             wrong(amount, what, "Write \"800 MB\" or \"2.5 GB\".")
         })?),
         None => None,
@@ -152,7 +151,7 @@ mod tests {
     #[test]
     fn an_error_about_an_app_has_its_line_and_a_remedy() {
         for (entry, at, says) in [
-            ("preset = \"Pieces OS\"", 2, "no name of a preset"),
+            ("preset = \"Pieces OS\"", 2, "not a preset name"),
             ("title = \"A\"\npreset = \"x\"\nurl = \"http://x\"", 3, "Remove `url`"),
             ("preset = \"x\"\nheaders = { A = \"1\" }", 2, "Remove `headers`"),
             ("url = \"http://x\"\nrestart = \"ask\"", 1, "no `preset`"),

@@ -99,7 +99,7 @@ pub(super) fn read(text: &str) -> Result<Config, Mistake> {
     let file: File = toml::from_str(text).map_err(|error| {
         let line = error.span().map(|span| line(text, span.start));
         let what = format!("{}.", error.message().trim_end_matches('.'));
-        Mistake { line, what, remedy: "Correct the line, or see `evermoor --help`.".into() }
+        Mistake { line, what, remedy: "Fix the line, or see `evermoor --help`.".into() }
     })?;
     let (mut upstreams, mut off) = (Vec::new(), Vec::new());
     for (name, table) in &file.upstreams {
@@ -136,7 +136,7 @@ fn gateway(text: &str, table: &GatewayTable) -> Result<Gateway, Mistake> {
         return Err(Mistake {
             line: table.listen.as_ref().map(|listen| line(text, listen.span().start)),
             what: format!("`{listen}` can be reached from other machines."),
-            remedy: format!("Listen on this machine only, such as \"{DEFAULT_LISTEN}\"."),
+            remedy: format!("Use a loopback address, such as \"{DEFAULT_LISTEN}\"."),
         });
     }
     Ok(Gateway {
@@ -155,7 +155,7 @@ fn upstream(
     let name = UpstreamName::parse(name.get_ref()).map_err(|bad| Mistake {
         line: name_line,
         what: format!("{bad}."),
-        remedy: "Rename it; `title` may hold any words.".into(),
+        remedy: "Rename it; `title` can be any text.".into(),
     })?;
     let table = table.get_ref();
     let transport = app::or_server(text, &name, name_line, table)?;
@@ -222,8 +222,8 @@ pub(crate) fn duration(
         DurationText::Seconds(seconds) => Ok(Duration::from_secs(*seconds)),
         DurationText::Text(words) => humantime::parse_duration(words).map_err(|_| Mistake {
             line: Some(line(text, found.span().start)),
-            what: format!("`{words}` is not a length of time."),
-            remedy: "Write seconds, or a text such as \"3m\" or \"10s\".".into(),
+            what: format!("`{words}` is not a duration."),
+            remedy: "Write a number of seconds, or a duration such as \"3m\" or \"10s\".".into(),
         }),
     }
 }

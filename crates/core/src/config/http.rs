@@ -92,14 +92,14 @@ impl Proxy {
                 .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host()),
         };
         let Some(url) = url else {
-            let what = "`proxy` is not the address of a proxy over http or https.".to_owned();
+            let what = "`proxy` is not an http or https address.".to_owned();
             let remedy =
                 "Write \"system\", \"none\" or an address such as \"http://127.0.0.1:3128\".";
             return Err(wrong(what, remedy));
         };
         if !url.username().is_empty() || url.password().is_some() {
             let what =
-                "`proxy` holds a user name or a password, and this file is no place for them.";
+                "`proxy` contains a user name or password, which do not belong in this file.";
             return Err(wrong(what.into(), "Write the address alone."));
         }
         Ok(Self::At(url))
@@ -121,26 +121,27 @@ fn header(
     let value = template(text, value)?;
     let in_name = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty() || !name.bytes().all(in_name) {
-        let what = format!("\"{shown}\" in `headers` is not the name of a header.");
+        let what = format!("\"{shown}\" in `headers` is not a valid header name.");
         return Err(wrong(what, "Write headers = { X-Name = \"value\" }."));
     }
     if RESERVED.contains(&name.as_str()) || name.starts_with("mcp-") {
-        let what = format!("The header \"{shown}\" is one that Evermoor sets itself.");
+        let what = format!("Evermoor sets the header \"{shown}\" itself.");
         return Err(wrong(what, "Remove it from `headers`."));
     }
     if value.is_plain() && carries_secret(&name, value.as_written()) {
-        let what =
-            format!("The header \"{shown}\" carries a secret, and this file is no place for one.");
+        let what = format!(
+            "The header \"{shown}\" contains a secret, which does not belong in this file."
+        );
         return Err(wrong(
             what,
-            "Put it into the keychain with `evermoor secret set NAME`, and write `${keyring:NAME}` in its place.",
+            "Store it in the keychain with `evermoor secret set NAME`, then write `${keyring:NAME}` instead.",
         ));
     }
     let sendable = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
     let written = value.as_written();
     if !value.literals().all(sendable) || written.trim() != written {
         let what = format!("The value of the header \"{shown}\" cannot be sent.");
-        return Err(wrong(what, "Write it in plain letters, digits and signs, on one line."));
+        return Err(wrong(what, "Write printable ASCII on one line."));
     }
     Ok((name, value))
 }
@@ -273,19 +274,19 @@ mod tests {
             "Upgrade",
         ] {
             let mistake = parse(&format!("headers.{name} = \"a\"")).unwrap_err();
-            assert!(mistake.what.contains("sets itself"), "{mistake}");
+            assert!(mistake.what.contains("Evermoor sets"), "{mistake}");
         }
     }
 
     #[test]
     fn invalid_headers_and_proxies_are_refused_with_a_remedy() {
         for (entry, says) in [
-            ("headers = { \"a b\" = \"x\" }", "name of a header"),
+            ("headers = { \"a b\" = \"x\" }", "header name"),
             ("headers = { x-a = \"one\\ntwo\" }", "cannot be sent"),
             ("headers = { x-a = \"é\" }", "cannot be sent"),
-            ("proxy = \"ftp://x\"", "not the address"),
-            ("proxy = \"yes\"", "not the address"),
-            ("proxy = \"http://me:hidden@x:1\"", "no place"),
+            ("proxy = \"ftp://x\"", "not an http or https address"),
+            ("proxy = \"yes\"", "not an http or https address"),
+            ("proxy = \"http://me:hidden@x:1\"", "do not belong"),
         ] {
             let mistake = parse(entry).unwrap_err();
             assert_eq!(mistake.line, Some(3), "{mistake}");

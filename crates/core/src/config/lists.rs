@@ -115,7 +115,7 @@ pub(super) fn doubts(
         .into_iter()
         .map(|(line, written)| Mistake {
             line: Some(line),
-            what: format!("`{written}` in `upstreams` under {place} is no upstream."),
+            what: format!("`{written}` in `upstreams` under {place} is not a server."),
             remedy: format!("Write one of {known}."),
         })
         .collect();
@@ -126,10 +126,10 @@ pub(super) fn doubts(
         doubts.extend(unmatched(table, &begins).into_iter().map(|(line, written)| Mistake {
             line: Some(line),
             what: format!(
-                "`{written}` in `{list}` under {place} matches nothing: there a {kind} is called \
-                 <upstream>__<{kind}>, and the upstreams are {known}."
+                "`{written}` in `{list}` under {place} matches nothing: there a {kind} is named \
+                 <server>__<{kind}>, and the servers are {known}."
             ),
-            remedy: format!("Write `*__{}`, or name the upstream.", tail(&written)),
+            remedy: format!("Write `*__{}`, or name the server.", tail(&written)),
         }));
     }
     doubts
@@ -144,8 +144,8 @@ fn filter(text: &str, table: &ListTable) -> Result<Filter, Mistake> {
     let pattern = |written: &Spanned<String>| {
         Pattern::new(written.get_ref()).ok_or_else(|| Mistake {
             line: Some(line(text, written.span().start)),
-            what: "An empty name is the name of nothing.".into(),
-            remedy: "Write a name, in which * stands for any characters.".into(),
+            what: "A name in the list is empty.".into(),
+            remedy: "Write a name; * matches any characters.".into(),
         })
     };
     let all = |patterns: &Patterns| patterns.iter().map(pattern).collect::<Result<Vec<_>, _>>();
@@ -293,13 +293,13 @@ mod tests {
         assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [8, 10, 10]);
         assert_eq!(
             found[0].1,
-            "`flies` in `upstreams` under [editors.cursor] is no upstream. Write one of `files`, `notes`."
+            "`flies` in `upstreams` under [editors.cursor] is not a server. Write one of `files`, `notes`."
         );
         assert_eq!(
             found[1].1,
-            "`delete_*` in `tools` under [editors.cursor] matches nothing: there a tool is called \
-             <upstream>__<tool>, and the upstreams are `files`, `notes`. Write `*__delete_*`, or name \
-             the upstream."
+            "`delete_*` in `tools` under [editors.cursor] matches nothing: there a tool is named \
+             <server>__<tool>, and the servers are `files`, `notes`. Write `*__delete_*`, or name \
+             the server."
         );
         assert!(found[2].1.contains("Write `*__x`"), "{}", found[2].1);
     }

@@ -99,12 +99,12 @@ impl Ladder {
             Some(number) if (FIRST..=newest).contains(&number) => Ok(number),
             Some(number) if number > newest => Err(wrong(
                 format!(
-                    "The file is of version {number}, and this Evermoor knows none after {newest}."
+                    "The file has version {number}, but this Evermoor supports versions up to {newest}."
                 ),
-                "Update Evermoor, or go back to the file you had before.".into(),
+                "Update Evermoor, or restore your previous file.".into(),
             )),
             Some(_) | None => Err(wrong(
-                format!("`{}` is no version of the file.", found.get_ref()),
+                format!("`{}` is not a valid file version.", found.get_ref()),
                 format!("Write version = {newest}."),
             )),
         }
@@ -150,8 +150,8 @@ mod tests {
         assert_eq!(found.line, Some(2));
         assert_eq!(
             found.to_string(),
-            "The file is of version 2, and this Evermoor knows none after 1. Update Evermoor, or go \
-             back to the file you had before."
+            "The file has version 2, but this Evermoor supports versions up to 1. Update Evermoor, or restore \
+             your previous file."
         );
     }
 
@@ -159,7 +159,7 @@ mod tests {
     fn an_invalid_version_is_refused() {
         for text in ["version = 0", "version = -1", "version = \"one\"", "version = 1.5"] {
             let found = Config::parse(text).unwrap_err();
-            assert!(found.what.contains("is no version"), "{text}: {found}");
+            assert!(found.what.contains("is not a valid file version"), "{text}: {found}");
             assert_eq!(found.remedy, "Write version = 1.");
         }
     }

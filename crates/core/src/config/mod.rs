@@ -169,7 +169,7 @@ impl Config {
         let doubt = |(name, editor): (&String, &Editor)| Mistake {
             line: Some(editor.line),
             what: format!(
-                "No editor with a token is called `{name}`, so {} is for nobody.",
+                "No editor named `{name}` has a token, so {} has no effect.",
                 entry(name)
             ),
             remedy: format!("See `evermoor tokens`, or run `evermoor tokens add {name}`."),

@@ -42,18 +42,18 @@ impl Program {
             ));
         }
         if name.contains(" -") {
-            let what = format!("`command` is one program, and \"{name}\" is a command line.");
-            return Err(wrong(what, "Put what follows the program into `args`, word by word."));
+            let what = format!("`command` must be a program, but \"{name}\" is a command line.");
+            return Err(wrong(what, "Put the arguments into `args`, one per item."));
         }
         let bad = table.env.keys().find(|name| name.is_empty() || name.contains(['=', '\0']));
         if let Some(bad) = bad {
-            let what = format!("\"{bad}\" in `env` is not the name of a variable.");
+            let what = format!("\"{bad}\" in `env` is not a valid variable name.");
             return Err(wrong(what, "Write env = { NAME = \"value\" }."));
         }
         let args = table.args.clone().unwrap_or_default();
         if args.iter().any(|word| refers_to_a_secret(word)) {
-            let what = "A secret in `args` could be read by every program on this machine.".into();
-            let remedy = "Refer to it in `env`, if the program reads it from a variable.";
+            let what = "Every program on this machine can read a secret in `args`.".into();
+            let remedy = "Refer to it in `env` if the program can read it from a variable.";
             return Err(wrong(what, remedy));
         }
         let read =
@@ -112,24 +112,24 @@ pub(super) fn or_url(
         }
         (None, Some(_)) if only_for_servers => Err(Mistake {
             line: name_line,
-            what: format!("The upstream `{name}` has settings of a server, but no `url`."),
-            remedy: "Remove `headers`, `ca_file` and `proxy`, or give it a `url` in place of `command`.".into(),
+            what: format!("The server `{name}` has HTTP settings but no `url`."),
+            remedy: "Remove `headers`, `ca_file` and `proxy`, or replace `command` with a `url`.".into(),
         }),
         (None, Some(command)) => Ok(Transport::Stdio(Program::read(text, command, table)?)),
         (Some(url), Some(command)) => Err(Mistake {
             line: Some(line(text, url.span().start.max(command.span().start))),
-            what: format!("The upstream `{name}` has a `url` and a `command`."),
+            what: format!("The server `{name}` has both a `url` and a `command`."),
             remedy: "Keep one of them: a server to connect to, or a program to start.".into(),
         }),
         (Some(_), None) => Err(Mistake {
             line: name_line,
-            what: format!("The upstream `{name}` has settings of a program, but no `command`."),
-            remedy: "Remove `args`, `env` and `cwd`, or give it a `command` in place of `url`.".into(),
+            what: format!("The server `{name}` has program settings but no `command`."),
+            remedy: "Remove `args`, `env` and `cwd`, or replace `url` with a `command`.".into(),
         }),
         (None, None) => Err(Mistake {
             line: name_line,
-            what: format!("The upstream `{name}` says nothing of how to reach it."),
-            remedy: "Give it a `url`, such as \"http://127.0.0.1:3001/mcp\", a `command`, such as \"npx\", or a `preset`, such as \"pieces-os\".".into(),
+            what: format!("The server `{name}` does not say how to reach it."),
+            remedy: "Add a `url`, such as \"http://127.0.0.1:3001/mcp\", a `command`, such as \"npx\", or a `preset`, such as \"pieces-os\".".into(),
         }),
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn read(text: &str, table: &TrayTable) -> Result<TraySettings, Mistak
             let found = all.into_iter().find(|one| one.word() == written.get_ref());
             found.ok_or_else(|| Mistake {
                 line: Some(line(text, written.span().start)),
-                what: format!("`{}` does not say what to be told of.", written.get_ref()),
+                what: format!("`{}` is not a valid value for `notifications`.", written.get_ref()),
                 remedy: "Write \"all\", \"problems\" or \"none\".".into(),
             })?
         }

@@ -111,12 +111,12 @@ impl Code {
             Self::KeychainMissing => "No keychain",
             Self::SecretMissing => "Secret missing",
             Self::CrashLoop => "Keeps crashing",
-            Self::Configuration => "Set up wrongly",
+            Self::Configuration => "Misconfigured",
             Self::TokenOff => "Open",
             Self::PortTaken => "Port taken",
             Self::NotFound => "Not found",
             Self::Forbidden => "Not allowed",
-            Self::Internal => "Broken",
+            Self::Internal => "Internal error",
         }
     }
 
@@ -130,16 +130,16 @@ impl Code {
             Self::Quit => "was quit",
             Self::Paused => "is paused",
             Self::DnsFailure | Self::ConnectTimeout => "cannot be reached",
-            Self::Tls => "cannot be trusted: its certificate was refused",
+            Self::Tls => "is not trusted: its certificate was rejected",
             Self::ConnectionLost | Self::SessionLost => "closed the connection",
             Self::Timeout => "is not responding",
             Self::Refused | Self::NotMcp => "does not serve MCP at its address",
             Self::AuthRequired => "needs you to sign in",
-            Self::KeychainLocked => "needs a secret, and the keychain is locked",
-            Self::KeychainMissing => "needs a secret, and there is no keychain that answers",
+            Self::KeychainLocked => "needs a secret, but the keychain is locked",
+            Self::KeychainMissing => "needs a secret, but no keychain responds",
             Self::SecretMissing => "needs a secret that is not set",
             Self::CrashLoop => "keeps crashing",
-            Self::Configuration => "is set up wrongly",
+            Self::Configuration => "is misconfigured",
             Self::TokenOff
             | Self::PortTaken
             | Self::NotFound

@@ -20,7 +20,7 @@ pub(super) struct Vault {
 /// A secret in a place where references are not supported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "Its arguments hold a secret, which every program on this machine can read there; pass it in `env` first."
+    "Its arguments contain a secret that every program on this machine can read. Pass it in `env` first."
 )]
 pub(super) struct InArguments;
 

@@ -13,7 +13,7 @@ use crate::security::secret_ref::Template;
 pub enum Untranslatable {
     #[error("It uses `{0}`, which only the editor can fill in.")]
     OfTheEditor(String),
-    #[error("Its arguments use `{0}`; write the value itself, or pass it in `env`.")]
+    #[error("Its arguments use `{0}`. Write the value itself, or pass it in `env`.")]
     InArguments(String),
 }
 

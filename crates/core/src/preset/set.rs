@@ -61,8 +61,8 @@ impl Shelf {
 
     pub(super) fn read(name: &str, text: &str, ours: &Self) -> Result<Preset, Mistake> {
         if !is_name(name) {
-            let what = format!("`{name}` is no name of a preset.");
-            let remedy = "Rename the file: up to 40 lower-case letters, digits and dashes.";
+            let what = format!("`{name}` is not a preset name.");
+            let remedy = "Rename the file: up to 40 lowercase letters, digits and dashes.";
             return Err(Mistake { line: None, what, remedy: remedy.into() });
         }
         Preset::parse(name, text, |base| ours.0.get(base))
@@ -74,7 +74,7 @@ impl Shelf {
             let known: Vec<&str> = self.0.keys().map(String::as_str).collect();
             let what = format!("There is no preset `{name}`.");
             let remedy = format!(
-                "Write one of these in config.toml: {}; or add presets/{name}.toml beside it.",
+                "Write one of these in config.toml: {}. Or add presets/{name}.toml next to it.",
                 known.join(", ")
             );
             Failure::new(Code::Configuration, what, remedy)
@@ -140,14 +140,14 @@ mod tests {
         for (old, new, line, says) in [
             ("ports = 4000", "ports = \"4000-9000\"", 3, "at most 100"),
             ("ports = 4000", "ports = \"9-4\"", 3, "39300-39333"),
-            ("ports = 4000", "ports = 0", 3, "no port"),
-            ("owner = true", "", 2, "how the application is known"),
+            ("ports = 4000", "ports = 0", 3, "not a port"),
+            ("owner = true", "", 2, "how to recognise the app"),
             ("path = \"/mcp\"", "path = \"//evil.example/mcp\"", 7, "own port"),
             ("path = \"/mcp\"", "path = \"http://x/mcp\"", 7, "own port"),
             ("transport = \"http\"", "transport = \"carrier pigeon\"", 6, "unknown variant"),
             ("[linux]", "[health]\nask = \"/health\"\n[linux]", 9, "GET /health"),
             ("[linux]", "[linux]\nurl = \"https://x\"", 9, "pieces://launch"),
-            ("[linux]", "[linux]\nsnap = \"a; rm -rf\"", 9, "no id"),
+            ("[linux]", "[linux]\nsnap = \"a; rm -rf\"", 9, "not an id"),
             ("[\"notes\"]", "[\"/bin/notes\"]", 9, "without a path"),
             ("[linux]", "[memory]\nnormal = \"3 GB\"\nalarm = \"2 GB\"\n[linux]", 10, "higher"),
             ("[linux]", "[lynux]", 8, "unknown field"),

@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq as _;
 /// Why a request is refused before its body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    #[error("one Host header is needed")]
+    #[error("exactly one Host header is required")]
     NoHost,
     #[error("the Host header must name this gateway")]
     Host,
@@ -21,9 +21,9 @@ pub enum Refusal {
     Origin,
     #[error("a bearer token is required")]
     Token,
-    #[error("too many wrong tokens were sent")]
+    #[error("too many wrong tokens")]
     TooManyTokens,
-    #[error("too many unknown sessions were named")]
+    #[error("too many unknown session ids")]
     TooManySessions,
 }
 

@@ -36,15 +36,15 @@ enum Part {
 /// An invalid reference. The message does not repeat the surrounding text, which may be a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Bad {
-    #[error("A reference starts with `${{` and has no end.")]
+    #[error("A reference starts with `${{` but is not closed.")]
     Unclosed,
-    #[error("`${{{0}}}` is no reference to a secret.")]
+    #[error("`${{{0}}}` is not a reference to a secret.")]
     Unknown(String),
-    #[error("`{0}` is not a name that a secret can have.")]
+    #[error("`{0}` is not a valid name for a secret.")]
     Name(String),
-    #[error("`${{env:{0}}}` names no variable.")]
+    #[error("`${{env:{0}}}` does not name a variable.")]
     Variable(String),
-    #[error("`${{file:{0}}}` does not say in which folder the file is.")]
+    #[error("`${{file:{0}}}` is a relative path.")]
     Relative(String),
 }
 
@@ -58,11 +58,11 @@ impl Bad {
                 "Write `${keyring:NAME}`, `${env:NAME}` or `${file:PATH}`; `$${` stands for `${` itself."
             }
             Self::Name(_) => {
-                "Use letters, digits, `-`, `_` and `.`, beginning with a letter or a digit, and at most 64 of them."
+                "Use at most 64 letters, digits, `-`, `_` and `.`, starting with a letter or digit."
             }
             Self::Variable(_) => "Write the name of a variable, such as `${env:API_TOKEN}`.",
             Self::Relative(_) => {
-                "Write the whole path, or one that begins with `~`, such as `${file:~/token}`."
+                "Write an absolute path, or one that starts with `~`, such as `${file:~/token}`."
             }
         }
     }
@@ -232,15 +232,15 @@ mod tests {
     #[test]
     fn an_invalid_reference_is_refused_with_a_remedy_and_without_the_surrounding_text() {
         for (text, says) in [
-            ("hidden ${keyring:x", "no end"),
+            ("hidden ${keyring:x", "not closed"),
             ("hidden ${HOME}", "${HOME}"),
             ("hidden ${keychain:x}", "${keychain:x}"),
             ("hidden ${keyring:a b}", "a b"),
-            ("hidden ${keyring:}", "not a name"),
-            ("hidden ${keyring:.x}", "not a name"),
-            ("hidden ${env:}", "names no variable"),
-            ("hidden ${env:A=B}", "names no variable"),
-            ("hidden ${file:token}", "which folder"),
+            ("hidden ${keyring:}", "not a valid name"),
+            ("hidden ${keyring:.x}", "not a valid name"),
+            ("hidden ${env:}", "does not name a variable"),
+            ("hidden ${env:A=B}", "does not name a variable"),
+            ("hidden ${file:token}", "relative path"),
         ] {
             let bad = Template::parse(text).unwrap_err();
             assert!(bad.to_string().contains(says), "{bad}");

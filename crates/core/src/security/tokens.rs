@@ -45,22 +45,22 @@ enum Written {
 pub enum BadTokens {
     #[error("it is not a token file ({0})")]
     Unreadable(String),
-    #[error("`{0}` cannot name an editor")]
+    #[error("`{0}` is not a valid editor name")]
     Name(String),
     #[error("the token of `{0}` is too short")]
     TooShort(String),
-    #[error("two editors have the token of `{0}`")]
+    #[error("another editor has the same token as `{0}`")]
     Shared(String),
-    #[error("it holds no token")]
+    #[error("it contains no token")]
     Empty,
 }
 
 /// Why a change of the tokens is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
-    #[error("`{0}` cannot name an editor")]
+    #[error("`{0}` is not a valid editor name")]
     Name(String),
-    #[error("the editor `{0}` has a token already")]
+    #[error("the editor `{0}` already has a token")]
     Taken(String),
     #[error("there is no editor `{0}`")]
     Unknown(String),

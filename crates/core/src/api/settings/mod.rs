@@ -262,7 +262,7 @@ mod tests {
     fn a_change_of_an_unknown_upstream_or_to_an_invalid_value_is_refused() {
         let mut edit = Edit::of("").unwrap();
         let change = serde_json::from_str(r#"{"upstreams": {"a": {"title": "A"}}}"#).unwrap();
-        assert!(edit.apply(&change).unwrap_err().what.contains("no upstream `a`"));
+        assert!(edit.apply(&change).unwrap_err().what.contains("no server `a`"));
         let mut edit = Edit::of("").unwrap();
         edit.apply(&serde_json::from_str(r#"{"hold": "soon"}"#).unwrap()).unwrap();
         assert_eq!(edit.done().unwrap_err().line, Some(2));

@@ -37,8 +37,8 @@ pub(super) fn add(root: &mut Item, new: &NewUpstream) -> Result<(), Mistake> {
     if upstreams.is_some_and(|upstreams| upstreams.contains_key(&new.name)) {
         return Err(Mistake {
             line: None,
-            what: format!("There is an upstream `{}` already.", new.name),
-            remedy: format!("Take another name, or run `evermoor remove {}` first.", new.name),
+            what: format!("A server named `{}` already exists.", new.name),
+            remedy: format!("Choose another name, or run `evermoor remove {}` first.", new.name),
         });
     }
     let table = path::reach(root, &["upstreams", &new.name])?;

@@ -31,16 +31,15 @@ pub(super) fn set_shown(
         Err(Mistake { line: None, what, remedy })
     };
     if tool.is_empty() || tool.contains('*') {
-        let what =
-            format!("`{tool}` cannot stand alone in a list, since * is any characters there.");
-        return refused(what, "Write a pattern for it in the settings.");
+        let what = format!("`{tool}` cannot be listed by name, because * matches any characters.");
+        return refused(what, "Add a pattern for it in the settings.");
     }
     let keys = |list| ["upstreams", upstream, "tools", list];
     if !shown {
         return change(edit, &keys("deny"), |deny| push(deny, tool));
     }
     if let Some(pattern) = hiding_pattern(filter, tool) {
-        let what = format!("`{pattern}` among the tools that are denied hides `{tool}`.");
+        let what = format!("The deny pattern `{pattern}` hides `{tool}`.");
         return refused(what, "Change that pattern in the settings.");
     }
     if filter.deny.iter().any(|pattern| pattern.as_str() == tool) {
@@ -64,8 +63,8 @@ fn change(edit: &mut Edit, keys: &[&str; 4], how: impl FnOnce(&mut Array)) -> Re
     let Some(list) = table.get_mut(key).and_then(Item::as_array_mut) else {
         return Err(Mistake {
             line: None,
-            what: format!("`{}` in config.toml is the name of a tool there.", keys.join(".")),
-            remedy: "Write the list in the file itself, in another form.".into(),
+            what: format!("`{}` in config.toml is the name of a tool, not a list.", keys.join(".")),
+            remedy: "Edit the list in the file.".into(),
         });
     };
     how(list);

@@ -47,7 +47,7 @@ impl Edit {
         let before = Config::parse(text)?;
         let document = text.parse().map_err(|error: toml_edit::TomlError| {
             let what = format!("{}.", error.message().trim_end_matches('.'));
-            Mistake { line: None, what, remedy: "Correct config.toml first.".into() }
+            Mistake { line: None, what, remedy: "Fix config.toml first.".into() }
         })?;
         let (carriage_returns, was_empty) = (text.contains("\r\n"), text.trim().is_empty());
         Ok(Self { document, before, carriage_returns, was_empty })
@@ -134,15 +134,15 @@ impl Edit {
             true => Ok(()),
             false => Err(Mistake {
                 line: None,
-                what: format!("There is no upstream `{upstream}` in config.toml."),
-                remedy: "See `evermoor status` for those that there are.".into(),
+                what: format!("There is no server `{upstream}` in config.toml."),
+                remedy: "`evermoor status` lists the servers.".into(),
             }),
         }
     }
 }
 
 fn nowhere() -> Mistake {
-    let what = "A setting needs a keys.".into();
+    let what = "A setting needs a path.".into();
     Mistake { line: None, what, remedy: "Name a table and a key.".into() }
 }
 

@@ -50,8 +50,8 @@ pub(super) fn put(table: &mut dyn TableLike, key: &str, setting: Setting) -> Res
             table.insert(key, Item::Value(value));
         }
         Some(Item::Table(_) | Item::ArrayOfTables(_)) => {
-            let what = format!("`{key}` is a table in config.toml, and a value was to be set.");
-            let remedy = "Change it in the file itself.".into();
+            let what = format!("`{key}` is a table in config.toml, not a value.");
+            let remedy = "Edit it in the file.".into();
             return Err(Mistake { line: None, what, remedy });
         }
     }
@@ -59,8 +59,8 @@ pub(super) fn put(table: &mut dyn TableLike, key: &str, setting: Setting) -> Res
 }
 
 fn no_table(keys: &[&str]) -> Mistake {
-    let what = format!("`{}` in config.toml is no table.", keys.join("."));
-    Mistake { line: None, what, remedy: "Correct config.toml first.".into() }
+    let what = format!("`{}` in config.toml is not a table.", keys.join("."));
+    Mistake { line: None, what, remedy: "Fix config.toml first.".into() }
 }
 
 impl From<Setting> for Value {

@@ -130,7 +130,7 @@ fn an_upstream_is_turned_off_and_on() {
     assert_eq!(on, FILE.replace("enabled = false\n", ""));
     assert_eq!(edited(&on, |edit| edit.set_enabled("notes", false)), FILE);
     let mut edit = Edit::of(FILE).unwrap();
-    assert!(edit.set_enabled("demo", false).unwrap_err().what.contains("no upstream `demo`"));
+    assert!(edit.set_enabled("demo", false).unwrap_err().what.contains("no server `demo`"));
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_tool_is_hidden_and_shown_in_the_layout_of_the_list() {
 fn a_tool_that_a_pattern_hides_cannot_be_shown() {
     let mut edit = Edit::of(FILE).unwrap();
     let refused = edit.set_tool_shown("pieces", "delete_all", true).unwrap_err();
-    assert_eq!(refused.what, "`delete_*` among the tools that are denied hides `delete_all`.");
+    assert_eq!(refused.what, "The deny pattern `delete_*` hides `delete_all`.");
     assert!(edit.set_tool_shown("pieces", "a*b", false).is_err());
 }
 

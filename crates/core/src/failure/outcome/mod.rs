@@ -190,7 +190,7 @@ mod tests {
             (Some(-33001), Some("paused"))
         );
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
-        assert!(text.contains("a person paused it") && text.contains("`evermoor resume pieces`"));
+        assert!(text.contains("the user paused it") && text.contains("`evermoor resume pieces`"));
     }
 
     #[test]

@@ -168,11 +168,11 @@ impl How {
     /// One sentence.
     pub fn sentence(self) -> &'static str {
         match self {
-            Self::Reconnected => "It was connected again.",
-            Self::Answered => "It answered again.",
-            Self::Removed => "It was taken out of the configuration.",
-            Self::Changed => "The configuration was changed to lead elsewhere.",
-            Self::Paused => "A person paused it.",
+            Self::Reconnected => "It reconnected.",
+            Self::Answered => "It responded again.",
+            Self::Removed => "It was removed from the configuration.",
+            Self::Changed => "The configuration now points elsewhere.",
+            Self::Paused => "The user paused it.",
         }
     }
 }

@@ -40,7 +40,7 @@ impl Reader<'_> {
                 && range.end() - range.start() < MOST_PORTS
         };
         range.filter(good).ok_or_else(|| {
-            let what = "`ports` is no port and no range of at most 100 ports.".to_owned();
+            let what = "`ports` is not a port or a range of at most 100 ports.".to_owned();
             wrong(self.text, ports, what, "Write 3845, or \"39300-39333\".")
         })
     }
@@ -57,7 +57,7 @@ impl Reader<'_> {
         if good {
             return Ok(path.to_owned());
         }
-        let what = format!("`{path}` is no path on the application's own port.");
+        let what = format!("`{path}` is not a path on the app's own port.");
         Err(wrong(self.text, at, what, "Write a path from the root, such as \"/mcp\"."))
     }
 
@@ -66,20 +66,20 @@ impl Reader<'_> {
         if pointer.is_empty() || pointer.starts_with('/') {
             return Ok(pointer.clone());
         }
-        let what = format!("`{pointer}` does not point into JSON.");
-        Err(wrong(self.text, at, what, "Write it as \"/user/name\"."))
+        let what = format!("`{pointer}` is not a JSON pointer.");
+        Err(wrong(self.text, at, what, "Write it like \"/user/name\"."))
     }
 
     pub(super) fn number(&self, version: &Text) -> Result<Version, Mistake> {
         Version::parse(version.get_ref()).ok_or_else(|| {
-            let what = format!("`{}` is no version.", version.get_ref());
+            let what = format!("`{}` is not a version.", version.get_ref());
             wrong(self.text, version, what, "Write numbers with dots, such as \"12.0.0\".")
         })
     }
 
     pub(super) fn bytes(&self, amount: &Text) -> Result<u64, Mistake> {
         size::parse(amount.get_ref()).ok_or_else(|| {
-            let what = format!("`{}` is no amount of memory.", amount.get_ref());
+            let what = format!("`{}` is not an amount of memory.", amount.get_ref());
             wrong(self.text, amount, what, "Write \"800 MB\" or \"2.5 GB\".")
         })
     }
@@ -123,7 +123,7 @@ impl Reader<'_> {
         if good {
             return Ok(name.get_ref().clone());
         }
-        let what = format!("`{}` is no id.", name.get_ref());
+        let what = format!("`{}` is not an id.", name.get_ref());
         Err(wrong(
             self.text,
             name,
@@ -138,7 +138,7 @@ impl Reader<'_> {
         if !shown.trim().is_empty() && !shown.contains(['/', '\\', '\0', '"', '\'', '*', '\n']) {
             return Ok(name.get_ref().clone());
         }
-        let what = format!("`{shown}` is no name of a process.");
+        let what = format!("`{shown}` is not a process name.");
         Err(wrong(self.text, name, what, "Write the name alone, without a path."))
     }
 
@@ -147,7 +147,7 @@ impl Reader<'_> {
         if !shown.trim().is_empty() && !shown.contains(['\0', '\n']) && !shown.starts_with('-') {
             return Ok(name.get_ref().clone());
         }
-        let what = format!("`{shown}` is no program.");
+        let what = format!("`{shown}` is not a program.");
         Err(wrong(self.text, name, what, "Write its name or its path."))
     }
 
@@ -164,12 +164,12 @@ impl Reader<'_> {
         if parsed.as_ref().is_some_and(ours) && plain(url.get_ref()) {
             return Ok(url.get_ref().clone());
         }
-        let what = format!("`{}` is no address that starts an application.", url.get_ref());
+        let what = format!("`{}` is not an address that starts an app.", url.get_ref());
         Err(wrong(
             self.text,
             url,
             what,
-            "Write one of its own scheme, such as \"pieces://launch\".",
+            "Write one with the app's own scheme, such as \"pieces://launch\".",
         ))
     }
 }

@@ -70,7 +70,7 @@ pub fn markdown(
     let _ = writeln!(text, "\n## Overview\n");
     let _ = writeln!(
         text,
-        "| began | what | lasted | memory | ran for | held | answered | unknown | not sent |"
+        "| started | what | duration | memory | uptime | held | answered | unknown | not sent |"
     );
     let _ = writeln!(text, "|---|---|---|---|---|---|---|---|---|");
     for incident in incidents {
@@ -86,19 +86,19 @@ pub fn markdown(
 pub fn summary(incidents: &[Incident], period: Option<u64>, now: u64) -> String {
     let when = period.map_or(String::new(), |period| format!(" in the last {}", length(period)));
     if incidents.is_empty() {
-        return format!("There was no outage{when}.");
+        return format!("No outages{when}.");
     }
     let total = incidents.iter().map(|incident| incident.lasted(now)).sum();
     let longest = incidents.iter().map(|incident| incident.lasted(now)).max().unwrap_or_default();
     let calls = total_calls(incidents);
-    let lasts = incidents.iter().filter(|incident| incident.end.is_none()).count();
-    let lasts = match lasts {
+    let ongoing = incidents.iter().filter(|incident| incident.end.is_none()).count();
+    let ongoing = match ongoing {
         0 => String::new(),
-        _ => format!(" {lasts} of them still {}.", if lasts == 1 { "lasts" } else { "last" }),
+        _ => format!(" {ongoing} still ongoing."),
     };
     format!(
-        "{}{when}, {} in all, the longest {}.{lasts} {} waited: {} answered by the upstream, {} \
-         given back unsent. Of {} nobody knows whether {} ran.",
+        "{}{when}, {} in total, the longest {}.{ongoing} {} waited: {} answered by the server, {} \
+         returned unsent. For {}, it is unknown whether {} ran.",
         count(incidents.len() as u64, "outage", "outages"),
         length(total),
         length(longest),
@@ -154,13 +154,13 @@ fn section(incident: &Incident, now: u64) -> String {
             );
         }
         None => {
-            let _ = writeln!(text, "- It lasts.");
+            let _ = writeln!(text, "- Ongoing.");
         }
     }
     if incident.unwatched > 0 {
         let _ = writeln!(
             text,
-            "\nFor {} of it no gateway ran, and what happened then is not known.",
+            "\nFor {} of it, no gateway was running, so nothing was recorded.",
             length(incident.unwatched)
         );
     }
