@@ -36,13 +36,13 @@ struct File<'a> {
     version: u32,
     target: String,
     sha256: String,
-    #[serde(borrow)]
-    said: &'a RawValue,
+    #[serde(borrow, rename = "said")]
+    content: &'a RawValue,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Said<'a> {
+struct Content<'a> {
     handshake: Raw,
     tools: &'a [Raw],
     prompts: &'a [Raw],
@@ -84,7 +84,7 @@ impl Memory {
 /// [fingerprint](crate::config::Transport::fingerprint).
 pub fn encode(target: &str, memory: &Memory) -> Vec<u8> {
     let Memory { handshake, catalog, dialect, traits: _ } = memory;
-    let said = Raw::of(&Said {
+    let content = Raw::of(&Content {
         handshake: initialize_result(
             handshake.revision,
             &handshake.capabilities,
@@ -100,9 +100,9 @@ pub fn encode(target: &str, memory: &Memory) -> Vec<u8> {
     let file = serde_json::json!({
         "version": VERSION,
         "target": target,
-        "sha256": checksum(said.as_bytes()),
+        "sha256": checksum(content.as_bytes()),
     });
-    Raw::of(&file).with("said", &said).as_bytes().to_vec()
+    Raw::of(&file).with("said", &content).as_bytes().to_vec()
 }
 
 /// Reads a file, if it is intact and belongs to `target`.
@@ -116,24 +116,24 @@ pub fn decode(target: &str, file: &Bytes) -> Result<Memory, Forgotten> {
         return Err(Forgotten::OtherVersion);
     }
     let found: File<'_> = serde_json::from_slice(file).map_err(|_| Forgotten::Damaged)?;
-    let said = Raw::view(file, found.said);
-    if checksum(said.as_bytes()) != found.sha256 {
+    let content = Raw::view(file, found.content);
+    if checksum(content.as_bytes()) != found.sha256 {
         return Err(Forgotten::Damaged);
     }
     if found.target != target {
         return Err(Forgotten::OtherTarget);
     }
-    read(&said).ok_or(Forgotten::Damaged)
+    read(&content).ok_or(Forgotten::Damaged)
 }
 
-fn read(said: &Raw) -> Option<Memory> {
-    let handshake = Handshake::read(&said.member("handshake")?)?;
+fn read(content: &Raw) -> Option<Memory> {
+    let handshake = Handshake::read(&content.member("handshake")?)?;
     let mut catalog = Catalog::default();
     for list in List::ALL {
-        *catalog.list_mut(list) = said.member(list.member())?.elements()?;
+        *catalog.list_mut(list) = content.member(list.member())?.elements()?;
     }
     // If it is missing or unknown, the next connection detects it again.
-    let dialect = said.member("dialect").and_then(|dialect| dialect.read().ok());
+    let dialect = content.member("dialect").and_then(|dialect| dialect.read().ok());
     Some(Memory::new(handshake, catalog, dialect))
 }
 

@@ -162,13 +162,13 @@ pub fn carries_secret(name: &str, value: &str) -> bool {
 
 /// Whether a header's name suggests that its value is a secret.
 fn is_secret(name: &str) -> bool {
-    let sign = |word: &str| {
+    let sign = |part: &str| {
         ["authori", "authent", "credential", "passw", "secret"]
             .iter()
-            .any(|sign| word.starts_with(sign))
+            .any(|sign| part.starts_with(sign))
             || ["auth", "key", "token", "cookie", "cookie2", "signature", "jwt", "session", "sid"]
                 .iter()
-                .any(|sign| word.ends_with(sign))
+                .any(|sign| part.ends_with(sign))
     };
     name.split(['-', '_', '.']).any(sign)
 }

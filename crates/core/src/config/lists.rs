@@ -322,9 +322,9 @@ mod tests {
     #[test]
     fn an_editor_entry_without_a_token_is_reported() {
         let config = config("[editors.cursor]\n[editors.zed]\n");
-        let strangers = config.strangers(|name| name == "zed");
-        assert_eq!(strangers.len(), 1);
-        assert_eq!(strangers[0].line, Some(5));
-        assert!(strangers[0].remedy.contains("evermoor tokens add cursor"), "{}", strangers[0]);
+        let warnings = config.strangers(|name| name == "zed");
+        assert_eq!(warnings.len(), 1);
+        assert_eq!(warnings[0].line, Some(5));
+        assert!(warnings[0].remedy.contains("evermoor tokens add cursor"), "{}", warnings[0]);
     }
 }

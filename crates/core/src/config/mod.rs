@@ -165,8 +165,8 @@ impl Config {
 
     /// Warnings about editors that have an entry but no token.
     pub fn strangers(&self, has_token: impl Fn(&str) -> bool) -> Vec<Mistake> {
-        let strangers = self.editors.iter().filter(|(name, _)| !has_token(name));
-        let doubt = |(name, editor): (&String, &Editor)| Mistake {
+        let unknown = self.editors.iter().filter(|(name, _)| !has_token(name));
+        let warning = |(name, editor): (&String, &Editor)| Mistake {
             line: Some(editor.line),
             what: format!(
                 "No editor named `{name}` has a token, so {} has no effect.",
@@ -174,7 +174,7 @@ impl Config {
             ),
             remedy: format!("See `evermoor tokens`, or run `evermoor tokens add {name}`."),
         };
-        strangers.map(doubt).collect()
+        unknown.map(warning).collect()
     }
 }
 

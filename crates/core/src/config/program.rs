@@ -51,7 +51,7 @@ impl Program {
             return Err(wrong(what, "Write env = { NAME = \"value\" }."));
         }
         let args = table.args.clone().unwrap_or_default();
-        if args.iter().any(|word| refers_to_a_secret(word)) {
+        if args.iter().any(|argument| refers_to_a_secret(argument)) {
             let what = "Every program on this machine can read a secret in `args`.".into();
             let remedy = "Refer to it in `env` if the program can read it from a variable.";
             return Err(wrong(what, remedy));
@@ -66,14 +66,15 @@ impl Program {
     pub fn shown(&self) -> String {
         let mut words = vec![self.command.clone()];
         let mut secret_follows = false;
-        for word in &self.args {
-            let name = word.split('=').next().unwrap_or_default();
+        for argument in &self.args {
+            let name = argument.split('=').next().unwrap_or_default();
             words.push(match (secret_follows, is_secret(name)) {
                 (true, _) => "…".into(),
-                (false, true) if word.contains('=') => format!("{name}=…"),
-                (false, _) => word.clone(),
+                (false, true) if argument.contains('=') => format!("{name}=…"),
+                (false, _) => argument.clone(),
             });
-            secret_follows = word.starts_with('-') && is_secret(word) && !word.contains('=');
+            secret_follows =
+                argument.starts_with('-') && is_secret(argument) && !argument.contains('=');
         }
         words.join(" ")
     }
@@ -134,14 +135,16 @@ pub(super) fn or_url(
     }
 }
 
-fn refers_to_a_secret(word: &str) -> bool {
-    Template::parse(word).is_ok_and(|template| !template.is_plain())
+fn refers_to_a_secret(argument: &str) -> bool {
+    Template::parse(argument).is_ok_and(|template| !template.is_plain())
 }
 
-fn is_secret(word: &str) -> bool {
-    let word = word.to_ascii_lowercase();
-    ["token", "secret", "password", "passwd", "key", "auth"].iter().any(|sign| word.contains(sign))
-        && !word.contains('/')
+fn is_secret(argument: &str) -> bool {
+    let argument = argument.to_ascii_lowercase();
+    ["token", "secret", "password", "passwd", "key", "auth"]
+        .iter()
+        .any(|sign| argument.contains(sign))
+        && !argument.contains('/')
 }
 
 #[cfg(test)]

@@ -39,14 +39,14 @@ fn hide(entry: &mut dyn TableLike) {
     }
     let mut secret_follows = false;
     let args = entry.get_mut("args").and_then(Item::as_array_mut);
-    for word in args.into_iter().flat_map(|args| args.iter_mut()) {
-        let text = word.as_str().unwrap_or_default().to_owned();
+    for argument in args.into_iter().flat_map(|args| args.iter_mut()) {
+        let text = argument.as_str().unwrap_or_default().to_owned();
         let hidden = if secret_follows { REMOVED.to_owned() } else { scrub(&text).into_owned() };
         // After `--token` alone, the next argument is the secret.
         secret_follows = text.starts_with('-')
             && !text.contains('=')
             && scrub(&format!("{text}=x")).contains(REMOVED);
-        *word = Value::from(hidden);
+        *argument = Value::from(hidden);
     }
 }
 

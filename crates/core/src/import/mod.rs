@@ -28,7 +28,7 @@ use crate::config::{Config, Transport};
 use crate::security::redact::Secret;
 use crate::security::secret_ref::Template;
 pub use origin::{Origin, Whose};
-use plain_secrets::Vault;
+use plain_secrets::SecretCollector;
 pub use variables::Untranslatable;
 
 /// A server in an editor's file.
@@ -105,15 +105,15 @@ pub fn plan(existing: &[Existing], config: &Config, kept: &BTreeSet<String>) -> 
                     &entry.origin.name
                 };
                 let name = free(&slug(wanted), &names);
-                let mut vault = Vault::new(&name, &secret_names);
-                let cleaned = match vault.clean(&way) {
+                let mut collector = SecretCollector::new(&name, &secret_names);
+                let cleaned = match collector.clean(&way) {
                     Ok(cleaned) => cleaned,
                     Err(why) => {
                         plan.skipped.push(skip(why.to_string()));
                         continue;
                     }
                 };
-                let secrets = vault.into_secrets();
+                let secrets = collector.into_secrets();
                 secret_names.extend(secrets.iter().map(|(name, _)| name.clone()));
                 names.insert(name.clone());
                 Adopted { name, way: Some(cleaned), secrets, from: vec![from] }

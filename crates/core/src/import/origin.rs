@@ -55,12 +55,12 @@ mod tests {
     #[test]
     fn a_project_entry_is_shown_with_its_folder() {
         let at = |whose, name: &str| Origin { editor: "zed".into(), whose, name: name.into() };
-        for (origin, said) in [
+        for (origin, text) in [
             (at(Whose::Person, "a"), "zed (a)"),
             (at(Whose::Project("/home/me/app/".into()), "a"), "zed (a in app)"),
             (at(Whose::PersonIn(r"C:\src\app".into()), ""), "zed (in app)"),
         ] {
-            assert_eq!(origin.to_string(), said);
+            assert_eq!(origin.to_string(), text);
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::security::redact::Secret;
 use crate::security::secret_ref::Template;
 
 /// Collects the secrets of one entry.
-pub(super) struct Vault {
+pub(super) struct SecretCollector {
     upstream: String,
     taken: BTreeSet<String>,
     secrets: Vec<(String, Secret)>,
@@ -61,7 +61,7 @@ const SIGNS: [&str; 12] = [
 /// Complete names of parameters that hold secrets.
 const NAMES: [&str; 6] = ["key", "pat", "pwd", "sig", "code", "jwt"];
 
-impl Vault {
+impl SecretCollector {
     pub(super) fn new(upstream: &str, kept: &BTreeSet<String>) -> Self {
         Self { upstream: upstream.to_owned(), taken: kept.clone(), secrets: Vec::new() }
     }
@@ -192,17 +192,18 @@ fn has_password(value: &str) -> bool {
 
 fn has_secret(args: &[String]) -> bool {
     let mut follows = false;
-    args.iter().any(|word| {
-        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+    args.iter().any(|argument| {
+        let (name, value) = argument.split_once('=').unwrap_or((argument, ""));
         let found = (follows
-            && !word.starts_with('-')
-            && word.len() >= 6
-            && !word.starts_with(['/', '~', '.']))
-            || (word.starts_with('-') && is_secret(name, value))
-            || looks_made(word)
-            || has_password(word);
-        let is_option = word.starts_with('-') && !word.contains('=');
-        follows = is_option && SIGNS.iter().any(|sign| word.to_ascii_lowercase().contains(sign));
+            && !argument.starts_with('-')
+            && argument.len() >= 6
+            && !argument.starts_with(['/', '~', '.']))
+            || (argument.starts_with('-') && is_secret(name, value))
+            || looks_made(argument)
+            || has_password(argument);
+        let is_option = argument.starts_with('-') && !argument.contains('=');
+        follows =
+            is_option && SIGNS.iter().any(|sign| argument.to_ascii_lowercase().contains(sign));
         found
     })
 }

@@ -38,12 +38,13 @@ pub(super) fn in_its_folder(way: &Way, folder: &str) -> Way {
 }
 
 fn is_same_anywhere(command: &str, args: &[String]) -> bool {
-    FETCHING.contains(&super::program(command).as_str()) && !args.iter().any(|word| is_near(word))
+    FETCHING.contains(&super::program(command).as_str())
+        && !args.iter().any(|argument| is_near(argument))
 }
 
 /// Whether an argument is a relative path.
-fn is_near(word: &str) -> bool {
-    let value = word.split_once('=').map_or(word, |(_, value)| value);
+fn is_near(argument: &str) -> bool {
+    let value = argument.split_once('=').map_or(argument, |(_, value)| value);
     let value = value.split_once("src=").map_or(value, |(_, value)| value);
     value == "."
         || value == ".."

@@ -36,6 +36,7 @@ pub enum Coming {
     /// It accepts connections.
     Serving,
     /// Forwards an editor's message about a call that the predecessor still handles.
+    #[serde(rename = "tell")]
     Tell { session: String, message: String },
     #[serde(other)]
     Unknown,
@@ -50,6 +51,7 @@ pub enum Going {
     /// It refuses the handover.
     Refused { why: String },
     /// Carries the listening socket and the lock.
+    #[serde(rename = "yours")]
     Yours,
     /// The files belong to the successor from now on.
     Go {
@@ -65,6 +67,7 @@ pub enum Going {
         read: String,
     },
     /// A request that was still in progress changed the subscriptions of a session.
+    #[serde(rename = "wishes")]
     Wishes { session: String, resources: Vec<(String, String)>, level: Option<String> },
     #[serde(other)]
     Unknown,
@@ -88,5 +91,15 @@ mod tests {
         let asked = br#"{"word":"ask","conversation":2,"version":"9.0.0","pid":7}"#;
         let wanted = Coming::Ask { conversation: 2, version: "9.0.0".into(), pid: 7 };
         assert_eq!(serde_json::from_slice::<Coming>(asked).unwrap(), wanted);
+    }
+
+    #[test]
+    fn the_tags_on_the_wire_never_change() {
+        let tag = |message: serde_json::Value| message["word"].as_str().map(str::to_owned);
+        let tell = Coming::Tell { session: "s".into(), message: "m".into() };
+        let wishes = Going::Wishes { session: "s".into(), resources: Vec::new(), level: None };
+        assert_eq!(tag(serde_json::to_value(tell).unwrap()).as_deref(), Some("tell"));
+        assert_eq!(tag(serde_json::to_value(wishes).unwrap()).as_deref(), Some("wishes"));
+        assert_eq!(tag(serde_json::to_value(Going::Yours).unwrap()).as_deref(), Some("yours"));
     }
 }
