@@ -135,12 +135,12 @@ export const words: Record<Code, string> = {
   crashed: 'Crashed',
   quit: 'Quit',
   paused: 'Paused',
-  configuration: 'Set up wrongly',
+  configuration: 'Misconfigured',
   token_off: 'Open',
   port_taken: 'Port taken',
   not_found: 'Not found',
   forbidden: 'Not allowed',
-  internal: 'Broken',
+  internal: 'Internal error',
 }
 export const off = 'Off'
 export const offDetail = 'Turned off in config.toml. Its page can turn it on again.'
