@@ -137,9 +137,9 @@ async fn names_that_lead_nowhere_are_warnings_until_they_lead_somewhere() {
     let warnings = library.gateway.status().await.warnings;
     let all: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     assert_eq!(all.len(), 3, "{all:?}");
-    assert!(all[0].contains("`flies` in `upstreams` under [editors.curser] is no upstream"));
-    assert!(all[1].contains("Write `*__hang`, or name the upstream."), "{all:?}");
-    assert!(all[2].contains("No editor with a token is called `curser`"), "{all:?}");
+    assert!(all[0].contains("`flies` in `upstreams` under [editors.curser] is not a server"));
+    assert!(all[1].contains("Write `*__hang`, or name the server."), "{all:?}");
+    assert!(all[2].contains("No editor named `curser` has a token"), "{all:?}");
     assert!(all.iter().all(|warning| warning.starts_with("config.toml, line ")), "{all:?}");
     library.gateway.add_editor("curser").await;
     library.gateway.until_status(|status| status.warnings.len() == 2).await;

@@ -61,6 +61,6 @@ async fn an_editor_that_is_shown_more_tools_than_it_can_use_is_told_of_in_a_hint
     assert_eq!(hints("zed").await, None);
     assert_eq!(
         hints("cursor").await.unwrap(),
-        "Cursor may use only 40 of them. Lists under [editors.cursor] in config.toml make them fewer."
+        "Cursor uses at most 40 tools. To show fewer, add lists under [editors.cursor] in config.toml."
     );
 }

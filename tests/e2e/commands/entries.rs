@@ -27,7 +27,7 @@ async fn an_upstream_is_added_turned_off_turned_on_and_removed() {
     assert_eq!(evermoor(&scene.home(), &["enable", "notes"]).await.status.code(), Some(0));
     gateway.until_connected("notes").await;
     let twice = evermoor(&scene.home(), &["add", "notes", "--", "npx"]).await;
-    assert!(text(&twice.stderr).contains("There is an upstream `notes` already"));
+    assert!(text(&twice.stderr).contains("A server named `notes` already exists"));
     let removed = evermoor(&scene.home(), &["remove", "notes"]).await;
     assert_eq!(removed.status.code(), Some(0), "{}", text(&removed.stderr));
     assert!(!config(&scene).contains("upstreams.notes"));

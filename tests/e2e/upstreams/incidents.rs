@@ -142,7 +142,7 @@ async fn incidents_are_told_as_a_table_as_json_and_as_a_report() {
     let gateway = scene.gateway(&[&upstream]).await;
     gateway.until_connected("notes").await;
     let none = evermoor(&scene.home(), &["incidents"]).await;
-    assert_eq!(text(&none.stdout), "There was no outage in the last 7 d.\n");
+    assert_eq!(text(&none.stdout), "No outages in the last 7 d.\n");
     upstream.kill().await;
     gateway.until_down("notes").await;
     upstream.start_again().await;
@@ -160,7 +160,7 @@ async fn incidents_are_told_as_a_table_as_json_and_as_a_report() {
     let report = text(&report.stdout);
     assert!(report.starts_with("# Outages of notes\n"), "{report}");
     assert!(report.contains("- notes: fake 1\n"), "{report}");
-    assert!(report.contains("**It was connected again.**"), "{report}");
+    assert!(report.contains("**It reconnected.**"), "{report}");
     assert!(!report.contains("ann") && !report.contains("/home/"), "{report}");
 
     let unknown = evermoor(&scene.home(), &["incidents", "nobody"]).await;

@@ -39,7 +39,7 @@ async fn a_call_to_a_paused_upstream_is_told_so_at_once_and_its_tools_stay() {
     let mut editor = gateway.editor("/mcp/notes").await;
     let told = editor.attempt("record", "a").await;
     assert_eq!(told.verdict, paused());
-    assert!(told.text.contains("a person paused it"), "{}", told.text);
+    assert!(told.text.contains("the user paused it"), "{}", told.text);
     assert!(told.text.contains("`evermoor resume notes`"), "{}", told.text);
     assert_eq!(told.details["heldMs"], 0);
     for path in ["/mcp/notes", "/mcp"] {
@@ -97,7 +97,7 @@ async fn a_pause_outlives_the_gateway() {
     assert_eq!(notes.asked("initialize").await, asked);
     let status = gateway.status().await;
     assert_eq!(status.overall, Overall::Healthy);
-    assert_eq!(status.sentence, "notes is paused, everything else is connected");
+    assert_eq!(status.sentence, "notes is paused; everything else is connected");
 }
 
 #[tokio::test]
@@ -110,7 +110,7 @@ async fn everything_can_be_paused_and_one_of_it_resumed() {
     let said = evermoor(&scene.home(), &["pause"]).await;
     assert_eq!(text(&said.stdout), "Everything is paused.\n");
     let status = gateway.until_status(|status| status.overall == Overall::Paused).await;
-    assert_eq!(status.sentence, "All 2 upstreams are paused");
+    assert_eq!(status.sentence, "All 2 servers are paused");
     evermoor(&scene.home(), &["resume", "notes"]).await;
     gateway.until_connected("notes").await;
     until_paused(&gateway, "other").await;

@@ -89,7 +89,7 @@ async fn a_certificate_of_an_unknown_authority_is_refused_until_the_authority_is
         [("missing", &missing, "cannot be read"), ("nonsense", &no_pem, "no certificate")]
     {
         let down = gateway.until_down(name).await;
-        assert_eq!(down.word(), "Set up wrongly");
+        assert_eq!(down.word(), "Misconfigured");
         let told = failure(&down);
         assert!(told.what.contains(file.to_str().unwrap()) && told.what.contains(says), "{told}");
     }

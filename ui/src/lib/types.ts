@@ -1,57 +1,57 @@
-// Generated from crates/core/src/view.rs by `npm run types`. Do not edit.
+// Generated from crates/core/src/api by `npm run types`. Do not edit.
 
 export type Status = { 
 /**
- * Version of the gateway that speaks.
+ * The gateway's version.
  */
 version: string, 
 /**
- * The gateway's process.
+ * The gateway's process id.
  */
 pid: number, 
 /**
- * The address editors use for all upstreams in one.
+ * The address of the endpoint that merges all upstreams.
  */
 endpoint: string, 
 /**
- * One word for the icon.
+ * Selects the tray icon.
  */
 overall: Overall, 
 /**
- * One sentence for a person.
+ * Describes the state in one sentence.
  */
 sentence: string, 
 /**
- * Every upstream, in the order of the configuration.
+ * All upstreams, in configuration order.
  */
 upstreams: Array<Upstream>, 
 /**
- * What is worth knowing although nothing is broken.
+ * Problems that do not stop anything from working.
  */
 warnings: Array<Failure>, 
 /**
- * Every editor that has a token.
+ * All editors that have a token.
  */
 editors: Array<Editor>, 
 /**
- * The machine woke: until this moment (milliseconds of the Unix epoch), which may have passed,
- * nobody is to be disturbed with what is down.
+ * The machine woke from sleep: show no alerts before this time (Unix time in milliseconds). It
+ * may be in the past.
  */
 mutedUntil: number | null, 
 /**
- * Who is connected at this moment.
+ * The clients that are connected now.
  */
 attached: Array<Attached>, 
 /**
- * What a person wants of the tray.
+ * The tray's settings.
  */
 tray: TraySettings, 
 /**
- * Nobody has set anything up yet: it is to be offered.
+ * Nothing is set up yet, so the setup page is offered.
  */
 firstRun: boolean, 
 /**
- * The system's own supervisor runs this gateway; nobody else starts or ends it.
+ * The OS service manager runs this gateway; nothing else may start or stop it.
  */
 supervised: boolean, };
 
@@ -59,93 +59,93 @@ export type Overall = "healthy" | "busy" | "degraded" | "down" | "paused";
 
 export type Upstream = { 
 /**
- * Its name in the configuration, in paths and in tool names.
+ * The name used in the configuration, in paths and in tool names.
  */
 name: string, 
 /**
- * What a person calls it.
+ * The display name.
  */
 title: string, 
 /**
- * Where it is: an address or a command, never with a secret in it.
+ * Its address or command, without secrets.
  */
 target: string, 
 /**
- * The address editors use for this upstream alone.
+ * The address of the endpoint that serves only this upstream.
  */
 endpoint: string, 
 /**
- * Whether it can be used.
+ * The state of the connection.
  */
 link: Link, 
 /**
- * How many tools it offers, as last known.
+ * How many tools it offers, according to the last known catalog.
  */
 tools: number, 
 /**
- * How many of them its own lists hide from every editor.
+ * How many of these tools its filter lists hide from all editors.
  */
 hidden: number, 
 /**
- * What is seen of the application that it is, if it is one.
+ * The status of the app that hosts it, if it has one.
  */
 app: App | null, 
 /**
- * What a person last did to it, wherever they did it.
+ * The user's last action on it.
  */
 touched: Touched | null, };
 
 export type Touched = { 
 /**
- * In milliseconds of the Unix epoch.
+ * Unix time in milliseconds.
  */
 at: number, 
 /**
- * They want it back: they restarted it, or had it connected anew. Otherwise they paused or turned it.
+ * True for a restart or a reconnect; false for pausing it or turning it on or off.
  */
 restarts: boolean, };
 
 export type Link = { "state": "off" } | { "state": "connecting" } | { "state": "connected", since: number, 
 /**
- * What the server calls itself.
+ * The server's name for itself.
  */
 server: string, } | { "state": "down", since: number, 
 /**
- * When the next attempt is made (milliseconds of the Unix epoch).
+ * When the next attempt starts (Unix time in milliseconds).
  */
 retryAt: number, 
 /**
- * Attempts made since it went down.
+ * Attempts since it went down.
  */
 attempts: number, failure: Failure, } | { "state": "paused", since: number, };
 
 export type App = { 
 /**
- * How it stands, in a word or two.
+ * A short label for its state.
  */
 word: string, 
 /**
- * How it stands, in a sentence.
+ * Its state in one sentence.
  */
 what: string, 
 /**
- * What to do, in a sentence.
+ * What to do, in one sentence.
  */
 remedy: string, 
 /**
- * The one thing that helps.
+ * The action to offer.
  */
 next: Next, 
 /**
- * What else is worth knowing.
+ * Additional remarks.
  */
 notes: Array<string>, version: string | null, 
 /**
- * Where it was found.
+ * The port it was found on.
  */
 port: number | null, 
 /**
- * Its process, where that can be seen.
+ * Its process id, if known.
  */
 pid: number | null, 
 /**
@@ -153,31 +153,31 @@ pid: number | null,
  */
 memory: number | null, 
 /**
- * From how much on that is too much, in bytes: as its preset says, or the person.
+ * The alarm threshold in bytes, from the preset or the configuration.
  */
 memoryAlarm: number | null, 
 /**
- * In thousandths of one processor.
+ * In thousandths of one CPU.
  */
 load: number | null, 
 /**
- * Where its memory is going, in a sentence.
+ * How its memory use develops, in one sentence.
  */
 trend: string | null, 
 /**
- * What a person is offered, in a sentence.
+ * A suggestion to the user, in one sentence.
  */
 offer: string | null, 
 /**
- * It works, and its owner is signed out of it: some of its tools need that.
+ * It works, but the user is signed out, so some of its tools do not work.
  */
 signedOut: boolean, 
 /**
- * It ended too often: it is not started again until a person asks for it.
+ * It exited too often; Evermoor starts it again only when the user asks.
  */
 gaveUp: boolean, 
 /**
- * The restart that is under way, or the last one.
+ * The current or the last restart.
  */
 restart: Restart | null, };
 
@@ -185,21 +185,21 @@ export type Next = "nothing" | "wait" | "install" | "start" | "restart" | "resum
 
 export type Restart = { 
 /**
- * Counts the restarts of this application.
+ * Counts this app's restarts.
  */
 number: number, 
 /**
- * When it began, in milliseconds of the Unix epoch.
+ * When it started (Unix time in milliseconds).
  */
 began: number, steps: Array<Event>, 
 /**
- * How it ended; nothing while it is under way.
+ * The result; `None` while it is in progress.
  */
 end: RestartEnd | null, };
 
 export type RestartEnd = { 
 /**
- * In milliseconds of the Unix epoch.
+ * Unix time in milliseconds.
  */
 at: number, 
 /**
@@ -209,7 +209,7 @@ failure: Failure | null, };
 
 export type Failure = { code: Code, 
 /**
- * One sentence: what happened, to what.
+ * One sentence: what happened.
  */
 what: string, 
 /**
@@ -221,23 +221,23 @@ export type Code = "connection_refused" | "dns_failure" | "connect_timeout" | "t
 
 export type Editor = { name: string, 
 /**
- * When its token was made (milliseconds of the Unix epoch); unknown if it was written by hand.
+ * When its token was created (Unix time in milliseconds); `None` if it was written by hand.
  */
 made: number | null, 
 /**
- * When it last spoke, to the minute; unknown if it has not since the gateway started.
+ * When it last sent a request, to the minute; `None` if not since the gateway started.
  */
 seen: number | null, 
 /**
- * Evermoor's own programs use it, so it cannot be revoked.
+ * Evermoor's own programs use this token, so it cannot be revoked.
  */
 own: boolean, 
 /**
- * How much it is shown; unknown while no gateway runs.
+ * How much it can see; `None` while no gateway is running.
  */
 shown: Shown | null, 
 /**
- * What is worth knowing about that, if anything.
+ * A remark about these counts, if there is one.
  */
 hint: string | null, };
 
@@ -249,7 +249,7 @@ export type Incidents = { incidents: Array<Incident>, };
 
 export type Incident = { 
 /**
- * Grows with time.
+ * Increases with each incident.
  */
 id: number, 
 /**
@@ -257,57 +257,57 @@ id: number,
  */
 upstream: string, 
 /**
- * What a person called it then.
+ * Its display name at the time.
  */
 title: string, 
 /**
- * When the first sign was seen.
+ * When the first failure was seen.
  */
 began: number, 
 /**
- * The first sign.
+ * The first failure.
  */
 sign: Failure, 
 /**
- * Why it happened, if that was found out.
+ * Why it happened, if known.
  */
 cause: Cause | null, 
 /**
- * The memory that its process last had, in bytes.
+ * The memory of its process before the outage, in bytes.
  */
 memory: number | null, 
 /**
- * How long its process had run, in milliseconds.
+ * The uptime of its process before the outage, in milliseconds.
  */
 uptime: number | null, calls: Calls, 
 /**
- * What was seen and done, in the order of time.
+ * What was observed and done, oldest first.
  */
 events: Array<Event>, 
 /**
- * How it ended; nothing while it lasts.
+ * How it ended; `None` while it is ongoing.
  */
 end: End | null, 
 /**
- * How much of it no gateway watched, because none ran, in milliseconds.
+ * How long no gateway was running during it, in milliseconds.
  */
 unwatched: number, };
 
 export type Calls = { 
 /**
- * They waited for the upstream.
+ * Held until the upstream came back.
  */
 held: number, 
 /**
- * They waited, and were answered by the upstream.
+ * Held, and then answered by the upstream.
  */
 answered: number, 
 /**
- * Nobody knows whether they ran.
+ * Sent, but it is unknown whether they ran.
  */
 unknown: number, 
 /**
- * They were given back without having been sent.
+ * Returned without being sent.
  */
 notSent: number, };
 
@@ -319,11 +319,11 @@ what: string, evidence: Evidence | null, };
 
 export type Evidence = { 
 /**
- * Where it was found, such as the name of a crash report.
+ * Its source, such as the name of a crash report.
  */
 source: string, 
 /**
- * The part that says most: the top of a crash report.
+ * The relevant part, such as the top of a crash report.
  */
 excerpt: string, };
 
@@ -339,23 +339,23 @@ export type How = "reconnected" | "answered" | "removed" | "changed" | "paused";
 
 export type Sample = { 
 /**
- * When it was, in milliseconds of the Unix epoch; the beginning of `span`.
+ * The start of `span` (Unix time in milliseconds).
  */
 at: number, 
 /**
- * How much time it stands for, in milliseconds.
+ * The period it covers, in milliseconds.
  */
 span: number, 
 /**
- * In bytes; the highest of the span.
+ * The highest memory of the span, in bytes.
  */
 memory: number, 
 /**
- * In thousandths of one processor; the mean of the span.
+ * The mean load of the span, in thousandths of one CPU.
  */
 load: number, 
 /**
- * How long the process had run, in milliseconds.
+ * The process's uptime, in milliseconds.
  */
 uptime: number, };
 
@@ -363,11 +363,11 @@ export type LogLines = { lines: Array<LogLine>, };
 
 export type LogLine = { 
 /**
- * In milliseconds of the Unix epoch.
+ * Unix time in milliseconds.
  */
 at: number, level: LogLevel, 
 /**
- * The upstream that it is about, if it is about one.
+ * The upstream it concerns, if any.
  */
 upstream: string | null, text: string, };
 
@@ -377,23 +377,23 @@ export type Checks = { checks: Array<Check>, };
 
 export type Check = { 
 /**
- * Names it in `/api/doctor/{id}/fix`, such as `port` or `upstream.notes`.
+ * The id used in `/api/doctor/{id}/fix`, such as `port` or `upstream.notes`.
  */
 id: string, 
 /**
- * What was looked at, in a word or two.
+ * What was checked, in a word or two.
  */
 title: string, state: CheckState, 
 /**
- * What was found, in a sentence.
+ * What was found, in one sentence.
  */
 detail: string, 
 /**
- * What to do about it, in a sentence.
+ * What to do about it, in one sentence.
  */
 remedy: string | null, 
 /**
- * Whether Evermoor can put it right by itself, and nothing is lost by it.
+ * Whether Evermoor can fix it without losing anything.
  */
 fixable: boolean, };
 
@@ -401,29 +401,29 @@ export type CheckState = "good" | "bad" | "skipped";
 
 export type Fixed = { 
 /**
- * What was done, in a sentence.
+ * What was done, in one sentence.
  */
 what: string, };
 
 export type Attached = { 
 /**
- * Whose token it uses.
+ * The editor whose token it uses.
  */
 editor: string, 
 /**
- * What the program calls itself, if it said so.
+ * The client's name for itself, if it sent one.
  */
 client: string | null, clientVersion: string | null, 
 /**
- * The revision of MCP that is spoken.
+ * The MCP revision in use.
  */
 revision: string, transport: Wire, 
 /**
- * The one upstream that it sees; nothing if it sees all of them in one.
+ * The upstream whose endpoint it uses; `None` for the merged endpoint.
  */
 view: string | null, 
 /**
- * When it was first heard, in this life of the gateway (milliseconds of the Unix epoch).
+ * When this gateway process first saw it (Unix time in milliseconds).
  */
 since: number, };
 
@@ -433,35 +433,35 @@ export type Activity = { calls: Array<Call>, };
 
 export type Call = { 
 /**
- * Grows with every call that this gateway answers.
+ * Increases by one with each call that this gateway answers.
  */
 number: number, 
 /**
- * When it came (milliseconds of the Unix epoch).
+ * When it arrived (Unix time in milliseconds).
  */
 at: number, 
 /**
- * Whose token it came with.
+ * The editor whose token the call carried.
  */
 editor: string, 
 /**
- * What the editor calls itself, if it said so.
+ * The client's name for itself, if it sent one.
  */
 client: string | null, 
 /**
- * Who was to answer; nothing if nobody was found.
+ * The upstream it was routed to; `None` if there is none for it.
  */
 upstream: string | null, 
 /**
- * The tool, prompt or resource, as its upstream calls it.
+ * The tool, prompt or resource, by its upstream's name for it.
  */
 tool: string, outcome: CallOutcome, 
 /**
- * From its arrival to its answer.
+ * The time from arrival to answer.
  */
 ms: number, 
 /**
- * How much of that it waited for an upstream that was away.
+ * How much of that time the call was held because its upstream was down.
  */
 heldMs: number, };
 
@@ -471,15 +471,15 @@ export type Latency = { points: Array<LatencyPoint>, };
 
 export type LatencyPoint = { 
 /**
- * When the minute began (milliseconds of the Unix epoch).
+ * When the minute started (Unix time in milliseconds).
  */
 at: number, 
 /**
- * Half of them took no longer.
+ * The median.
  */
 p50Ms: number, 
 /**
- * Nineteen of twenty took no longer.
+ * The 95th percentile.
  */
 p95Ms: number, calls: number, };
 
@@ -487,7 +487,7 @@ export type Catalog = { tools: Array<Tool>, prompts: Array<Item>, resources: Arr
 
 export type Tool = { 
 /**
- * As the upstream calls it.
+ * The upstream's name for it.
  */
 name: string, title: string | null, description: string | null, 
 /**
@@ -495,21 +495,21 @@ name: string, title: string | null, description: string | null,
  */
 inputSchema: unknown, 
 /**
- * What the upstream says of it, such as `readOnlyHint`.
+ * The annotations of the upstream, such as `readOnlyHint`.
  */
 annotations: unknown, 
 /**
- * Whether the upstream's lists in `config.toml` let editors see it.
+ * Whether the upstream's lists in `config.toml` show it to editors.
  */
 shown: boolean, 
 /**
- * Why a switch cannot show or hide it, if it cannot: a pattern decides about several at once.
+ * Why the dashboard cannot show or hide it, if a pattern covers several tools at once.
  */
 fixed: string | null, };
 
 export type Item = { 
 /**
- * The name of a prompt, the address of a resource.
+ * The name of a prompt or the URI of a resource.
  */
 name: string, title: string | null, description: string | null, shown: boolean, };
 
@@ -517,11 +517,11 @@ export type Timeline = { spans: Array<Span>, };
 
 export type Span = { 
 /**
- * In milliseconds of the Unix epoch.
+ * Unix time in milliseconds.
  */
 from: number, 
 /**
- * Nothing if it lasts.
+ * `None` if it has not ended.
  */
 to: number | null, state: SpanState, };
 
@@ -529,11 +529,11 @@ export type SpanState = "connected" | "connecting" | "down" | "paused" | "off" |
 
 export type Trial = { ms: number, 
 /**
- * What the upstream answered, as MCP has it.
+ * The MCP result.
  */
 result?: unknown, 
 /**
- * Why there is no result, as JSON-RPC has it.
+ * The JSON-RPC error.
  */
 error?: unknown, };
 
@@ -545,7 +545,7 @@ tools: number, failure: Failure | null, };
 
 export type Settings = { 
 /**
- * Where the file is.
+ * The path of the file.
  */
 path: string, port: number, 
 /**
@@ -553,17 +553,17 @@ path: string, port: number,
  */
 hold: string, requireToken: boolean, tray: TraySettings, 
 /**
- * Also those that are turned off, in the order of their names.
+ * All upstreams, including those turned off, sorted by name.
  */
 upstreams: Array<UpstreamSettings>, 
 /**
- * The editors that something is said of.
+ * The editors that have an entry in the file.
  */
 editors: Array<EditorSettings>, };
 
 export type TraySettings = { notifications: Notifications, 
 /**
- * Whether the gateway ends with the tray.
+ * Whether quitting the tray stops the gateway.
  */
 quitStopsGateway: boolean, };
 
@@ -571,19 +571,19 @@ export type Notifications = "all" | "problems" | "none";
 
 export type UpstreamSettings = { name: string, 
 /**
- * Nothing if it has the title of its preset, or its name.
+ * `None` if the title comes from the preset or the name.
  */
 title: string | null, enabled: boolean, 
 /**
- * Whether it is an application, which has `restart`, `recycle` and `memoryAlarm`.
+ * Whether it is an app; only apps use `restart`, `recycle` and `memoryAlarm`.
  */
 isApp: boolean, 
 /**
- * Where it is, to read.
+ * Its address or command, for display.
  */
 target: string, 
 /**
- * After how much silence it is asked for a sign of life; nothing if as usual, "0s" if never.
+ * The idle time after which it is pinged; `None` for the default, "0s" for never.
  */
 keepalive: string | null, callTimeout: string, 
 /**
@@ -591,11 +591,11 @@ keepalive: string | null, callTimeout: string,
  */
 restart: string, 
 /**
- * When its memory is freed by a restart: "when-idle" or "never".
+ * When it is restarted to free memory: "when-idle" or "never".
  */
 recycle: string, 
 /**
- * Nothing if it is as its preset says.
+ * `None` if the preset's value applies.
  */
 memoryAlarm: string | null, trustAnnotations: boolean, 
 /**
@@ -607,7 +607,7 @@ export type EditorSettings = { name: string, upstreams: Lists, tools: Lists, pro
 
 export type Lists = { 
 /**
- * Nothing if everything is allowed.
+ * `None` if everything is allowed.
  */
 allow: Array<string> | null, deny: Array<string>, };
 
@@ -633,31 +633,32 @@ export type Setup = { editors: Array<Found>, };
 
 export type Found = { 
 /**
- * What to call it in a command, such as `claude-code`.
+ * Its id on the command line, such as `claude-code`.
  */
 id: string, 
 /**
- * What its makers call it.
+ * Its product name.
  */
 title: string, 
 /**
- * The file that says which servers it uses; none for those that keep them elsewhere.
+ * The file that lists its servers; `None` if it keeps them elsewhere.
  */
 path: string | null, state: Connection, 
 /**
- * The MCP servers that its file has already, ours included.
+ * The MCP servers in its file, including Evermoor.
  */
 entries: Array<FoundEntry>, 
 /**
- * A session of this product is with the gateway now.
+ * This editor is connected to the gateway now.
  */
 attached: boolean, 
 /**
- * What is to be done next, or what it takes for the product to notice.
+ * What to do next, or how to make the editor pick up the change.
  */
 hint: string, 
 /**
- * A link that the product opens to add Evermoor by itself, if it has such links. It holds no token.
+ * A link that makes the editor add Evermoor itself, if it supports such links. It contains no
+ * token.
  */
 link: string | null, };
 
@@ -669,23 +670,23 @@ export type FoundEntry = { name: string,
  */
 kind: string, 
 /**
- * It leads to Evermoor.
+ * It points to Evermoor.
  */
 ours: boolean, };
 
 export type SetupPreview = { path: string | null, 
 /**
- * A unified diff with the token left out; empty if nothing would change.
+ * A unified diff without the token; empty if nothing would change.
  */
 diff: string, 
 /**
- * What to paste where Evermoor does not write, with the token left out.
+ * The entry to paste where Evermoor does not write the file, without the token.
  */
 snippet: string, hint: string, };
 
 export type SetupDone = { path: string | null, changed: boolean, 
 /**
- * Where the file is kept as it was before.
+ * The path of the backup of the file.
  */
 backup: string | null, hint: string, };
 
@@ -701,16 +702,16 @@ configPath: string, configDiff: string, moves: Array<Moves>, stays: Array<Stays>
 
 export type Moves = { 
 /**
- * What the editor calls it.
+ * The editor's name for it.
  */
 name: string, upstream: string, 
 /**
- * Its secrets, which go to the keychain, by the names that they get there.
+ * The names under which its secrets are stored in the keychain.
  */
 secrets: Array<string>, };
 
 export type Stays = { 
 /**
- * Nothing if the file cannot be read at all.
+ * Empty if the file cannot be read at all.
  */
 name: string, why: string, };

@@ -38,7 +38,7 @@ test('editors are listed with when they were seen, and only Evermoor’s own can
 })
 
 test('an editor that is shown more than it can use has a quiet word of it', async () => {
-  const hint = 'Cursor may use only 40 of them. Lists under [editors.cursor] in config.toml make them fewer.'
+  const hint = 'Cursor uses at most 40 tools. To show fewer, add lists under [editors.cursor] in config.toml.'
   const shown = { tools: 52, prompts: 0, resources: 0 }
   await show({ ...status(upstream('A')), editors: [editor('cursor', { shown, hint }), editor('zed')] })
   expect(row('cursor').textContent).toContain('Sees 52 tools')

@@ -135,7 +135,7 @@ fn edited(
     let known: Vec<&str> =
         before.upstreams.iter().chain(&before.off).map(|one| one.name.as_str()).collect();
     change(&mut edit).map_err(|mistake| {
-        match mistake.what.starts_with("There is no upstream") {
+        match mistake.what.starts_with("There is no server") {
             true => lookup::unknown(name, known.iter().copied()),
             false => told(mistake),
         }

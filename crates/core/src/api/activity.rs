@@ -1,60 +1,60 @@
-//! Calls as people see them: who called what, what became of it, how long it took.
+//! Recent calls and their latencies, for the dashboard.
 //!
-//! There is no place here for what a call said or what it was answered.
+//! Arguments and results of calls are deliberately absent.
 
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 use ts_rs::TS;
 
-/// One call of an editor that has got its answer.
+/// A call that was answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Call {
-    /// Grows with every call that this gateway answers.
+    /// Increases by one with each call that this gateway answers.
     #[cfg_attr(test, ts(type = "number"))]
     pub number: u64,
-    /// When it came (milliseconds of the Unix epoch).
+    /// When it arrived (Unix time in milliseconds).
     #[cfg_attr(test, ts(type = "number"))]
     pub at: u64,
-    /// Whose token it came with.
+    /// The editor whose token the call carried.
     pub editor: String,
-    /// What the editor calls itself, if it said so.
+    /// The client's name for itself, if it sent one.
     pub client: Option<String>,
-    /// Who was to answer; nothing if nobody was found.
+    /// The upstream it was routed to; `None` if there is none for it.
     pub upstream: Option<String>,
-    /// The tool, prompt or resource, as its upstream calls it.
+    /// The tool, prompt or resource, by its upstream's name for it.
     pub tool: String,
     pub outcome: CallOutcome,
-    /// From its arrival to its answer.
+    /// The time from arrival to answer.
     #[cfg_attr(test, ts(type = "number"))]
     pub ms: u64,
-    /// How much of that it waited for an upstream that was away.
+    /// How much of that time the call was held because its upstream was down.
     #[cfg_attr(test, ts(type = "number"))]
     pub held_ms: u64,
 }
 
-/// What became of a call.
+/// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub enum CallOutcome {
-    /// Its upstream answered.
+    /// The upstream answered with a result.
     Ok,
-    /// Its upstream answered that it failed.
+    /// The upstream answered with an error.
     ToolError,
-    /// It certainly did not run.
+    /// It was not sent, so it did not run.
     NotSent,
-    /// Nobody knows whether it ran.
+    /// It was sent, but it is unknown whether it ran.
     Unknown,
-    /// The editor did not want its answer any more.
+    /// The editor cancelled it.
     Cancelled,
-    /// It was turned away: there is no such thing, or this editor is not shown it.
+    /// It was refused: the item does not exist, or this editor may not see it.
     Refused,
 }
 
-/// What `/api/activity` answers, the newest first.
+/// The answer of `/api/activity`, newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
@@ -62,24 +62,24 @@ pub struct Activity {
     pub calls: Vec<Call>,
 }
 
-/// How long the calls of a minute took.
+/// Latency percentiles of the calls of one minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct LatencyPoint {
-    /// When the minute began (milliseconds of the Unix epoch).
+    /// When the minute started (Unix time in milliseconds).
     #[cfg_attr(test, ts(type = "number"))]
     pub at: u64,
-    /// Half of them took no longer.
+    /// The median.
     #[cfg_attr(test, ts(type = "number"))]
     pub p50_ms: u64,
-    /// Nineteen of twenty took no longer.
+    /// The 95th percentile.
     #[cfg_attr(test, ts(type = "number"))]
     pub p95_ms: u64,
     pub calls: u32,
 }
 
-/// What `/api/upstreams/{name}/latency` answers, in the order of time.
+/// The answer of `/api/upstreams/{name}/latency`, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]

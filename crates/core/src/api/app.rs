@@ -1,4 +1,4 @@
-//! What people are shown of an application that Evermoor looks after.
+//! The status of an app that hosts an upstream and that Evermoor watches.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,71 +9,71 @@ use crate::failure::Failure;
 use crate::history::incident::Event;
 use crate::policy::app::state::Next;
 
-/// An application, as it was last seen.
+/// An app, as last observed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct App {
-    /// How it stands, in a word or two.
+    /// A short label for its state.
     pub word: String,
-    /// How it stands, in a sentence.
+    /// Its state in one sentence.
     pub what: String,
-    /// What to do, in a sentence.
+    /// What to do, in one sentence.
     pub remedy: String,
-    /// The one thing that helps.
+    /// The action to offer.
     pub next: Next,
-    /// What else is worth knowing.
+    /// Additional remarks.
     pub notes: Vec<String>,
     pub version: Option<String>,
-    /// Where it was found.
+    /// The port it was found on.
     pub port: Option<u16>,
-    /// Its process, where that can be seen.
+    /// Its process id, if known.
     pub pid: Option<u32>,
     /// In bytes.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub memory: Option<u64>,
-    /// From how much on that is too much, in bytes: as its preset says, or the person.
+    /// The alarm threshold in bytes, from the preset or the configuration.
     #[serde(default)]
     #[cfg_attr(test, ts(type = "number | null"))]
     pub memory_alarm: Option<u64>,
-    /// In thousandths of one processor.
+    /// In thousandths of one CPU.
     pub load: Option<u32>,
-    /// Where its memory is going, in a sentence.
+    /// How its memory use develops, in one sentence.
     pub trend: Option<String>,
-    /// What a person is offered, in a sentence.
+    /// A suggestion to the user, in one sentence.
     pub offer: Option<String>,
-    /// It works, and its owner is signed out of it: some of its tools need that.
+    /// It works, but the user is signed out, so some of its tools do not work.
     #[serde(default)]
     pub signed_out: bool,
-    /// It ended too often: it is not started again until a person asks for it.
+    /// It exited too often; Evermoor starts it again only when the user asks.
     #[serde(default)]
     pub gave_up: bool,
-    /// The restart that is under way, or the last one.
+    /// The current or the last restart.
     pub restart: Option<Restart>,
 }
 
-/// A restart, step by step.
+/// The steps of a restart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Restart {
-    /// Counts the restarts of this application.
+    /// Counts this app's restarts.
     #[cfg_attr(test, ts(type = "number"))]
     pub number: u64,
-    /// When it began, in milliseconds of the Unix epoch.
+    /// When it started (Unix time in milliseconds).
     #[cfg_attr(test, ts(type = "number"))]
     pub began: u64,
     pub steps: Vec<Event>,
-    /// How it ended; nothing while it is under way.
+    /// The result; `None` while it is in progress.
     pub end: Option<RestartEnd>,
 }
 
-/// How a restart ended.
+/// The result of a restart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct RestartEnd {
-    /// In milliseconds of the Unix epoch.
+    /// Unix time in milliseconds.
     #[cfg_attr(test, ts(type = "number"))]
     pub at: u64,
     /// Why it failed, if it did.

@@ -1,39 +1,39 @@
-//! Who is connected at this moment.
+//! The clients that are connected now.
 
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 use ts_rs::TS;
 
-/// One conversation with the gateway: a session, or an editor without one that spoke lately.
+/// A client: a session, or a stateless client that sent a request recently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Attached {
-    /// Whose token it uses.
+    /// The editor whose token it uses.
     pub editor: String,
-    /// What the program calls itself, if it said so.
+    /// The client's name for itself, if it sent one.
     pub client: Option<String>,
     pub client_version: Option<String>,
-    /// The revision of MCP that is spoken.
+    /// The MCP revision in use.
     pub revision: String,
     pub transport: Wire,
-    /// The one upstream that it sees; nothing if it sees all of them in one.
+    /// The upstream whose endpoint it uses; `None` for the merged endpoint.
     pub view: Option<String>,
-    /// When it was first heard, in this life of the gateway (milliseconds of the Unix epoch).
+    /// When this gateway process first saw it (Unix time in milliseconds).
     #[cfg_attr(test, ts(type = "number"))]
     pub since: u64,
 }
 
-/// How an editor reaches the gateway.
+/// The transport between a client and the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub enum Wire {
     /// Streamable HTTP.
     Http,
-    /// HTTP with server-sent events, as in 2024-11-05.
+    /// HTTP+SSE of revision 2024-11-05.
     Sse,
-    /// Standard input and output, through `evermoor connect`.
+    /// stdio, through `evermoor connect`.
     Stdio,
 }

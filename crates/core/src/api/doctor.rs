@@ -1,42 +1,42 @@
-//! What the doctor looked at, and what it found.
+//! The checks of `evermoor doctor` and their results.
 
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 use ts_rs::TS;
 
-/// One thing that was looked at.
+/// One check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Check {
-    /// Names it in `/api/doctor/{id}/fix`, such as `port` or `upstream.notes`.
+    /// The id used in `/api/doctor/{id}/fix`, such as `port` or `upstream.notes`.
     pub id: String,
-    /// What was looked at, in a word or two.
+    /// What was checked, in a word or two.
     pub title: String,
     pub state: CheckState,
-    /// What was found, in a sentence.
+    /// What was found, in one sentence.
     pub detail: String,
-    /// What to do about it, in a sentence.
+    /// What to do about it, in one sentence.
     #[serde(default)]
     pub remedy: Option<String>,
-    /// Whether Evermoor can put it right by itself, and nothing is lost by it.
+    /// Whether Evermoor can fix it without losing anything.
     #[serde(default)]
     pub fixable: bool,
 }
 
-/// How it stands.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub enum CheckState {
     Good,
     Bad,
-    /// It could not be looked at, or there is nothing to look at.
+    /// It could not be checked, or there is nothing to check.
     Skipped,
 }
 
-/// What `/api/doctor` answers.
+/// The answer of `/api/doctor`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
@@ -44,12 +44,12 @@ pub struct Checks {
     pub checks: Vec<Check>,
 }
 
-/// What `/api/doctor/{id}/fix` answers.
+/// The answer of `/api/doctor/{id}/fix`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Fixed {
-    /// What was done, in a sentence.
+    /// What was done, in one sentence.
     pub what: String,
 }
 
@@ -80,7 +80,7 @@ impl Check {
         Self { remedy: Some(remedy.into()), ..found }
     }
 
-    /// One that Evermoor can put right by itself.
+    /// Marks it as fixable by Evermoor.
     pub fn fixable(self) -> Self {
         Self { fixable: true, ..self }
     }

@@ -1,4 +1,4 @@
-//! An editor as people see it: when it was last there, and how much it is shown.
+//! The status of an editor: when it was last active, and how many tools it sees.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,29 +7,29 @@ use ts_rs::TS;
 
 use crate::catalog::visibility::entry;
 
-/// An editor that has a token. The token itself is shown once, when it is made.
+/// An editor that has a token. The token itself is shown only once, when it is created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Editor {
     pub name: String,
-    /// When its token was made (milliseconds of the Unix epoch); unknown if it was written by hand.
+    /// When its token was created (Unix time in milliseconds); `None` if it was written by hand.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub made: Option<u64>,
-    /// When it last spoke, to the minute; unknown if it has not since the gateway started.
+    /// When it last sent a request, to the minute; `None` if not since the gateway started.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub seen: Option<u64>,
-    /// Evermoor's own programs use it, so it cannot be revoked.
+    /// Evermoor's own programs use this token, so it cannot be revoked.
     pub own: bool,
-    /// How much it is shown; unknown while no gateway runs.
+    /// How much it can see; `None` while no gateway is running.
     #[serde(default)]
     pub shown: Option<Shown>,
-    /// What is worth knowing about that, if anything.
+    /// A remark about these counts, if there is one.
     #[serde(default)]
     pub hint: Option<String>,
 }
 
-/// How much an editor is shown, of all upstreams together.
+/// How many items of all upstreams an editor can see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
@@ -40,12 +40,12 @@ pub struct Shown {
 }
 
 impl Editor {
-    /// With what it is shown.
+    /// Sets the counts, and the hint that follows from them.
     pub fn with_shown(self, shown: Shown) -> Self {
         let hint = tool_budget(&self.name).filter(|budget| shown.tools > budget.most);
         let hint = hint.map(|budget| {
             format!(
-                "{} may use only {} of them. Lists under {} in config.toml make them fewer.",
+                "{} uses at most {} tools. To show fewer, add lists under {} in config.toml.",
                 budget.product,
                 budget.most,
                 entry(&self.name)
@@ -54,7 +54,7 @@ impl Editor {
         Self { shown: Some(shown), hint, ..self }
     }
 
-    /// What it is shown, in a few words.
+    /// The counts as text: "sees 34 tools, 1 resource".
     pub fn sees(&self) -> Option<String> {
         let shown = self.shown?;
         let count = |amount: u32, noun: &str| match amount {
@@ -69,13 +69,13 @@ impl Editor {
     }
 }
 
-/// How many tools a product uses at most, as far as that is known.
+/// The maximum number of tools that a product uses, where known.
 struct ToolBudget {
     product: &'static str,
     most: u32,
 }
 
-/// The budget of an editor that a person gave the name of its product.
+/// The budget of an editor, if its name contains the name of a known product.
 fn tool_budget(editor: &str) -> Option<ToolBudget> {
     const KNOWN: [(&[&str], &str, u32); 3] = [
         (&["cursor"], "Cursor", 40),
@@ -104,12 +104,12 @@ mod tests {
     }
 
     #[test]
-    fn an_editor_that_is_shown_more_than_it_can_use_says_so() {
+    fn an_editor_that_sees_more_tools_than_it_can_use_has_a_hint() {
         let hint = |name, tools| editor(name, tools).hint;
         assert_eq!(hint("cursor", 40), None);
         assert_eq!(
             hint("my-Cursor", 41).unwrap(),
-            "Cursor may use only 40 of them. Lists under [editors.my-Cursor] in config.toml make them fewer."
+            "Cursor uses at most 40 tools. To show fewer, add lists under [editors.my-Cursor] in config.toml."
         );
         assert_eq!((hint("vscode", 128), hint("zed", 500)), (None, None));
         assert!(hint("vscode", 129).is_some() && hint("windsurf", 101).is_some());

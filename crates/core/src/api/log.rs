@@ -1,26 +1,26 @@
-//! The gateway's log, as people read it.
+//! Lines of the gateway's log.
 
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 use ts_rs::TS;
 
-/// One line of the log. It holds no secret.
+/// One log line, without secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct LogLine {
-    /// In milliseconds of the Unix epoch.
+    /// Unix time in milliseconds.
     #[cfg_attr(test, ts(type = "number"))]
     pub at: u64,
     pub level: LogLevel,
-    /// The upstream that it is about, if it is about one.
+    /// The upstream it concerns, if any.
     #[serde(default)]
     pub upstream: Option<String>,
     pub text: String,
 }
 
-/// How much a line matters, the most first.
+/// The severity, most severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
@@ -31,7 +31,7 @@ pub enum LogLevel {
     Debug,
 }
 
-/// What `/api/logs` answers: the newest line last.
+/// The answer of `/api/logs`, newest line last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
@@ -40,7 +40,7 @@ pub struct LogLines {
 }
 
 impl LogLevel {
-    /// In one word, as wide as the others when it is padded to five letters.
+    /// The name in lower case, at most five letters.
     pub fn word(self) -> &'static str {
         match self {
             Self::Error => "error",

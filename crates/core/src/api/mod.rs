@@ -1,8 +1,13 @@
-//! What the gateway tells the people who watch it: the tray, the dashboard and the command line.
+//! The types of the control API, which the tray, the dashboard and the CLI use.
 //!
-//! These types are the control API. They are all that crosses it, the TypeScript types of the
-//! dashboard are generated from them, and every sentence a person reads about the state of things
-//! is made here, so that tray, dashboard and terminal never tell different stories.
+//! Only these types cross the API. The dashboard's TypeScript types are generated from them. The
+//! sentences that describe the overall state are also written here, so that the tray, the dashboard
+//! and the terminal show the same text.
+//!
+//! One file per page or endpoint: `activity`, `app`, `clients`, `doctor`, `editor`, `log`,
+//! `settings`, `setup`, `upstream_page`; `summary` writes the sentences. This module depends on
+//! `catalog`, `config`, `failure`, `history` and `policy`. The gateway, the CLI and the tray depend
+//! on it.
 
 mod activity;
 mod app;
@@ -13,6 +18,8 @@ mod log;
 mod settings;
 mod setup;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod upstream_page;
 
 use serde::{Deserialize, Serialize};
@@ -39,139 +46,139 @@ pub use setup::{
 use summary::{overall, sentence};
 pub use upstream_page::{Catalog, Item, SelfTest, Span, SpanState, Timeline, Tool, Trial};
 
-/// The whole state at one moment: what `/api/status` answers and `/api/events` streams.
+/// The complete state at one moment: the answer of `/api/status`, streamed by `/api/events`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Status {
-    /// Version of the gateway that speaks.
+    /// The gateway's version.
     pub version: String,
-    /// The gateway's process.
+    /// The gateway's process id.
     pub pid: u32,
-    /// The address editors use for all upstreams in one.
+    /// The address of the endpoint that merges all upstreams.
     pub endpoint: String,
-    /// One word for the icon.
+    /// Selects the tray icon.
     pub overall: Overall,
-    /// One sentence for a person.
+    /// Describes the state in one sentence.
     pub sentence: String,
-    /// Every upstream, in the order of the configuration.
+    /// All upstreams, in configuration order.
     pub upstreams: Vec<Upstream>,
-    /// What is worth knowing although nothing is broken.
+    /// Problems that do not stop anything from working.
     pub warnings: Vec<Failure>,
-    /// Every editor that has a token.
+    /// All editors that have a token.
     #[serde(default)]
     pub editors: Vec<Editor>,
-    /// The machine woke: until this moment (milliseconds of the Unix epoch), which may have passed,
-    /// nobody is to be disturbed with what is down.
+    /// The machine woke from sleep: show no alerts before this time (Unix time in milliseconds). It
+    /// may be in the past.
     #[serde(default)]
     #[cfg_attr(test, ts(type = "number | null"))]
     pub muted_until: Option<u64>,
-    /// Who is connected at this moment.
+    /// The clients that are connected now.
     #[serde(default)]
     pub attached: Vec<Attached>,
-    /// What a person wants of the tray.
+    /// The tray's settings.
     #[serde(default)]
     pub tray: TraySettings,
-    /// Nobody has set anything up yet: it is to be offered.
+    /// Nothing is set up yet, so the setup page is offered.
     #[serde(default)]
     pub first_run: bool,
-    /// The system's own supervisor runs this gateway; nobody else starts or ends it.
+    /// The OS service manager runs this gateway; nothing else may start or stop it.
     #[serde(default)]
     pub supervised: bool,
 }
 
-/// The state of the whole, from which the tray takes its shape.
+/// The overall state, which selects the tray icon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub enum Overall {
     /// Every upstream is connected.
     Healthy,
-    /// Something is being connected for the first time or brought back.
+    /// At least one upstream is connecting, and none is down.
     Busy,
-    /// At least one upstream is down; the gateway serves.
+    /// At least one upstream is down; the gateway still serves the others.
     Degraded,
-    /// The gateway does not serve.
+    /// The gateway is not serving.
     Down,
-    /// A person paused it.
+    /// The user paused every upstream.
     Paused,
 }
 
-/// One upstream.
+/// The status of one upstream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Upstream {
-    /// Its name in the configuration, in paths and in tool names.
+    /// The name used in the configuration, in paths and in tool names.
     pub name: String,
-    /// What a person calls it.
+    /// The display name.
     pub title: String,
-    /// Where it is: an address or a command, never with a secret in it.
+    /// Its address or command, without secrets.
     pub target: String,
-    /// The address editors use for this upstream alone.
+    /// The address of the endpoint that serves only this upstream.
     pub endpoint: String,
-    /// Whether it can be used.
+    /// The state of the connection.
     pub link: Link,
-    /// How many tools it offers, as last known.
+    /// How many tools it offers, according to the last known catalog.
     pub tools: u32,
-    /// How many of them its own lists hide from every editor.
+    /// How many of these tools its filter lists hide from all editors.
     #[serde(default)]
     pub hidden: u32,
-    /// What is seen of the application that it is, if it is one.
+    /// The status of the app that hosts it, if it has one.
     #[serde(default)]
     pub app: Option<App>,
-    /// What a person last did to it, wherever they did it.
+    /// The user's last action on it.
     #[serde(default)]
     pub touched: Option<Touched>,
 }
 
-/// A person acted on an upstream: in the dashboard, in the tray or on the command line.
+/// A user's action on an upstream, from the dashboard, the tray or the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Touched {
-    /// In milliseconds of the Unix epoch.
+    /// Unix time in milliseconds.
     #[cfg_attr(test, ts(type = "number"))]
     pub at: u64,
-    /// They want it back: they restarted it, or had it connected anew. Otherwise they paused or turned it.
+    /// True for a restart or a reconnect; false for pausing it or turning it on or off.
     pub restarts: bool,
 }
 
-/// Whether an upstream can be used, with what is known only in that state.
+/// The connection state of an upstream, with the data of that state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "state")]
 #[cfg_attr(test, derive(TS))]
 pub enum Link {
-    /// A person turned it off: it is not started, and no editor is shown it.
+    /// Turned off in the configuration: it is not started, and editors do not see it.
     Off,
-    /// The first connection is being made.
+    /// The first connection attempt is in progress.
     Connecting,
-    /// Connected and answering, since this moment (milliseconds of the Unix epoch).
+    /// Connected and responding since this time (Unix time in milliseconds).
     Connected {
         #[cfg_attr(test, ts(type = "number"))]
         since: u64,
-        /// What the server calls itself.
+        /// The server's name for itself.
         server: String,
     },
-    /// Not usable; it is being brought back.
+    /// Not usable; Evermoor keeps reconnecting.
     Down {
         #[cfg_attr(test, ts(type = "number"))]
         since: u64,
-        /// When the next attempt is made (milliseconds of the Unix epoch).
+        /// When the next attempt starts (Unix time in milliseconds).
         #[cfg_attr(test, ts(type = "number"))]
         retry_at: u64,
-        /// Attempts made since it went down.
+        /// Attempts since it went down.
         attempts: u32,
         failure: Failure,
     },
-    /// A person paused it; nothing is asked of it until they resume it.
+    /// The user paused it; Evermoor does not contact it until it is resumed.
     Paused {
         #[cfg_attr(test, ts(type = "number"))]
         since: u64,
     },
 }
 
-/// A token that was just made. It is told this once.
+/// A new token. It is shown only once.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewToken {
@@ -179,14 +186,14 @@ pub struct NewToken {
     pub token: String,
 }
 
-/// The calls that wait for an answer: what `/api/calls` answers.
+/// The answer of `/api/calls`: how many calls are waiting for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallsUnderWay {
     pub under_way: u64,
 }
 
-/// What a refused control request answers.
+/// The body of an error response of the control API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
@@ -195,7 +202,7 @@ pub struct Refusal {
 }
 
 impl Status {
-    /// Puts a state together from its parts; the word and the sentence follow from them.
+    /// Builds a status; the overall state and the sentence are derived from the upstreams.
     pub fn of(
         version: String,
         pid: u32,
@@ -224,12 +231,12 @@ impl Status {
         }
     }
 
-    /// With the editors that have a token.
+    /// Sets the editors that have a token.
     pub fn with_editors(self, editors: Vec<Editor>) -> Self {
         Self { editors, ..self }
     }
 
-    /// In a machine that woke at this moment (milliseconds of the Unix epoch), if it ever slept.
+    /// Sets when the machine last woke from sleep (Unix time in milliseconds), if it did.
     pub fn since_wake(self, woke: Option<u64>) -> Self {
         let muted = u64::try_from(MUTED.as_millis()).unwrap_or(u64::MAX);
         Self { muted_until: woke.map(|woke| woke.saturating_add(muted)), ..self }
@@ -237,7 +244,7 @@ impl Status {
 }
 
 impl Upstream {
-    /// The state in a word or two, for a row in a menu or a table.
+    /// A short label for the state, for a menu row or a table row.
     pub fn word(&self) -> &'static str {
         match &self.link {
             Link::Off => "Off",
@@ -248,7 +255,7 @@ impl Upstream {
         }
     }
 
-    /// How many tools it offers, and how many of them are shown if that is another number.
+    /// The number of tools, and how many are shown if some are hidden.
     pub fn tool_count(&self) -> String {
         match (self.tools, self.hidden) {
             (1, 0) => "1 tool".into(),
@@ -267,220 +274,5 @@ impl Upstream {
 
     pub fn is_paused(&self) -> bool {
         matches!(self.link, Link::Paused { .. })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::history::incident::{Calls, Cause, End, Event, Evidence, How, Incident, Incidents};
-    use crate::history::samples::Sample;
-    use crate::policy::app::state::Next;
-
-    fn upstream(title: &str, link: Link) -> Upstream {
-        Upstream {
-            name: title.to_lowercase(),
-            title: title.into(),
-            target: "http://127.0.0.1:1/mcp".into(),
-            endpoint: "http://127.0.0.1:7420/mcp/x".into(),
-            link,
-            tools: 0,
-            hidden: 0,
-            app: None,
-            touched: None,
-        }
-    }
-
-    fn connected() -> Link {
-        Link::Connected { since: 1, server: "x".into() }
-    }
-
-    fn down(code: Code) -> Link {
-        let failure = Failure::new(code, "it happened", "do this");
-        Link::Down { since: 1, retry_at: 2, attempts: 3, failure }
-    }
-
-    fn status(upstreams: Vec<Upstream>) -> Status {
-        Status::of("0".into(), 1, "http://127.0.0.1:7420/mcp".into(), upstreams, vec![])
-    }
-
-    #[test]
-    fn one_upstream_down_is_named_in_the_sentence() {
-        let status = status(vec![
-            upstream("PiecesOS", down(Code::ConnectionRefused)),
-            upstream("GitHub", connected()),
-        ]);
-        assert_eq!(status.overall, Overall::Degraded);
-        assert_eq!(status.sentence, "PiecesOS is not running");
-    }
-
-    #[test]
-    fn several_upstreams_down_are_counted() {
-        let status = status(vec![
-            upstream("A", down(Code::ConnectionRefused)),
-            upstream("B", down(Code::Timeout)),
-            upstream("C", connected()),
-        ]);
-        assert_eq!(status.sentence, "2 of 3 upstreams are down");
-    }
-
-    #[test]
-    fn connecting_is_busy_and_says_to_what() {
-        let status = status(vec![upstream("A", connected()), upstream("B", Link::Connecting)]);
-        assert_eq!(status.overall, Overall::Busy);
-        assert_eq!(status.sentence, "Connecting to B");
-    }
-
-    #[test]
-    fn all_connected_is_healthy() {
-        let all = status(vec![upstream("A", connected()), upstream("B", connected())]);
-        assert_eq!(
-            (all.overall, all.sentence.as_str()),
-            (Overall::Healthy, "All 2 upstreams are connected")
-        );
-        assert_eq!(status(vec![upstream("A", connected())]).sentence, "A is connected");
-        assert_eq!(status(vec![]).sentence, "No upstream is set up yet");
-    }
-
-    #[test]
-    fn an_upstream_that_is_off_is_not_missed() {
-        let status = status(vec![upstream("A", connected()), upstream("B", Link::Off)]);
-        assert_eq!(
-            (status.overall, status.sentence.as_str()),
-            (Overall::Healthy, "A is connected")
-        );
-        assert_eq!(status.upstreams[1].word(), "Off");
-        let off = self::status(vec![upstream("A", Link::Off)]);
-        assert_eq!(off.sentence, "Every upstream is turned off");
-    }
-
-    #[test]
-    fn tools_that_are_hidden_are_counted() {
-        let counted = |tools, hidden| Upstream { tools, hidden, ..upstream("A", connected()) };
-        assert_eq!(counted(1, 0).tool_count(), "1 tool");
-        assert_eq!(counted(30, 18).tool_count(), "12 of 30 tools shown");
-    }
-
-    #[test]
-    fn what_a_person_paused_is_not_broken() {
-        let paused = || Link::Paused { since: 1 };
-        let said = |links: Vec<Link>| {
-            let upstreams = links.into_iter().zip(["A", "B", "C"]);
-            let status = status(upstreams.map(|(link, title)| upstream(title, link)).collect());
-            (status.overall, status.sentence)
-        };
-        let wanted = |overall, sentence: &str| (overall, sentence.to_owned());
-        assert_eq!(said(vec![paused()]), wanted(Overall::Paused, "A is paused"));
-        assert_eq!(
-            said(vec![paused(), paused()]),
-            wanted(Overall::Paused, "All 2 upstreams are paused")
-        );
-        assert_eq!(
-            said(vec![connected(), paused()]),
-            wanted(Overall::Healthy, "B is paused, everything else is connected")
-        );
-        assert_eq!(
-            said(vec![paused(), paused(), connected()]),
-            wanted(Overall::Healthy, "2 upstreams are paused, everything else is connected")
-        );
-        let down = said(vec![paused(), down(Code::Timeout)]);
-        assert_eq!(down, wanted(Overall::Degraded, "B is not responding"));
-    }
-
-    #[test]
-    fn nobody_is_disturbed_right_after_a_wake() {
-        assert_eq!(status(vec![]).muted_until, None);
-        assert_eq!(status(vec![]).since_wake(Some(1_000)).muted_until, Some(46_000));
-        let older = serde_json::to_value(status(vec![]).since_wake(None)).unwrap();
-        let mut older = older.as_object().unwrap().clone();
-        assert_eq!(older.remove("mutedUntil"), Some(serde_json::Value::Null));
-        assert!(
-            serde_json::from_value::<Status>(older.into()).is_ok(),
-            "an older gateway says less"
-        );
-    }
-
-    /// The dashboard's types are written from the types above. `npm run types` writes the file;
-    /// here a file that no longer matches fails.
-    #[test]
-    fn the_dashboards_types_are_those_of_the_control_api() {
-        let config = ts_rs::Config::default();
-        let types = [
-            Status::decl(&config),
-            Overall::decl(&config),
-            Upstream::decl(&config),
-            Touched::decl(&config),
-            Link::decl(&config),
-            App::decl(&config),
-            Next::decl(&config),
-            Restart::decl(&config),
-            RestartEnd::decl(&config),
-            Failure::decl(&config),
-            Code::decl(&config),
-            Editor::decl(&config),
-            Shown::decl(&config),
-            Refusal::decl(&config),
-            Incidents::decl(&config),
-            Incident::decl(&config),
-            Calls::decl(&config),
-            Cause::decl(&config),
-            Evidence::decl(&config),
-            Event::decl(&config),
-            End::decl(&config),
-            How::decl(&config),
-            Sample::decl(&config),
-            LogLines::decl(&config),
-            LogLine::decl(&config),
-            LogLevel::decl(&config),
-            Checks::decl(&config),
-            Check::decl(&config),
-            CheckState::decl(&config),
-            Fixed::decl(&config),
-            Attached::decl(&config),
-            Wire::decl(&config),
-            Activity::decl(&config),
-            Call::decl(&config),
-            CallOutcome::decl(&config),
-            Latency::decl(&config),
-            LatencyPoint::decl(&config),
-            Catalog::decl(&config),
-            Tool::decl(&config),
-            Item::decl(&config),
-            Timeline::decl(&config),
-            Span::decl(&config),
-            SpanState::decl(&config),
-            Trial::decl(&config),
-            SelfTest::decl(&config),
-            Settings::decl(&config),
-            TraySettings::decl(&config),
-            Notifications::decl(&config),
-            UpstreamSettings::decl(&config),
-            EditorSettings::decl(&config),
-            Lists::decl(&config),
-            SettingsChange::decl(&config),
-            TrayChange::decl(&config),
-            UpstreamChange::decl(&config),
-            EditorChange::decl(&config),
-            ListsChange::decl(&config),
-            Setup::decl(&config),
-            Found::decl(&config),
-            Connection::decl(&config),
-            FoundEntry::decl(&config),
-            SetupPreview::decl(&config),
-            SetupDone::decl(&config),
-            ImportPreview::decl(&config),
-            Moves::decl(&config),
-            Stays::decl(&config),
-        ];
-        let header = "// Generated from crates/core/src/view.rs by `npm run types`. Do not edit.\n";
-        let wanted = types
-            .iter()
-            .fold(String::from(header), |file, decl| format!("{file}\nexport {decl}\n"));
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ui/src/lib/types.ts");
-        if std::env::var_os("EVERMOOR_WRITE_TYPES").is_some() {
-            std::fs::write(path, &wanted).unwrap();
-        }
-        let found = std::fs::read_to_string(path).unwrap_or_default().replace("\r\n", "\n");
-        assert_eq!(found, wanted, "ui/src/lib/types.ts is stale: run `npm run types`");
     }
 }

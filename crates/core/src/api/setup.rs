@@ -1,11 +1,11 @@
-//! The editors on this machine as people see them: which are connected, and what connecting changes.
+//! The editors on this machine: which ones use Evermoor, and what setting one up changes.
 
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 use ts_rs::TS;
 
-/// Every editor that Evermoor knows how to connect: what `/api/setup` answers.
+/// The answer of `/api/setup`: all editors that Evermoor can set up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
@@ -13,43 +13,44 @@ pub struct Setup {
     pub editors: Vec<Found>,
 }
 
-/// One product that may be on this machine.
+/// An editor that may be installed on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Found {
-    /// What to call it in a command, such as `claude-code`.
+    /// Its id on the command line, such as `claude-code`.
     pub id: String,
-    /// What its makers call it.
+    /// Its product name.
     pub title: String,
-    /// The file that says which servers it uses; none for those that keep them elsewhere.
+    /// The file that lists its servers; `None` if it keeps them elsewhere.
     pub path: Option<String>,
     pub state: Connection,
-    /// The MCP servers that its file has already, ours included.
+    /// The MCP servers in its file, including Evermoor.
     pub entries: Vec<FoundEntry>,
-    /// A session of this product is with the gateway now.
+    /// This editor is connected to the gateway now.
     pub attached: bool,
-    /// What is to be done next, or what it takes for the product to notice.
+    /// What to do next, or how to make the editor pick up the change.
     pub hint: String,
-    /// A link that the product opens to add Evermoor by itself, if it has such links. It holds no token.
+    /// A link that makes the editor add Evermoor itself, if it supports such links. It contains no
+    /// token.
     #[serde(default)]
     pub link: Option<String>,
 }
 
-/// Whether an editor is connected to Evermoor, as its file says.
+/// Whether an editor's file has Evermoor's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub enum Connection {
-    /// Its file has our entry, as we would write it.
+    /// The file has the entry as Evermoor writes it.
     Connected,
-    /// It is here, and its file has no entry of ours.
+    /// The editor is installed, but its file does not have the entry.
     NotConnected,
-    /// Somebody changed our entry: connecting again repairs it.
+    /// The entry was changed; setting the editor up again repairs it.
     Changed,
-    /// Its file cannot be read or understood, and is left alone.
+    /// The file cannot be read or parsed, so Evermoor does not change it.
     Unreadable,
-    /// It is not on this machine.
+    /// The editor is not installed.
     NotInstalled,
 }
 
@@ -61,37 +62,37 @@ pub struct FoundEntry {
     pub name: String,
     /// `stdio`, `http` or `sse`.
     pub kind: String,
-    /// It leads to Evermoor.
+    /// It points to Evermoor.
     pub ours: bool,
 }
 
-/// What connecting an editor would change.
+/// What setting up an editor would change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct SetupPreview {
     pub path: Option<String>,
-    /// A unified diff with the token left out; empty if nothing would change.
+    /// A unified diff without the token; empty if nothing would change.
     pub diff: String,
-    /// What to paste where Evermoor does not write, with the token left out.
+    /// The entry to paste where Evermoor does not write the file, without the token.
     pub snippet: String,
     pub hint: String,
 }
 
-/// What connecting an editor, or undoing that, did.
+/// What setting up an editor, or undoing that, changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct SetupDone {
     pub path: Option<String>,
     pub changed: bool,
-    /// Where the file is kept as it was before.
+    /// The path of the backup of the file.
     pub backup: Option<String>,
     pub hint: String,
 }
 
-/// What connecting an editor would change if its own servers move behind Evermoor with it. Secrets are
-/// left out of every text.
+/// What setting up an editor would change if its servers move to Evermoor as well. All texts are
+/// without secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
@@ -107,24 +108,24 @@ pub struct ImportPreview {
     pub hint: String,
 }
 
-/// A server that becomes an upstream.
+/// A server that moves to Evermoor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Moves {
-    /// What the editor calls it.
+    /// The editor's name for it.
     pub name: String,
     pub upstream: String,
-    /// Its secrets, which go to the keychain, by the names that they get there.
+    /// The names under which its secrets are stored in the keychain.
     pub secrets: Vec<String>,
 }
 
-/// A server that stays where it is.
+/// A server that stays in the editor's file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Stays {
-    /// Nothing if the file cannot be read at all.
+    /// Empty if the file cannot be read at all.
     pub name: String,
     pub why: String,
 }

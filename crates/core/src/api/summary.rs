@@ -1,4 +1,4 @@
-//! How things are on the whole: one word for the icon and one sentence for a person.
+//! The overall state for the tray icon, and the sentence that describes it.
 
 use super::{Link, Overall, Upstream};
 
@@ -18,8 +18,8 @@ pub(super) fn sentence(upstreams: &[Upstream]) -> String {
     let on: Vec<&Upstream> = upstreams.iter().filter(|upstream| !upstream.is_off()).collect();
     let down: Vec<&Upstream> = on.iter().filter(|upstream| upstream.is_down()).copied().collect();
     match (down.as_slice(), on.as_slice()) {
-        ([], []) if upstreams.is_empty() => "No upstream is set up yet".into(),
-        ([], []) => "Every upstream is turned off".into(),
+        ([], []) if upstreams.is_empty() => "No servers are set up yet".into(),
+        ([], []) => "All servers are turned off".into(),
         ([], on) => match on.iter().find(|upstream| upstream.link == Link::Connecting) {
             Some(upstream) => format!("Connecting to {}", upstream.title),
             None => settled(on),
@@ -30,23 +30,23 @@ pub(super) fn sentence(upstreams: &[Upstream]) -> String {
                 format!("{} is down", one.title)
             }
         },
-        (several, all) => format!("{} of {} upstreams are down", several.len(), all.len()),
+        (several, all) => format!("{} of {} servers are down", several.len(), all.len()),
     }
 }
 
-/// The sentence when every upstream is connected or paused.
+/// The sentence if every upstream is connected or paused.
 fn settled(upstreams: &[&Upstream]) -> String {
     let paused: Vec<&&Upstream> = upstreams.iter().filter(|one| one.is_paused()).collect();
     match (paused.as_slice(), upstreams) {
         ([], [one]) => format!("{} is connected", one.title),
-        ([], all) => format!("All {} upstreams are connected", all.len()),
+        ([], all) => format!("All {} servers are connected", all.len()),
         ([one], [_]) => format!("{} is paused", one.title),
         (paused, all) if paused.len() == all.len() => {
-            format!("All {} upstreams are paused", all.len())
+            format!("All {} servers are paused", all.len())
         }
-        ([one], _) => format!("{} is paused, everything else is connected", one.title),
+        ([one], _) => format!("{} is paused; everything else is connected", one.title),
         (paused, _) => {
-            format!("{} upstreams are paused, everything else is connected", paused.len())
+            format!("{} servers are paused; everything else is connected", paused.len())
         }
     }
 }

@@ -1,5 +1,4 @@
-//! What the page of one upstream shows besides its state: what it offers, how it fared, and what a
-//! call to it comes to.
+//! The dashboard page of one upstream: its catalog, its timeline, and the result of a trial call.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,7 +8,7 @@ use ts_rs::TS;
 
 use crate::failure::Failure;
 
-/// What `/api/upstreams/{name}/catalog` answers: what the upstream offers, as last known.
+/// The answer of `/api/upstreams/{name}/catalog`: the last known catalog.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
@@ -19,24 +18,24 @@ pub struct Catalog {
     pub resources: Vec<Item>,
 }
 
-/// A tool.
+/// A tool of an upstream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Tool {
-    /// As the upstream calls it.
+    /// The upstream's name for it.
     pub name: String,
     pub title: Option<String>,
     pub description: Option<String>,
     /// JSON Schema of its arguments.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub input_schema: Value,
-    /// What the upstream says of it, such as `readOnlyHint`.
+    /// The annotations of the upstream, such as `readOnlyHint`.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub annotations: Value,
-    /// Whether the upstream's lists in `config.toml` let editors see it.
+    /// Whether the upstream's lists in `config.toml` show it to editors.
     pub shown: bool,
-    /// Why a switch cannot show or hide it, if it cannot: a pattern decides about several at once.
+    /// Why the dashboard cannot show or hide it, if a pattern covers several tools at once.
     pub fixed: Option<String>,
 }
 
@@ -45,14 +44,14 @@ pub struct Tool {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Item {
-    /// The name of a prompt, the address of a resource.
+    /// The name of a prompt or the URI of a resource.
     pub name: String,
     pub title: Option<String>,
     pub description: Option<String>,
     pub shown: bool,
 }
 
-/// What `/api/upstreams/{name}/timeline` answers: spans in the order of time, without gaps.
+/// The answer of `/api/upstreams/{name}/timeline`: spans without gaps, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
@@ -60,21 +59,21 @@ pub struct Timeline {
     pub spans: Vec<Span>,
 }
 
-/// A time in which an upstream was in one state.
+/// A period in which an upstream was in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Span {
-    /// In milliseconds of the Unix epoch.
+    /// Unix time in milliseconds.
     #[cfg_attr(test, ts(type = "number"))]
     pub from: u64,
-    /// Nothing if it lasts.
+    /// `None` if it has not ended.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub to: Option<u64>,
     pub state: SpanState,
 }
 
-/// How an upstream was.
+/// The state of an upstream during a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
@@ -84,28 +83,28 @@ pub enum SpanState {
     Down,
     Paused,
     Off,
-    /// No gateway watched.
+    /// No gateway was running.
     Unwatched,
 }
 
-/// What a call from the dashboard came to. One of `result` and `error` is there.
+/// The result of a trial call from the dashboard. Either `result` or `error` is set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Trial {
     #[cfg_attr(test, ts(type = "number"))]
     pub ms: u64,
-    /// What the upstream answered, as MCP has it.
+    /// The MCP result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(type = "unknown", optional))]
     pub result: Option<Value>,
-    /// Why there is no result, as JSON-RPC has it.
+    /// The JSON-RPC error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(type = "unknown", optional))]
     pub error: Option<Value>,
 }
 
-/// What `/api/selftest` answers: whether an editor would be served now.
+/// The answer of `/api/selftest`: whether the gateway would serve an editor now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]

@@ -1,7 +1,7 @@
-//! Who is told that a list changed: exactly those who see another one than before.
+//! Which editors are notified that a list changed: exactly those whose visible list differs.
 //!
-//! Lists change because an upstream offers something else, comes or goes, or because a person
-//! changed what is shown to whom. All of it is one comparison of what there was with what there is.
+//! A list changes when an upstream changes its offer, is added or removed, or when the user edits a
+//! filter. All these cases are one comparison of the state before and after.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,37 +11,37 @@ use crate::catalog::naming::UpstreamName;
 use crate::catalog::visibility::{Rules, Window};
 use crate::catalog::{Catalog, List};
 
-/// Whom something is told.
+/// The editors that receive a notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Audience {
     Everybody,
-    /// Some editors, and perhaps all of whom nothing is said here.
-    Some {
-        told: BTreeSet<String>,
-        spared: BTreeSet<String>,
+    /// The editors in `included`, and with `others` also every editor that is not in `excluded`.
+    Only {
+        included: BTreeSet<String>,
+        excluded: BTreeSet<String>,
         others: bool,
     },
 }
 
-/// All that there is to see, and what the editors with lists of their own see of it.
+/// All catalogs, and the rules of the editors that have some.
 #[derive(Clone, Debug)]
 pub struct Exhibition<'a> {
     pub rules: BTreeMap<&'a str, &'a Rules>,
     pub offers: BTreeMap<&'a UpstreamName, Offer<'a>>,
 }
 
-/// What an upstream offers, and what of it its own entry shows.
+/// The catalog of an upstream, and the filters of its configuration entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer<'a> {
     pub filters: &'a Filters,
     pub catalog: &'a Catalog,
 }
 
-/// A list of an upstream that changed.
+/// A changed list of an upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     pub upstream: UpstreamName,
-    /// The notification that says so.
+    /// The method of the notification.
     pub told: &'static str,
     pub audience: Audience,
 }
@@ -50,15 +50,15 @@ impl Audience {
     pub fn includes(&self, editor: &str) -> bool {
         match self {
             Self::Everybody => true,
-            Self::Some { told, spared, others } => {
-                told.contains(editor) || (*others && !spared.contains(editor))
+            Self::Only { included, excluded, others } => {
+                included.contains(editor) || (*others && !excluded.contains(editor))
             }
         }
     }
 }
 
 impl<'a> Exhibition<'a> {
-    /// What of an upstream's lists is seen by those who have these rules.
+    /// The part of an upstream's catalog that is visible under these rules.
     fn seen(&self, rules: Option<&Rules>, upstream: &UpstreamName) -> Cow<'a, Catalog> {
         let seen = self.offers.get(upstream).and_then(|offer| {
             let window = Window::of(rules, upstream, offer.filters)?;
@@ -72,7 +72,7 @@ impl<'a> Exhibition<'a> {
     }
 }
 
-/// What there is to tell when one exhibition takes the place of another.
+/// The notifications that are due when `after` replaces `before`.
 pub fn changes(before: &Exhibition<'_>, after: &Exhibition<'_>) -> Vec<Changed> {
     let named: BTreeSet<&str> = before.rules.keys().chain(after.rules.keys()).copied().collect();
     let upstreams: BTreeSet<&UpstreamName> =
@@ -91,15 +91,15 @@ pub fn changes(before: &Exhibition<'_>, after: &Exhibition<'_>) -> Vec<Changed> 
         let all: BTreeSet<&str> =
             by_name.iter().flat_map(|(_, lists)| lists).chain(&others).copied().collect();
         for told in all {
-            let (hear, spared): (Vec<_>, Vec<_>) =
+            let (included, excluded): (Vec<_>, Vec<_>) =
                 by_name.iter().partition(|(_, lists)| lists.contains(told));
             let names =
                 |some: Vec<&(&str, _)>| some.iter().map(|(name, _)| (*name).to_owned()).collect();
-            let audience = match spared.is_empty() && others.contains(told) {
+            let audience = match excluded.is_empty() && others.contains(told) {
                 true => Audience::Everybody,
-                false => Audience::Some {
-                    told: names(hear),
-                    spared: names(spared),
+                false => Audience::Only {
+                    included: names(included),
+                    excluded: names(excluded),
                     others: others.contains(told),
                 },
             };
@@ -116,15 +116,15 @@ mod tests {
     use crate::protocol::json::Raw;
     use proptest::prelude::*;
 
-    /// An exhibition that owns what it shows.
+    /// A snapshot that owns its catalogs.
     #[derive(Clone, Debug, Default)]
-    struct Hall {
+    struct OwnedSnapshot {
         rules: BTreeMap<String, Rules>,
         offers: BTreeMap<UpstreamName, (Filters, Catalog)>,
     }
 
-    impl Hall {
-        fn open(&self) -> Exhibition<'_> {
+    impl OwnedSnapshot {
+        fn borrow(&self) -> Exhibition<'_> {
             let offer = |(filters, catalog)| Offer { filters, catalog };
             Exhibition {
                 rules: self.rules.iter().map(|(name, rules)| (name.as_str(), rules)).collect(),
@@ -152,35 +152,35 @@ mod tests {
         Rules { items, ..Rules::default() }
     }
 
-    fn hall(tools: &[&str], resources: &[&str]) -> Hall {
+    fn snapshot(tools: &[&str], resources: &[&str]) -> OwnedSnapshot {
         let offer = (Filters::default(), catalog(tools, resources));
-        Hall { offers: BTreeMap::from([(name("a"), offer)]), ..Hall::default() }
+        OwnedSnapshot { offers: BTreeMap::from([(name("a"), offer)]), ..OwnedSnapshot::default() }
     }
 
-    fn told(before: &Hall, after: &Hall) -> Vec<(&'static str, Audience)> {
-        let changes = changes(&before.open(), &after.open());
+    fn told(before: &OwnedSnapshot, after: &OwnedSnapshot) -> Vec<(&'static str, Audience)> {
+        let changes = changes(&before.borrow(), &after.borrow());
         changes.into_iter().map(|one| (one.told, one.audience)).collect()
     }
 
     #[test]
-    fn only_lists_that_differ_are_told_and_templates_are_resources() {
-        assert_eq!(told(&hall(&["x"], &[]), &hall(&["x"], &[])), []);
+    fn only_lists_that_differ_are_notified_and_templates_count_as_resources() {
+        assert_eq!(told(&snapshot(&["x"], &[]), &snapshot(&["x"], &[])), []);
         assert_eq!(
-            told(&hall(&["x"], &[]), &hall(&["x"], &["r://1"])),
+            told(&snapshot(&["x"], &[]), &snapshot(&["x"], &["r://1"])),
             [("notifications/resources/list_changed", Audience::Everybody)]
         );
     }
 
     #[test]
-    fn an_upstream_that_comes_or_goes_changes_its_lists() {
+    fn adding_or_removing_an_upstream_changes_its_lists() {
         let tools = [("notifications/tools/list_changed", Audience::Everybody)];
-        assert_eq!(told(&Hall::default(), &hall(&["x"], &[])), tools);
-        assert_eq!(told(&hall(&["x"], &[]), &Hall::default()), tools);
+        assert_eq!(told(&OwnedSnapshot::default(), &snapshot(&["x"], &[])), tools);
+        assert_eq!(told(&snapshot(&["x"], &[]), &OwnedSnapshot::default()), tools);
     }
 
     #[test]
-    fn a_list_that_hides_something_from_one_editor_is_told_to_that_one_alone() {
-        let (before, mut after) = (hall(&["x", "y"], &[]), hall(&["x", "y"], &[]));
+    fn a_filter_for_one_editor_notifies_only_that_editor() {
+        let (before, mut after) = (snapshot(&["x", "y"], &[]), snapshot(&["x", "y"], &[]));
         after.rules.insert("cursor".into(), denying(&["a__x"]));
         after.rules.insert("zed".into(), denying(&["a__nothing"]));
         let changes = told(&before, &after);
@@ -191,15 +191,15 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_something_hidden_is_no_news_to_whom_it_is_hidden_from() {
-        let (mut before, mut after) = (hall(&["x"], &[]), hall(&["x", "secret"], &[]));
+    fn a_change_of_a_hidden_tool_does_not_notify_the_editor_it_is_hidden_from() {
+        let (mut before, mut after) = (snapshot(&["x"], &[]), snapshot(&["x", "secret"], &[]));
         before.rules.insert("cursor".into(), denying(&["*secret"]));
         after.rules.clone_from(&before.rules);
         let changes = told(&before, &after);
         assert!(!changes[0].1.includes("cursor") && changes[0].1.includes("somebody"));
     }
 
-    fn any_hall() -> impl Strategy<Value = Hall> {
+    fn any_snapshot() -> impl Strategy<Value = OwnedSnapshot> {
         let pattern = prop::sample::select(vec!["a__x", "b__*", "*__y", "*"]);
         let rules =
             (prop::collection::vec(pattern, 0..2), any::<bool>()).prop_map(|(deny, blind)| {
@@ -214,24 +214,24 @@ mod tests {
         });
         let offers = prop::collection::btree_map("[ab]".prop_map(|text| name(&text)), offer, 0..3);
         (prop::collection::btree_map("[pq]", rules, 0..3), offers)
-            .prop_map(|(rules, offers)| Hall { rules, offers })
+            .prop_map(|(rules, offers)| OwnedSnapshot { rules, offers })
     }
 
     proptest! {
         #[test]
-        fn an_editor_is_told_of_an_upstreams_list_if_and_only_if_it_sees_another_one(
-            before in any_hall(),
-            after in any_hall(),
+        fn an_editor_is_notified_if_and_only_if_its_visible_list_differs(
+            before in any_snapshot(),
+            after in any_snapshot(),
         ) {
-            let (old, new) = (before.open(), after.open());
+            let (old, new) = (before.borrow(), after.borrow());
             let changes = changes(&old, &new);
-            for editor in ["p", "q", "stranger"] {
+            for editor in ["p", "q", "other"] {
                 for upstream in [name("a"), name("b")] {
-                    let seen = |hall: &Exhibition<'_>| hall.seen(hall.rules_of(Some(editor)), &upstream).into_owned();
-                    let hears = changes.iter().any(|change| {
+                    let seen = |snapshot: &Exhibition<'_>| snapshot.seen(snapshot.rules_of(Some(editor)), &upstream).into_owned();
+                    let notified = changes.iter().any(|change| {
                         change.upstream == upstream && change.audience.includes(editor)
                     });
-                    prop_assert_eq!(hears, seen(&old) != seen(&new), "{} {}", editor, upstream);
+                    prop_assert_eq!(notified, seen(&old) != seen(&new), "{} {}", editor, upstream);
                 }
             }
         }

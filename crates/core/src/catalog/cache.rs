@@ -1,9 +1,8 @@
-//! What an upstream last said of itself, as it lies on the disk.
+//! The catalog file: the last known handshake and catalog of an upstream, on disk.
 //!
-//! A file is one JSON object: its version, the target that spoke, a checksum, and what was said.
-//! What was said is kept to the byte, as the handshake's answer and the four lists. A file that is
-//! cut short, altered, of another version or about another target is not read in part: it is as if
-//! there were none, and the next connection writes it anew.
+//! A file is one JSON object: a version, the target's fingerprint, a checksum and the content. The
+//! handshake result and the four lists are kept byte for byte. A file that is truncated, altered, of
+//! another version or for another target is ignored; the next connection writes a new one.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -19,14 +18,14 @@ use crate::protocol::json::Raw;
 use crate::protocol::mcp::{Handshake, initialize_result};
 use crate::protocol::version::Spoken;
 
-/// Why a file says nothing.
+/// Why a catalog file is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Forgotten {
-    #[error("it is damaged")]
+    #[error("it is corrupt")]
     Damaged,
     #[error("it was written by another version of Evermoor")]
     OtherVersion,
-    #[error("it is about another target")]
+    #[error("it belongs to another target")]
     OtherTarget,
 }
 
@@ -37,13 +36,13 @@ struct File<'a> {
     version: u32,
     target: String,
     sha256: String,
-    #[serde(borrow)]
-    said: &'a RawValue,
+    #[serde(borrow, rename = "said")]
+    content: &'a RawValue,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Said<'a> {
+struct Content<'a> {
     handshake: Raw,
     tools: &'a [Raw],
     prompts: &'a [Raw],
@@ -53,14 +52,14 @@ struct Said<'a> {
     dialect: Option<Dialect>,
 }
 
-/// What is remembered of an upstream.
+/// The last known handshake and catalog of an upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memory {
     pub handshake: Handshake,
     pub catalog: Catalog,
-    /// How it was found to want to be spoken to. It may have changed its mind since.
+    /// The transport that worked last time. The upstream may have changed since.
     pub dialect: Option<Dialect>,
-    /// What calls need to know of the tools in the catalog.
+    /// What must be known about the tools before a call.
     pub traits: Traits,
 }
 
@@ -70,7 +69,7 @@ impl Memory {
         Self { handshake, catalog, dialect, traits }
     }
 
-    /// Which revision it speaks.
+    /// The MCP revision it uses.
     pub fn spoken(&self) -> Spoken {
         match self.dialect {
             Some(Dialect::Stateless) => Spoken::Stateless,
@@ -81,11 +80,11 @@ impl Memory {
     }
 }
 
-/// The file for what `target` said of itself. `target` is a
+/// The file content for an upstream. `target` is its
 /// [fingerprint](crate::config::Transport::fingerprint).
 pub fn encode(target: &str, memory: &Memory) -> Vec<u8> {
     let Memory { handshake, catalog, dialect, traits: _ } = memory;
-    let said = Raw::of(&Said {
+    let content = Raw::of(&Content {
         handshake: initialize_result(
             handshake.revision,
             &handshake.capabilities,
@@ -101,12 +100,12 @@ pub fn encode(target: &str, memory: &Memory) -> Vec<u8> {
     let file = serde_json::json!({
         "version": VERSION,
         "target": target,
-        "sha256": checksum(said.as_bytes()),
+        "sha256": checksum(content.as_bytes()),
     });
-    Raw::of(&file).with("said", &said).as_bytes().to_vec()
+    Raw::of(&file).with("said", &content).as_bytes().to_vec()
 }
 
-/// What `target` said of itself, if `file` is whole and about it.
+/// Reads a file, if it is intact and belongs to `target`.
 pub fn decode(target: &str, file: &Bytes) -> Result<Memory, Forgotten> {
     #[derive(Deserialize)]
     struct Head {
@@ -117,24 +116,24 @@ pub fn decode(target: &str, file: &Bytes) -> Result<Memory, Forgotten> {
         return Err(Forgotten::OtherVersion);
     }
     let found: File<'_> = serde_json::from_slice(file).map_err(|_| Forgotten::Damaged)?;
-    let said = Raw::view(file, found.said);
-    if checksum(said.as_bytes()) != found.sha256 {
+    let content = Raw::view(file, found.content);
+    if checksum(content.as_bytes()) != found.sha256 {
         return Err(Forgotten::Damaged);
     }
     if found.target != target {
         return Err(Forgotten::OtherTarget);
     }
-    read(&said).ok_or(Forgotten::Damaged)
+    read(&content).ok_or(Forgotten::Damaged)
 }
 
-fn read(said: &Raw) -> Option<Memory> {
-    let handshake = Handshake::read(&said.member("handshake")?)?;
+fn read(content: &Raw) -> Option<Memory> {
+    let handshake = Handshake::read(&content.member("handshake")?)?;
     let mut catalog = Catalog::default();
     for list in List::ALL {
-        *catalog.list_mut(list) = said.member(list.member())?.elements()?;
+        *catalog.list_mut(list) = content.member(list.member())?.elements()?;
     }
-    // One of which nothing is said here, or nothing that we know, is found out again.
-    let dialect = said.member("dialect").and_then(|dialect| dialect.read().ok());
+    // If it is missing or unknown, the next connection detects it again.
+    let dialect = content.member("dialect").and_then(|dialect| dialect.read().ok());
     Some(Memory::new(handshake, catalog, dialect))
 }
 
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_comes_back_to_the_byte() {
+    fn the_content_is_restored_byte_for_byte() {
         let tool = "{ \"zeta\":1.10,\n \"name\" : \"a\\u0062\", \"big\":123456789012345678901 }";
         let Memory { handshake, catalog, .. } = decode("here", &file(&[tool])).unwrap();
         assert_eq!(catalog.tools[0].as_str(), tool);
@@ -185,12 +184,12 @@ mod tests {
     }
 
     #[test]
-    fn what_one_target_said_is_not_taken_for_the_word_of_another() {
+    fn a_file_of_another_target_is_ignored() {
         assert_eq!(decode("there", &file(&[])), Err(Forgotten::OtherTarget));
     }
 
     #[test]
-    fn a_file_of_another_version_is_as_none() {
+    fn a_file_of_another_version_is_ignored() {
         let text = String::from_utf8(file(&[]).to_vec()).unwrap();
         let newer = Bytes::from(text.replace("\"version\":1", "\"version\":2"));
         assert_eq!(decode("here", &newer), Err(Forgotten::OtherVersion));
@@ -218,7 +217,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_catalog_and_handshake_come_back_as_they_were(
+        fn any_catalog_and_handshake_are_restored(
             (tools, prompts) in (members(), members()),
             (resources, templates) in (members(), members()),
             instructions: Option<String>,
@@ -234,7 +233,7 @@ mod tests {
         }
 
         #[test]
-        fn a_file_that_was_cut_short_or_altered_says_nothing(
+        fn a_truncated_or_altered_file_is_ignored(
             tools in members(),
             at: prop::sample::Index,
             bit in 0_u8..8,

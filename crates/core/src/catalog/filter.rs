@@ -1,37 +1,37 @@
-//! Allow and deny lists: which names a person wants to be seen.
+//! Allow and deny lists of name patterns.
 //!
-//! A pattern is a name in which `*` stands for any run of characters, also for none. Nothing else
-//! is special, and capitals count. What is denied is hidden, whatever is allowed; if anything is
-//! allowed by name, nothing else is seen.
+//! In a pattern, `*` matches any run of characters, including none. Nothing else is special, and
+//! patterns are case-sensitive. Deny wins over allow. If there is an allow list, only names that it
+//! matches pass.
 
 use crate::catalog::List;
 
-/// A name, or several names in one.
+/// A name, possibly with `*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern(String);
 
-/// What passes and what does not.
+/// An allow list and a deny list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// All that passes; `None` lets everything pass.
+    /// What may pass; `None` means everything.
     pub allow: Option<Vec<Pattern>>,
-    /// What does not pass all the same.
+    /// What never passes.
     pub deny: Vec<Pattern>,
 }
 
-/// A filter for each kind of thing that an upstream offers.
+/// One filter per kind of item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filters {
     pub tools: Filter,
     pub prompts: Filter,
-    /// By address; a template by its form.
+    /// Matches URIs, and the URI templates of templates.
     pub resources: Filter,
 }
 
 const ANY: u8 = b'*';
 
 impl Pattern {
-    /// `None` if the text is empty, which is no name.
+    /// `None` if the text is empty.
     pub fn new(text: &str) -> Option<Self> {
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
@@ -44,13 +44,13 @@ impl Pattern {
         self.places(name).last() == Some(&true)
     }
 
-    /// Whether a name that begins so can match.
+    /// Whether a name with this beginning can match.
     pub fn can_begin(&self, beginning: &str) -> bool {
         self.places(beginning).contains(&true)
     }
 
-    /// At which places of the pattern one can be after reading `text`: the last is its end. Each
-    /// byte is looked at once per place, so no pattern takes long.
+    /// The positions in the pattern that are reachable after reading `text`; the last one is its
+    /// end. Runs in O(pattern × text), so that no pattern is slow.
     fn places(&self, text: &str) -> Vec<bool> {
         let pattern = self.0.as_bytes();
         let mut here = vec![false; pattern.len() + 1];
@@ -71,7 +71,7 @@ impl Pattern {
     }
 }
 
-/// Whoever is before a `*` is also behind it.
+/// A `*` may match nothing: a position before it also reaches the position after it.
 fn skip_any(pattern: &[u8], here: &mut [bool]) {
     for (place, wanted) in pattern.iter().enumerate() {
         here[place + 1] |= here[place] && *wanted == ANY;
@@ -83,14 +83,14 @@ impl Filter {
         self.passes_as(&[name])
     }
 
-    /// Whether something passes that has several names.
+    /// Whether an item with several names passes.
     pub fn passes_as(&self, names: &[&str]) -> bool {
         let matches = |pattern: &Pattern| names.iter().any(|name| pattern.matches(name));
         self.allow.as_ref().is_none_or(|allow| allow.iter().any(matches))
             && !self.deny.iter().any(matches)
     }
 
-    /// Whether everything passes, so that nothing has to be looked at.
+    /// Whether everything passes.
     pub fn is_open(&self) -> bool {
         self.allow.is_none() && self.deny.is_empty()
     }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_denied_is_hidden_whatever_is_allowed() {
+    fn deny_wins_over_allow() {
         let both = filter(Some(&["read_*", "write"]), &["read_secret*"]);
         let passing =
             ["read_notes", "read_secrets", "write", "erase"].map(|name| both.passes(name));
@@ -160,13 +160,13 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_takes_for_ever_elsewhere_does_not_here() {
+    fn a_pattern_with_many_stars_is_fast() {
         let hostile = pattern(&"*a".repeat(60));
         assert!(!hostile.matches(&("a".repeat(59) + &"b".repeat(2_000))));
     }
 
     #[test]
-    fn a_pattern_knows_with_what_its_names_can_begin() {
+    fn a_pattern_knows_how_matching_names_can_begin() {
         assert!(pattern("notes__*").can_begin("notes__"));
         assert!(pattern("*__delete_*").can_begin("notes__"));
         assert!(pattern("no*").can_begin("notes__"));
@@ -174,7 +174,7 @@ mod tests {
         assert!(!pattern("notes").can_begin("notes__"));
     }
 
-    /// What a pattern means, in the shortest words.
+    /// A simple reference implementation.
     fn means(pattern: &[char], name: &[char]) -> bool {
         match (pattern.split_first(), name.split_first()) {
             (None, None) => true,
@@ -195,7 +195,7 @@ mod tests {
         }
 
         #[test]
-        fn what_matches_can_begin_as_it_begins(text in "[ab*]{1,8}", name in "[ab]{0,10}", cut in 0_usize..10) {
+        fn every_prefix_of_a_match_can_begin_one(text in "[ab*]{1,8}", name in "[ab]{0,10}", cut in 0_usize..10) {
             if pattern(&text).matches(&name) {
                 prop_assert!(pattern(&text).can_begin(&name[..cut.min(name.len())]));
             }

@@ -1,6 +1,15 @@
-//! What an upstream offers, as last known, and the view of several upstreams as one.
+//! Catalogs: the tools, prompts, resources and templates of upstreams, as last known.
 //!
-//! Definitions are kept raw and shown raw: in the merged view only the name changes.
+//! [`Catalog`] holds the lists of one upstream, [`Merged`] combines several. Definitions stay raw
+//! JSON; merging changes only their names.
+//!
+//! - `naming`: upstream names and the merged names of tools and prompts
+//! - `filter`, `visibility`: allow and deny lists, and what an editor sees of an upstream
+//! - `audience`: which editors are notified when a list changes
+//! - `cache`: the catalog file that survives a restart
+//! - `tool_traits`: what the gateway must know about a tool before it is called
+//!
+//! This module depends only on `protocol` (and, in documentation, on `config`).
 
 pub mod audience;
 pub mod cache;
@@ -16,7 +25,7 @@ use crate::protocol::envelope::Request;
 use crate::protocol::json::Raw;
 use crate::protocol::mcp::method;
 
-/// The lists of one upstream, every page of them.
+/// The complete lists of one upstream, with all pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Catalog {
     pub tools: Vec<Raw>,
@@ -25,7 +34,7 @@ pub struct Catalog {
     pub templates: Vec<Raw>,
 }
 
-/// The four lists of MCP: how each is asked for and what its answer holds.
+/// The four lists of MCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum List {
     Tools,
@@ -37,7 +46,7 @@ pub enum List {
 impl List {
     pub const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
 
-    /// The list that `method` asks for.
+    /// The list that a method requests.
     pub fn asked_by(asked: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|list| list.method() == asked)
     }
@@ -51,7 +60,7 @@ impl List {
         }
     }
 
-    /// The member of the answer that holds the items.
+    /// The member of the result that contains the items.
     pub fn member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -61,7 +70,7 @@ impl List {
         }
     }
 
-    /// The member of an item that says which it is.
+    /// The member of an item that identifies it.
     pub fn key(self) -> &'static str {
         match self {
             Self::Tools | Self::Prompts => "name",
@@ -70,7 +79,7 @@ impl List {
         }
     }
 
-    /// The notification that says that it is not what it was.
+    /// The notification that it changed.
     pub fn changed(self) -> &'static str {
         match self {
             Self::Tools => "notifications/tools/list_changed",
@@ -79,7 +88,7 @@ impl List {
         }
     }
 
-    /// The capability under which a server offers it.
+    /// The server capability it belongs to.
     pub fn capability(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -109,25 +118,25 @@ impl Catalog {
     }
 }
 
-/// The answer to a list request.
+/// The result of a list request.
 pub fn list_result(list: List, items: &[Raw]) -> Raw {
     Raw::of(&HashMap::from([(list.member(), items)]))
 }
 
-/// All upstreams in one: each list under its merged names, and the way back.
+/// The catalogs of several upstreams as one, with the origin of each merged name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
     catalog: Catalog,
     tools: HashMap<String, Origin>,
     prompts: HashMap<String, Origin>,
     resources: HashMap<String, UpstreamName>,
-    /// What addresses made from each template begin with.
+    /// The literal prefix of each template.
     templates: Vec<(String, UpstreamName)>,
-    /// The same of templates that are not shown: an address made from one may be shown all the same.
+    /// The prefixes of hidden templates: a URI that matches one may still be visible.
     unlisted: Vec<(String, UpstreamName)>,
 }
 
-/// Where a merged name leads.
+/// The upstream and the original name behind a merged name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub upstream: UpstreamName,
@@ -135,8 +144,8 @@ pub struct Origin {
 }
 
 impl Merged {
-    /// Merges catalogs in the order of the configuration. A resource keeps its address; where two
-    /// upstreams offer the same one, the first has it.
+    /// Merges catalogs in configuration order. Resources keep their URIs; if two upstreams offer the
+    /// same URI, the first one owns it.
     pub fn of<'a>(catalogs: impl IntoIterator<Item = (&'a UpstreamName, &'a Catalog)>) -> Self {
         let mut merged = Self::default();
         let (mut tools, mut prompts) = (Namespace::default(), Namespace::default());
@@ -167,7 +176,7 @@ impl Merged {
         merged
     }
 
-    /// With the templates of `upstream` that are in its catalog and were not merged.
+    /// Adds the templates of `upstream` that are in its catalog but were not merged.
     pub fn with_unlisted(mut self, upstream: &UpstreamName, catalog: &Catalog) -> Self {
         let unlisted = catalog.templates.iter().map(|one| (beginning(one), upstream.clone()));
         self.unlisted.extend(unlisted.filter(|one| !self.templates.contains(one)));
@@ -186,14 +195,15 @@ impl Merged {
         self.prompts.get(name)
     }
 
-    /// Whose resource it is: that of the upstream that lists it, or else of the one whose template
-    /// says most about it.
+    /// The upstream that owns a resource: the one that lists it, or else the one whose template has
+    /// the longest matching prefix.
     pub fn owner(&self, uri: &str) -> Option<&UpstreamName> {
         let listed = || made_from(&self.templates, uri);
         self.resources.get(uri).or_else(listed).or_else(|| made_from(&self.unlisted, uri))
     }
 
-    /// Who completes what a person types for a prompt or a template, asked in its own words.
+    /// The upstream that answers a completion request, and the request with the upstream's own name
+    /// for the prompt.
     pub fn completes(&self, request: &Request) -> Option<(UpstreamName, Request)> {
         let params = request.params.as_ref()?;
         let subject = params.member("ref")?;
@@ -207,13 +217,13 @@ impl Merged {
     }
 }
 
-/// The upstream whose template says most about an address.
+/// The upstream whose template has the longest prefix that matches a URI.
 fn made_from<'a>(templates: &'a [(String, UpstreamName)], uri: &str) -> Option<&'a UpstreamName> {
     let fits = templates.iter().filter(|(beginning, _)| uri.starts_with(beginning));
     fits.rev().max_by_key(|(beginning, _)| beginning.len()).map(|(_, upstream)| upstream)
 }
 
-/// What addresses made from a template begin with.
+/// The literal text before the first variable of a template.
 fn beginning(template: &Raw) -> String {
     let form = template.text_member(List::Templates.key()).unwrap_or_default();
     form.split('{').next().unwrap_or_default().to_owned()
@@ -267,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_keeps_its_address_and_belongs_to_the_first_that_offers_it() {
+    fn a_resource_keeps_its_uri_and_belongs_to_the_first_upstream_that_offers_it() {
         let catalog = Catalog { resources: vec![raw(r#"{"uri":"x://1"}"#)], ..Catalog::default() };
         let merged = Merged::of([(&name("a"), &catalog), (&name("b"), &catalog)]);
         assert_eq!(merged.list(List::Resources).len(), 1);
@@ -275,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_that_nobody_lists_belongs_to_the_template_that_says_most_about_it() {
+    fn an_unlisted_resource_belongs_to_the_template_with_the_longest_prefix() {
         let with = |form: &str| Catalog {
             templates: vec![Raw::of(&serde_json::json!({ "uriTemplate": form }))],
             ..Catalog::default()
@@ -288,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_that_is_not_shown_still_leads_to_its_upstream_if_no_other_does() {
+    fn a_hidden_template_still_routes_to_its_upstream_if_no_visible_one_matches() {
         let template = |form: &str| Raw::of(&serde_json::json!({ "uriTemplate": form }));
         let with = |forms: &[&str]| Catalog {
             templates: forms.iter().map(|form| template(form)).collect(),
@@ -304,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_completion_is_asked_of_the_prompts_owner_under_its_own_name() {
+    fn a_completion_goes_to_the_prompts_upstream_under_its_original_name() {
         let catalog = Catalog { prompts: vec![raw(r#"{"name":"greet"}"#)], ..Catalog::default() };
         let merged = Merged::of([(&name("a"), &catalog)]);
         let params = raw(r#"{"ref":{"type":"ref/prompt","name":"a__greet"},"argument":{}}"#);

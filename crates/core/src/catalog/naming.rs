@@ -1,27 +1,27 @@
-//! Names: of upstreams, and of what they offer when all of them are seen as one.
+//! Upstream names, and the merged names of tools and prompts.
 //!
-//! In the merged view a tool is called `<upstream>__<tool>`. Real clients accept only letters,
-//! digits, `_` and `-`, and put their own prefix before it, so the whole name stays within 46
-//! characters. A name that does not fit is cut and closed with a hash of the full one: the same
-//! tool gets the same name on every machine and after every restart, and no two get the same.
+//! In the merged catalog a tool is named `<upstream>__<tool>`. Clients accept only letters, digits,
+//! `_` and `-`, and add a prefix of their own, so a merged name has at most 46 characters. A name
+//! that does not fit is cut and ends with a hash of the full name: the same tool gets the same name
+//! on every machine and after every restart, and names stay unique.
 
 use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
-/// The longest name shown in the merged view.
+/// The maximum length of a merged name.
 pub const LONGEST: usize = 46;
 const LONGEST_UPSTREAM: usize = 24;
 const SEPARATOR: &str = "__";
 
-/// The name of an upstream: what it is called in the configuration, in paths and in tool names.
+/// The name of an upstream in the configuration, in paths and in tool names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UpstreamName(String);
 
-/// Why a word cannot name an upstream.
+/// The text is not a valid upstream name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` cannot name an upstream: use 1 to {LONGEST_UPSTREAM} lower-case letters, digits and single dashes"
+    "`{0}` is not a valid server name: use 1 to {LONGEST_UPSTREAM} lowercase letters, digits and single dashes"
 )]
 pub struct BadName(String);
 
@@ -47,14 +47,14 @@ impl std::fmt::Display for UpstreamName {
     }
 }
 
-/// The names of one list in the merged view, each given once.
+/// The merged names of one list, each used once.
 #[derive(Debug, Default)]
 pub struct Namespace {
     taken: HashSet<String>,
 }
 
 impl Namespace {
-    /// The name under which `upstream`'s `original` is shown.
+    /// The merged name of `upstream`'s `original`.
     pub fn name(&mut self, upstream: &UpstreamName, original: &str) -> String {
         let usual = merged(upstream, original);
         let name = if self.taken.contains(&usual) { hashed(upstream, original) } else { usual };
@@ -63,14 +63,14 @@ impl Namespace {
     }
 }
 
-/// The name under which `upstream`'s `original` is shown, if it has no other of that name.
+/// The merged name of `upstream`'s `original`, unless it is already taken.
 pub fn merged(upstream: &UpstreamName, original: &str) -> String {
     let plain = plain(upstream, original);
     let fits = plain.len() <= LONGEST && plain.chars().all(portable);
     if fits { plain } else { hashed(upstream, original) }
 }
 
-/// The name as it would be if every name could be shown.
+/// The merged name before it is shortened and made portable.
 pub fn plain(upstream: &UpstreamName, original: &str) -> String {
     format!("{upstream}{SEPARATOR}{original}")
 }
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_tool_keeps_its_name_behind_its_upstream() {
+    fn a_plain_tool_name_follows_its_upstream_name() {
         let name = Namespace::default().name(&pieces(), "ask_pieces_ltm");
         assert_eq!(name, "pieces__ask_pieces_ltm");
     }

@@ -1,30 +1,30 @@
-//! What calls need to know of tools, read once when the list comes and not at every call.
+//! What the gateway must know about tools before a call, read once when the list arrives.
 //!
-//! Most tools have nothing to note, so most catalogs cost nothing here.
+//! Most tools have no such traits, so most catalogs need no memory here.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::protocol::json::Raw;
 
-/// The tools of one upstream of which there is something to note, by name.
+/// The tools of one upstream that have traits, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traits {
-    /// Calling them twice is like calling them once, their upstream says.
+    /// The upstream declares them read-only or idempotent.
     repeatable: HashSet<String>,
-    /// Their parameters that are repeated in headers: the parameter, and the header's own part.
+    /// Parameters that are also sent as headers: the parameter and the header name's suffix.
     mirrored: HashMap<String, Vec<(String, String)>>,
-    /// Calling them can make a task, their upstream says.
+    /// The upstream declares that a call can create a task.
     tasks: HashSet<String>,
 }
 
-/// The word that marks a parameter as one that is repeated in a header.
+/// The schema keyword that marks a parameter to be sent as a header as well.
 const MARK: &str = "x-mcp-header";
 
 impl Traits {
     pub fn of(tools: &[Raw]) -> Self {
         let mut traits = Self::default();
         for tool in tools {
-            // A glance tells which tools are worth reading.
+            // A substring search avoids parsing most tools.
             let hinted = tool.as_str().contains("Hint\"");
             let marked = tool.as_str().contains(MARK);
             let lasting = tool.as_str().contains("taskSupport");
@@ -46,22 +46,22 @@ impl Traits {
         traits
     }
 
-    /// Whether the upstream says that calling the tool twice is like calling it once.
+    /// Whether the upstream declares the tool read-only or idempotent.
     pub fn is_repeatable(&self, tool: &str) -> bool {
         self.repeatable.contains(tool)
     }
 
-    /// Whether calling the tool can make a task.
+    /// Whether a call of the tool can create a task.
     pub fn makes_tasks(&self, tool: &str) -> bool {
         self.tasks.contains(tool)
     }
 
-    /// The parameters of a tool that are repeated in headers.
+    /// The parameters of a tool that are also sent as headers.
     pub fn mirrored(&self, tool: &str) -> &[(String, String)] {
         self.mirrored.get(tool).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether no tool has parameters that are repeated in headers.
+    /// Whether no tool has such parameters.
     pub fn mirror_nothing(&self) -> bool {
         self.mirrored.is_empty()
     }
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_said_of_a_tool_is_noted_of_it() {
+    fn traits_come_only_from_the_members_that_declare_them() {
         let tools = [
             serde_json::json!({ "name": "plain" }),
             serde_json::json!({ "name": "read", "annotations": { "readOnlyHint": true } }),

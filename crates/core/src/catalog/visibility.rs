@@ -1,7 +1,7 @@
-//! What an editor is shown of an upstream: the upstream's lists and the editor's, one over the other.
+//! What an editor sees of an upstream: the upstream's filters and the editor's combined.
 //!
-//! Every list that an editor reads and every call that it makes is held against a [`Window`], in
-//! both views. Where nobody wrote a list, the window is clear and nothing is looked at.
+//! Every list that an editor reads and every call that it makes is checked against a [`Window`], on
+//! the merged endpoint and on the upstream's own. Without filters the check costs nothing.
 
 use std::borrow::Cow;
 
@@ -12,26 +12,26 @@ use crate::protocol::envelope::Request;
 use crate::protocol::json::Raw;
 use crate::protocol::mcp::method;
 
-/// What an editor's entry in the configuration says.
+/// The filters of an editor's configuration entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// Which upstreams there are for it.
+    /// The upstreams that it sees.
     pub upstreams: Filter,
-    /// Tools and prompts by their merged names, resources by their addresses.
+    /// Tools and prompts by merged name, resources by URI.
     pub items: Filters,
 }
 
-/// An upstream as one editor sees it.
+/// What one editor sees of one upstream.
 #[derive(Clone, Copy, Debug)]
 pub struct Window<'a> {
     upstream: &'a UpstreamName,
-    /// The lists of the upstream's own entry.
+    /// The filters of the upstream's entry.
     own: &'a Filters,
-    /// The lists of the editor's entry.
+    /// The filters of the editor's entry.
     editors: Option<&'a Filters>,
 }
 
-/// Whose list hides something, and which one.
+/// The filter that hides an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hidden {
     pub by: By,
@@ -45,14 +45,14 @@ pub enum By {
 }
 
 impl Rules {
-    /// Whether they hide nothing.
+    /// Whether nothing is hidden.
     pub fn is_open(&self) -> bool {
         self.upstreams.is_open() && self.items.is_open()
     }
 }
 
 impl<'a> Window<'a> {
-    /// The view of an upstream; `None` if there is no such upstream for this editor.
+    /// `None` if the editor does not see the upstream at all.
     pub fn of(
         rules: Option<&'a Rules>,
         upstream: &'a UpstreamName,
@@ -70,7 +70,7 @@ impl<'a> Window<'a> {
         self.editors.is_none() && self.own.is_open()
     }
 
-    /// What hides an item that the upstream calls `name`.
+    /// The filter that hides the item with the upstream's name `name`, if any.
     pub fn hides(&self, list: List, name: &str) -> Option<Hidden> {
         let hidden = |by| Some(Hidden { by, list });
         if !self.own.of(list).passes(name) {
@@ -78,7 +78,7 @@ impl<'a> Window<'a> {
         }
         let editors = self.editors.map(|editors| editors.of(list)).filter(|one| !one.is_open())?;
         let passes = match list {
-            // The name that the editor sees may be another one, if this one is too long for it.
+            // The editor may see a shortened name; rules may use either.
             List::Tools | List::Prompts => {
                 let (shown, whole) = (merged(self.upstream, name), plain(self.upstream, name));
                 editors.passes_as(&[&shown, &whole])
@@ -88,19 +88,19 @@ impl<'a> Window<'a> {
         if passes { None } else { hidden(By::Editor) }
     }
 
-    /// What hides that which a request, in the upstream's own words, asks for.
+    /// The filter that hides what a request asks for. The request uses the upstream's names.
     pub fn refuses(&self, request: &Request) -> Option<Hidden> {
         if self.is_clear() {
             return None;
         }
         named(request).into_iter().find_map(|(list, name)| match name {
             Some(name) => self.hides(list, &name),
-            // Whatever another reader takes it for may be hidden.
+            // The name is ambiguous: another parser may read a hidden one.
             None => self.limits(list),
         })
     }
 
-    /// What is seen of a catalog.
+    /// The visible part of a catalog.
     pub fn catalog<'c>(&self, catalog: &'c Catalog) -> Cow<'c, Catalog> {
         if self.is_clear() {
             return Cow::Borrowed(catalog);
@@ -113,7 +113,7 @@ impl<'a> Window<'a> {
         Cow::Owned(seen)
     }
 
-    /// What is seen of the answer to a list request. Every other byte stays as it is.
+    /// The visible part of a list result. All other bytes are unchanged.
     pub fn page(&self, list: List, result: &Raw) -> Raw {
         let items = result.member(list.member()).and_then(|items| items.elements());
         let items = items.unwrap_or_default();
@@ -124,7 +124,7 @@ impl<'a> Window<'a> {
         result.with(list.member(), &Raw::of(&seen))
     }
 
-    /// What hides some items of a list.
+    /// The filter that hides some items of a list, if any.
     fn limits(&self, list: List) -> Option<Hidden> {
         let editors = self.editors.is_some_and(|editors| !editors.of(list).is_open());
         match (self.own.of(list).is_open(), editors) {
@@ -139,13 +139,13 @@ impl<'a> Window<'a> {
     }
 }
 
-/// The item that a request is about, if it is about one.
+/// The item that a request names, if any.
 pub fn asked_for(request: &Request) -> Option<(List, String)> {
     let (list, name) = named(request).into_iter().next()?;
     Some((list, name.unwrap_or_default()))
 }
 
-/// Every item that a request names, as far as its name can be read.
+/// All items that a request names; `None` for a name that cannot be read unambiguously.
 fn named(request: &Request) -> Vec<(List, Option<String>)> {
     let params = request.params.as_ref();
     let member = |key| params.and_then(|params| params.text_member(key));
@@ -165,7 +165,7 @@ fn named(request: &Request) -> Vec<(List, Option<String>)> {
             if parts.is_empty() {
                 parts = vec![(List::Prompts, None), (List::Templates, None)];
             }
-            // Where both stand, the address decides.
+            // If both are present, the URI takes precedence.
             parts.sort_by_key(|(list, _)| *list != List::Templates);
             parts
         }
@@ -173,13 +173,13 @@ fn named(request: &Request) -> Vec<(List, Option<String>)> {
     }
 }
 
-/// Whether there is such an upstream for an editor with these rules.
+/// Whether an editor with these rules sees the upstream.
 pub fn sees(rules: Option<&Rules>, upstream: &UpstreamName) -> bool {
     rules.is_none_or(|rules| rules.upstreams.passes(upstream.as_str()))
 }
 
 impl Hidden {
-    /// Where in the configuration the list stands.
+    /// Where the list is in the configuration.
     pub fn place(self, upstream: &UpstreamName, editor: &str) -> String {
         let list = self.list.capability();
         match self.by {
@@ -189,7 +189,7 @@ impl Hidden {
     }
 }
 
-/// The heading of an editor's entry in the configuration.
+/// The table header of an editor's entry in the configuration.
 pub fn entry(editor: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if editor.chars().all(bare) {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_upstreams_lists_take_its_own_names_and_the_editors_the_merged_ones() {
+    fn upstream_lists_match_original_names_and_editor_lists_match_merged_names() {
         let own = tools(filter(None, &["erase"]));
         let rules = Rules {
             items: tools(filter(Some(&["notes__read*", "notes__erase"]), &[])),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_window_to_an_upstream_that_an_editor_may_not_see() {
+    fn an_upstream_can_be_hidden_from_an_editor_entirely() {
         let rules = Rules { upstreams: filter(None, &["no*"]), ..Rules::default() };
         let (name, own) = (notes(), Filters::default());
         assert!(Window::of(Some(&rules), &name, &own).is_none());
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_keeps_every_byte_but_the_hidden_items() {
+    fn a_page_keeps_every_byte_except_the_hidden_items() {
         let (name, own) = (notes(), tools(filter(None, &["b"])));
         let window = Window::of(None, &name, &own).unwrap();
         let raw =
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_could_be_read_in_two_ways_is_refused_where_anything_is_hidden() {
+    fn an_ambiguous_request_is_refused_if_anything_is_hidden() {
         let own = Filters {
             tools: filter(None, &["t"]),
             prompts: filter(None, &["p"]),
@@ -353,7 +353,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_views_show_the_same_and_a_call_is_refused_if_and_only_if_it_is_not_listed(
+        fn both_endpoints_show_the_same_and_a_call_is_refused_if_and_only_if_it_is_not_listed(
             own in any_filters(),
             items in any_filters(),
             names in prop::collection::btree_set("[ab_]{1,3}", 0..6),

@@ -1,8 +1,7 @@
-//! The address of a server, which may have references to secrets in it.
+//! The address of a server, which may contain references to secrets.
 //!
-//! Where it leads is known from the file alone: a reference may stand for a part of the path or the
-//! query, or for a user name or a password, never for the host. So nobody who changes a secret can
-//! send others elsewhere.
+//! A reference may stand for a part of the path or query, a user name or a password, but never for
+//! the host or port. So changing a secret cannot redirect the connection to another server.
 
 use url::Url;
 
@@ -10,21 +9,21 @@ use crate::security::redact::percent;
 use crate::security::secret_ref;
 use crate::security::secret_ref::{Reference, Template};
 
-/// An address over http or https.
+/// An http or https address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// With its references as they are written.
+    /// The address with its references.
     template: Template,
-    /// With something harmless in place of each.
+    /// The address with a placeholder for each reference.
     place: Url,
 }
 
-/// What is wrong with an address.
+/// Why an address is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadAddress {
-    #[error("`{address}` is not an address of an MCP server: {why}.")]
+    #[error("`{address}` is not a valid server address: {why}.")]
     NoAddress { address: String, why: String },
-    #[error("An address cannot have a secret as its host or its port.")]
+    #[error("The host and port of an address cannot come from a secret.")]
     Elsewhere,
     #[error(transparent)]
     Reference(#[from] secret_ref::Bad),
@@ -36,7 +35,7 @@ impl BadAddress {
             Self::NoAddress { .. } => {
                 "Write an http or https address, such as \"http://127.0.0.1:3001/mcp\"."
             }
-            Self::Elsewhere => "Write the host itself, and refer to secrets behind it only.",
+            Self::Elsewhere => "Write out the host and port; use references only after them.",
             Self::Reference(bad) => bad.remedy(),
         }
     }
@@ -58,7 +57,8 @@ impl Address {
             let place = with("")?;
             return Ok(Self { template, place });
         }
-        // Digits may pass for a port, letters for a host.
+        // A letter is valid in a host, a digit also in a port: if the origin differs, a reference
+        // stands for a part of it.
         let (place, other) = (with("x"), with("1"));
         match (place, other) {
             (Ok(place), Ok(other)) if place.origin() == other.origin() => {
@@ -73,12 +73,12 @@ impl Address {
         &self.template
     }
 
-    /// Where it leads: good for its scheme, its host and its port.
+    /// The address with placeholders; use only its scheme, host and port.
     pub fn place(&self) -> &Url {
         &self.place
     }
 
-    /// For a person to read: without user name, password or query, and with references as such.
+    /// The address for display: without user name, password or query, and with "…" for references.
     pub fn shown(&self) -> String {
         let mut shown = self.place.clone();
         let _ = shown.set_username("");
@@ -95,7 +95,8 @@ impl Address {
         }
     }
 
-    /// The address to connect to. What a reference stands for is one piece of it, whatever is in it.
+    /// The address to connect to. Secrets are percent-encoded, so that none can change the structure
+    /// of the address.
     pub fn fill<E>(
         &self,
         mut value: impl FnMut(&Reference) -> Result<String, E>,
@@ -106,7 +107,7 @@ impl Address {
 }
 
 impl std::fmt::Display for Address {
-    /// As an address is written after it was read, or with its references.
+    /// The normalised address, or the text as written if it has references.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.template.is_plain() {
             true => self.place.fmt(f),
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_may_be_a_piece_of_what_follows_the_host() {
+    fn a_secret_may_be_part_of_the_path_the_query_or_the_credentials() {
         let key = filled("https://x.example/mcp?key=${env:KEY}&a=1", "a&b=c d");
         assert_eq!(key, "https://x.example/mcp?key=a%26b%3Dc%20d&a=1");
         assert_eq!(
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_says_where_an_address_leads() {
+    fn a_secret_cannot_be_part_of_the_origin() {
         for text in [
             "https://${env:HOST}/mcp",
             "https://x.${env:HOST}/mcp",
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_holds_neither_a_secret_nor_a_query() {
+    fn a_displayed_address_has_no_secret_and_no_query() {
         let shown = |text: &str| Address::parse(text).unwrap().shown();
         assert_eq!(shown("https://me:pw@x.example/mcp?key=${env:KEY}"), "https://x.example/mcp");
         assert_eq!(shown("https://x.example/${keyring:a}/mcp"), "https://x.example/…/mcp");
@@ -166,12 +167,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_a_secret_is_it_leads_nowhere_else(value in ".*") {
+        fn no_secret_changes_the_origin(value in ".*") {
             let address = Address::parse("https://x.example:8443/a/${keyring:k}?b=${keyring:k}").unwrap();
             let url = address.fill(|_| Ok::<_, ()>(value.clone())).unwrap();
             prop_assert_eq!(url.origin(), address.place().origin());
-            let told: Vec<(String, String)> = url.query_pairs().into_owned().collect();
-            prop_assert_eq!(told, [("b".to_owned(), value)]);
+            let query: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+            prop_assert_eq!(query, [("b".to_owned(), value)]);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! An upstream that is an application: the preset that describes it, and how it is looked after.
+//! Upstreams that are apps: their preset and their restart policy.
 
 use toml::Spanned;
 
@@ -9,7 +9,7 @@ use crate::config::size;
 use crate::policy::app::policy::{Policy, Recycle, Restart};
 use crate::preset::{self, Shelf};
 
-/// Exactly one way to reach an upstream: a preset, a program or an address.
+/// The transport of an upstream: exactly one of a preset, a program or an address.
 pub(super) fn or_server(
     text: &str,
     name: &UpstreamName,
@@ -17,12 +17,11 @@ pub(super) fn or_server(
     table: &UpstreamTable,
 ) -> Result<Transport, Mistake> {
     let Some(preset) = &table.preset else {
-        let cared_for =
+        let app_settings =
             [table.restart.is_some(), table.recycle.is_some(), table.memory_alarm.is_some()];
-        if cared_for.contains(&true) {
-            let what =
-                format!("The upstream `{name}` has settings of an application, but no `preset`.");
-            let remedy = "Remove `restart`, `recycle` and `memory_alarm`, or give it a `preset`.";
+        if app_settings.contains(&true) {
+            let what = format!("The server `{name}` has app settings but no `preset`.");
+            let remedy = "Remove `restart`, `recycle` and `memory_alarm`, or add a `preset`.";
             return Err(Mistake { line: name_line, what, remedy: remedy.into() });
         }
         return program::or_url(text, name, name_line, table);
@@ -39,19 +38,19 @@ pub(super) fn or_server(
         ("proxy", table.proxy.is_some()),
     ];
     if let Some((other, _)) = others.iter().find(|(_, written)| *written) {
-        let what = format!("The upstream `{name}` has a `preset` and `{other}`.");
-        let remedy = format!("Remove `{other}`: an application is found by its preset.");
+        let what = format!("The server `{name}` has both `preset` and `{other}`.");
+        let remedy = format!("Remove `{other}`; the preset says how to find the app.");
         return Err(Mistake { line: at, what, remedy });
     }
     if !preset::is_name(preset.get_ref()) {
-        let what = format!("`{}` is no name of a preset.", preset.get_ref());
-        let remedy = "Write one such as \"pieces-os\".".into();
+        let what = format!("`{}` is not a preset name.", preset.get_ref());
+        let remedy = "Write a name such as \"pieces-os\".".into();
         return Err(Mistake { line: at, what, remedy });
     }
     Ok(Transport::App { preset: preset.get_ref().clone() })
 }
 
-/// What people call an upstream that was given no title.
+/// The title of an upstream that has none in the file: that of its preset, or its name.
 pub(super) fn title(name: &UpstreamName, transport: &Transport, shelf: &Shelf) -> String {
     let known = match transport {
         Transport::App { preset } => shelf.get(preset).ok().map(|it| it.title.clone()),
@@ -60,7 +59,7 @@ pub(super) fn title(name: &UpstreamName, transport: &Transport, shelf: &Shelf) -
     known.unwrap_or_else(|| name.as_str().to_owned())
 }
 
-/// How it is looked after.
+/// The restart policy.
 pub(super) fn policy(text: &str, table: &UpstreamTable) -> Result<Policy, Mistake> {
     let wrong = |at: &Spanned<String>, what: String, remedy: &str| Mistake {
         line: Some(line(text, at.span().start)),
@@ -73,7 +72,7 @@ pub(super) fn policy(text: &str, table: &UpstreamTable) -> Result<Policy, Mistak
         Some((_, "always")) => Restart::Always,
         Some((_, "never")) => Restart::Never,
         Some((at, other)) => {
-            let what = format!("`{other}` does not say when it is restarted.");
+            let what = format!("`{other}` is not a valid value for `restart`.");
             let remedy = "Write \"on-crash\", \"ask\", \"always\" or \"never\".";
             return Err(wrong(at, what, remedy));
         }
@@ -82,13 +81,13 @@ pub(super) fn policy(text: &str, table: &UpstreamTable) -> Result<Policy, Mistak
         None | Some((_, "never")) => Recycle::Never,
         Some((_, "when-idle")) => Recycle::WhenIdle,
         Some((at, other)) => {
-            let what = format!("`{other}` does not say when its memory is freed by a restart.");
+            let what = format!("`{other}` is not a valid value for `recycle`.");
             return Err(wrong(at, what, "Write \"when-idle\" or \"never\"."));
         }
     };
     let memory_alarm = match &table.memory_alarm {
         Some(amount) => Some(size::parse(amount.get_ref()).ok_or_else(|| {
-            let what = format!("`{}` is no amount of memory.", amount.get_ref());
+            let what = format!("`{}` is not an amount of memory.", amount.get_ref());
             wrong(amount, what, "Write \"800 MB\" or \"2.5 GB\".")
         })?),
         None => None,
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preset_is_all_that_an_application_needs() {
+    fn an_app_needs_only_a_preset() {
         let pieces = parse("preset = \"pieces-os\"").unwrap();
         assert_eq!(pieces.transport, Transport::App { preset: "pieces-os".into() });
         assert_eq!(pieces.title, "PiecesOS");
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_says_how_it_is_looked_after() {
+    fn the_restart_policy_is_read() {
         let entry = "preset = \"notes\"\nrestart = \"ask\"\nrecycle = \"when-idle\"\nmemory_alarm = \"3 GB\"";
         let notes = parse(entry).unwrap();
         let policy = Policy {
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_that_nobody_gave_is_that_of_the_preset() {
+    fn the_default_title_is_that_of_the_preset() {
         let notes = "title = \"Notes\"\n[find]\nports = 4000\nowner = true\n[[mcp]]\n\
                      transport = \"http\"\npath = \"/mcp\"\n[linux]\nprocesses = [\"notes\"]\n";
         let (shelf, _) = Shelf::of_our_own().with([("notes", notes)]);
@@ -150,9 +149,9 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_about_an_application_is_reported_with_its_line_and_a_remedy() {
+    fn an_error_about_an_app_has_its_line_and_a_remedy() {
         for (entry, at, says) in [
-            ("preset = \"Pieces OS\"", 2, "no name of a preset"),
+            ("preset = \"Pieces OS\"", 2, "not a preset name"),
             ("title = \"A\"\npreset = \"x\"\nurl = \"http://x\"", 3, "Remove `url`"),
             ("preset = \"x\"\nheaders = { A = \"1\" }", 2, "Remove `headers`"),
             ("url = \"http://x\"\nrestart = \"ask\"", 1, "no `preset`"),

@@ -1,21 +1,20 @@
-//! What must happen when one configuration takes the place of another.
+//! The difference between two configurations, for a reload.
 //!
-//! Only what differs is touched: an upstream whose entry says what it said before keeps its
-//! connection, whatever else changed in the file.
+//! An upstream whose entry did not change keeps its connection, whatever else changed in the file.
 
 use std::collections::BTreeMap;
 
 use super::{Config, Upstream};
 use crate::catalog::naming::UpstreamName;
 
-/// The way from the upstreams of one configuration to those of another.
+/// What to do with the upstreams when a new configuration replaces the old one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Not wanted any more.
+    /// Upstreams that are gone.
     pub stop: Vec<UpstreamName>,
-    /// Wanted otherwise than they are.
+    /// Upstreams whose entry changed.
     pub alter: Vec<Upstream>,
-    /// New.
+    /// New upstreams.
     pub start: Vec<Upstream>,
 }
 
@@ -65,14 +64,14 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_upstream_is_altered_and_its_neighbour_is_left_alone() {
+    fn a_changed_upstream_is_altered_and_the_others_are_left_alone() {
         let change = Change::between(&of(&[("a", 1), ("b", 2)]), &of(&[("a", 1), ("b", 3)]));
         assert!(change.stop.is_empty() && change.start.is_empty(), "{change:?}");
         assert_eq!(names(&change.alter), ["b"]);
     }
 
     #[test]
-    fn the_first_upstream_takes_the_place_of_the_demo() {
+    fn the_first_upstream_replaces_the_demo() {
         let change = Change::between(&Config::default(), &of(&[("a", 1)]));
         assert_eq!(change.stop.iter().map(UpstreamName::as_str).collect::<Vec<_>>(), ["demo"]);
         assert_eq!(names(&change.start), ["a"]);
@@ -80,7 +79,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn stopping_altering_and_starting_lead_from_any_configuration_to_any_other_and_touches_no_more(
+        fn applying_a_diff_yields_the_new_configuration_and_keeps_unchanged_upstreams(
             before in prop::collection::btree_map("[a-e]", 1_u16..4, 0..5),
             after in prop::collection::btree_map("[a-e]", 1_u16..4, 0..5),
         ) {

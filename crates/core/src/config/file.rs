@@ -1,4 +1,4 @@
-//! The tables of `config.toml`, and what they come to.
+//! The tables of `config.toml`, and their conversion into a [`Config`].
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    /// Checked by [`Ladder::climb`], before anything else is looked at.
+    /// Checked by `migrate` before the file is read.
     #[serde(default, rename = "version")]
     _version: Option<toml::Value>,
     #[serde(default)]
@@ -42,7 +42,7 @@ struct File {
 struct GatewayTable {
     listen: Option<Spanned<String>>,
     require_token: Option<bool>,
-    hold: Option<Spanned<Span>>,
+    hold: Option<Spanned<DurationText>>,
 }
 
 #[derive(Deserialize)]
@@ -64,8 +64,8 @@ pub(super) struct UpstreamTable {
     pub(super) headers: BTreeMap<Spanned<String>, Spanned<String>>,
     pub(super) ca_file: Option<Files>,
     pub(super) proxy: Option<Spanned<String>>,
-    call_timeout: Option<Spanned<Span>>,
-    keepalive_interval: Option<Spanned<Span>>,
+    call_timeout: Option<Spanned<DurationText>>,
+    keepalive_interval: Option<Spanned<DurationText>>,
     #[serde(default)]
     trust_annotations: bool,
     #[serde(default)]
@@ -78,7 +78,7 @@ pub(super) struct UpstreamTable {
     sharing: Sharing,
 }
 
-/// A file, or several.
+/// One file or several.
 #[derive(Clone, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Files {
@@ -86,20 +86,20 @@ pub(super) enum Files {
     Many(Vec<String>),
 }
 
-/// A length of time as people write it: seconds, or "3m".
+/// A duration: seconds, or text such as "3m".
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Span {
+pub(crate) enum DurationText {
     Seconds(u64),
     Text(String),
 }
 
-/// Reads a file of the current version. An empty one is a configuration: the demo upstream.
+/// Reads a file of the current version. An empty file is valid and yields the demo server.
 pub(super) fn read(text: &str) -> Result<Config, Mistake> {
     let file: File = toml::from_str(text).map_err(|error| {
         let line = error.span().map(|span| line(text, span.start));
         let what = format!("{}.", error.message().trim_end_matches('.'));
-        Mistake { line, what, remedy: "Correct the line, or see `evermoor --help`.".into() }
+        Mistake { line, what, remedy: "Fix the line, or see `evermoor --help`.".into() }
     })?;
     let (mut upstreams, mut off) = (Vec::new(), Vec::new());
     for (name, table) in &file.upstreams {
@@ -136,13 +136,13 @@ fn gateway(text: &str, table: &GatewayTable) -> Result<Gateway, Mistake> {
         return Err(Mistake {
             line: table.listen.as_ref().map(|listen| line(text, listen.span().start)),
             what: format!("`{listen}` can be reached from other machines."),
-            remedy: format!("Listen on this machine only, such as \"{DEFAULT_LISTEN}\"."),
+            remedy: format!("Use a loopback address, such as \"{DEFAULT_LISTEN}\"."),
         });
     }
     Ok(Gateway {
         listen,
         require_token: table.require_token.unwrap_or(true),
-        hold: span(text, table.hold.as_ref(), DEFAULT_HOLD)?,
+        hold: duration(text, table.hold.as_ref(), DEFAULT_HOLD)?,
     })
 }
 
@@ -155,7 +155,7 @@ fn upstream(
     let name = UpstreamName::parse(name.get_ref()).map_err(|bad| Mistake {
         line: name_line,
         what: format!("{bad}."),
-        remedy: "Rename it; `title` may hold any words.".into(),
+        remedy: "Rename it; `title` can be any text.".into(),
     })?;
     let table = table.get_ref();
     let transport = app::or_server(text, &name, name_line, table)?;
@@ -165,7 +165,7 @@ fn upstream(
         policy: app::policy(text, table)?,
         name,
         transport,
-        call_timeout: span(text, table.call_timeout.as_ref(), DEFAULT_CALL_TIMEOUT)?,
+        call_timeout: duration(text, table.call_timeout.as_ref(), DEFAULT_CALL_TIMEOUT)?,
         keepalive: keepalive(text, table.keepalive_interval.as_ref())?,
         repetition: Repetition {
             trust_annotations: table.trust_annotations,
@@ -176,9 +176,9 @@ fn upstream(
     })
 }
 
-fn keepalive(text: &str, interval: Option<&Spanned<Span>>) -> Result<Keepalive, Mistake> {
+fn keepalive(text: &str, interval: Option<&Spanned<DurationText>>) -> Result<Keepalive, Mistake> {
     let Some(interval) = interval else { return Ok(Keepalive::Usual) };
-    let every = span(text, Some(interval), Duration::ZERO)?;
+    let every = duration(text, Some(interval), Duration::ZERO)?;
     Ok(if every.is_zero() { Keepalive::Never } else { Keepalive::Every(every) })
 }
 
@@ -210,20 +210,20 @@ pub(super) fn http_url(text: &str, url: &Spanned<String>) -> Result<Address, Mis
     })
 }
 
-pub(crate) fn span(
+pub(crate) fn duration(
     text: &str,
-    span: Option<&Spanned<Span>>,
+    span: Option<&Spanned<DurationText>>,
     default: Duration,
 ) -> Result<Duration, Mistake> {
     let Some(found) = span else {
         return Ok(default);
     };
     match found.get_ref() {
-        Span::Seconds(seconds) => Ok(Duration::from_secs(*seconds)),
-        Span::Text(words) => humantime::parse_duration(words).map_err(|_| Mistake {
+        DurationText::Seconds(seconds) => Ok(Duration::from_secs(*seconds)),
+        DurationText::Text(words) => humantime::parse_duration(words).map_err(|_| Mistake {
             line: Some(line(text, found.span().start)),
-            what: format!("`{words}` is not a length of time."),
-            remedy: "Write seconds, or a text such as \"3m\" or \"10s\".".into(),
+            what: format!("`{words}` is not a duration."),
+            remedy: "Write a number of seconds, or a duration such as \"3m\" or \"10s\".".into(),
         }),
     }
 }

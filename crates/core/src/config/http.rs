@@ -1,8 +1,8 @@
-//! What is said about the way to a server besides its address: headers, certificates, a proxy.
+//! HTTP options of an upstream besides its address: headers, certificates, a proxy.
 //!
-//! The file is no place for secrets: a header whose name or value says that it carries one is refused
-//! unless it refers to where the secret is kept. So is one that MCP or the connection sets itself,
-//! because a second opinion there breaks the connection.
+//! Secrets do not belong in the file: a header whose name or value looks like a secret is refused
+//! unless it is a reference. Headers that MCP or the transport sets are refused as well, because
+//! overriding them breaks the connection.
 
 use std::collections::BTreeMap;
 
@@ -13,29 +13,29 @@ use super::Mistake;
 use super::file::{Files, UpstreamTable, line};
 use crate::security::secret_ref::Template;
 
-/// The way to a server, besides its address.
+/// The HTTP options of an upstream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// Sent with every request, under lower-case names.
+    /// Sent with every request; names are in lower case.
     pub headers: BTreeMap<String, Template>,
-    /// PEM files with authorities that are trusted besides the system's. A leading `~` is the home
+    /// PEM files with CAs that are trusted in addition to the system's. A leading `~` is the home
     /// folder.
     pub ca_files: Vec<String>,
     pub proxy: Proxy,
 }
 
-/// Through what a server is reached. A server on this machine is always reached directly.
+/// The proxy to use. Servers on this machine are always reached directly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Proxy {
-    /// As the system and its variables say.
+    /// The proxy settings of the system and its environment variables.
     #[default]
     System,
     Never,
     At(Url),
 }
 
-/// What the transport itself writes into a request.
-const OWN: [&str; 19] = [
+/// Headers that the transport sets itself.
+const RESERVED: [&str; 19] = [
     "accept",
     "accept-encoding",
     "connection",
@@ -92,21 +92,21 @@ impl Proxy {
                 .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host()),
         };
         let Some(url) = url else {
-            let what = "`proxy` is not the address of a proxy over http or https.".to_owned();
+            let what = "`proxy` is not an http or https address.".to_owned();
             let remedy =
                 "Write \"system\", \"none\" or an address such as \"http://127.0.0.1:3128\".";
             return Err(wrong(what, remedy));
         };
         if !url.username().is_empty() || url.password().is_some() {
             let what =
-                "`proxy` holds a user name or a password, and this file is no place for them.";
+                "`proxy` contains a user name or password, which do not belong in this file.";
             return Err(wrong(what.into(), "Write the address alone."));
         }
         Ok(Self::At(url))
     }
 }
 
-/// One header that may stand in the file.
+/// Validates one header.
 fn header(
     text: &str,
     name: &Spanned<String>,
@@ -121,31 +121,32 @@ fn header(
     let value = template(text, value)?;
     let in_name = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty() || !name.bytes().all(in_name) {
-        let what = format!("\"{shown}\" in `headers` is not the name of a header.");
+        let what = format!("\"{shown}\" in `headers` is not a valid header name.");
         return Err(wrong(what, "Write headers = { X-Name = \"value\" }."));
     }
-    if OWN.contains(&name.as_str()) || name.starts_with("mcp-") {
-        let what = format!("The header \"{shown}\" is one that Evermoor sets itself.");
+    if RESERVED.contains(&name.as_str()) || name.starts_with("mcp-") {
+        let what = format!("Evermoor sets the header \"{shown}\" itself.");
         return Err(wrong(what, "Remove it from `headers`."));
     }
     if value.is_plain() && carries_secret(&name, value.as_written()) {
-        let what =
-            format!("The header \"{shown}\" carries a secret, and this file is no place for one.");
+        let what = format!(
+            "The header \"{shown}\" contains a secret, which does not belong in this file."
+        );
         return Err(wrong(
             what,
-            "Put it into the keychain with `evermoor secret set NAME`, and write `${keyring:NAME}` in its place.",
+            "Store it in the keychain with `evermoor secret set NAME`, then write `${keyring:NAME}` instead.",
         ));
     }
     let sendable = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
     let written = value.as_written();
     if !value.literals().all(sendable) || written.trim() != written {
         let what = format!("The value of the header \"{shown}\" cannot be sent.");
-        return Err(wrong(what, "Write it in plain letters, digits and signs, on one line."));
+        return Err(wrong(what, "Write printable ASCII on one line."));
     }
     Ok((name, value))
 }
 
-/// A setting that may refer to secrets.
+/// A setting that may contain references to secrets.
 pub(super) fn template(text: &str, value: &Spanned<String>) -> Result<Template, Mistake> {
     Template::parse(value.get_ref()).map_err(|bad| Mistake {
         line: Some(line(text, value.span().start)),
@@ -154,20 +155,20 @@ pub(super) fn template(text: &str, value: &Spanned<String>) -> Result<Template, 
     })
 }
 
-/// Whether a header carries a secret, as far as its name (in lower case) and its value tell.
+/// Whether a header looks like a secret, judging by its name (in lower case) and its value.
 pub fn carries_secret(name: &str, value: &str) -> bool {
     is_secret(name) || carries_credentials(value)
 }
 
-/// Whether the name of a header says that its value is a secret.
+/// Whether a header's name suggests that its value is a secret.
 fn is_secret(name: &str) -> bool {
-    let sign = |word: &str| {
+    let sign = |part: &str| {
         ["authori", "authent", "credential", "passw", "secret"]
             .iter()
-            .any(|sign| word.starts_with(sign))
+            .any(|sign| part.starts_with(sign))
             || ["auth", "key", "token", "cookie", "cookie2", "signature", "jwt", "session", "sid"]
                 .iter()
-                .any(|sign| word.ends_with(sign))
+                .any(|sign| part.ends_with(sign))
     };
     name.split(['-', '_', '.']).any(sign)
 }
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_means_no_headers_the_systems_certificates_and_its_proxy() {
+    fn the_defaults_are_no_headers_the_systems_certificates_and_its_proxy() {
         assert_eq!(parse("").unwrap(), Reach::default());
         assert_eq!(parse("proxy = \"system\"").unwrap(), Reach::default());
     }
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_with_a_secret_is_refused_with_its_line_and_its_value_is_not_repeated() {
+    fn a_header_with_a_secret_is_refused_without_repeating_its_value() {
         for name in [
             "Authorization",
             "Proxy-Authorization",
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_may_refer_to_where_its_secret_is_kept() {
+    fn a_header_may_refer_to_a_secret() {
         let reach = parse("headers.Authorization = \"Bearer ${keyring:canny}\"").unwrap();
         let needs: Vec<String> =
             reach.headers["authorization"].references().map(ToString::to_string).collect();
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_is_set_for_every_request_anyway_is_refused() {
+    fn a_reserved_header_is_refused() {
         for name in [
             "Host",
             "Connection",
@@ -273,19 +274,19 @@ mod tests {
             "Upgrade",
         ] {
             let mistake = parse(&format!("headers.{name} = \"a\"")).unwrap_err();
-            assert!(mistake.what.contains("sets itself"), "{mistake}");
+            assert!(mistake.what.contains("Evermoor sets"), "{mistake}");
         }
     }
 
     #[test]
-    fn what_cannot_be_sent_or_reached_is_refused_with_a_remedy() {
+    fn invalid_headers_and_proxies_are_refused_with_a_remedy() {
         for (entry, says) in [
-            ("headers = { \"a b\" = \"x\" }", "name of a header"),
+            ("headers = { \"a b\" = \"x\" }", "header name"),
             ("headers = { x-a = \"one\\ntwo\" }", "cannot be sent"),
             ("headers = { x-a = \"é\" }", "cannot be sent"),
-            ("proxy = \"ftp://x\"", "not the address"),
-            ("proxy = \"yes\"", "not the address"),
-            ("proxy = \"http://me:hidden@x:1\"", "no place"),
+            ("proxy = \"ftp://x\"", "not an http or https address"),
+            ("proxy = \"yes\"", "not an http or https address"),
+            ("proxy = \"http://me:hidden@x:1\"", "do not belong"),
         ] {
             let mistake = parse(entry).unwrap_err();
             assert_eq!(mistake.line, Some(3), "{mistake}");

@@ -1,7 +1,7 @@
-//! Allow and deny lists in the file, and what about them is worth a second look.
+//! Allow and deny lists in the file, and warnings about patterns that match nothing.
 //!
-//! A list that names nobody is no mistake: an editor may get its token later, and an upstream may
-//! come back. It is told as a doubt, with its line, so that a slip of the pen does not go unnoticed.
+//! A pattern that matches nothing is not an error, because an upstream may be added later. It is
+//! reported as a warning with its line, so that typos are noticed.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::catalog::visibility::{Rules, entry};
 
 type Patterns = Vec<Spanned<String>>;
 
-/// Two lists.
+/// An allow and a deny list.
 #[derive(Default, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListTable {
@@ -26,8 +26,8 @@ pub(super) struct ListTable {
     deny: Patterns,
 }
 
-/// What is said of an upstream's tools: two lists, and tools by name. `allow` and `deny` may be
-/// names of tools, too.
+/// The `tools` table of an upstream: two lists, and settings of single tools by name. A tool may
+/// also be named `allow` or `deny`.
 #[derive(Default)]
 pub(super) struct ToolsTable {
     pub(super) lists: ListTable,
@@ -47,7 +47,7 @@ pub(super) enum Retry {
     Never,
 }
 
-/// What one editor is shown.
+/// Reads the entry of an editor.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EditorTable {
@@ -61,7 +61,7 @@ pub(super) struct EditorTable {
     resources: ListTable,
 }
 
-/// The lists of an upstream's entry.
+/// Reads the lists of an upstream's entry.
 pub(super) fn of_upstream(
     text: &str,
     tools: &ToolsTable,
@@ -90,7 +90,7 @@ pub(super) fn of_editor(
     Ok(Editor { line: line(text, name.span().start), rules: Rules { upstreams, items } })
 }
 
-/// What in an editor's entry leads nowhere, given the upstreams that there are.
+/// Warnings about patterns in an editor's entry that match none of these upstreams.
 pub(super) fn doubts(
     text: &str,
     editor: &str,
@@ -99,11 +99,11 @@ pub(super) fn doubts(
 ) -> Vec<Mistake> {
     let place = entry(editor);
     let unmatched = |list: &ListTable, matches: &dyn Fn(&Pattern, &UpstreamName) -> bool| {
-        let leads_nowhere = |written: &&Spanned<String>| {
+        let matches_nothing = |written: &&Spanned<String>| {
             let pattern = Pattern::new(written.get_ref());
             !pattern.is_some_and(|pattern| upstreams.iter().any(|name| matches(&pattern, name)))
         };
-        let found = list.patterns().filter(leads_nowhere);
+        let found = list.patterns().filter(matches_nothing);
         let at = |written: &Spanned<String>| {
             (line(text, written.span().start), written.get_ref().clone())
         };
@@ -115,7 +115,7 @@ pub(super) fn doubts(
         .into_iter()
         .map(|(line, written)| Mistake {
             line: Some(line),
-            what: format!("`{written}` in `upstreams` under {place} is no upstream."),
+            what: format!("`{written}` in `upstreams` under {place} is not a server."),
             remedy: format!("Write one of {known}."),
         })
         .collect();
@@ -126,16 +126,16 @@ pub(super) fn doubts(
         doubts.extend(unmatched(table, &begins).into_iter().map(|(line, written)| Mistake {
             line: Some(line),
             what: format!(
-                "`{written}` in `{list}` under {place} matches nothing: there a {kind} is called \
-                 <upstream>__<{kind}>, and the upstreams are {known}."
+                "`{written}` in `{list}` under {place} matches nothing: there a {kind} is named \
+                 <server>__<{kind}>, and the servers are {known}."
             ),
-            remedy: format!("Write `*__{}`, or name the upstream.", tail(&written)),
+            remedy: format!("Write `*__{}`, or name the server.", tail(&written)),
         }));
     }
     doubts
 }
 
-/// What stands behind the name of an upstream, or all of it.
+/// The part after the upstream's name, or the whole text.
 fn tail(written: &str) -> &str {
     written.split_once("__").map_or(written, |(_, tail)| tail)
 }
@@ -144,8 +144,8 @@ fn filter(text: &str, table: &ListTable) -> Result<Filter, Mistake> {
     let pattern = |written: &Spanned<String>| {
         Pattern::new(written.get_ref()).ok_or_else(|| Mistake {
             line: Some(line(text, written.span().start)),
-            what: "An empty name is the name of nothing.".into(),
-            remedy: "Write a name, in which * stands for any characters.".into(),
+            what: "A name in the list is empty.".into(),
+            remedy: "Write a name; * matches any characters.".into(),
         })
     };
     let all = |patterns: &Patterns| patterns.iter().map(pattern).collect::<Result<Vec<_>, _>>();
@@ -189,7 +189,8 @@ impl<'de> Deserialize<'de> for ToolsTable {
     }
 }
 
-/// What may stand under `allow` and `deny` among tools.
+/// The value of `allow` or `deny` in a `tools` table: a list, or the settings of a tool with that
+/// name.
 enum Entry {
     List(Patterns),
     Tool(ToolTable),
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_tools_by_name_stand_side_by_side_whatever_the_tools_are_called() {
+    fn lists_and_tool_settings_coexist_whatever_the_tools_are_named() {
         let config = Config::parse(
             "[upstreams.a]\nurl = \"http://x\"\ntools.allow = [\"read_*\", \"allow\"]\n\
              tools.deny.retry = \"safe\"\ntools.read_all.retry = \"safe\"\nprompts.deny = [\"*\"]\n\
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_also_written_as_one_table() {
+    fn lists_may_be_an_inline_table() {
         let text =
             "[upstreams.a]\nurl = \"http://x\"\ntools = { allow = [\"a\"], deny = [\"b\"] }\n";
         let filters = &Config::parse(text).unwrap().upstreams[0].filters;
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn an_editor_has_lists_of_its_own() {
+    fn an_editor_has_its_own_lists() {
         let config = config(
             "[editors.cursor]\nupstreams.deny = [\"files\"]\ntools.allow = [\"notes__read*\"]\n",
         );
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_lists_have_their_line() {
+    fn errors_in_lists_have_their_line() {
         let line = |text: &str| Config::parse(&format!("{TWO}{text}")).unwrap_err().line;
         assert_eq!(line("[editors.a]\ntools.allow = [\n\"x\",\n\"\",\n]\n"), Some(8));
         assert_eq!(line("[editors.a]\ntool.allow = []\n"), Some(6));
@@ -285,26 +286,26 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_nowhere_is_told_with_its_line_and_what_to_write() {
+    fn a_pattern_that_matches_nothing_is_reported_with_its_line_and_a_remedy() {
         let found = doubts(
             "[editors.cursor]\nupstreams.allow = [\n\"notes\",\n\"flies\",\n]\ntools.deny = [\"delete_*\", \"*__erase\", \"fils__x\"]\n",
         );
         assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [8, 10, 10]);
         assert_eq!(
             found[0].1,
-            "`flies` in `upstreams` under [editors.cursor] is no upstream. Write one of `files`, `notes`."
+            "`flies` in `upstreams` under [editors.cursor] is not a server. Write one of `files`, `notes`."
         );
         assert_eq!(
             found[1].1,
-            "`delete_*` in `tools` under [editors.cursor] matches nothing: there a tool is called \
-             <upstream>__<tool>, and the upstreams are `files`, `notes`. Write `*__delete_*`, or name \
-             the upstream."
+            "`delete_*` in `tools` under [editors.cursor] matches nothing: there a tool is named \
+             <server>__<tool>, and the servers are `files`, `notes`. Write `*__delete_*`, or name \
+             the server."
         );
         assert!(found[2].1.contains("Write `*__x`"), "{}", found[2].1);
     }
 
     #[test]
-    fn an_upstream_that_is_off_is_known_and_checked_and_not_among_those_that_run() {
+    fn an_upstream_that_is_off_is_validated_but_not_enabled() {
         let text = "[upstreams.pics]\nurl = \"http://z\"\nenabled = false\n\
                     [editors.cursor]\nupstreams.allow = [\"pics\"]\n";
         let config = config(text);
@@ -314,16 +315,16 @@ mod tests {
         assert_eq!(names(&config.upstreams), ["files", "notes"]);
         assert_eq!((names(&config.off), config.doubts.len()), (vec!["pics".to_owned()], 0));
         let only = Config::parse("[upstreams.a]\nurl = \"http://x\"\nenabled = false\n").unwrap();
-        assert!(only.upstreams.is_empty(), "the demo does not take its place");
+        assert!(only.upstreams.is_empty(), "the demo does not replace it");
         assert!(Config::parse("[upstreams.a]\nenabled = false\n").is_err());
     }
 
     #[test]
-    fn an_editor_without_a_token_is_a_stranger() {
+    fn an_editor_entry_without_a_token_is_reported() {
         let config = config("[editors.cursor]\n[editors.zed]\n");
-        let strangers = config.strangers(|name| name == "zed");
-        assert_eq!(strangers.len(), 1);
-        assert_eq!(strangers[0].line, Some(5));
-        assert!(strangers[0].remedy.contains("evermoor tokens add cursor"), "{}", strangers[0]);
+        let warnings = config.strangers(|name| name == "zed");
+        assert_eq!(warnings.len(), 1);
+        assert_eq!(warnings[0].line, Some(5));
+        assert!(warnings[0].remedy.contains("evermoor tokens add cursor"), "{}", warnings[0]);
     }
 }

@@ -1,9 +1,9 @@
-//! The version of the file, and the way from an older one.
+//! The version of the file, and migration from older versions.
 //!
-//! A file may say `version = 1` at its top; one that says nothing is of version 1, which is the
-//! first. When the format changes in a way that older files do not follow, a [`Step`] is added to
-//! [`Ladder::KNOWN`], and with it the newest version counts up. An older file then climbs step by
-//! step. Steps edit the document, not a model of it, so that comments and order stay.
+//! A file may have `version = 1` at its top; a file without a version has version 1. An incompatible
+//! change of the format adds a [`Step`] to [`Ladder::KNOWN`], which also raises the latest version.
+//! Older files are migrated step by step. Steps edit the document, not a model of it, so that
+//! comments and order are kept.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -12,17 +12,17 @@ use toml_edit::DocumentMut;
 use super::file::{line, read};
 use super::{Config, Mistake};
 
-/// Rewrites a document of one version into the next.
+/// Migrates a document from one version to the next.
 pub type Step = fn(&mut DocumentMut);
 
-/// Every step there is: the first one leads from version 1 to version 2.
+/// All migrations: the first one is from version 1 to version 2.
 #[derive(Clone, Copy, Debug)]
 pub struct Ladder(pub &'static [Step]);
 
-/// A file in the words of the newest version.
+/// A file that was migrated to the latest version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upgraded {
-    /// The version that the file had.
+    /// The version before the migration.
     pub from: usize,
     pub text: String,
 }
@@ -30,7 +30,7 @@ pub struct Upgraded {
 const FIRST: usize = 1;
 
 impl Ladder {
-    /// Version 1 is the only one so far, so there is nothing to climb.
+    /// Version 1 is the only one so far, so there are no migrations.
     pub const KNOWN: Self = Self(&[]);
 
     /// The version that this Evermoor writes and reads.
@@ -38,19 +38,19 @@ impl Ladder {
         FIRST + self.0.len()
     }
 
-    /// Reads a file of any version, and gives what it became if it was of an older one.
+    /// Parses a file of any version, and returns the migrated file if it had an older one.
     pub fn parse(self, text: &str) -> Result<(Config, Option<Upgraded>), Mistake> {
-        let Some(upgraded) = self.climb(text)? else {
+        let Some(upgraded) = self.migrate(text)? else {
             return Ok((read(text)?, None));
         };
-        // The lines of what it became are not those of the file.
+        // Line numbers of the migrated text do not match the file.
         let config = read(&upgraded.text).map_err(|found| Mistake { line: None, ..found });
         Ok((config?, Some(upgraded)))
     }
 
-    /// Brings `text` to the newest version. `None` if it is of that version already, or is no TOML:
-    /// what is wrong with it is for the reader of the whole file to say.
-    fn climb(self, text: &str) -> Result<Option<Upgraded>, Mistake> {
+    /// Migrates `text` to the latest version. `None` if it has that version, or is not TOML: then
+    /// `file::read` reports the error.
+    fn migrate(self, text: &str) -> Result<Option<Upgraded>, Mistake> {
         #[derive(Deserialize)]
         struct Head {
             version: Option<Spanned<toml::Value>>,
@@ -71,7 +71,7 @@ impl Ladder {
         }
         let newest = i64::try_from(self.newest()).unwrap_or(i64::MAX);
         match document.get_mut("version").and_then(toml_edit::Item::as_value_mut) {
-            // What stands around the number, a comment for one, is kept.
+            // Keeps the comment next to the number.
             Some(value) => {
                 let decor = value.decor().clone();
                 *value = newest.into();
@@ -99,12 +99,12 @@ impl Ladder {
             Some(number) if (FIRST..=newest).contains(&number) => Ok(number),
             Some(number) if number > newest => Err(wrong(
                 format!(
-                    "The file is of version {number}, and this Evermoor knows none after {newest}."
+                    "The file has version {number}, but this Evermoor supports versions up to {newest}."
                 ),
-                "Update Evermoor, or go back to the file you had before.".into(),
+                "Update Evermoor, or restore your previous file.".into(),
             )),
             Some(_) | None => Err(wrong(
-                format!("`{}` is no version of the file.", found.get_ref()),
+                format!("`{}` is not a valid file version.", found.get_ref()),
                 format!("Write version = {newest}."),
             )),
         }
@@ -115,7 +115,7 @@ impl Ladder {
 mod tests {
     use super::*;
 
-    /// Two steps that nobody needs: `servers` became `upstreams`, then `address` became `url`.
+    /// Two invented migrations: `servers` became `upstreams`, then `address` became `url`.
     const MADE_UP: Ladder = Ladder(&[
         |document| rename(document.as_table_mut(), "servers", "upstreams"),
         |document| {
@@ -126,7 +126,7 @@ mod tests {
         },
     ]);
 
-    /// Comments above a key belong to the key, so they move with it.
+    /// Renames a key together with the comments above it.
     fn rename(table: &mut dyn toml_edit::TableLike, old: &str, new: &str) {
         let Some(key) = table.key(old) else { return };
         let key = toml_edit::Key::new(new).with_leaf_decor(key.leaf_decor().clone());
@@ -135,64 +135,64 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_version_is_of_the_first_and_is_left_as_it_is() {
+    fn a_file_without_a_version_has_version_1_and_is_unchanged() {
         for text in ["", "version = 1\n", "# mine\n[gateway]\nhold = 3\n"] {
-            assert_eq!(Ladder::KNOWN.climb(text).unwrap(), None, "{text}");
+            assert_eq!(Ladder::KNOWN.migrate(text).unwrap(), None, "{text}");
             Config::parse(text).unwrap();
         }
     }
 
     #[test]
-    fn a_newer_file_is_refused_with_what_to_do_even_if_its_words_are_new() {
+    fn a_newer_file_is_refused_with_a_remedy_even_if_its_keys_are_unknown() {
         let found = Config::parse("[nested]\n[[unheard]]\n").unwrap_err();
         assert!(found.what.contains("unknown field"), "{found}");
         let found = Config::parse("# mine\nversion = 2\n[unheard]\n").unwrap_err();
         assert_eq!(found.line, Some(2));
         assert_eq!(
             found.to_string(),
-            "The file is of version 2, and this Evermoor knows none after 1. Update Evermoor, or go \
-             back to the file you had before."
+            "The file has version 2, but this Evermoor supports versions up to 1. Update Evermoor, or restore \
+             your previous file."
         );
     }
 
     #[test]
-    fn what_is_no_version_is_said_to_be_none() {
+    fn an_invalid_version_is_refused() {
         for text in ["version = 0", "version = -1", "version = \"one\"", "version = 1.5"] {
             let found = Config::parse(text).unwrap_err();
-            assert!(found.what.contains("is no version"), "{text}: {found}");
+            assert!(found.what.contains("is not a valid file version"), "{text}: {found}");
             assert_eq!(found.remedy, "Write version = 1.");
         }
     }
 
     #[test]
-    fn an_older_file_climbs_every_step_and_keeps_its_comments() {
+    fn an_older_file_is_migrated_and_keeps_its_comments() {
         let old = "# mine\nversion = 1 # of the file\n\n[servers.notes]\n# at home\naddress = \"http://127.0.0.1:1/mcp\" # local\n";
-        let climbed = MADE_UP.climb(old).unwrap().unwrap();
-        assert_eq!((climbed.from, MADE_UP.newest()), (1, 3));
+        let migrated = MADE_UP.migrate(old).unwrap().unwrap();
+        assert_eq!((migrated.from, MADE_UP.newest()), (1, 3));
         for kept in ["# mine", "version = 3 # of the file", "# at home", "[upstreams.notes]"] {
-            assert!(climbed.text.contains(kept), "{kept} in {}", climbed.text);
+            assert!(migrated.text.contains(kept), "{kept} in {}", migrated.text);
         }
-        assert!(climbed.text.contains("url = \"http://127.0.0.1:1/mcp\" # local"));
-        assert_eq!(MADE_UP.climb(&climbed.text).unwrap(), None, "there is nothing left to climb");
+        assert!(migrated.text.contains("url = \"http://127.0.0.1:1/mcp\" # local"));
+        assert_eq!(MADE_UP.migrate(&migrated.text).unwrap(), None, "nothing is left to migrate");
     }
 
     #[test]
-    fn a_mistake_in_an_older_file_is_not_blamed_on_a_line_it_does_not_stand_in() {
+    fn an_error_in_a_migrated_file_has_no_line() {
         let found = MADE_UP.parse("[servers.a]\naddress = \"ftp://x\"\n").unwrap_err();
         assert!(found.line.is_none() && found.what.contains("ftp://x"), "{found}");
     }
 
     #[test]
-    fn a_file_in_the_middle_climbs_the_rest() {
-        let climbed = MADE_UP.climb("version = 2\n[servers]\n[upstreams.a]\naddress = \"x\"\n");
-        let climbed = climbed.unwrap().unwrap();
-        assert_eq!(climbed.from, 2);
-        assert!(climbed.text.contains("[servers]"), "the first step was not taken again");
+    fn only_the_remaining_migrations_are_applied() {
+        let migrated = MADE_UP.migrate("version = 2\n[servers]\n[upstreams.a]\naddress = \"x\"\n");
+        let migrated = migrated.unwrap().unwrap();
+        assert_eq!(migrated.from, 2);
+        assert!(migrated.text.contains("[servers]"), "the first step was not taken again");
     }
 
     #[test]
-    fn an_older_file_without_a_version_gets_one_at_its_top() {
-        let climbed = MADE_UP.climb("# mine\n[servers.a]\naddress = \"x\"\n").unwrap().unwrap();
-        assert_eq!(climbed.text, "version = 3\n\n# mine\n[upstreams.a]\nurl = \"x\"\n");
+    fn a_migrated_file_without_a_version_gets_one_at_its_top() {
+        let migrated = MADE_UP.migrate("# mine\n[servers.a]\naddress = \"x\"\n").unwrap().unwrap();
+        assert_eq!(migrated.text, "version = 3\n\n# mine\n[upstreams.a]\nurl = \"x\"\n");
     }
 }

@@ -1,7 +1,15 @@
-//! `config.toml`: made for people, parsed once, validated as a whole.
+//! `config.toml`, parsed once and validated as a whole.
 //!
-//! Inside, types carry the proof: there is no upstream without a way to reach it. A mistake is
-//! reported with its line and with what to write instead.
+//! The types rule out invalid states: every upstream has a transport. An error has its line and says
+//! what to write instead.
+//!
+//! - `file`, `lists`, `tray`: the tables of the file
+//! - `address`, `http`, `program`, `app`: the four ways to reach an upstream
+//! - `edit`: edits that keep comments and layout; `migrate`: older file versions
+//! - `diff`: what a reload must stop, change and start
+//! - `redacted`: the file without secrets; `schema`: its JSON Schema; `size`: amounts of memory
+//!
+//! This module depends on `api` (for edits), `catalog`, `policy`, `preset` and `security`.
 
 mod address;
 mod app;
@@ -35,39 +43,39 @@ use crate::preset::Shelf;
 use crate::security::secret_ref::{Reference, Template};
 pub use address::Address;
 pub use diff::Change;
-pub(crate) use file::{Span, line, span};
+pub(crate) use file::{DurationText, duration, line};
 pub use http::{Proxy, Reach, carries_secret};
 use migrate::Ladder;
 pub use program::Program;
 pub use tray::{Notifications, TraySettings};
 
-/// The address editors are given when the configuration names none.
+/// The listen address if the configuration has none.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:7420";
 
-/// A configuration that can be run.
+/// A valid configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     pub gateway: Gateway,
     pub tray: TraySettings,
-    /// In the order of their names, which is the order in which they are shown.
+    /// The enabled upstreams, sorted by name, which is also the display order.
     pub upstreams: Vec<Upstream>,
-    /// Those that a person turned off.
+    /// The upstreams that are turned off.
     pub off: Vec<Upstream>,
-    /// What each editor is shown; one that is not here is shown everything.
+    /// The rules of each editor; an editor without an entry sees everything.
     pub editors: BTreeMap<String, Editor>,
-    /// What is worth a second look, though nothing is wrong with it.
+    /// Warnings: probably mistakes, but the configuration is valid.
     pub doubts: Vec<Mistake>,
 }
 
-/// What is said of an editor.
+/// The entry of an editor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Editor {
-    /// Where its entry begins, counted from 1.
+    /// The line where the entry starts, counted from 1.
     pub line: usize,
     pub rules: Rules,
 }
 
-/// The gateway's own settings.
+/// The `[gateway]` table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gateway {
     pub listen: SocketAddr,
@@ -76,24 +84,24 @@ pub struct Gateway {
     pub hold: Duration,
 }
 
-/// One upstream.
+/// The entry of an upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstream {
     pub name: UpstreamName,
     pub title: String,
-    /// Whether a person gave it that title.
+    /// Whether the title comes from the file.
     pub titled: bool,
     pub transport: Transport,
-    /// The longest a call may take that was sent to a living upstream.
+    /// The time limit of a call after it was sent.
     pub call_timeout: Duration,
-    /// When it is asked for a sign of life.
+    /// When it is pinged.
     pub keepalive: Keepalive,
-    /// Which of its tools may be called twice.
+    /// Which of its tools may be called again after a failure.
     pub repetition: Repetition,
     pub sharing: Sharing,
-    /// What of it editors are shown.
+    /// What editors see of it.
     pub filters: Filters,
-    /// How it is looked after, if it is an application.
+    /// How it is watched and restarted, if it is an app.
     pub policy: Policy,
 }
 
@@ -103,18 +111,18 @@ pub struct Upstream {
 pub enum Sharing {
     #[default]
     Shared,
-    /// Each editor's session has one of its own: for servers that keep something per connection.
+    /// Each session has its own connection, for servers that keep state per connection.
     PerClient,
 }
 
-/// When an upstream is asked for a sign of life.
+/// When an upstream is pinged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keepalive {
-    /// As its transport suggests.
+    /// The default of its transport.
     Usual,
-    /// After this much silence: a person says that it must answer this often.
+    /// After this much idle time.
     Every(Duration),
-    /// It wants to be left alone.
+    /// Pings are off.
     Never,
 }
 
@@ -123,31 +131,31 @@ pub enum Keepalive {
 pub enum Transport {
     /// MCP over HTTP.
     Http { url: Address, reach: Reach },
-    /// MCP over the pipes of a program that the gateway starts.
+    /// MCP over stdio with a program that the gateway starts.
     Stdio(Program),
-    /// MCP over HTTP, in an application that is found, watched and brought back as a preset says.
+    /// MCP over HTTP with an app that is found, watched and restarted as its preset describes.
     App { preset: String },
-    /// The server inside the gateway that answers when nothing is configured.
+    /// The built-in server that is used when nothing is configured.
     Demo,
 }
 
-/// A mistake in the file, with its place and the way out.
+/// An error in the file, with its line and a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} {remedy}")]
 pub struct Mistake {
-    /// Counted from 1, where the place is known.
+    /// Counted from 1, if known.
     pub line: Option<usize>,
     pub what: String,
     pub remedy: String,
 }
 
 impl Config {
-    /// Reads a configuration file of any version. An empty one is a configuration: the demo.
+    /// Parses a file of any version. An empty file is valid and yields the demo server.
     pub fn parse(text: &str) -> Result<Self, Mistake> {
         Ladder::KNOWN.parse(text).map(|(config, _)| config)
     }
 
-    /// With the titles of these presets, where a person gave none.
+    /// Uses the titles of these presets for upstreams that have no title in the file.
     pub fn entitled(mut self, shelf: &Shelf) -> Self {
         for upstream in self.upstreams.iter_mut().chain(&mut self.off).filter(|one| !one.titled) {
             upstream.title = app::title(&upstream.name, &upstream.transport, shelf);
@@ -155,18 +163,18 @@ impl Config {
         self
     }
 
-    /// Editors that something is said of, and that have no token.
+    /// Warnings about editors that have an entry but no token.
     pub fn strangers(&self, has_token: impl Fn(&str) -> bool) -> Vec<Mistake> {
-        let strangers = self.editors.iter().filter(|(name, _)| !has_token(name));
-        let doubt = |(name, editor): (&String, &Editor)| Mistake {
+        let unknown = self.editors.iter().filter(|(name, _)| !has_token(name));
+        let warning = |(name, editor): (&String, &Editor)| Mistake {
             line: Some(editor.line),
             what: format!(
-                "No editor with a token is called `{name}`, so {} is for nobody.",
+                "No editor named `{name}` has a token, so {} has no effect.",
                 entry(name)
             ),
             remedy: format!("See `evermoor tokens`, or run `evermoor tokens add {name}`."),
         };
-        strangers.map(doubt).collect()
+        unknown.map(warning).collect()
     }
 }
 
@@ -176,8 +184,16 @@ impl Default for Config {
     }
 }
 
+impl Mistake {
+    /// The error with its location in this file, in one sentence.
+    pub fn placed(&self, file: impl std::fmt::Display) -> String {
+        let location = self.line.map(|line| format!(", line {line}")).unwrap_or_default();
+        format!("{file}{location}: {}", self.what)
+    }
+}
+
 impl Transport {
-    /// Where the upstream is, for a person to read: without user name, password or query.
+    /// Its address or command for display, without user name, password or query.
     pub fn target(&self) -> String {
         match self {
             Self::Http { url, .. } => url.shown(),
@@ -187,7 +203,7 @@ impl Transport {
         }
     }
 
-    /// Whether it is an application that is looked after.
+    /// Whether it is an app that Evermoor watches.
     pub fn is_app(&self) -> bool {
         matches!(self, Self::App { .. })
     }
@@ -200,7 +216,7 @@ impl Transport {
         }
     }
 
-    /// The secrets that it needs, wherever they are.
+    /// The references to the secrets that it needs.
     pub fn references(&self) -> Vec<&Reference> {
         match self {
             Self::Http { url, reach } => {
@@ -212,11 +228,11 @@ impl Transport {
         }
     }
 
-    /// Tells one target from another: what was learnt of one says nothing of the next. A hash,
-    /// since an address may hold a secret.
+    /// Identifies the target, so that a cached catalog is not used for another one. It is a hash,
+    /// because an address may contain a secret.
     pub fn fingerprint(&self) -> String {
         let words = match self {
-            // Which headers are sent may decide who answers.
+            // The headers may select a different server.
             Self::Http { url, reach } if reach.headers.is_empty() => format!("http\n{url}"),
             Self::Http { url, reach } => format!("http\n{url}\n{:?}", reach.headers),
             Self::Stdio(program) => format!("program\n{}", program.identity()),
@@ -226,7 +242,7 @@ impl Transport {
         BASE64.encode(Sha256::digest(words))
     }
 
-    /// Whether it is on this machine, where it comes back fast and asking costs nothing.
+    /// Whether it is on this machine, where reconnecting is fast and polling is cheap.
     pub fn is_local(&self) -> bool {
         match self {
             Self::Http { url, .. } => match url.place().host() {
@@ -249,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_configured_means_the_demo_on_the_usual_port() {
+    fn an_empty_configuration_is_the_demo_on_the_default_port() {
         let config = Config::default();
         assert_eq!(config.gateway.listen.to_string(), "127.0.0.1:7420");
         assert!(config.gateway.require_token);
@@ -266,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upstream_needs_a_way_to_reach_it() {
+    fn an_upstream_needs_a_transport() {
         let found = mistake("[upstreams.a]\ntitle = \"A\"\n");
         assert_eq!(found.line, Some(1));
         assert!(found.what.contains("`a`") && found.remedy.contains("url"), "{found}");
@@ -291,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_seconds_or_words() {
+    fn a_duration_is_seconds_or_text() {
         let timeout = |value: &str| {
             let text = format!("[upstreams.a]\nurl = \"http://x\"\ncall_timeout = {value}\n");
             Config::parse(&text).unwrap().upstreams[0].call_timeout
@@ -301,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keepalive_of_zero_is_none() {
+    fn a_keepalive_of_zero_turns_it_off() {
         let keepalive = |setting: &str| {
             let text = format!("[upstreams.a]\nurl = \"http://x\"\n{setting}\n");
             Config::parse(&text).unwrap().upstreams[0].keepalive
@@ -315,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_says_which_tools_may_be_called_twice() {
+    fn the_file_says_which_tools_may_be_called_again() {
         let text = "[upstreams.a]\nurl = \"http://x\"\ntools.write.retry = \"safe\"\ntools.erase.retry = \"never\"\n";
         let repetition = &Config::parse(text).unwrap().upstreams[0].repetition;
         assert_eq!(
@@ -325,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn editors_share_a_connection_unless_a_person_says_otherwise() {
+    fn editors_share_a_connection_by_default() {
         let sharing = |setting: &str| {
             let text = format!("[upstreams.a]\nurl = \"http://x\"\n{setting}\n");
             Config::parse(&text).map(|config| config.upstreams[0].sharing)
@@ -336,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fingerprint_tells_targets_apart_and_holds_no_secret() {
+    fn a_fingerprint_distinguishes_targets_and_reveals_no_secret() {
         let print = |url: &str| {
             Transport::Http { url: Address::parse(url).unwrap(), reach: Reach::default() }
                 .fingerprint()
@@ -348,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_upstream_needs_is_known_before_it_is_connected_to() {
+    fn an_upstreams_secrets_are_known_before_it_connects() {
         let text = "[upstreams.a]\nurl = \"https://x/mcp?key=${env:KEY}\"\n\
                     headers = { Authorization = \"Bearer ${keyring:a}\" }\n\
                     [upstreams.b]\ncommand = \"b\"\nenv = { A = \"1\", B = \"${file:/run/b}\" }\n";
@@ -363,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shown_address_holds_no_secret() {
+    fn a_displayed_address_contains_no_secret() {
         let url = Address::parse("https://me:secret@example.com/mcp?key=secret").unwrap();
         assert_eq!(
             Transport::Http { url, reach: Reach::default() }.target(),

@@ -1,4 +1,4 @@
-//! An upstream that is a program: its command line, its variables, its folder.
+//! Upstreams that are programs: command line, environment and working folder.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,15 +11,15 @@ use super::{Mistake, Reach, Transport};
 use crate::catalog::naming::UpstreamName;
 use crate::security::secret_ref::Template;
 
-/// A program to start. A leading `~` in each part but `env` is the home folder.
+/// A program to start. A leading `~` is the home folder, except in `env`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Program {
-    /// A name to look for, or a path.
+    /// A name to look up in the search path, or a path.
     pub command: String,
     pub args: Vec<String>,
-    /// What it gets besides the little that every child gets.
+    /// Added to the minimal environment that every child process gets.
     pub env: BTreeMap<String, Template>,
-    /// Where it starts; the home folder if nothing is said.
+    /// The working folder; the home folder by default.
     pub cwd: Option<String>,
 }
 
@@ -42,18 +42,18 @@ impl Program {
             ));
         }
         if name.contains(" -") {
-            let what = format!("`command` is one program, and \"{name}\" is a command line.");
-            return Err(wrong(what, "Put what follows the program into `args`, word by word."));
+            let what = format!("`command` must be a program, but \"{name}\" is a command line.");
+            return Err(wrong(what, "Put the arguments into `args`, one per item."));
         }
         let bad = table.env.keys().find(|name| name.is_empty() || name.contains(['=', '\0']));
         if let Some(bad) = bad {
-            let what = format!("\"{bad}\" in `env` is not the name of a variable.");
+            let what = format!("\"{bad}\" in `env` is not a valid variable name.");
             return Err(wrong(what, "Write env = { NAME = \"value\" }."));
         }
         let args = table.args.clone().unwrap_or_default();
-        if args.iter().any(|word| refers_to_a_secret(word)) {
-            let what = "A secret in `args` could be read by every program on this machine.".into();
-            let remedy = "Refer to it in `env`, if the program reads it from a variable.";
+        if args.iter().any(|argument| refers_to_a_secret(argument)) {
+            let what = "Every program on this machine can read a secret in `args`.".into();
+            let remedy = "Refer to it in `env` if the program can read it from a variable.";
             return Err(wrong(what, remedy));
         }
         let read =
@@ -62,30 +62,31 @@ impl Program {
         Ok(Self { command: name.clone(), args, env, cwd: table.cwd.clone() })
     }
 
-    /// The command line for a person to read, without what looks like a secret.
+    /// The command line for display, without anything that looks like a secret.
     pub fn shown(&self) -> String {
         let mut words = vec![self.command.clone()];
         let mut secret_follows = false;
-        for word in &self.args {
-            let name = word.split('=').next().unwrap_or_default();
+        for argument in &self.args {
+            let name = argument.split('=').next().unwrap_or_default();
             words.push(match (secret_follows, is_secret(name)) {
                 (true, _) => "…".into(),
-                (false, true) if word.contains('=') => format!("{name}=…"),
-                (false, _) => word.clone(),
+                (false, true) if argument.contains('=') => format!("{name}=…"),
+                (false, _) => argument.clone(),
             });
-            secret_follows = word.starts_with('-') && is_secret(word) && !word.contains('=');
+            secret_follows =
+                argument.starts_with('-') && is_secret(argument) && !argument.contains('=');
         }
         words.join(" ")
     }
 
-    /// Everything that makes it this program and no other. It may hold secrets.
+    /// Everything that identifies the program. It may contain secrets.
     pub fn identity(&self) -> String {
         format!("{:?}\n{:?}\n{:?}\n{:?}", self.command, self.args, self.env, self.cwd)
     }
 }
 
 impl fmt::Debug for Program {
-    /// Without the values of variables, which are where secrets are.
+    /// Omits the values of variables, because they may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let env: Vec<&String> = self.env.keys().collect();
         f.debug_struct("Program")
@@ -96,7 +97,7 @@ impl fmt::Debug for Program {
     }
 }
 
-/// Exactly one way to reach an upstream: a program or an address.
+/// The transport of an upstream without a preset: exactly one of a program or an address.
 pub(super) fn or_url(
     text: &str,
     name: &UpstreamName,
@@ -112,36 +113,38 @@ pub(super) fn or_url(
         }
         (None, Some(_)) if only_for_servers => Err(Mistake {
             line: name_line,
-            what: format!("The upstream `{name}` has settings of a server, but no `url`."),
-            remedy: "Remove `headers`, `ca_file` and `proxy`, or give it a `url` in place of `command`.".into(),
+            what: format!("The server `{name}` has HTTP settings but no `url`."),
+            remedy: "Remove `headers`, `ca_file` and `proxy`, or replace `command` with a `url`.".into(),
         }),
         (None, Some(command)) => Ok(Transport::Stdio(Program::read(text, command, table)?)),
         (Some(url), Some(command)) => Err(Mistake {
             line: Some(line(text, url.span().start.max(command.span().start))),
-            what: format!("The upstream `{name}` has a `url` and a `command`."),
+            what: format!("The server `{name}` has both a `url` and a `command`."),
             remedy: "Keep one of them: a server to connect to, or a program to start.".into(),
         }),
         (Some(_), None) => Err(Mistake {
             line: name_line,
-            what: format!("The upstream `{name}` has settings of a program, but no `command`."),
-            remedy: "Remove `args`, `env` and `cwd`, or give it a `command` in place of `url`.".into(),
+            what: format!("The server `{name}` has program settings but no `command`."),
+            remedy: "Remove `args`, `env` and `cwd`, or replace `url` with a `command`.".into(),
         }),
         (None, None) => Err(Mistake {
             line: name_line,
-            what: format!("The upstream `{name}` says nothing of how to reach it."),
-            remedy: "Give it a `url`, such as \"http://127.0.0.1:3001/mcp\", a `command`, such as \"npx\", or a `preset`, such as \"pieces-os\".".into(),
+            what: format!("The server `{name}` does not say how to reach it."),
+            remedy: "Add a `url`, such as \"http://127.0.0.1:3001/mcp\", a `command`, such as \"npx\", or a `preset`, such as \"pieces-os\".".into(),
         }),
     }
 }
 
-fn refers_to_a_secret(word: &str) -> bool {
-    Template::parse(word).is_ok_and(|template| !template.is_plain())
+fn refers_to_a_secret(argument: &str) -> bool {
+    Template::parse(argument).is_ok_and(|template| !template.is_plain())
 }
 
-fn is_secret(word: &str) -> bool {
-    let word = word.to_ascii_lowercase();
-    ["token", "secret", "password", "passwd", "key", "auth"].iter().any(|sign| word.contains(sign))
-        && !word.contains('/')
+fn is_secret(argument: &str) -> bool {
+    let argument = argument.to_ascii_lowercase();
+    ["token", "secret", "password", "passwd", "key", "auth"]
+        .iter()
+        .any(|sign| argument.contains(sign))
+        && !argument.contains('/')
 }
 
 #[cfg(test)]
@@ -169,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_about_a_program_is_reported_with_its_line_and_a_remedy() {
+    fn an_error_about_a_program_has_its_line_and_a_remedy() {
         for (entry, at, says) in [
             ("command = \"\"", 2, "empty"),
             ("title = \"A\"\ncommand = \"npx -y x\"", 3, "`args`"),
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_or_logged_holds_no_secret() {
+    fn a_displayed_or_logged_program_contains_no_secret() {
         let program = parse(
             "command = \"x\"\nargs = [\"--api-key\", \"hidden\", \"--token=hidden\", \"/home/key\"]\n\
              env = { PASSWORD = \"hidden\" }",

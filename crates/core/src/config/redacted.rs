@@ -1,12 +1,12 @@
-//! A configuration file as it may be shown to strangers: its form stays, its secrets do not.
+//! The configuration file without secrets, for bug reports. Comments and layout are kept.
 
 use toml_edit::{DocumentMut, Item, TableLike, Value};
 use url::Url;
 
 use crate::security::scrub::{REMOVED, scrub};
 
-/// The file without what may be a secret: the values of variables and headers, what addresses carry
-/// besides the place, and what looks like a secret in any other text.
+/// Removes what may be a secret: values of variables and headers, credentials and queries of
+/// addresses, and anything else that looks like a secret.
 pub fn without_secrets(text: &str) -> String {
     match text.parse::<DocumentMut>() {
         Ok(mut document) => {
@@ -18,7 +18,7 @@ pub fn without_secrets(text: &str) -> String {
             }
             scrub(&document.to_string()).into_owned()
         }
-        // Nobody knows what is what in it, so of every text only its place is shown.
+        // The file cannot be parsed, so all values are removed.
         Err(_) => text.lines().map(without_values).collect::<Vec<_>>().join("\n"),
     }
 }
@@ -39,14 +39,14 @@ fn hide(entry: &mut dyn TableLike) {
     }
     let mut secret_follows = false;
     let args = entry.get_mut("args").and_then(Item::as_array_mut);
-    for word in args.into_iter().flat_map(|args| args.iter_mut()) {
-        let text = word.as_str().unwrap_or_default().to_owned();
+    for argument in args.into_iter().flat_map(|args| args.iter_mut()) {
+        let text = argument.as_str().unwrap_or_default().to_owned();
         let hidden = if secret_follows { REMOVED.to_owned() } else { scrub(&text).into_owned() };
-        // `--token` alone says that the next word is one.
+        // After `--token` alone, the next argument is the secret.
         secret_follows = text.starts_with('-')
             && !text.contains('=')
             && scrub(&format!("{text}=x")).contains(REMOVED);
-        *word = Value::from(hidden);
+        *argument = Value::from(hidden);
     }
 }
 
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_form_of_a_file_stays_and_its_secrets_do_not() {
+    fn secrets_are_removed_and_everything_else_is_kept() {
         let text = "# mine\n[upstreams.a]\nurl = \"https://me:canary@x/mcp?key=canary\" # here\n\
                     headers = { X-Team = \"canary\" }\n\n[upstreams.b]\ncommand = \"npx\"\n\
                     args = [\"-y\", \"--api-key\", \"canary\", \"--token=canary\", \"plain\"]\n\
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_nobody_can_read_shows_no_value() {
+    fn a_file_that_cannot_be_parsed_shows_no_values() {
         let shown = without_secrets("[upstreams.a\nkey = \"canary\"\n\"canary\"\n");
         assert!(!shown.contains("canary") && shown.contains("key = [removed]"), "{shown}");
     }

@@ -1,9 +1,9 @@
-//! The form of `config.toml` as a JSON Schema, for editors that complete and check it.
+//! The JSON Schema of `config.toml`, for completion and validation in editors.
 //!
-//! It accepts whatever [`super::Config::parse`] accepts. What it cannot say, such as which address is one of
-//! this machine, only the parser knows.
+//! It accepts everything that [`super::Config::parse`] accepts. Some rules, such as that the listen
+//! address must be loopback, are checked only by the parser.
 
-/// The schema, of draft 2020-12.
+/// The schema, in draft 2020-12.
 pub const SCHEMA: &str = include_str!("schema.json");
 
 #[cfg(test)]
@@ -12,7 +12,7 @@ mod tests {
     use super::*;
     use serde_json::Value;
 
-    /// The little of JSON Schema that ours uses.
+    /// Validates the subset of JSON Schema that this schema uses.
     fn fits(schema: &Value, root: &Value, value: &Value) -> Result<(), String> {
         let wrong = |why: &str| Err(format!("{why}: {value}"));
         if let Some(place) = schema["$ref"].as_str() {
@@ -24,7 +24,7 @@ mod tests {
             "string" => value.is_string(),
             "integer" => value.is_i64() || value.is_u64(),
             "boolean" => value.is_boolean(),
-            other => panic!("the schema speaks of {other}"),
+            other => panic!("the schema uses {other}"),
         };
         if schema["type"].as_str().is_some_and(|kind| !is(kind)) {
             return wrong("of another type");
@@ -62,7 +62,7 @@ mod tests {
         }
         for (name, member) in value.as_object().into_iter().flatten() {
             let by_pattern = schema["patternProperties"].as_object().and_then(|all| {
-                // The only pattern is that of the names of upstreams.
+                // The only pattern is that of upstream names.
                 crate::catalog::naming::UpstreamName::parse(name).ok().and(all.values().next())
             });
             let known = schema["properties"].get(name).or(by_pattern);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_parser_does_not_know_the_schema_does_not_know() {
+    fn the_schema_refuses_what_the_parser_refuses() {
         for bad in [
             "gatway = 1",
             "version = 2",

@@ -1,6 +1,6 @@
-//! Amounts of memory, as people write and read them.
+//! Amounts of memory as text: "800 MB", "2.5 GB".
 
-/// Reads "800 MB" or "2.5 GB". A number alone is bytes.
+/// Parses "800 MB" or "2.5 GB". A number without a unit is bytes.
 pub fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|sign: char| !sign.is_ascii_digit() && sign != '.').unwrap_or(text.len());
@@ -13,11 +13,11 @@ pub fn parse(text: &str) -> Option<u64> {
         _ => return None,
     };
     let bytes = number.parse::<f64>().ok()? * factor;
-    // What is less than a byte or more than any machine has is a slip of the pen.
+    // Less than a byte or more than any machine has is a typo.
     (1.0..1e15).contains(&bytes).then_some(bytes as u64)
 }
 
-/// Writes an amount with as many digits as a person cares for: "2.6 GB", "812 MB".
+/// Formats an amount, rounded: "2.6 GB", "812 MB".
 pub fn shown(bytes: u64) -> String {
     let bytes = bytes as f64;
     if bytes >= 999.5e6 {
@@ -35,7 +35,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn amounts_are_read_as_people_write_them() {
+    fn amounts_are_parsed_as_people_write_them() {
         assert_eq!(parse("2.5 GB"), Some(2_500_000_000));
         assert_eq!(parse("800MB"), Some(800_000_000));
         assert_eq!(parse(" 512 "), Some(512));
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_are_written_with_few_digits() {
+    fn amounts_are_rounded() {
         assert_eq!(shown(2_600_000_000), "2.6 GB");
         assert_eq!(shown(812_345_678), "812 MB");
         assert_eq!(shown(999_900_000), "1.0 GB");
@@ -54,7 +54,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_as_about_the_same(bytes in 1_000_000_u64..1_000_000_000_000) {
+        fn a_formatted_amount_parses_to_about_the_same(bytes in 1_000_000_u64..1_000_000_000_000) {
             let again = parse(&shown(bytes)).unwrap();
             prop_assert!(again.abs_diff(bytes) <= bytes / 15);
         }

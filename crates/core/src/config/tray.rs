@@ -1,4 +1,4 @@
-//! `[tray]`: what a person wants of the tray.
+//! The `[tray]` table: settings of the tray.
 
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -9,17 +9,17 @@ use ts_rs::TS;
 use super::Mistake;
 use super::file::line;
 
-/// What a person wants of the tray.
+/// The settings of the tray.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct TraySettings {
     pub notifications: Notifications,
-    /// Whether the gateway ends with the tray.
+    /// Whether quitting the tray stops the gateway.
     pub quit_stops_gateway: bool,
 }
 
-/// What a person wants to be told of.
+/// Which notifications are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(test, derive(TS))]
@@ -39,7 +39,7 @@ pub(super) struct TrayTable {
 }
 
 impl Notifications {
-    /// The word for it in the file.
+    /// Its value in the file.
     pub fn word(self) -> &'static str {
         match self {
             Self::All => "all",
@@ -57,7 +57,7 @@ pub(super) fn read(text: &str, table: &TrayTable) -> Result<TraySettings, Mistak
             let found = all.into_iter().find(|one| one.word() == written.get_ref());
             found.ok_or_else(|| Mistake {
                 line: Some(line(text, written.span().start)),
-                what: format!("`{}` does not say what to be told of.", written.get_ref()),
+                what: format!("`{}` is not a valid value for `notifications`.", written.get_ref()),
                 remedy: "Write \"all\", \"problems\" or \"none\".".into(),
             })?
         }
@@ -71,14 +71,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_said_means_problems_only_and_a_gateway_that_stays() {
+    fn the_default_is_problems_only_and_a_gateway_that_keeps_running() {
         let usual =
             TraySettings { notifications: Notifications::Problems, quit_stops_gateway: false };
         assert_eq!(Config::default().tray, usual);
     }
 
     #[test]
-    fn a_person_says_what_to_be_told_of() {
+    fn the_notification_level_is_read() {
         for one in [Notifications::All, Notifications::Problems, Notifications::None] {
             let text =
                 format!("[tray]\nnotifications = \"{}\"\nquit_stops_gateway = true\n", one.word());

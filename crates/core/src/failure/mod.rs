@@ -1,7 +1,10 @@
-//! What went wrong, in a form that a program can choose by and a person can act on.
+//! Failures with a code for programs and a remedy for people.
 //!
-//! A [`Failure`] says what happened and what to do next. Programs look at its [`Code`]; nobody
-//! looks at its text. The text is never empty, because an empty error is how tools die silently.
+//! A [`Failure`] says what happened and what to do next. Programs decide by its [`Code`], never by
+//! its text. The text is never empty. [`outcome`] builds the answer to a call that did not get one
+//! from its upstream.
+//!
+//! Every other module may depend on this one; it depends only on `protocol`.
 
 pub mod outcome;
 
@@ -10,75 +13,75 @@ use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use ts_rs::TS;
 
-/// What happened, why as far as known, and what to do next.
+/// What happened and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 #[error("{what} {remedy}")]
 pub struct Failure {
     pub code: Code,
-    /// One sentence: what happened, to what.
+    /// One sentence: what happened.
     pub what: String,
     /// One sentence: what to do next.
     pub remedy: String,
 }
 
-/// The kinds of failure a reader may want to tell apart.
+/// The kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(TS))]
 pub enum Code {
-    /// Nothing listens at the address.
+    /// Connection refused.
     ConnectionRefused,
-    /// The name of the host is not known.
+    /// The host name does not resolve.
     DnsFailure,
-    /// Nobody answered the attempt to connect.
+    /// The connection attempt timed out.
     ConnectTimeout,
-    /// The certificate was refused or TLS could not be agreed on.
+    /// The certificate was rejected, or the TLS handshake failed.
     Tls,
-    /// The connection broke while it was in use.
+    /// The connection broke.
     ConnectionLost,
-    /// It has forgotten the session that it gave us.
+    /// The server no longer knows our session.
     SessionLost,
-    /// The other side is there and does not answer.
+    /// The server is reachable but does not respond.
     Timeout,
-    /// It answers, but refuses to serve.
+    /// The server responds, but refuses to serve.
     Refused,
-    /// It wants credentials that it was not given.
+    /// The server requires credentials.
     AuthRequired,
-    /// The keychain with its secret is locked.
+    /// The keychain that holds its secret is locked.
     KeychainLocked,
-    /// There is no keychain, or it does not answer.
+    /// There is no keychain, or it does not respond.
     KeychainMissing,
-    /// Its secret is not where the configuration says.
+    /// A secret that the configuration refers to does not exist.
     SecretMissing,
-    /// What it says is not MCP.
+    /// The server does not speak MCP.
     NotMcp,
-    /// Its program ends as soon as it is started, again and again.
+    /// Its program repeatedly exits right after it starts.
     CrashLoop,
-    /// The application is not on this machine.
+    /// The app is not installed.
     NotInstalled,
-    /// The application is installed, and no process of it runs.
+    /// The app is installed but not running.
     NotRunning,
-    /// The application runs, and is not ready to answer.
+    /// The app is running but not ready yet.
     Starting,
-    /// The application crashed, or its system ended it.
+    /// The app crashed, or the OS killed it.
     Crashed,
-    /// A person quit the application.
+    /// The user quit the app.
     Quit,
-    /// A person paused the upstream.
+    /// The user paused the upstream.
     Paused,
-    /// The configuration is wrong.
+    /// The configuration is invalid.
     Configuration,
     /// The gateway's token check is off.
     TokenOff,
-    /// The port is taken by another process.
+    /// Another process uses the port.
     PortTaken,
-    /// A control request named something that is not there.
+    /// A control request named something that does not exist.
     NotFound,
     /// A control request was not allowed.
     Forbidden,
-    /// Something in Evermoor itself broke.
+    /// An error in Evermoor itself.
     Internal,
 }
 
@@ -89,7 +92,7 @@ impl Failure {
 }
 
 impl Code {
-    /// The state in two words, for a row.
+    /// A short label for a menu row or a table row.
     pub fn word(self) -> &'static str {
         match self {
             Self::ConnectionRefused | Self::NotRunning => "Not running",
@@ -108,16 +111,16 @@ impl Code {
             Self::KeychainMissing => "No keychain",
             Self::SecretMissing => "Secret missing",
             Self::CrashLoop => "Keeps crashing",
-            Self::Configuration => "Set up wrongly",
+            Self::Configuration => "Misconfigured",
             Self::TokenOff => "Open",
             Self::PortTaken => "Port taken",
             Self::NotFound => "Not found",
             Self::Forbidden => "Not allowed",
-            Self::Internal => "Broken",
+            Self::Internal => "Internal error",
         }
     }
 
-    /// What follows the name of an upstream in a sentence about it.
+    /// The predicate of a sentence that starts with the upstream's title.
     pub fn predicate(self) -> &'static str {
         match self {
             Self::ConnectionRefused | Self::NotRunning => "is not running",
@@ -127,16 +130,16 @@ impl Code {
             Self::Quit => "was quit",
             Self::Paused => "is paused",
             Self::DnsFailure | Self::ConnectTimeout => "cannot be reached",
-            Self::Tls => "cannot be trusted: its certificate was refused",
+            Self::Tls => "is not trusted: its certificate was rejected",
             Self::ConnectionLost | Self::SessionLost => "closed the connection",
             Self::Timeout => "is not responding",
             Self::Refused | Self::NotMcp => "does not serve MCP at its address",
             Self::AuthRequired => "needs you to sign in",
-            Self::KeychainLocked => "needs a secret, and the keychain is locked",
-            Self::KeychainMissing => "needs a secret, and there is no keychain that answers",
+            Self::KeychainLocked => "needs a secret, but the keychain is locked",
+            Self::KeychainMissing => "needs a secret, but no keychain responds",
             Self::SecretMissing => "needs a secret that is not set",
             Self::CrashLoop => "keeps crashing",
-            Self::Configuration => "is set up wrongly",
+            Self::Configuration => "is misconfigured",
             Self::TokenOff
             | Self::PortTaken
             | Self::NotFound

@@ -1,19 +1,19 @@
-//! How long calls take, minute by minute, over a day.
+//! Latency percentiles of an upstream's calls, per minute, for the last day.
 //!
-//! A minute that is over is two figures and a count. Of the minute that lasts every duration is
-//! kept, up to so many; of more a share that is as good.
+//! A finished minute is two percentiles and a count. For the current minute the durations themselves
+//! are kept, up to a limit; beyond it, an even sample of them.
 
 use std::collections::VecDeque;
 
 use crate::api::LatencyPoint;
 
 const MINUTE: u64 = 60_000;
-/// A day of minutes is kept.
+/// How many minutes are kept: one day.
 const KEPT: usize = 24 * 60;
-/// No minute has more durations in memory. A power of two, so that thinning stays even.
+/// The maximum number of durations in memory. A power of two, so that sampling stays even.
 const MOST: usize = 1024;
 
-/// The durations of one upstream's calls.
+/// The latencies of one upstream.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
     over: VecDeque<LatencyPoint>,
@@ -24,16 +24,16 @@ pub struct Latencies {
 struct Minute {
     at: u64,
     calls: u32,
-    /// Every so many-th duration.
+    /// Every `every`-th duration.
     kept: Vec<u32>,
     every: u32,
 }
 
 impl Latencies {
-    /// A call that ended at this moment (milliseconds of the Unix epoch) took so long.
+    /// Records a call that ended at `at` (Unix time in milliseconds) after `ms`.
     pub fn took(&mut self, at: u64, ms: u64) {
         let minute = at - at % MINUTE;
-        // A clock that was set back adds to the minute that lasts.
+        // If the clock is set back, the call counts for the current minute.
         if self.now.calls == 0 || minute > self.now.at {
             let over = std::mem::take(&mut self.now);
             self.over.extend(over.point());
@@ -45,7 +45,7 @@ impl Latencies {
         self.now.add(u32::try_from(ms).unwrap_or(u32::MAX));
     }
 
-    /// All minutes from this moment on that had calls, in the order of time.
+    /// The minutes since `since` that had calls, oldest first.
     pub fn points(&self, since: u64) -> Vec<LatencyPoint> {
         let all = self.over.iter().copied().chain(self.now.point());
         all.filter(|point| point.at.saturating_add(MINUTE) > since).collect()
@@ -77,7 +77,7 @@ impl Minute {
         Some(LatencyPoint { at: self.at, p50_ms, p95_ms, calls: self.calls })
     }
 
-    /// Nothing, in the memory that there was.
+    /// An empty minute that reuses the allocation.
     fn emptied(self) -> Self {
         let mut kept = self.kept;
         kept.clear();
@@ -93,7 +93,7 @@ mod tests {
     const NOON: u64 = 1_800_000_000_000 - 1_800_000_000_000 % MINUTE;
 
     #[test]
-    fn a_minute_is_told_by_its_middle_and_its_slow_end() {
+    fn a_minute_has_its_median_and_its_95th_percentile() {
         let mut latencies = Latencies::default();
         for ms in 1..=100 {
             latencies.took(NOON + ms, ms);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_is_kept_and_no_more() {
+    fn only_one_day_is_kept() {
         let mut latencies = Latencies::default();
         for minute in 0..2 * KEPT as u64 {
             latencies.took(NOON + minute * MINUTE, 1);
@@ -117,7 +117,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn many_calls_of_a_minute_cost_little_and_are_told_alike(calls in 1_u32..20_000) {
+        fn sampling_bounds_memory_and_keeps_the_percentiles(calls in 1_u32..20_000) {
             let mut latencies = Latencies::default();
             for call in 0..calls {
                 latencies.took(NOON, u64::from(call * 1000 / calls));

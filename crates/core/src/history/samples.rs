@@ -1,32 +1,31 @@
-//! What an application's process took of the machine, and how much of that is kept: the older, the
-//! less.
+//! Memory and CPU samples of an app's process, thinned with age.
 //!
-//! A sample is taken every 15 seconds. After a day one is kept for every five minutes, after a week
-//! one for every hour, and after a year none. Of several the highest memory is kept, because that is
-//! what is looked for, and the mean of the load.
+//! A sample is taken every 15 seconds. After a day one per five minutes is kept, after a week one per
+//! hour, and after a year none. A merged sample has the highest memory, because peaks matter most,
+//! and the mean load.
 
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 use ts_rs::TS;
 
-/// One look at a process, or several taken together.
+/// One sample of a process, or several merged into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Sample {
-    /// When it was, in milliseconds of the Unix epoch; the beginning of `span`.
+    /// The start of `span` (Unix time in milliseconds).
     #[cfg_attr(test, ts(type = "number"))]
     pub at: u64,
-    /// How much time it stands for, in milliseconds.
+    /// The period it covers, in milliseconds.
     #[cfg_attr(test, ts(type = "number"))]
     pub span: u64,
-    /// In bytes; the highest of the span.
+    /// The highest memory of the span, in bytes.
     #[cfg_attr(test, ts(type = "number"))]
     pub memory: u64,
-    /// In thousandths of one processor; the mean of the span.
+    /// The mean load of the span, in thousandths of one CPU.
     pub load: u32,
-    /// How long the process had run, in milliseconds.
+    /// The process's uptime, in milliseconds.
     #[cfg_attr(test, ts(type = "number"))]
     pub uptime: u64,
 }
@@ -38,15 +37,15 @@ const DAY: u64 = 24 * HOUR;
 
 /// How often a sample is taken.
 pub const EVERY: u64 = 15 * SECOND;
-/// From which age on one sample stands for how much time.
+/// The age from which samples are merged, and the span they then cover.
 const STEPS: [(u64, u64); 2] = [(DAY, 5 * MINUTE), (7 * DAY, HOUR)];
-/// No sample stands for more time.
+/// The longest span of a sample.
 pub const LONGEST_SPAN: u64 = STEPS[STEPS.len() - 1].1;
-/// Samples are kept for so long.
+/// How long samples are kept.
 pub const KEPT: u64 = 365 * DAY;
 
-/// How much time a sample of this moment is to stand for at `now`; `None` if it is not kept. A
-/// span is old enough when all of it is.
+/// The span that a sample taken at `at` must cover at `now`; `None` if it is no longer kept. A span
+/// counts as old only when all of it is.
 pub fn span_of(at: u64, now: u64) -> Option<u64> {
     let old = |age: u64, span: u64| end_of_span(at, span).saturating_add(age) <= now;
     if old(KEPT, LONGEST_SPAN) {
@@ -56,16 +55,15 @@ pub fn span_of(at: u64, now: u64) -> Option<u64> {
     Some(step.map_or(EVERY, |(_, span)| *span))
 }
 
-/// The samples before this moment are those that may have to be thinned at `now`.
+/// Samples before this time may have to be thinned at `now`.
 pub fn young_from(now: u64) -> u64 {
     now.saturating_sub(STEPS[0].0)
 }
 
-/// What is kept at `now` of the samples of one application, which come in the order of time.
+/// Thins the samples of one app, given oldest first.
 pub fn thin(samples: impl IntoIterator<Item = Sample>, now: u64) -> Vec<Sample> {
     let mut kept: Vec<Sample> = Vec::new();
-    // The sum of loads, weighed by the time that each stands for, of the span that is being put
-    // together.
+    // The weighted sum of loads and the total weight of the span being merged.
     let mut weighed: (u128, u128) = (0, 0);
     for sample in samples {
         let Some(span) = span_of(sample.at, now) else { continue };
@@ -116,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_year_of_one_application_is_some_ten_thousand_samples() {
+    fn a_year_of_one_app_is_about_sixteen_thousand_samples() {
         let kept = thin(year(), NOW);
         let of_span = |span| kept.iter().filter(|sample| sample.span == span).count();
         assert!((5_760..5_800).contains(&of_span(EVERY)), "a day: {}", of_span(EVERY));
@@ -125,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_the_highest_memory_and_the_mean_load_are_kept() {
+    fn merging_keeps_the_highest_memory_and_the_mean_load() {
         let old = NOW - 2 * DAY;
         let old = old - old % (5 * MINUTE);
         let three =
@@ -153,7 +151,7 @@ mod tests {
         }
 
         #[test]
-        fn thinning_on_the_way_changes_no_moment_and_no_peak(samples in times(), earlier in 0..30 * DAY) {
+        fn thinning_in_between_changes_no_time_and_no_peak(samples in times(), earlier in 0..30 * DAY) {
             let parts = |samples: Vec<Sample>| -> Vec<(u64, u64, u64)> {
                 samples.iter().map(|sample| (sample.at, sample.span, sample.memory)).collect()
             };

@@ -1,7 +1,7 @@
-//! How an upstream fared over the last day, as it was watched.
+//! The timeline of an upstream: its state changes during the last day.
 //!
-//! Only changes are kept. A time in which no gateway ran is one in which nobody watched: the next
-//! gateway learns from the file of the one before when that last looked.
+//! Only changes are kept. A period in which no gateway was running is "unwatched": the next gateway
+//! reads from its predecessor's file when that last recorded a state.
 
 use std::collections::VecDeque;
 
@@ -9,34 +9,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::{Link, Span, SpanState};
 
-/// No longer than this is looked back.
+/// How far back the timeline goes.
 pub const DAY: u64 = 24 * 60 * 60 * 1000;
-/// An upstream that comes and goes all the time does not fill the memory.
+/// Bounds the memory of an upstream that changes state all the time.
 const MOST: usize = 2000;
 
-/// The changes of one upstream, in the order of time.
+/// The state changes of one upstream, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Log(VecDeque<(u64, SpanState)>);
 
 impl Log {
-    /// It is so from this moment on (milliseconds of the Unix epoch). Says whether that is new.
+    /// Records a state from `at` (Unix time in milliseconds) on. Returns whether it changed.
     pub fn note(&mut self, at: u64, state: SpanState) -> bool {
         let last = self.0.back().copied();
         if last.is_some_and(|(_, before)| before == state) {
             return false;
         }
-        // A clock that was set back must not mix up the order.
+        // Keeps the order if the clock is set back.
         self.0.push_back((at.max(last.map_or(0, |(before, _)| before)), state));
         self.forget(at);
         true
     }
 
-    /// A gateway watches again that last looked at `seen`.
+    /// Marks the time since `seen`, when a gateway last recorded a state, as unwatched.
     pub fn resume(&mut self, seen: u64) {
         self.note(seen, SpanState::Unwatched);
     }
 
-    /// The spans from `since` to `now`, in the order of time and without gaps.
+    /// The spans from `since` to `now`, oldest first and without gaps.
     pub fn spans(&self, since: u64, now: u64) -> Vec<Span> {
         let since = since.max(now.saturating_sub(DAY));
         let known = self.0.iter().copied();
@@ -49,7 +49,7 @@ impl Log {
             spans.push(Span { from: at.max(since), to: None, state });
         }
         spans.retain(|span| span.to.is_none_or(|to| to > span.from));
-        // What lay between two of the same kind may have taken no time at all.
+        // A state between two equal ones may have had no duration.
         spans.dedup_by(|next, before| {
             let goes_on = next.state == before.state;
             if goes_on {
@@ -60,7 +60,7 @@ impl Log {
         spans
     }
 
-    /// What is over for longer than a day is not looked at any more.
+    /// Drops changes that no span of the last day needs.
     fn forget(&mut self, now: u64) {
         let old = now.saturating_sub(DAY);
         while self.0.get(1).is_some_and(|(next, _)| *next <= old) || self.0.len() > MOST {
@@ -69,7 +69,7 @@ impl Log {
     }
 }
 
-/// The state of a link, without what is known in it.
+/// The kind of a connection state, without its data.
 pub fn state_of(link: &Link) -> SpanState {
     match link {
         Link::Off => SpanState::Off,
@@ -88,7 +88,7 @@ mod tests {
     const NOW: u64 = 1_800_000_000_000;
 
     #[test]
-    fn spans_follow_each_other_and_the_last_one_lasts() {
+    fn spans_are_contiguous_and_the_last_one_is_open() {
         let mut log = Log::default();
         log.note(NOW - 5_000, SpanState::Connecting);
         log.note(NOW - 4_000, SpanState::Connected);
@@ -104,14 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_watched_is_not_made_up() {
+    fn without_records_everything_is_unwatched() {
         let unknown = Span { from: NOW - DAY, to: None, state: SpanState::Unwatched };
         assert_eq!(Log::default().spans(0, NOW), [unknown]);
     }
 
     proptest! {
         #[test]
-        fn there_are_no_gaps_whatever_the_clock_does(times in prop::collection::vec((0..2 * DAY, any::<bool>()), 0..60)) {
+        fn there_are_no_gaps_even_if_the_clock_is_set_back(times in prop::collection::vec((0..2 * DAY, any::<bool>()), 0..60)) {
             let mut log = Log::default();
             for (at, up) in times {
                 log.note(NOW + at, if up { SpanState::Connected } else { SpanState::Down });

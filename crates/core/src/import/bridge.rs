@@ -1,11 +1,11 @@
-//! Bridges that people put before a server because their editor speaks over pipes only. Evermoor
-//! speaks to the server itself.
+//! Unwraps `mcp-remote`, a stdio bridge for editors that cannot use HTTP. Evermoor connects to the
+//! server directly.
 
 use std::collections::BTreeMap;
 
 use crate::config::edit::Way;
 
-/// The server behind `mcp-remote`, where nothing is asked of the bridge that we would not do.
+/// The server behind `mcp-remote`, if all options of the bridge have an equivalent here.
 pub(super) fn unwrapped(way: &Way) -> Way {
     let Way::Program { args, env, .. } = way else { return way.clone() };
     behind(args, env).unwrap_or_else(|| way.clone())
@@ -31,7 +31,7 @@ fn behind(args: &[String], env: &BTreeMap<String, String>) -> Option<Way> {
     Some(Way::Http { url, headers })
 }
 
-/// The bridge fills in variables of its own.
+/// The bridge expands variables in header values.
 fn filled(value: &str, env: &BTreeMap<String, String>) -> String {
     env.iter().fold(value.to_owned(), |value, (name, content)| {
         value.replace(&format!("${{{name}}}"), content)

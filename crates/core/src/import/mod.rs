@@ -1,8 +1,14 @@
-//! Adopting the MCP servers that editors have already: which upstreams they become.
+//! Imports the MCP servers that editors already have as upstreams.
 //!
-//! The same server in several editors becomes one upstream, and one that is an upstream already stays
-//! it, so that doing it twice changes nothing. What is secret in an entry goes to the keychain, and a
-//! reference takes its place. What cannot be taken over as it is, is left where it is, with a reason.
+//! The same server in several editors becomes one upstream. A server that is already an upstream is
+//! not added again, so importing twice changes nothing. Secrets move to the keychain and are replaced
+//! by references. A server that cannot be imported unchanged is skipped, with a reason.
+//!
+//! - `origin`: where an entry was found
+//! - `bridge`, `project`, `variables`: rewrite an entry so that it works outside its editor
+//! - `plain_secrets`: moves secrets out of an entry
+//!
+//! This module depends on `catalog`, `config` and `security`.
 
 mod bridge;
 mod origin;
@@ -22,47 +28,47 @@ use crate::config::{Config, Transport};
 use crate::security::redact::Secret;
 use crate::security::secret_ref::Template;
 pub use origin::{Origin, Whose};
-use plain_secrets::Vault;
+use plain_secrets::SecretCollector;
 pub use variables::Untranslatable;
 
-/// A server, as an editor's file has it.
+/// A server in an editor's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Existing {
     pub origin: Origin,
     pub way: Way,
 }
 
-/// An upstream that servers of editors become.
+/// An upstream that replaces one or more entries of editors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adopted {
     pub name: String,
-    /// What to write, with references in place of secrets; `None` if it is an upstream already.
+    /// The server to add, with references instead of secrets; `None` if it is already an upstream.
     pub way: Option<Way>,
-    /// What is to be put into the keychain first.
+    /// The secrets to store in the keychain first.
     pub secrets: Vec<(String, Secret)>,
-    /// The entries that it stands for.
+    /// The entries that it replaces.
     pub from: Vec<Origin>,
 }
 
-/// A server that stays where it is, or, without a name, all of one place.
+/// A server that is not imported; without a name, a whole file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     pub origin: Origin,
     pub why: String,
 }
 
-/// What becomes of all of them.
+/// What to do with each server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     pub adopted: Vec<Adopted>,
     pub skipped: Vec<Skipped>,
 }
 
-/// Decides what becomes of these servers, where `config` is in force and secrets of these names are in
+/// Plans the import of these servers, given the current configuration and the names of the secrets in
 /// the keychain.
 pub fn plan(existing: &[Existing], config: &Config, kept: &BTreeSet<String>) -> Plan {
     let mut plan = Plan::default();
-    // What was decided before, by all that makes it this server.
+    // The servers seen so far, with their index in the plan.
     let mut known: Vec<(Way, usize)> = Vec::new();
     let mut names: BTreeSet<String> = all(config).map(|(name, _)| name.to_owned()).collect();
     let mut secret_names = kept.clone();
@@ -99,15 +105,15 @@ pub fn plan(existing: &[Existing], config: &Config, kept: &BTreeSet<String>) -> 
                     &entry.origin.name
                 };
                 let name = free(&slug(wanted), &names);
-                let mut vault = Vault::new(&name, &secret_names);
-                let cleaned = match vault.clean(&way) {
+                let mut collector = SecretCollector::new(&name, &secret_names);
+                let cleaned = match collector.clean(&way) {
                     Ok(cleaned) => cleaned,
                     Err(why) => {
                         plan.skipped.push(skip(why.to_string()));
                         continue;
                     }
                 };
-                let secrets = vault.into_secrets();
+                let secrets = collector.into_secrets();
                 secret_names.extend(secrets.iter().map(|(name, _)| name.clone()));
                 names.insert(name.clone());
                 Adopted { name, way: Some(cleaned), secrets, from: vec![from] }
@@ -123,7 +129,7 @@ fn all(config: &Config) -> impl Iterator<Item = (&str, &Transport)> {
     config.upstreams.iter().chain(&config.off).map(|one| (one.name.as_str(), &one.transport))
 }
 
-/// Whether an entry leads to Evermoor itself.
+/// Whether an entry points to Evermoor itself.
 fn is_ours(way: &Way, config: &Config) -> bool {
     match way {
         Way::Http { url, .. } => Url::parse(url).is_ok_and(|url| {
@@ -141,8 +147,7 @@ fn is_ours(way: &Way, config: &Config) -> bool {
     }
 }
 
-/// Whether an entry leads to PiecesOS: by its own program, or by the port that it had when the entry
-/// was written.
+/// Whether an entry points to PiecesOS: through its command-line tool, or at one of its ports.
 fn is_pieces(way: &Way) -> bool {
     let leads = |text: &str| {
         Url::parse(text).is_ok_and(|url| {
@@ -162,7 +167,7 @@ fn is_pieces(way: &Way) -> bool {
     }
 }
 
-/// The name of a program without its folder and its ending.
+/// The name of a program without its folder and extension.
 fn program(command: &str) -> String {
     let file = command.rsplit(['/', '\\']).next().unwrap_or(command).to_ascii_lowercase();
     let endings = [".exe", ".cmd", ".bat"];
@@ -178,7 +183,7 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Whether an upstream is the server of an entry, whatever its secrets are.
+/// Whether an upstream is the same server as an entry, ignoring secrets.
 fn is_same(upstream: &Transport, way: &Way) -> bool {
     match (upstream, way) {
         (Transport::App { preset }, Way::Preset(wanted)) => preset == wanted,
@@ -207,7 +212,7 @@ fn fit(
     known.len() == wanted.len() && wanted.iter().all(fits)
 }
 
-/// Whether a text can be what a template stands for.
+/// Whether a template could expand to this text.
 fn fits(template: &Template, text: &str) -> bool {
     if template.is_plain() || Template::parse(text).is_ok_and(|text| text == *template) {
         let plain = Template::parse(text).ok();
@@ -226,7 +231,7 @@ fn fits(template: &Template, text: &str) -> bool {
     true
 }
 
-/// A name for an upstream, as near as possible to this one.
+/// Turns a name into a valid upstream name.
 fn slug(name: &str) -> String {
     let mut slug = String::new();
     for character in name.chars() {
@@ -243,10 +248,10 @@ fn slug(name: &str) -> String {
     }
 }
 
-/// Leaves room for a number.
+/// Leaves room for a numeric suffix.
 const LONGEST: usize = 21;
 
-/// This name, or the next that nobody has.
+/// This name, or the first numbered one that is not taken.
 fn free(name: &str, taken: &BTreeSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);

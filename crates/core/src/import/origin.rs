@@ -1,30 +1,30 @@
-//! Where an entry was found, and whose it is.
+//! Where an editor's entry was found, and the scope it belongs to.
 
 use std::fmt;
 
-/// One entry in the files of an editor.
+/// An entry in a file of an editor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The editor's id, such as `cursor`.
     pub editor: String,
     pub whose: Whose,
-    /// What the editor calls the server.
+    /// The editor's name for the server.
     pub name: String,
 }
 
-/// Whose servers they are.
+/// The scope of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// A person's, wherever that person works.
+    /// The user's, in all projects.
     Person,
-    /// A person's, in the project of this folder alone.
+    /// The user's, only in the project in this folder.
     PersonIn(String),
-    /// Of the project in this folder, for everybody who works on it.
+    /// The project's in this folder, for everyone who works on it.
     Project(String),
 }
 
 impl Whose {
-    /// The project's folder, if they belong to one.
+    /// The project's folder, if there is one.
     pub fn folder(&self) -> Option<&str> {
         match self {
             Self::Person => None,
@@ -33,7 +33,7 @@ impl Whose {
     }
 }
 
-/// `cursor (github)`, or `cursor (github in app)` for one of a project.
+/// `cursor (github)`, or `cursor (github in app)` in a project.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let folder = self.whose.folder().map(|folder| {
@@ -53,14 +53,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_of_a_project_is_told_with_its_folder() {
+    fn a_project_entry_is_shown_with_its_folder() {
         let at = |whose, name: &str| Origin { editor: "zed".into(), whose, name: name.into() };
-        for (origin, said) in [
+        for (origin, text) in [
             (at(Whose::Person, "a"), "zed (a)"),
             (at(Whose::Project("/home/me/app/".into()), "a"), "zed (a in app)"),
             (at(Whose::PersonIn(r"C:\src\app".into()), ""), "zed (in app)"),
         ] {
-            assert_eq!(origin.to_string(), said);
+            assert_eq!(origin.to_string(), text);
         }
     }
 }

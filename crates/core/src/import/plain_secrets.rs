@@ -1,4 +1,4 @@
-//! Secrets that stand in an entry for everybody to read, and where they go instead.
+//! Finds plain-text secrets in an entry and replaces them with references to the keychain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,21 +10,21 @@ use crate::config::edit::Way;
 use crate::security::redact::Secret;
 use crate::security::secret_ref::Template;
 
-/// What is taken out of one entry.
-pub(super) struct Vault {
+/// Collects the secrets of one entry.
+pub(super) struct SecretCollector {
     upstream: String,
     taken: BTreeSet<String>,
     secrets: Vec<(String, Secret)>,
 }
 
-/// A secret where no reference can stand.
+/// A secret in a place where references are not supported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "Its arguments hold a secret, which every program on this machine can read there; pass it in `env` first."
+    "Its arguments contain a secret that every program on this machine can read. Pass it in `env` first."
 )]
 pub(super) struct InArguments;
 
-/// How tokens of well-known makers begin.
+/// Prefixes of tokens of well-known services.
 const BEGINNINGS: [&str; 16] = [
     "sk-",
     "sk_",
@@ -43,7 +43,7 @@ const BEGINNINGS: [&str; 16] = [
     "hf_",
     "npm_",
 ];
-/// What is in the name of a variable or a parameter that holds a secret.
+/// Parts of the names of variables and parameters that hold secrets.
 const SIGNS: [&str; 12] = [
     "token",
     "secret",
@@ -58,10 +58,10 @@ const SIGNS: [&str; 12] = [
     "credential",
     "_pat",
 ];
-/// What holds a secret if it is the whole name.
+/// Complete names of parameters that hold secrets.
 const NAMES: [&str; 6] = ["key", "pat", "pwd", "sig", "code", "jwt"];
 
-impl Vault {
+impl SecretCollector {
     pub(super) fn new(upstream: &str, kept: &BTreeSet<String>) -> Self {
         Self { upstream: upstream.to_owned(), taken: kept.clone(), secrets: Vec::new() }
     }
@@ -70,7 +70,7 @@ impl Vault {
         self.secrets
     }
 
-    /// The same entry without its secrets.
+    /// The entry with references instead of secrets.
     pub(super) fn clean(&mut self, way: &Way) -> Result<Way, InArguments> {
         Ok(match way {
             Way::Preset(preset) => Way::Preset(preset.clone()),
@@ -104,7 +104,7 @@ impl Vault {
         pairs.iter().map(one).collect()
     }
 
-    /// Puts a value away, and gives what takes its place. The word before a token is no secret.
+    /// Collects a value and returns its reference. A scheme before the token ("Bearer") is kept.
     fn keep(&mut self, what: &str, value: &str) -> String {
         let (scheme, token) = match value.split_once(' ') {
             Some((scheme, token)) if scheme.chars().all(|c| c.is_ascii_alphabetic()) => {
@@ -127,7 +127,7 @@ impl Vault {
         format!("{scheme}${{keyring:{name}}}")
     }
 
-    /// An address without a password, and without secrets in its path and its query.
+    /// Replaces the password and the secrets in the path and query of an address.
     fn address(&mut self, text: &str) -> String {
         let plain = Template::parse(text).is_ok_and(|template| template.is_plain());
         let Some(url) = Url::parse(text).ok().filter(|_| plain) else { return text.to_owned() };
@@ -164,7 +164,7 @@ fn carries_secret_in_header(name: &str, value: &str) -> bool {
     carries_secret(&name.to_ascii_lowercase(), value) || looks_made(value)
 }
 
-/// Whether a variable or a parameter holds a secret, as far as its name and its value tell.
+/// Whether a variable or parameter looks like a secret, judging by its name and value.
 fn is_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let named = NAMES.contains(&name.as_str()) || SIGNS.iter().any(|sign| name.contains(sign));
@@ -175,13 +175,13 @@ fn is_secret(name: &str, value: &str) -> bool {
     (named && !says_little) || looks_made(value) || has_password(value)
 }
 
-/// Whether a value was made by a machine to be a secret.
+/// Whether a value looks like a generated secret.
 fn looks_made(value: &str) -> bool {
     let known = BEGINNINGS.iter().any(|start| value.starts_with(start)) && value.len() >= 16;
     let letters = value.chars().filter(char::is_ascii_alphabetic).count();
     let digits = value.chars().filter(char::is_ascii_digit).count();
     let alike = |c: char| c.is_ascii_alphanumeric() || "-_=+".contains(c);
-    // A version, a date or a name with a number is shorter or has few digits.
+    // Versions, dates and names with numbers are shorter or have fewer digits.
     known || (value.len() >= 24 && value.chars().all(alike) && digits >= 5 && letters >= 5)
 }
 
@@ -192,22 +192,23 @@ fn has_password(value: &str) -> bool {
 
 fn has_secret(args: &[String]) -> bool {
     let mut follows = false;
-    args.iter().any(|word| {
-        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+    args.iter().any(|argument| {
+        let (name, value) = argument.split_once('=').unwrap_or((argument, ""));
         let found = (follows
-            && !word.starts_with('-')
-            && word.len() >= 6
-            && !word.starts_with(['/', '~', '.']))
-            || (word.starts_with('-') && is_secret(name, value))
-            || looks_made(word)
-            || has_password(word);
-        let is_option = word.starts_with('-') && !word.contains('=');
-        follows = is_option && SIGNS.iter().any(|sign| word.to_ascii_lowercase().contains(sign));
+            && !argument.starts_with('-')
+            && argument.len() >= 6
+            && !argument.starts_with(['/', '~', '.']))
+            || (argument.starts_with('-') && is_secret(name, value))
+            || looks_made(argument)
+            || has_password(argument);
+        let is_option = argument.starts_with('-') && !argument.contains('=');
+        follows =
+            is_option && SIGNS.iter().any(|sign| argument.to_ascii_lowercase().contains(sign));
         found
     })
 }
 
-/// A piece of an address as it is meant.
+/// Percent-decodes a part of an address.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();

@@ -1,17 +1,17 @@
-//! A server of a project: its editor starts it in the project's folder, and so does Evermoor.
+//! Servers of a project: editors start them in the project's folder, so Evermoor does too.
 
 use std::collections::BTreeMap;
 
 use crate::config::edit::Way;
 
-/// How editors write the folder that is open.
+/// The editors' variables for the open folder.
 const FOLDER: [&str; 2] = ["${workspaceFolder}", "${workspaceRoot}"];
 
-/// Programs that fetch what they run, so that the folder makes no difference to them. The same server
-/// in several projects is one, then.
+/// Programs that download what they run, so that the folder does not matter. The same server in
+/// several projects is then one upstream.
 const FETCHING: [&str; 6] = ["npx", "bunx", "pnpx", "uvx", "docker", "podman"];
 
-/// The server as it is in the project's folder.
+/// Resolves a server's paths against the project's folder.
 pub(super) fn in_its_folder(way: &Way, folder: &str) -> Way {
     let fill =
         |text: &String| FOLDER.iter().fold(text.clone(), |text, it| text.replace(it, folder));
@@ -29,7 +29,7 @@ pub(super) fn in_its_folder(way: &Way, folder: &str) -> Way {
                 None if is_same_anywhere(&command, &args) => None,
                 None => Some(folder.to_owned()),
             };
-            // A program of the project is found from its folder, any other on the search path.
+            // A command with a path is relative to the project; any other is on the search path.
             let own = command.contains(['/', '\\']);
             let command = if own { below(folder, &command) } else { command };
             Way::Program { command, args, env: pairs(env), cwd }
@@ -38,12 +38,13 @@ pub(super) fn in_its_folder(way: &Way, folder: &str) -> Way {
 }
 
 fn is_same_anywhere(command: &str, args: &[String]) -> bool {
-    FETCHING.contains(&super::program(command).as_str()) && !args.iter().any(|word| is_near(word))
+    FETCHING.contains(&super::program(command).as_str())
+        && !args.iter().any(|argument| is_near(argument))
 }
 
-/// Whether a word names something in the folder that a program is started in.
-fn is_near(word: &str) -> bool {
-    let value = word.split_once('=').map_or(word, |(_, value)| value);
+/// Whether an argument is a relative path.
+fn is_near(argument: &str) -> bool {
+    let value = argument.split_once('=').map_or(argument, |(_, value)| value);
     let value = value.split_once("src=").map_or(value, |(_, value)| value);
     value == "."
         || value == ".."
@@ -55,7 +56,7 @@ fn is_absolute(path: &str) -> bool {
     path.starts_with(['/', '\\', '~']) || drive
 }
 
-/// A path as it is seen from a folder.
+/// Resolves a path against a folder.
 fn below(folder: &str, path: &str) -> String {
     let path = path.strip_prefix("./").unwrap_or(path);
     match path {
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_fetched_is_the_same_in_every_project() {
+    fn a_downloaded_server_is_the_same_in_every_project() {
         for line in ["npx -y @scope/server", "uvx tool --flag=1", r"C:\Tools\npx.cmd -y x"] {
             let one = in_its_folder(&run(line, None), "/one");
             assert_eq!(one, in_its_folder(&run(line, None), "/two"), "{line}");

@@ -1,4 +1,4 @@
-//! Servers of editors, and what becomes of them.
+//! Tests of the import plan.
 
 use super::*;
 use proptest::prelude::*;
@@ -53,7 +53,7 @@ fn one_server_in_several_editors_becomes_one_upstream() {
 }
 
 #[test]
-fn two_servers_of_one_name_get_two_names() {
+fn two_servers_with_one_name_get_different_names() {
     let plan = planned(&[
         server("cursor", "My Notes!", "https://one.example/mcp", &[]),
         server("zed", "my-notes", "https://two.example/mcp", &[]),
@@ -63,7 +63,7 @@ fn two_servers_of_one_name_get_two_names() {
 }
 
 #[test]
-fn a_server_of_projects_is_one_unless_its_folder_makes_it_another() {
+fn the_same_server_in_several_projects_is_one_unless_it_depends_on_the_folder() {
     let of = |folder: &str, line: &[&str]| {
         let mut entry = tool("claude-code", "x", line, &[]);
         entry.origin.whose = Whose::PersonIn(folder.into());
@@ -83,7 +83,7 @@ fn a_server_of_projects_is_one_unless_its_folder_makes_it_another() {
 }
 
 #[test]
-fn what_is_secret_goes_to_the_keychain_and_a_reference_takes_its_place() {
+fn secrets_move_to_the_keychain_and_are_replaced_by_references() {
     let bearer = [("Authorization", "Bearer t0ken-value"), ("X-Team", "blue")];
     let adopted = only(server("cursor", "canny", "https://canny.example/mcp", &bearer));
     let headers = pairs(&[("Authorization", "Bearer ${keyring:canny}"), ("X-Team", "blue")]);
@@ -109,7 +109,7 @@ fn what_is_secret_goes_to_the_keychain_and_a_reference_takes_its_place() {
 }
 
 #[test]
-fn a_secret_in_an_address_is_found_too() {
+fn a_secret_in_an_address_is_found() {
     let url = "https://x.example/s/0a1b2c3d4e5f60718293a4b5c6/mcp?api_key=abc%2Bdef%3D&page=2";
     let adopted = only(server("cursor", "x", url, &[]));
     let Some(Way::Http { url, .. }) = &adopted.way else { panic!("{adopted:?}") };
@@ -118,7 +118,7 @@ fn a_secret_in_an_address_is_found_too() {
 }
 
 #[test]
-fn a_secret_in_an_argument_stays_where_it_is_with_the_reason() {
+fn a_server_with_a_secret_argument_is_skipped_with_the_reason() {
     for line in [
         &["x", "--api-key", "abcdefgh"][..],
         &["x", "--token=abcdefgh"],
@@ -137,7 +137,7 @@ fn a_secret_in_an_argument_stays_where_it_is_with_the_reason() {
 }
 
 #[test]
-fn the_variables_of_editors_become_ours_and_what_only_an_editor_knows_is_left() {
+fn environment_variables_are_translated_and_editor_variables_are_not() {
     for written in ["${API}", "${env:API}", "{env:API}", "$API", "${API:-none}"] {
         let adopted = only(server("x", "a", "https://a.example/", &[("X-Api-Key", written)]));
         let Some(Way::Http { headers, .. }) = &adopted.way else { panic!("{adopted:?}") };
@@ -154,7 +154,7 @@ fn the_variables_of_editors_become_ours_and_what_only_an_editor_knows_is_left() 
 }
 
 #[test]
-fn entries_of_pieces_become_the_preset_wherever_they_lead() {
+fn every_entry_of_pieces_becomes_the_preset() {
     let plan = planned(&[
         tool("cursor", "Pieces", &["/opt/bin/pieces", "mcp", "start"], &[]),
         server(
@@ -176,7 +176,7 @@ fn entries_of_pieces_become_the_preset_wherever_they_lead() {
 }
 
 #[test]
-fn a_bridge_is_left_out_where_we_can_do_what_it_does() {
+fn a_bridge_is_unwrapped_if_its_options_are_supported() {
     let line = [
         "npx",
         "-y",
@@ -198,7 +198,7 @@ fn a_bridge_is_left_out_where_we_can_do_what_it_does() {
 }
 
 #[test]
-fn our_own_entries_are_not_adopted() {
+fn entries_that_point_to_evermoor_are_not_imported() {
     let plan = planned(&[
         server("cursor", "evermoor", "http://127.0.0.1:7420/mcp", &[]),
         server("zed", "notes", "http://localhost:7420/mcp/notes", &[]),
@@ -207,7 +207,7 @@ fn our_own_entries_are_not_adopted() {
     assert_eq!(plan, Plan::default());
 }
 
-/// The configuration after a plan was carried out.
+/// The configuration after a plan was applied.
 fn after(plan: &Plan) -> Config {
     let mut edit = crate::config::edit::Edit::of("").unwrap();
     for adopted in &plan.adopted {
@@ -261,7 +261,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn whatever_is_adopted_is_a_configuration_and_adopting_again_changes_nothing(
+    fn an_import_yields_a_valid_configuration_and_importing_again_changes_nothing(
         existing in prop::collection::vec(any_entry(), 0..6),
     ) {
         let first = planned(&existing);
@@ -274,7 +274,7 @@ proptest! {
     }
 
     #[test]
-    fn no_secret_is_left_in_what_is_written(token in "ghp_[A-Za-z0-9]{20}", name in "[A-Z]{1,6}") {
+    fn no_secret_is_written_to_the_configuration(token in "ghp_[A-Za-z0-9]{20}", name in "[A-Z]{1,6}") {
         let plan = planned(&[
             tool("a", "one", &["x"], &[(&name, &token)]),
             server("b", "two", &format!("https://h.example/{token}?q={token}"), &[("X-A", &token)]),

@@ -1,19 +1,19 @@
-//! What editors write in place of a value, in our words.
+//! Translates the variables of editors into references.
 //!
-//! `${NAME}`, `${env:NAME}`, `{env:NAME}` and `$NAME` are variables of the environment. What only the
-//! editor knows, such as the folder that is open or an answer that it asks for, cannot be taken over.
+//! `${NAME}`, `${env:NAME}`, `{env:NAME}` and `$NAME` are environment variables. Variables that only
+//! the editor knows, such as the open folder or an input prompt, cannot be imported.
 
 use std::collections::BTreeMap;
 
 use crate::config::edit::Way;
 use crate::security::secret_ref::Template;
 
-/// Why an entry cannot be taken over.
+/// A variable that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Untranslatable {
     #[error("It uses `{0}`, which only the editor can fill in.")]
     OfTheEditor(String),
-    #[error("Its arguments use `{0}`; write the value itself, or pass it in `env`.")]
+    #[error("Its arguments use `{0}`. Write the value itself, or pass it in `env`.")]
     InArguments(String),
 }
 
@@ -37,14 +37,14 @@ pub(super) fn translate(way: &Way) -> Result<Way, Untranslatable> {
     })
 }
 
-/// The first thing in a text that an editor would fill in.
+/// The first `${…}` in a text.
 fn opening(text: &str) -> Option<String> {
     let rest = &text[text.find("${")?..];
     let end = rest.find('}').map_or(rest.len(), |end| end + 1);
     Some(rest[..end].to_owned())
 }
 
-/// A value with our references in place of an editor's own.
+/// A value with references instead of the editor's variables.
 fn value(text: &str) -> Result<String, Untranslatable> {
     if let Some(name) = text.strip_prefix('$').filter(|name| is_variable(name)) {
         return Ok(format!("${{env:{name}}}"));
@@ -59,7 +59,7 @@ fn value(text: &str) -> Result<String, Untranslatable> {
             (None, None) => break,
         };
         let Some((inside, behind)) = inside.split_once('}') else { break };
-        // `${NAME:-usual}` says what to use if the variable is not set.
+        // `${NAME:-default}` has a default, which references do not support.
         let name = inside.split(":-").next().unwrap_or(inside);
         if !is_variable(name) {
             return Err(Untranslatable::OfTheEditor(format!("{opened}{inside}}}")));
@@ -72,7 +72,7 @@ fn value(text: &str) -> Result<String, Untranslatable> {
     Ok(done)
 }
 
-/// `workspaceFolder` and the like are written as variables are, and are none.
+/// Whether it is an environment variable, not a variable of the editor such as `workspaceFolder`.
 fn is_variable(name: &str) -> bool {
     const OF_EDITORS: [&str; 6] =
         ["workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "cwd", "file"];

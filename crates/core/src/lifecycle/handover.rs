@@ -1,70 +1,73 @@
-//! What two gateways say to each other while one takes the other's place.
+//! The messages with which a gateway hands over to its successor.
 //!
+//! # Theory of operation
 //! ```text
-//! the one that comes          the one that goes
+//! successor                   predecessor
 //!   connects
-//!                  ◀──────    Welcome, when nobody else is being attended to
-//!   tries its upstreams
+//!                  ◀──────    Welcome, as soon as no other successor is connected
+//!   connects to its upstreams
 //!   Ask            ──────▶      stops accepting
 //!                  ◀──────    Yours, with the listening socket and the lock
-//!   Ready          ──────▶      gives the pen away: nothing more is written by it
+//!   Ready          ──────▶      gives up the write lease: it writes no more files
 //!                  ◀──────    Go
-//!   reads what was written, announces itself, accepts
-//!   Serving        ──────▶      lets go of its own copies and finishes its calls
+//!   reads the files, writes the runtime file, accepts
+//!   Serving        ──────▶      closes its copies and finishes its calls
 //!   Tell …         ──────▶
 //!                  ◀──────    Connection …, Wishes …
 //! ```
 //!
-//! Until `Serving` is heard, the one that goes can go on as before, and does if the line breaks or
-//! nothing comes. The two may be of different versions: a word that is not known is passed over, and
-//! whoever asks says which of these conversations it knows.
+//! Until it receives `Serving`, the predecessor can continue as before, and does so if the connection
+//! breaks or times out. The two may have different versions: unknown messages are ignored, and `Ask`
+//! has the version of this protocol. Tags and fields are a wire format and keep their spelling.
 
 use serde::{Deserialize, Serialize};
 
-/// This conversation. A gateway that is asked for another one refuses.
+/// The version of this protocol. A gateway refuses a request with another one.
 pub const CONVERSATION: u32 = 1;
 
-/// What the gateway that comes says.
+/// A message of the successor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "word", rename_all = "camelCase")]
 pub enum Coming {
-    /// It asks for the place.
+    /// Asks to take over.
     Ask { conversation: u32, version: String, pid: u32 },
-    /// It has the place and all it needs.
+    /// It has received everything it needs.
     Ready,
-    /// It accepts connections from now on.
+    /// It accepts connections.
     Serving,
-    /// What an editor said about a call that the other one still has.
+    /// Forwards an editor's message about a call that the predecessor still handles.
+    #[serde(rename = "tell")]
     Tell { session: String, message: String },
     #[serde(other)]
     Unknown,
 }
 
-/// What the gateway that goes says.
+/// A message of the predecessor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "word", rename_all = "camelCase")]
 pub enum Going {
-    /// It attends to whoever hears this, and to nobody else at the moment.
+    /// It is ready for a handover to this successor.
     Welcome,
-    /// It does not give its place away.
+    /// It refuses the handover.
     Refused { why: String },
-    /// The listening socket and the lock come with this word.
+    /// Carries the listening socket and the lock.
+    #[serde(rename = "yours")]
     Yours,
-    /// What is remembered is the other's from now on.
+    /// The files belong to the successor from now on.
     Go {
-        /// The codes of links to the dashboard that nobody has used yet, and how old each is, in
-        /// milliseconds.
+        /// The unused one-time codes of dashboard links, with the age of each in milliseconds.
         #[serde(default)]
         links: Vec<(String, u64)>,
     },
-    /// A connection at rest comes with this word.
+    /// Carries an idle connection.
     Connection {
-        /// It has shown a good token.
+        /// It has authenticated with a valid token.
         known: bool,
-        /// The beginning of a request that was read already, in base64.
+        /// The bytes of the next request that were already read, in base64.
         read: String,
     },
-    /// What a session wants to hear of was changed by a request that was still under way.
+    /// A request that was still in progress changed the subscriptions of a session.
+    #[serde(rename = "wishes")]
     Wishes { session: String, resources: Vec<(String, String)>, level: Option<String> },
     #[serde(other)]
     Unknown,
@@ -75,18 +78,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_a_later_version_are_passed_over() {
-        let strange = br#"{"word":"sing","song":[1,2]}"#;
-        assert_eq!(serde_json::from_slice::<Coming>(strange).unwrap(), Coming::Unknown);
-        assert_eq!(serde_json::from_slice::<Going>(strange).unwrap(), Going::Unknown);
+    fn unknown_messages_and_fields_are_ignored() {
+        let unknown = br#"{"word":"sing","song":[1,2]}"#;
+        assert_eq!(serde_json::from_slice::<Coming>(unknown).unwrap(), Coming::Unknown);
+        assert_eq!(serde_json::from_slice::<Going>(unknown).unwrap(), Going::Unknown);
         let more = br#"{"word":"ready","inAHurry":true}"#;
         assert_eq!(serde_json::from_slice::<Coming>(more).unwrap(), Coming::Ready);
     }
 
     #[test]
-    fn the_question_of_every_version_is_understood() {
+    fn a_request_of_any_version_is_parsed() {
         let asked = br#"{"word":"ask","conversation":2,"version":"9.0.0","pid":7}"#;
         let wanted = Coming::Ask { conversation: 2, version: "9.0.0".into(), pid: 7 };
         assert_eq!(serde_json::from_slice::<Coming>(asked).unwrap(), wanted);
+    }
+
+    #[test]
+    fn the_tags_on_the_wire_never_change() {
+        let tag = |message: serde_json::Value| message["word"].as_str().map(str::to_owned);
+        let tell = Coming::Tell { session: "s".into(), message: "m".into() };
+        let wishes = Going::Wishes { session: "s".into(), resources: Vec::new(), level: None };
+        assert_eq!(tag(serde_json::to_value(tell).unwrap()).as_deref(), Some("tell"));
+        assert_eq!(tag(serde_json::to_value(wishes).unwrap()).as_deref(), Some("wishes"));
+        assert_eq!(tag(serde_json::to_value(Going::Yours).unwrap()).as_deref(), Some("yours"));
     }
 }

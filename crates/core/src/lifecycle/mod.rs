@@ -1,4 +1,11 @@
-//! What gateways, old and new, leave for each other and for the command line.
+//! Data that gateways of different versions and the CLI exchange.
+//!
+//! - `runtime`: the runtime file, which says how to reach the running gateway
+//! - `version`: which Evermoor version is newer, and when to take over
+//! - `handover`: the messages between a gateway and its successor
+//!
+//! This module depends on nothing else in the crate. Its formats are read by other versions, so their
+//! spelling must not change.
 
 pub mod handover;
 pub mod runtime;

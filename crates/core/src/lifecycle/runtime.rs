@@ -1,7 +1,7 @@
-//! What a running gateway leaves for its own tools: how to reach its control API.
+//! The runtime file: how Evermoor's own programs reach the control API of the running gateway.
 //!
-//! It lies in a file that only its owner can read, beside a lock that is held for as long as the
-//! gateway lives. The token in it never goes to an editor.
+//! Only the file's owner can read it. It is next to a lock that the gateway holds while it runs. The
+//! control token in it is never given to an editor.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
-//! Versions of Evermoor, in the order of Semantic Versioning, and who may take over from whom.
+//! Versions of Evermoor, ordered by Semantic Versioning, and when a newer gateway takes over.
 
 use semver::Version;
 
-/// Whether a gateway of version `running` is to be replaced by one of version `ours`. What cannot be
-/// read is left alone: nothing is ever replaced by something older.
+/// Whether version `running` is older than version `ours`. False if either cannot be parsed: a
+/// gateway is never replaced by an older one.
 pub fn is_older(running: &str, ours: &str) -> bool {
     match (Version::parse(running), Version::parse(ours)) {
         // Two builds of one version, which differ behind a `+`, are the same.
@@ -12,9 +12,9 @@ pub fn is_older(running: &str, ours: &str) -> bool {
     }
 }
 
-/// Whether somebody of version `ours` who finds a gateway of version `running` starts one that takes
-/// over. `tried` is the version that was taken over from before: if a gateway of that version still
-/// runs, or runs again, another attempt would lead to the same.
+/// Whether a program of version `ours` starts a gateway that takes over from one of version `running`.
+/// `tried` is the version of the previous attempt: if that version is still running, another attempt
+/// would fail as well.
 pub fn calls_for_takeover(running: &str, ours: &str, tried: Option<&str>) -> bool {
     is_older(running, ours) && tried != Some(running)
 }
@@ -25,7 +25,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn versions_come_in_the_order_of_semantic_versioning() {
+    fn versions_are_ordered_by_semantic_versioning() {
         let order = [
             "0.1.0",
             "0.2.0",
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn builds_of_one_version_are_the_same_and_what_is_no_version_is_left_alone() {
+    fn build_metadata_is_ignored_and_invalid_versions_are_never_older() {
         assert!(!is_older("1.0.0+a", "1.0.0+b"));
         for text in ["", "1", "1.0", "1.0.0.0", "v1.0.0", "1.0.x", "01.0.0", "1.0.0-", "1.0.0-a..b"]
         {
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_that_led_to_nothing_is_not_made_again() {
+    fn a_failed_takeover_is_not_tried_again() {
         assert!(calls_for_takeover("0.1.0", "0.2.0", None));
         assert!(calls_for_takeover("0.1.1", "0.2.0", Some("0.1.0")));
         assert!(!calls_for_takeover("0.1.0", "0.2.0", Some("0.1.0")));
@@ -83,7 +83,7 @@ mod tests {
         }
 
         #[test]
-        fn a_launcher_comes_to_rest(ours in version(), found in prop::collection::vec(version(), 1..20)) {
+        fn a_launcher_never_repeats_an_attempt(ours in version(), found in prop::collection::vec(version(), 1..20)) {
             let mut tried: Option<String> = None;
             for running in &found {
                 if calls_for_takeover(running, &ours, tried.as_deref()) {

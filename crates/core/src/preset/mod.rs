@@ -1,9 +1,14 @@
-//! Presets: what is known of a desktop application that hosts an MCP server.
+//! Presets: descriptions of desktop apps that host an MCP server.
 //!
-//! A preset is data, not code: how to find the application, how to know it, how to ask it for its
-//! health and version, how to launch, restart and quit it on each system, where it leaves logs and
-//! crash reports, and what memory is normal. Those that come with Evermoor lie in `presets/`, with
-//! the source of every fact beside it. A person may add others, or change one of these.
+//! A preset is data, not code: how to find and recognise the app, how to query its health and
+//! version, how to launch, restart and quit it on each OS, where its logs and crash reports are, and
+//! how much memory is normal. Bundled presets are in `presets/`, each fact with its source. Users can
+//! add presets or change bundled ones.
+//!
+//! - `file`: parses a preset file; `set`: all presets by name; `user`: the user's files
+//! - `probe`: an HTTP request and the expected answer; `system`: facts per OS; `version`: app versions
+//!
+//! This module depends on `config` (errors, sizes, durations) and `failure`.
 
 mod file;
 mod probe;
@@ -22,56 +27,56 @@ pub use system::{OnSystem, Os};
 pub use user::Own;
 pub use version::{Fit, Version, VersionCheck};
 
-/// What is known of one application.
+/// The description of one app.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preset {
-    /// What a configuration calls it: the name of its file.
+    /// Its name in the configuration, which is the name of its file.
     pub name: String,
-    /// What a person calls it.
+    /// The display name.
     pub title: String,
-    /// Where it can be had, for one who has not got it.
+    /// Where to get the app.
     pub about: Option<String>,
-    /// It may hold work that nobody saved: it is asked to quit, and never ended by force.
+    /// The app may hold unsaved work: it is asked to quit and never killed.
     pub unsaved_work: bool,
     pub find: Find,
-    /// Its MCP endpoints, the best first. There is at least one.
+    /// Its MCP endpoints, preferred first. There is at least one.
     pub mcp: Vec<Endpoint>,
     pub health: Option<Ask>,
     pub version: Option<VersionCheck>,
-    /// Its own way to restart.
+    /// The request that makes it restart.
     pub restart: Option<Request>,
-    /// Its own way to quit.
+    /// The request that makes it quit.
     pub quit: Option<Request>,
-    /// Its own way to use less memory, and how long it takes until that shows.
+    /// The request that makes it free memory, and how long that takes to show.
     pub relief: Option<Request>,
     pub memory: Option<Memory>,
-    /// What it tells of itself that a person should know.
+    /// Conditions that the user should know about.
     pub tells: Vec<Tell>,
-    /// What to say when it runs and serves no MCP.
+    /// The text for an app that is running but does not serve MCP.
     pub off: Option<Words>,
     pub macos: Option<OnSystem>,
     pub linux: Option<OnSystem>,
     pub windows: Option<OnSystem>,
 }
 
-/// How it is found among the servers of this machine.
+/// How the app is found on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Find {
     pub ports: RangeInclusive<u16>,
-    /// The process that listens must bear one of its names. Nothing is sent to another.
+    /// The listening process must have one of its names; nothing is sent to any other process.
     pub owner: bool,
-    /// What it answers, and no other would. All of them must hold.
+    /// Requests that only this app answers as expected. All must match.
     pub identity: Vec<Ask>,
 }
 
-/// One of its MCP endpoints.
+/// An MCP endpoint of the app.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     pub wire: Wire,
     pub path: String,
 }
 
-/// Over what an endpoint speaks.
+/// The transport of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
     /// Streamable HTTP.
@@ -80,44 +85,44 @@ pub enum Wire {
     Sse,
 }
 
-/// Something that it is asked to do, and how long that may take until it is done.
+/// A request for an action, and the time limit until it takes effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub ask: Ask,
     pub within: Duration,
 }
 
-/// What memory is normal, in bytes, and when it may be freed.
+/// Memory thresholds in bytes, and when the app may be restarted to free memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
     pub normal: u64,
     pub alarm: u64,
-    /// For how long nobody must have called it before it is restarted for its memory.
+    /// How long the app must be unused before it is restarted to free memory.
     pub idle: Duration,
 }
 
-/// Something that it tells of itself.
+/// A condition that the app reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tell {
     pub kind: TellKind,
-    /// It is so when the answer is as expected.
+    /// The condition holds if the answer is as expected.
     pub ask: Ask,
     pub words: Words,
-    /// The tools that cannot be used while it is so; all of them if none is named.
+    /// The tools that do not work under this condition; all if empty.
     pub tools: Vec<String>,
 }
 
-/// What kind of thing it tells of itself.
+/// The kinds of conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TellKind {
     SignedOut,
-    /// A part of it is turned off.
+    /// A feature is turned off.
     FeatureOff {
         name: String,
     },
 }
 
-/// Two sentences for a person: what is, and what to do.
+/// Two sentences for the user: what is the case, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
     pub what: String,
@@ -125,7 +130,7 @@ pub struct Words {
 }
 
 impl Preset {
-    /// What is known of it on one system; `None` where it does not run.
+    /// The facts for one OS; `None` if the app does not run there.
     pub fn on(&self, os: Os) -> Option<&OnSystem> {
         match os {
             Os::MacOs => self.macos.as_ref(),
@@ -134,13 +139,13 @@ impl Preset {
         }
     }
 
-    /// The addresses of its endpoints at a port, the best first.
+    /// The addresses of its endpoints at a port, preferred first.
     pub fn addresses(&self, port: u16) -> Vec<String> {
         let address = |endpoint: &Endpoint| format!("http://127.0.0.1:{port}{}", endpoint.path);
         self.mcp.iter().map(address).collect()
     }
 
-    /// Whether a process of this name is one of its own on this system.
+    /// Whether a process with this name belongs to the app on this OS.
     pub fn is_process(&self, os: Os, name: &str) -> bool {
         let known = |on: &OnSystem| on.processes.iter().any(|known| os.same_process(known, name));
         self.on(os).is_some_and(known)
@@ -152,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_preset_that_comes_along_is_good_and_runs_somewhere() {
+    fn every_bundled_preset_is_valid_and_runs_on_some_os() {
         let shelf = Shelf::of_our_own();
         let names: Vec<&str> = shelf.all().map(|preset| preset.name.as_str()).collect();
         assert_eq!(names, ["figma", "intellij-idea", "pieces-os", "sketch"]);
@@ -164,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_endpoints_of_pieces_os_are_on_this_machine_and_the_best_comes_first() {
+    fn the_endpoints_of_pieces_os_are_local_and_the_preferred_one_is_first() {
         let shelf = Shelf::of_our_own();
         let pieces = shelf.get("pieces-os").unwrap();
         assert_eq!(
@@ -179,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_known_by_its_name_as_each_system_writes_it() {
+    fn a_process_is_recognised_by_its_name_on_each_os() {
         let shelf = Shelf::of_our_own();
         let figma = shelf.get("figma").unwrap();
         assert!(figma.is_process(Os::MacOs, "Figma"));

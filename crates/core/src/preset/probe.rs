@@ -1,14 +1,14 @@
-//! One question to an application over HTTP, and what its answer must look like.
+//! A probe: an HTTP request to an app and the expected answer.
 
 use serde_json::Value;
 
 use super::Version;
 
-/// A question.
+/// A request and the expected answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
     pub method: Method,
-    /// From the root, on the application's own port.
+    /// An absolute path on the app's own port.
     pub path: String,
     pub expect: Expect,
 }
@@ -20,36 +20,36 @@ pub enum Method {
     Post,
 }
 
-/// What the answer must look like.
+/// The expected answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expect {
-    /// This status; any of success if none is named.
+    /// The expected status; any 2xx status if `None`.
     pub status: Option<u16>,
     pub body: Body,
 }
 
-/// What the body of the answer must look like.
+/// The expected body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
     Anything,
     Starts(String),
-    /// A version and nothing else, or one of these words.
+    /// Only a version, or one of these words.
     Version {
         also: Vec<String>,
     },
-    /// JSON, in which the value at this pointer (RFC 6901) is so.
+    /// JSON whose value at this pointer (RFC 6901) matches.
     Json {
         at: String,
         is: Is,
     },
 }
 
-/// How a value must be.
+/// What a JSON value must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Is {
-    /// There, and not null.
+    /// Present and not null.
     Present,
-    /// Not there, or null.
+    /// Absent or null.
     Absent,
     Equal(String),
 }
@@ -65,7 +65,7 @@ impl Method {
 }
 
 impl Expect {
-    /// Whether it was answered at all: a 500 says nothing of what was asked.
+    /// Whether the status counts as an answer; a 500, for example, does not.
     pub fn answers(&self, status: u16) -> bool {
         match self.status {
             Some(wanted) => status == wanted,
@@ -73,12 +73,12 @@ impl Expect {
         }
     }
 
-    /// Whether an answer is as expected. What cannot be read is not.
+    /// Whether an answer is as expected. An unreadable one is not.
     pub fn holds(&self, status: u16, body: &[u8]) -> bool {
         self.answers(status) && self.body.holds(body)
     }
 
-    /// What an answer says of something: `None` if it says nothing.
+    /// Whether the condition holds according to the answer; `None` if it does not say.
     pub fn says(&self, status: u16, body: &[u8]) -> Option<bool> {
         let readable = match &self.body {
             Body::Json { .. } => json(body).is_some(),
@@ -120,7 +120,7 @@ impl Is {
     }
 }
 
-/// The value in a body; an empty one is how some servers say null.
+/// The JSON value of a body; some servers send an empty body for null.
 pub(super) fn json(body: &[u8]) -> Option<Value> {
     if body.trim_ascii().is_empty() {
         return Some(Value::Null);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_some_other_server_is_no_version() {
+    fn a_page_of_another_server_is_not_a_version() {
         let version = expect(Body::Version { also: vec!["debug".into()] });
         assert!(version.holds(200, b"12.3.10\n"));
         assert!(version.holds(200, b"debug"));
@@ -149,18 +149,18 @@ mod tests {
     }
 
     #[test]
-    fn what_an_application_tells_of_itself_is_true_false_or_not_said() {
+    fn a_condition_holds_does_not_hold_or_is_unknown() {
         let absent = expect(Body::Json { at: "/vision/activation".into(), is: Is::Absent });
         assert_eq!(absent.says(200, br#"{"vision":{"activation":null}}"#), Some(true));
         assert_eq!(absent.says(200, br#"{"vision":{}}"#), Some(true));
         assert_eq!(absent.says(200, br#"{"vision":{"activation":{"at":1}}}"#), Some(false));
-        assert_eq!(absent.says(200, b""), Some(true), "empty is how it says that there is none");
-        assert_eq!(absent.says(500, br#"{"vision":{}}"#), None, "it did not say");
-        assert_eq!(absent.says(200, b"<html>"), None, "it did not say");
+        assert_eq!(absent.says(200, b""), Some(true), "an empty body means null");
+        assert_eq!(absent.says(500, br#"{"vision":{}}"#), None, "unknown");
+        assert_eq!(absent.says(200, b"<html>"), None, "unknown");
     }
 
     #[test]
-    fn a_value_is_compared_as_it_is_written() {
+    fn a_value_is_compared_as_text() {
         let equal = |wanted: &str| {
             expect(Body::Json { at: "/a".into(), is: Is::Equal(wanted.into()) })
                 .holds(200, br#"{"a":"x"}"#)
@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_answer_is_as_expected_only_if_it_says_so(
+        fn an_answer_matches_if_and_only_if_the_condition_holds(
             status in 100_u16..600,
             body in prop::collection::vec(any::<u8>(), 0..40),
             at in "(/[a-z]{1,3}){0,2}",

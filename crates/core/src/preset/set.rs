@@ -1,4 +1,4 @@
-//! All presets: those that come with Evermoor, and those of the person.
+//! All presets by name: the bundled ones and the user's.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use super::Preset;
 use crate::config::Mistake;
 use crate::failure::{Code, Failure};
 
-/// What comes with Evermoor. A name is the name of the file.
-const OUR_OWN: [(&str, &str); 4] = [
+/// The bundled presets, by file name.
+const BUNDLED: [(&str, &str); 4] = [
     ("figma", include_str!("../../../../presets/figma.toml")),
     ("intellij-idea", include_str!("../../../../presets/intellij-idea.toml")),
     ("pieces-os", include_str!("../../../../presets/pieces-os.toml")),
@@ -18,7 +18,7 @@ const OUR_OWN: [(&str, &str); 4] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shelf(BTreeMap<String, Preset>);
 
-/// A file of the person's that could not be read. The others were.
+/// A preset file of the user that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misread {
     /// The name of the preset.
@@ -27,17 +27,17 @@ pub struct Misread {
 }
 
 impl Shelf {
-    /// What comes with Evermoor.
+    /// The bundled presets.
     pub fn of_our_own() -> Self {
         let read = |(name, text): &(&str, &str)| {
             let preset = Preset::parse(name, text, |_| None);
-            ((*name).to_owned(), preset.expect("what comes with Evermoor was tested"))
+            ((*name).to_owned(), preset.expect("bundled presets are tested"))
         };
-        Self(OUR_OWN.iter().map(read).collect())
+        Self(BUNDLED.iter().map(read).collect())
     }
 
-    /// With the person's own files (name and text): a preset of the same name takes the place of
-    /// ours. A file that cannot be read changes nothing and is told of.
+    /// Adds the user's files (name and text). They replace bundled presets of the same name. A file
+    /// that cannot be read is reported and changes nothing.
     pub fn with<'f>(
         mut self,
         files: impl IntoIterator<Item = (&'f str, &'f str)>,
@@ -53,7 +53,7 @@ impl Shelf {
         (self, misread)
     }
 
-    /// With these, which take the place of others of their names.
+    /// Adds presets, replacing those of the same name.
     pub(super) fn and(mut self, presets: impl IntoIterator<Item = Preset>) -> Self {
         self.0.extend(presets.into_iter().map(|preset| (preset.name.clone(), preset)));
         self
@@ -61,33 +61,33 @@ impl Shelf {
 
     pub(super) fn read(name: &str, text: &str, ours: &Self) -> Result<Preset, Mistake> {
         if !is_name(name) {
-            let what = format!("`{name}` is no name of a preset.");
-            let remedy = "Rename the file: up to 40 lower-case letters, digits and dashes.";
+            let what = format!("`{name}` is not a preset name.");
+            let remedy = "Rename the file: up to 40 lowercase letters, digits and dashes.";
             return Err(Mistake { line: None, what, remedy: remedy.into() });
         }
         Preset::parse(name, text, |base| ours.0.get(base))
     }
 
-    /// The preset of this name, or what to say if there is none.
+    /// The preset of this name, or the failure to report.
     pub fn get(&self, name: &str) -> Result<&Preset, Failure> {
         self.0.get(name).ok_or_else(|| {
             let known: Vec<&str> = self.0.keys().map(String::as_str).collect();
             let what = format!("There is no preset `{name}`.");
             let remedy = format!(
-                "Write one of these in config.toml: {}; or add presets/{name}.toml beside it.",
+                "Write one of these in config.toml: {}. Or add presets/{name}.toml next to it.",
                 known.join(", ")
             );
             Failure::new(Code::Configuration, what, remedy)
         })
     }
 
-    /// All of them, by name.
+    /// All presets, sorted by name.
     pub fn all(&self) -> impl Iterator<Item = &Preset> {
         self.0.values()
     }
 }
 
-/// Whether a preset may be called so.
+/// Whether this is a valid preset name.
 pub(crate) fn is_name(name: &str) -> bool {
     let inside = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=40).contains(&name.len()) && name.bytes().all(inside)
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_adds_a_preset_and_replaces_one_of_ours() {
+    fn a_user_adds_a_preset_and_replaces_a_bundled_one() {
         let changed = "extends = \"pieces-os\"\n[find]\nports = \"45000-45001\"\n\
                        [[find.identity]]\nask = \"GET /.well-known/version\"\nbody = \"version\"\n";
         let (shelf, misread) = Shelf::of_our_own().with([("notes", NEW), ("pieces-os", changed)]);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_file_is_told_of_and_the_others_are_read() {
+    fn an_invalid_file_is_reported_and_the_others_are_read() {
         let (shelf, misread) = Shelf::of_our_own().with([("bad", "title ="), ("notes", NEW)]);
         assert!(shelf.get("notes").is_ok() && shelf.get("bad").is_err());
         assert_eq!((misread.len(), misread[0].name.as_str()), (1, "bad"));
@@ -129,25 +129,25 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_preset_is_told_with_those_that_are_known() {
+    fn an_unknown_preset_is_reported_with_the_known_names() {
         let failure = Shelf::of_our_own().get("pieces").unwrap_err();
         assert_eq!(failure.code, Code::Configuration);
         assert!(failure.remedy.contains("pieces-os"), "{failure}");
     }
 
     #[test]
-    fn a_mistake_is_reported_with_its_line_and_a_remedy() {
+    fn an_error_has_its_line_and_a_remedy() {
         for (old, new, line, says) in [
             ("ports = 4000", "ports = \"4000-9000\"", 3, "at most 100"),
             ("ports = 4000", "ports = \"9-4\"", 3, "39300-39333"),
-            ("ports = 4000", "ports = 0", 3, "no port"),
-            ("owner = true", "", 2, "how the application is known"),
+            ("ports = 4000", "ports = 0", 3, "not a port"),
+            ("owner = true", "", 2, "how to recognise the app"),
             ("path = \"/mcp\"", "path = \"//evil.example/mcp\"", 7, "own port"),
             ("path = \"/mcp\"", "path = \"http://x/mcp\"", 7, "own port"),
             ("transport = \"http\"", "transport = \"carrier pigeon\"", 6, "unknown variant"),
             ("[linux]", "[health]\nask = \"/health\"\n[linux]", 9, "GET /health"),
             ("[linux]", "[linux]\nurl = \"https://x\"", 9, "pieces://launch"),
-            ("[linux]", "[linux]\nsnap = \"a; rm -rf\"", 9, "no id"),
+            ("[linux]", "[linux]\nsnap = \"a; rm -rf\"", 9, "not an id"),
             ("[\"notes\"]", "[\"/bin/notes\"]", 9, "without a path"),
             ("[linux]", "[memory]\nnormal = \"3 GB\"\nalarm = \"2 GB\"\n[linux]", 10, "higher"),
             ("[linux]", "[lynux]", 8, "unknown field"),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_preset_cannot_do_without_is_named() {
+    fn missing_required_parts_are_named() {
         assert!(mistake("[find]\nports = 1\nowner = true\n").what.contains("title"));
         assert!(
             mistake("title = \"A\"\n[find]\nports = 1\nowner = true\n").what.contains("endpoint")

@@ -1,6 +1,6 @@
-//! What is known of an application on one system.
+//! What a preset says about an app on one OS.
 
-/// A system Evermoor runs on.
+/// An OS that Evermoor runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Os {
     MacOs,
@@ -8,38 +8,38 @@ pub enum Os {
     Windows,
 }
 
-/// How an application is installed and runs on one system. A path may start with `~` and, on
-/// Windows, hold variables such as `%LOCALAPPDATA%`.
+/// How an app is installed and runs on one OS. Paths may start with `~` and, on Windows, contain
+/// variables such as `%LOCALAPPDATA%`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OnSystem {
-    /// macOS: the id of its bundle.
+    /// macOS: the bundle id.
     pub bundle: Option<String>,
-    /// macOS: the bundle's name, in one of the folders for applications.
+    /// macOS: the bundle's name in an Applications folder.
     pub app: Option<String>,
     pub snap: Option<String>,
     pub flatpak: Option<String>,
-    /// Linux: the id of its desktop file, without the ending.
+    /// Linux: the name of its desktop file, without the extension.
     pub desktop: Option<String>,
-    /// Windows: the id of an application from the store.
+    /// Windows: the id of a Store app.
     pub store: Option<String>,
-    /// Programs that start it: names to look for, or paths.
+    /// Programs that start it: names in the search path, or paths.
     pub programs: Vec<String>,
-    /// What a program gets when it is started.
+    /// The arguments of these programs.
     pub args: Vec<String>,
-    /// An address that makes it start.
+    /// An address that starts it.
     pub url: Option<String>,
-    /// Files or folders that are there if it is installed, besides what is told above.
+    /// Other files or folders that exist if it is installed.
     pub signs: Vec<String>,
     /// The names of its processes.
     pub processes: Vec<String>,
-    /// What crash reports call it; the names of its processes if nothing is said.
+    /// Its names in crash reports; `processes` if empty.
     pub crashes: Vec<String>,
     pub logs: Vec<String>,
 }
 
 impl Os {
-    /// Whether two names mean the same process. Linux cuts names off after 15 bytes, and Windows
-    /// does not mind how they are written.
+    /// Whether two process names are the same. Linux cuts names after 15 bytes, and Windows ignores
+    /// case.
     pub fn same_process(self, known: &str, seen: &str) -> bool {
         match self {
             Self::Windows => known.eq_ignore_ascii_case(seen),
@@ -48,8 +48,7 @@ impl Os {
         }
     }
 
-    /// A path as people write it, with the home folder and variables in their places. `None` if a
-    /// variable is not set: then there is no such path.
+    /// Expands the home folder and variables in a path. `None` if a variable is not set.
     pub fn expand(self, path: &str, env: impl Fn(&str) -> Option<String>) -> Option<String> {
         let set = |name: &str| env(name).filter(|value| !value.is_empty());
         if let Some(rest) = path.strip_prefix('~').filter(|rest| rest.starts_with(['/', '\\'])) {
@@ -66,7 +65,7 @@ impl Os {
     }
 }
 
-/// The longest name of a process that Linux keeps.
+/// The length at which Linux cuts process names.
 const LINUX_NAME: usize = 15;
 
 fn variables(path: &str, set: impl Fn(&str) -> Option<String>) -> Option<String> {
@@ -83,7 +82,7 @@ fn variables(path: &str, set: impl Fn(&str) -> Option<String>) -> Option<String>
 }
 
 impl OnSystem {
-    /// What crash reports may call it.
+    /// Its names in crash reports.
     pub fn crash_names(&self) -> &[String] {
         if self.crashes.is_empty() { &self.processes } else { &self.crashes }
     }
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_has_the_home_folder_and_the_variables_of_its_system() {
+    fn the_home_folder_and_variables_are_expanded() {
         assert_eq!(expand(Os::Linux, "~/.local/x").as_deref(), Some("/home/a/.local/x"));
         assert_eq!(expand(Os::MacOs, "/opt/x").as_deref(), Some("/opt/x"));
         assert_eq!(expand(Os::Linux, "~other/x").as_deref(), Some("~other/x"));
@@ -115,14 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn where_a_variable_is_not_set_there_is_no_path() {
+    fn a_path_with_an_unset_variable_does_not_exist() {
         assert_eq!(expand(Os::Windows, r"%PROGRAMFILES%\x"), None);
         assert_eq!(expand(Os::Windows, "half %of a variable"), None);
         assert_eq!(Os::Linux.expand("~/x", |_| None), None);
     }
 
     #[test]
-    fn a_name_that_linux_cut_off_is_still_known() {
+    fn a_name_that_linux_cut_is_still_recognised() {
         assert!(Os::Linux.same_process("a-very-long-program", "a-very-long-pro"));
         assert!(!Os::Linux.same_process("a-very-long-program", "a-very"));
         assert!(!Os::MacOs.same_process("a-very-long-program", "a-very-long-pro"));

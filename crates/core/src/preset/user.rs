@@ -1,20 +1,20 @@
-//! The person's own preset files, as they come, change and go.
+//! The user's preset files, reloaded when they change.
 
 use std::collections::BTreeMap;
 
 use super::{Misread, Preset, Shelf};
 use crate::config::Mistake;
 
-/// What the person's files last said. One that is being edited is broken for a moment: until it is
-/// good again, what it said before holds.
+/// The last valid version of each of the user's preset files. While a file is invalid, for example
+/// during an edit, its last valid version is used.
 #[derive(Default)]
 pub struct Own {
     good: BTreeMap<String, Preset>,
 }
 
 impl Own {
-    /// All presets after the files were read again, each with its text or why there is none. A file
-    /// that is not among them is gone.
+    /// Updates from all current files, each with its text or the error from reading it. A file that
+    /// is not among them was deleted.
     pub fn reread(
         &mut self,
         files: impl IntoIterator<Item = (String, Result<String, Mistake>)>,
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_becomes_bad_says_what_it_said_until_it_is_good_again() {
+    fn an_invalid_file_keeps_its_last_valid_version() {
         let mut own = Own::default();
         let title = |shelf: &Shelf, name: &str| shelf.get(name).unwrap().title.clone();
         own.reread([file("notes", &notes("One")), file("other", &notes("Other"))]);
@@ -64,17 +64,17 @@ mod tests {
         );
         assert_eq!((misread.len(), misread[0].name.as_str()), (1, "notes"));
         let (shelf, _) = own.reread([file("notes", "title =")]);
-        assert_eq!(title(&shelf, "notes"), "One", "however often it is read");
+        assert_eq!(title(&shelf, "notes"), "One", "also when it is read again");
         let (shelf, misread) = own.reread([file("notes", &notes("Two"))]);
         assert_eq!((title(&shelf, "notes"), misread.len()), ("Two".into(), 0));
     }
 
     #[test]
-    fn a_file_that_is_gone_is_forgotten_and_what_was_never_good_is_nothing() {
+    fn a_deleted_file_is_dropped_and_one_that_was_never_valid_is_ignored() {
         let mut own = Own::default();
         own.reread([file("notes", &notes("One")), file("figma", &notes("Mine"))]);
         let (shelf, misread) = own.reread([file("bad", "title =")]);
-        assert_eq!(shelf.get("figma").unwrap().title, "Figma", "ours is back");
+        assert_eq!(shelf.get("figma").unwrap().title, "Figma", "the bundled one is back");
         assert!(shelf.get("notes").is_err() && shelf.get("bad").is_err());
         assert_eq!(misread.len(), 1);
         let (shelf, _) = own.reread([file("notes", "title =")]);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_cannot_be_had_is_as_one_with_a_mistake() {
+    fn a_file_that_cannot_be_read_is_reported_like_an_invalid_one() {
         let mut own = Own::default();
         let mistake = Mistake { line: None, what: "No.".into(), remedy: "Try.".into() };
         let (_, misread) = own.reread([("notes".to_owned(), Err(mistake.clone()))]);

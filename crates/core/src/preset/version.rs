@@ -1,39 +1,39 @@
-//! Versions of applications, and the window of those that are known.
+//! Versions of apps, and the range that a preset supports.
 
 use std::fmt;
 
 use super::probe;
 use super::probe::Ask;
 
-/// A version in numbers. What follows them, such as `-beta`, does not count.
+/// A numeric version. A suffix such as `-beta` is ignored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(Vec<u64>);
 
-/// How an application is asked for its version, and which ones are known.
+/// How to query an app's version, and which versions are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionCheck {
     pub ask: Ask,
-    /// Where the version is in a JSON answer; the whole answer if nowhere.
+    /// The JSON pointer to the version; `None` if the whole answer is the version.
     pub at: Option<String>,
     pub from: Version,
     pub before: Version,
-    /// Words that stand for a version and are known, such as "debug".
+    /// Other known values, such as "debug".
     pub also: Vec<String>,
 }
 
-/// How a version stands to the window of those that are known.
+/// How a version compares to the known range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
     Known,
     Older,
-    /// Worth a word, and no reason to refuse.
+    /// Worth a remark, but not an error.
     Newer,
-    /// It is not a version, so nothing is said of it.
+    /// It is not a version.
     Unreadable,
 }
 
 impl Version {
-    /// Two to four numbers with dots between, and at most one word behind them.
+    /// Parses two to four numbers separated by dots, with an optional suffix.
     pub fn parse(text: &str) -> Option<Self> {
         let end = text.find(|sign: char| !sign.is_ascii_digit() && sign != '.');
         let (numbers, rest) = text.split_at(end.unwrap_or(text.len()));
@@ -43,7 +43,7 @@ impl Version {
         }
         let parts: Result<Vec<u64>, _> = numbers.split('.').map(str::parse).collect();
         let mut parts = parts.ok().filter(|parts| (2..=4).contains(&parts.len()))?;
-        // 12.3 and 12.3.0 are the same.
+        // 12.3 and 12.3.0 are equal.
         while parts.last() == Some(&0) {
             parts.pop();
         }
@@ -59,7 +59,7 @@ impl fmt::Display for Version {
 }
 
 impl VersionCheck {
-    /// The version in an answer, as it was written.
+    /// The version in an answer, as text.
     pub fn read(&self, status: u16, body: &[u8]) -> Option<String> {
         if !self.ask.expect.answers(status) {
             return None;
@@ -71,7 +71,7 @@ impl VersionCheck {
         (!text.is_empty() && text.len() < 80).then_some(text)
     }
 
-    /// How a version stands to the window.
+    /// Compares a version to the known range.
     pub fn fit(&self, version: &str) -> Fit {
         if self.also.iter().any(|word| word == version) {
             return Fit::Known;
@@ -120,7 +120,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_window_is_closed_below_and_open_above(numbers in prop::collection::vec(0_u64..30, 3)) {
+        fn the_range_includes_its_start_and_excludes_its_end(numbers in prop::collection::vec(0_u64..30, 3)) {
             let text = format!("{}.{}.{}", numbers[0], numbers[1], numbers[2]);
             let wanted = match numbers[0] {
                 0..=11 => Fit::Older,

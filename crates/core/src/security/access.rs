@@ -1,19 +1,19 @@
-//! Who may speak to the endpoint.
+//! Which requests may use the endpoint.
 //!
-//! "Only on 127.0.0.1" is no boundary: a web page reaches every local port, and a name that
-//! resolves to 127.0.0.1 makes it same-origin. So each request must name this very host, must not
-//! come from a page, and must carry a token. Refusals of pages come before the token is looked at,
-//! so that no page learns whether a token is right.
+//! Listening only on 127.0.0.1 does not protect the endpoint: a web page can reach every local port,
+//! and a host name that resolves to 127.0.0.1 makes it same-origin (DNS rebinding). So each request
+//! must name this host, must not come from a web page, and must carry a token. Pages are refused
+//! before the token is checked, so that no page learns whether a token is valid.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use subtle::ConstantTimeEq as _;
 
-/// Why a request is refused before anything is read from it.
+/// Why a request is refused before its body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    #[error("one Host header is needed")]
+    #[error("exactly one Host header is required")]
     NoHost,
     #[error("the Host header must name this gateway")]
     Host,
@@ -21,24 +21,24 @@ pub enum Refusal {
     Origin,
     #[error("a bearer token is required")]
     Token,
-    #[error("too many wrong tokens were sent")]
+    #[error("too many wrong tokens")]
     TooManyTokens,
-    #[error("too many unknown sessions were named")]
+    #[error("too many unknown session ids")]
     TooManySessions,
 }
 
-/// The parts of a request that decide.
+/// The parts of a request that access control looks at.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Visitor<'a> {
     pub host: Option<&'a str>,
-    /// The host in the address itself, which only a request to a proxy has.
+    /// The host of an absolute request target, which only requests to a proxy have.
     pub authority: Option<&'a str>,
     pub origin: Option<&'a str>,
     pub fetch_site: Option<&'a str>,
     pub authorization: Option<&'a str>,
 }
 
-/// What was guessed wrongly of late. Whoever is right is not concerned.
+/// Limits wrong guesses per minute. Correct tokens are not affected.
 #[derive(Clone, Debug)]
 pub struct Guesses {
     most: usize,
@@ -49,12 +49,12 @@ pub struct Guesses {
 const RECENT: Duration = Duration::from_secs(60);
 
 impl Guesses {
-    /// So many wrong guesses a minute are answered plainly.
+    /// Allows `most` wrong guesses per minute.
     pub fn new(most: usize) -> Self {
         Self { most, recent: VecDeque::new() }
     }
 
-    /// Notes a wrong guess, and says whether there were too many already.
+    /// Records a wrong guess, and returns whether the limit was already reached.
     pub fn is_one_too_many(&mut self, now: Instant) -> bool {
         while self.recent.front().is_some_and(|guess| now.duration_since(*guess) >= RECENT) {
             self.recent.pop_front();
@@ -67,7 +67,8 @@ impl Guesses {
     }
 }
 
-/// Checks that a visitor speaks to this host, on this port, and is not a web page.
+/// Checks that a request is for this host and port, and does not come from a web page. With
+/// `own_page`, the dashboard's own origin is allowed.
 pub fn check_place(visitor: Visitor<'_>, port: u16, own_page: bool) -> Result<(), Refusal> {
     let authorities =
         [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
@@ -90,7 +91,7 @@ pub fn check_place(visitor: Visitor<'_>, port: u16, own_page: bool) -> Result<()
     }
 }
 
-/// The token that a visitor presents.
+/// The bearer token of a request.
 pub fn bearer<'a>(visitor: Visitor<'a>) -> Result<&'a str, Refusal> {
     let token = visitor.authorization.and_then(|value| value.split_once(' '));
     match token {
@@ -101,7 +102,7 @@ pub fn bearer<'a>(visitor: Visitor<'a>) -> Result<&'a str, Refusal> {
     }
 }
 
-/// Compares without telling by its duration how much of the token was right.
+/// Compares in constant time.
 pub fn same_token(presented: &str, known: &str) -> bool {
     !known.is_empty() && bool::from(presented.as_bytes().ct_eq(known.as_bytes()))
 }
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn only_this_host_and_port_are_this_gateway() {
+    fn only_this_host_and_port_are_accepted() {
         for host in ["127.0.0.1:7420", "localhost:7420", "LOCALHOST:7420", "[::1]:7420"] {
             assert_eq!(
                 check_place(Visitor { host: Some(host), ..visitor() }, 7420, false),
@@ -142,7 +143,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "any moment will do to count from")]
-    fn who_guesses_too_often_waits_until_the_oldest_guess_is_a_minute_old() {
+    fn too_many_guesses_are_blocked_until_the_oldest_is_a_minute_old() {
         let (mut guesses, start) = (Guesses::new(3), Instant::now());
         let mut guess = |second| guesses.is_one_too_many(start + Duration::from_secs(second));
         let guessed: Vec<bool> = [0, 1, 2, 3, 59, 60, 60, 61].into_iter().map(&mut guess).collect();
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn no_page_may_speak_to_the_editors_endpoint_not_even_our_own() {
+    fn no_page_may_use_the_editors_endpoint_not_even_the_dashboard() {
         for origin in [
             "https://evil.com",
             "null",
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dashboard_may_speak_to_the_control_api_from_its_own_origin_only() {
+    fn the_dashboard_may_use_the_control_api_from_its_own_origin_only() {
         let page = Visitor {
             origin: Some("http://127.0.0.1:7420"),
             fetch_site: Some("same-origin"),

@@ -1,32 +1,32 @@
-//! Takes a person out of a text: their home folder and their name.
+//! Removes the user's home folder, user name and machine name from a text.
 //!
-//! A report is pasted where everybody can read it. The home folder becomes `~`, the name of any
-//! folder in which a system keeps its users becomes `<user>`, and so does the name itself wherever
-//! it stands as a word. Capitals do not matter, because two of the three systems ignore them.
+//! Reports are pasted in public. The home folder becomes `~`, the name of any user's home folder
+//! becomes `<user>`, and so does the user name wherever it is a whole word. Case is ignored, as
+//! macOS and Windows do in paths.
 
-/// What is private about a person.
+/// The names to remove.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Private {
     /// The home folder.
     pub home: Option<String>,
-    /// The name that the system knows the person by.
+    /// The user name.
     pub user: Option<String>,
-    /// What this machine is called.
+    /// The machine name.
     pub machine: Option<String>,
 }
 
 const USER: &str = "<user>";
 const MACHINE: &str = "<machine>";
-/// The folders in which systems keep their users, in lower case.
+/// The parents of home folders, in lower case.
 const HOMES: [&str; 3] = ["/users/", "/home/", "\\users\\"];
 
 impl Private {
-    /// The text without what is private.
+    /// The text without these names.
     pub fn remove_from(&self, text: &str) -> String {
         let mut text = text.to_owned();
         if let Some(home) = real(self.home.as_deref()) {
             let home = home.trim_end_matches(['/', '\\']);
-            // A path inside JSON has its backslashes doubled.
+            // In JSON, backslashes are doubled.
             for form in [home.replace('\\', "\\\\"), home.to_owned()] {
                 text = replace(&text, &form, "~", |_, after| ends_name(after));
             }
@@ -43,14 +43,14 @@ impl Private {
     }
 }
 
-/// A root folder or an empty name hides nothing, and would be found everywhere. Nor does a name that
-/// is the word put in its place.
+/// Ignores a root folder or an empty name, which would match everywhere, and a name that equals its
+/// placeholder.
 fn real(text: Option<&str>) -> Option<&str> {
     let text = text.filter(|text| text.chars().any(char::is_alphanumeric));
     text.filter(|text| ![USER, MACHINE].contains(&format!("<{}>", text.to_lowercase()).as_str()))
 }
 
-/// Replaces every occurrence that stands between characters as `fits` wants them.
+/// Replaces every occurrence whose neighbouring characters satisfy `fits`.
 fn replace(
     text: &str,
     what: &str,
@@ -60,7 +60,7 @@ fn replace(
     let (mut made, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(first) = rest.chars().next() {
         let found = starts_with(rest, what).filter(|length| {
-            // `instead` is ours: its letters do not make a word of what follows.
+            // The last character of a placeholder counts as the end of a word.
             let before = made.chars().next_back();
             fits(before, rest[*length..].chars().next())
         });
@@ -78,7 +78,7 @@ fn replace(
     made
 }
 
-/// The length of `what` at the beginning of a text, whatever its capitals.
+/// The length of `what` at the start of a text, ignoring case.
 fn starts_with(text: &str, what: &str) -> Option<usize> {
     let mut letters = text.char_indices();
     for wanted in what.chars() {
@@ -90,7 +90,7 @@ fn starts_with(text: &str, what: &str) -> Option<usize> {
     Some(letters.next().map_or(text.len(), |(at, _)| at))
 }
 
-/// The names of users in paths, whoever they are.
+/// Replaces the user names in paths of home folders.
 fn without_users(text: &str) -> String {
     let (mut made, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(first) = rest.chars().next() {
@@ -114,7 +114,7 @@ fn without_users(text: &str) -> String {
     made
 }
 
-/// How long the name of a folder at the beginning of a text is.
+/// The length of the folder name at the start of a text.
 fn name_at(text: &str) -> usize {
     if text.starts_with(USER) || text.starts_with('~') {
         return 0;
@@ -122,7 +122,7 @@ fn name_at(text: &str) -> usize {
     text.find(|letter: char| ends_name(Some(letter))).unwrap_or(text.len())
 }
 
-/// Whether a character cannot be part of the name of a folder, as far as one can know in a text.
+/// Whether a folder name ends before this character.
 fn ends_name(next: Option<char>) -> bool {
     next.is_none_or(|next| next.is_whitespace() || "/\\\"'`:;,<>|()[]{}*?".contains(next))
 }
@@ -149,13 +149,13 @@ mod tests {
     }
 
     #[test]
-    fn a_home_folder_is_a_tilde() {
+    fn the_home_folder_becomes_a_tilde() {
         assert_eq!(without("/home/ann/code/x.rs and /home/ann"), "~/code/x.rs and ~");
-        assert_eq!(without("/home/anna/x"), "/home/<user>/x", "another one's is not ours");
+        assert_eq!(without("/home/anna/x"), "/home/<user>/x", "another user's home folder");
     }
 
     #[test]
-    fn users_of_other_systems_are_hidden_too() {
+    fn user_names_in_paths_of_other_systems_are_removed() {
         assert_eq!(without("/Users/bob/Library/a.ips"), "/Users/<user>/Library/a.ips");
         assert_eq!(
             without(r"C:\Users\Bob\x and C:\\Users\\Bob\\y"),
@@ -164,20 +164,20 @@ mod tests {
     }
 
     #[test]
-    fn a_home_folder_with_backslashes_is_found_in_json_too() {
+    fn a_home_folder_with_backslashes_is_found_in_json() {
         let private = Private { home: Some(r"C:\Users\Ann B".into()), ..Private::default() };
         assert_eq!(private.remove_from(r"c:\users\ann b\x"), r"~\x");
         assert_eq!(private.remove_from(r#"{"p":"C:\\Users\\Ann B\\x"}"#), r#"{"p":"~\\x"}"#);
     }
 
     #[test]
-    fn a_name_is_hidden_where_it_is_a_word_and_left_where_it_is_a_part_of_one() {
+    fn a_name_is_removed_only_where_it_is_a_whole_word() {
         assert_eq!(without("Ann's channel, ann@host"), "<user>'s channel, <user>@host");
         assert_eq!(without("on Anns-Laptop.local"), "on <machine>.local");
     }
 
     #[test]
-    fn nothing_private_means_nothing_changes() {
+    fn a_root_home_and_an_empty_name_change_nothing() {
         let nobody = Private { home: Some("/".into()), user: Some(String::new()), machine: None };
         assert_eq!(nobody.remove_from("a / b"), "a / b");
     }
@@ -197,7 +197,7 @@ mod tests {
         prop::collection::vec(part, 0..12).prop_map(|parts| parts.concat())
     }
 
-    /// Whether a word stands in a text, with nothing around it that makes it part of another.
+    /// Whether a text contains a whole word.
     fn stands(text: &str, word: &str) -> bool {
         let text = text.to_lowercase();
         text.match_indices(word).any(|(at, _)| {
@@ -208,20 +208,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_the_text_no_name_and_no_home_is_left(text in words()) {
+        fn no_name_is_left_in_any_text(text in words()) {
             let made = without(&text);
             prop_assert!(!stands(&made, "ann"), "{made}");
             prop_assert!(!stands(&made, "anns-laptop"), "{made}");
         }
 
         #[test]
-        fn what_was_removed_once_stays_removed(text in words()) {
+        fn anonymizing_twice_changes_nothing(text in words()) {
             let once = without(&text);
             prop_assert_eq!(without(&once), once);
         }
 
         #[test]
-        fn a_text_without_anything_private_stays_as_it_is(text in "[b-m0-9 .,;!?-]{0,60}") {
+        fn a_text_without_names_is_unchanged(text in "[b-m0-9 .,;!?-]{0,60}") {
             prop_assert_eq!(without(&text), text);
         }
     }

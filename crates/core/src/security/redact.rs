@@ -1,8 +1,7 @@
-//! Secrets in memory, and taking them out of whatever a person or a program may read.
+//! Secrets in memory, and their removal from texts.
 //!
-//! A [`Secret`] prints nothing of itself. A [`Redactor`] knows every secret that was used and looks
-//! for each as it is and as it may have been written down by somebody else: in Base64 at any place
-//! of a longer text, in hexadecimal digits, in an address, in JSON.
+//! A [`Secret`] does not print its value. A [`Redactor`] knows all secrets in use and looks for each
+//! one in plain text and encoded: in Base64 at any offset, in hexadecimal, percent-encoded, in JSON.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -10,7 +9,7 @@ use std::fmt;
 
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-/// A value that must not be seen.
+/// A value that must not be printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -19,7 +18,7 @@ impl Secret {
         Self(value.into())
     }
 
-    /// The value. Whoever asks for it must not show it.
+    /// The value. The caller must not print it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -31,17 +30,17 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What stands where a secret stood.
+/// Replaces a secret.
 pub const REDACTED: &str = "[secret]";
 
-/// A shorter value is found in texts that have nothing to do with it, and hides nothing.
+/// Shorter values would match unrelated text, so they are not redacted.
 pub const SHORTEST: usize = 6;
 
-/// Takes the secrets that it knows out of texts.
+/// Removes the known secrets from texts.
 #[derive(Clone, Default)]
 pub struct Redactor {
     known: BTreeSet<String>,
-    /// Longer ones first, so that nothing is left of one that contains another.
+    /// Longest first, so that nothing is left of a secret that contains another.
     needles: Vec<String>,
 }
 
@@ -56,7 +55,7 @@ impl Redactor {
         Self { known: BTreeSet::new(), needles: Vec::new() }
     }
 
-    /// Hides this value from now on. Says whether it was new.
+    /// Adds a secret. Returns whether it is new.
     pub fn hide(&mut self, secret: &Secret) -> bool {
         let value = secret.reveal().trim();
         if value.len() < SHORTEST || !self.known.insert(value.to_owned()) {
@@ -72,7 +71,7 @@ impl Redactor {
         self.known.is_empty()
     }
 
-    /// The text without any of them.
+    /// The text without the known secrets.
     pub fn scrub<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
         for needle in &self.needles {
@@ -84,7 +83,7 @@ impl Redactor {
     }
 }
 
-/// A value as it may have been written down.
+/// The encodings of a value to look for.
 fn forms(value: &str) -> Vec<String> {
     let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
     let json = serde_json::to_string(value).unwrap_or_default();
@@ -103,7 +102,7 @@ fn forms(value: &str) -> Vec<String> {
     forms
 }
 
-/// A value as it stands in an address: only what can be nothing else is left as it is.
+/// Percent-encodes everything except unreserved characters.
 pub fn percent(value: &str) -> String {
     let one = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
@@ -114,12 +113,12 @@ pub fn percent(value: &str) -> String {
     value.bytes().map(one).collect()
 }
 
-/// What is always the same of a value that was encoded behind so many other bytes.
+/// The Base64 characters that depend only on the value if `before` bytes precede it.
 fn inside_base64(alphabet: &impl base64::Engine, value: &str, before: usize) -> String {
     let mut bytes = vec![0; before];
     bytes.extend_from_slice(value.as_bytes());
     let encoded = alphabet.encode(&bytes);
-    // Characters at both ends are made of neighbours' bits too.
+    // The characters at both ends also contain bits of neighbouring bytes.
     let first = (before * 8).div_ceil(6);
     let last = bytes.len() * 8 / 6;
     encoded.get(first..last).unwrap_or_default().to_owned()
@@ -141,33 +140,33 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_prints_nothing_of_itself() {
+    fn a_secret_does_not_print_its_value() {
         assert_eq!(format!("{:?}", Secret::new("hidden-value")), "Secret");
         assert!(!format!("{:?}", hiding(&["hidden-value"])).contains("hidden"));
     }
 
     #[test]
-    fn a_secret_is_taken_out_and_the_rest_stays() {
+    fn a_secret_is_removed_and_the_rest_is_kept() {
         let redactor = hiding(&["s3cr3t-value"]);
         assert_eq!(redactor.scrub("Bearer s3cr3t-value."), "Bearer [secret].");
         assert!(matches!(redactor.scrub("nothing here"), Cow::Borrowed(_)));
     }
 
     #[test]
-    fn one_that_contains_another_leaves_nothing() {
+    fn nothing_is_left_of_a_secret_that_contains_another() {
         let redactor = hiding(&["abcdef", "abcdefghijkl"]);
         assert_eq!(redactor.scrub("abcdefghijkl abcdef"), "[secret] [secret]");
     }
 
     #[test]
-    fn a_short_value_is_not_looked_for() {
+    fn a_short_value_is_not_redacted() {
         let redactor = hiding(&["a", "true", ""]);
         assert!(redactor.is_empty());
         assert_eq!(redactor.scrub("a true story"), "a true story");
     }
 
     #[test]
-    fn what_others_made_of_it_is_found_too() {
+    fn encoded_secrets_are_found() {
         let value = "pä\"ss/w+rd 1";
         let redactor = hiding(&[value]);
         for shown in [
@@ -184,7 +183,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_left_of_a_secret_whatever_stands_around_it(
+        fn a_secret_is_found_whatever_surrounds_it(
             value in "[!-~]{6,40}", before in ".{0,12}", after in ".{0,12}",
         ) {
             let redactor = hiding(&[&value]);
@@ -203,9 +202,9 @@ mod tests {
         }
 
         #[test]
-        fn a_text_without_a_secret_is_left_alone(value in "[a-z]{6,20}", text in "[A-Z0-9 ]{0,60}") {
+        fn a_text_without_a_secret_is_unchanged(value in "[a-z]{6,20}", text in "[A-Z0-9 ]{0,60}") {
             let redactor = hiding(&[&value]);
-            // Digits and capitals alone may still be how something else encodes it.
+            // Digits and capitals may happen to be an encoding of the value.
             let hex: String = value.bytes().map(|byte| format!("{byte:02X}")).collect();
             prop_assume!(!text.contains(&hex));
             if !redactor.needles.iter().any(|needle| text.contains(needle)) {

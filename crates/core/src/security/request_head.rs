@@ -1,14 +1,14 @@
-//! The head of an HTTP request, where two readers could read two different requests.
+//! Protection against request smuggling in the head of an HTTP request.
 //!
-//! A line that ends with a bare line feed, and a body whose length is given in two ways, are the
-//! tools of request smuggling. HTTP libraries forgive both. Here they are made unreadable before
-//! the library sees them, so that it refuses the request and closes the connection.
+//! Bare line feeds, and a body length given both by `Content-Length` and `Transfer-Encoding`, let two
+//! parsers read different requests. HTTP libraries tolerate both. Here they are made invalid before
+//! the library parses them, so that it refuses the request and closes the connection.
 
-/// Follows the bytes of one head, however they are cut.
+/// Inspects the bytes of one head, in chunks of any size.
 #[derive(Clone, Debug, Default)]
 pub struct Head {
     last: u8,
-    /// The beginning of the line, as far as a name of interest is long.
+    /// The start of the current line, up to the length of the longest relevant name.
     line: [u8; LONGEST],
     length: usize,
     lines: usize,
@@ -20,16 +20,16 @@ pub struct Head {
 const CONTENT_LENGTH: &[u8] = b"content-length:";
 const TRANSFER_ENCODING: &[u8] = b"transfer-encoding:";
 const LONGEST: usize = TRANSFER_ENCODING.len();
-/// No request may hold this byte.
+/// A byte that is invalid in every head.
 const UNREADABLE: u8 = 0;
 
 impl Head {
-    /// The head that follows on a connection whose last byte was `last`.
+    /// Starts the next head of a connection whose last byte was `last`.
     pub fn after(last: u8) -> Self {
         Self { last, ..Self::default() }
     }
 
-    /// Looks at the next bytes and makes unreadable what could be read in two ways.
+    /// Inspects the next bytes and makes ambiguous ones invalid.
     pub fn harden(&mut self, bytes: &mut [u8]) {
         for byte in bytes {
             if self.ended {
@@ -58,9 +58,9 @@ impl Head {
         }
     }
 
-    /// Whether the head ends here and gives the length of its body in two ways.
+    /// Whether the head ends here and gives the body length twice.
     fn end_of_line(&mut self) -> bool {
-        // Empty lines before a request are skipped by everybody.
+        // All parsers skip empty lines before a request.
         if self.length == 0 {
             self.ended = self.lines > 0;
             return self.ended && self.has_length && self.has_encoding;
@@ -77,7 +77,7 @@ impl Head {
 mod tests {
     use super::*;
 
-    /// What is left of a head that comes in pieces of this size.
+    /// The head after inspection in chunks of this size.
     fn hardened(text: &str, size: usize) -> String {
         let mut bytes = text.as_bytes().to_vec();
         let mut head = Head::default();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_request_is_left_as_it_is_and_so_is_its_body() {
+    fn a_valid_request_and_its_body_are_unchanged() {
         let text = "\r\nPOST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\na\nb\r\n\r\nc\n";
         for size in 1..text.len() {
             assert_eq!(hardened(text, size), text);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_line_feed_is_unreadable_wherever_it_stands() {
+    fn a_bare_line_feed_is_made_invalid() {
         for text in ["GET / HTTP/1.1\nHost: a\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\n\n", "\nGET /"]
         {
             for size in 1..text.len() {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_given_in_two_ways_is_unreadable() {
+    fn a_body_length_given_twice_is_made_invalid() {
         let both = [
             "POST / HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n",
             "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\nA: b\r\ncontent-LENGTH:4\r\n\r\n",
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_carriage_return_that_came_before_still_counts() {
+    fn a_carriage_return_in_the_previous_chunk_counts() {
         let mut rest = *b"\n\r\n";
         Head::after(b'\r').harden(&mut rest);
         assert_eq!(&rest, b"\n\r\n");

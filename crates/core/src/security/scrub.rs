@@ -1,17 +1,16 @@
-//! Takes out of a text what looks like a secret, before anybody writes it down.
+//! Removes what looks like a secret from a text before it is logged or shown.
 //!
-//! Nobody logs a secret on purpose. But an address, an error of a library or a line that a program
-//! prints may hold one. So what follows a word such as `token=` or `Bearer` is taken out, and so is
-//! every long word that only a machine can have made up.
+//! An address, a library's error or a program's output may contain a secret. So the value after
+//! `token=`, `Bearer` and the like is removed, and so is every long word that looks generated.
 
 use std::borrow::Cow;
 
-/// What stands where a secret stood.
+/// Replaces what was removed.
 pub const REMOVED: &str = "[removed]";
 
-/// A word of this length without a space, a slash or a dot in it, with letters and digits, is a key.
+/// A word of letters and digits of at least this length counts as a key.
 const LONG: usize = 40;
-/// Words that say that a secret follows, in lower case and without `-` and `_`.
+/// Names of secrets, in lower case and without `-` and `_`.
 const SIGNS: [&str; 11] = [
     "apikey",
     "accesskey",
@@ -25,17 +24,17 @@ const SIGNS: [&str; 11] = [
     "secret",
     "token",
 ];
-/// Schemes of the header `Authorization`.
+/// Schemes of the `Authorization` header.
 const SCHEMES: [&str; 2] = ["bearer", "basic"];
 
-/// The text without what looks like a secret.
+/// The text without anything that looks like a secret.
 pub fn scrub(text: &str) -> Cow<'_, str> {
     if !text.contains(['=', ':', '@', ' ']) && text.len() < LONG {
         return Cow::Borrowed(text);
     }
     let mut made = String::with_capacity(text.len());
     let mut rest = text;
-    // Whether what comes next is a secret by what stands before it.
+    // Whether the preceding text announces a secret.
     let mut expected = Expected::Nothing;
     while let Some(letter) = rest.chars().next() {
         let end = rest.find(|letter: char| !in_word(letter)).unwrap_or(rest.len());
@@ -44,7 +43,7 @@ pub fn scrub(text: &str) -> Cow<'_, str> {
             made.push_str(word);
             rest = tail;
         } else if expected == Expected::Secret && begins_secret(letter) {
-            // A secret may hold signs that no word has: all up to the next space or quote is it.
+            // A secret may contain punctuation: it extends to the next space or quote.
             let end = rest.find(ends_secret).unwrap_or(rest.len());
             rest = rest.strip_prefix(REMOVED).unwrap_or(&rest[end..]);
             made.push_str(REMOVED);
@@ -67,7 +66,7 @@ pub fn scrub(text: &str) -> Cow<'_, str> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expected {
     Nothing,
-    /// A sign was there: a secret follows if `=` or `:` does.
+    /// The name of a secret: a value follows if `=` or `:` is next.
     Sign,
     Secret,
 }
@@ -83,7 +82,7 @@ impl Expected {
         if is_sign { Self::Sign } else { Self::Nothing }
     }
 
-    /// With this character behind it.
+    /// The state after this character.
     fn after(self, letter: char) -> Self {
         match (self, letter) {
             (Self::Sign, '=' | ':') => Self::Secret,
@@ -102,14 +101,14 @@ fn is_scheme(word: &str) -> bool {
     SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme))
 }
 
-/// Whether nobody would write such a word.
+/// Whether a word looks generated.
 fn is_made_up(word: &str) -> bool {
     word.len() >= LONG
         && word.bytes().any(|byte| byte.is_ascii_digit())
         && word.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Whether a secret that is expected begins with this, and not only what stands around it.
+/// Whether an expected secret starts with this character.
 fn begins_secret(letter: char) -> bool {
     !ends_secret(letter) && !":=\\".contains(letter)
 }
@@ -124,7 +123,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_follows_the_word_for_a_secret_is_removed() {
+    fn the_value_after_the_name_of_a_secret_is_removed() {
         for (text, wanted) in [
             ("token=abc", "token=[removed]"),
             ("https://x/mcp?api_key=a.b/c&x=1", "https://x/mcp?api_key=[removed]&x=1"),
@@ -138,13 +137,13 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_only_a_machine_makes_up_is_removed() {
+    fn a_long_generated_word_is_removed() {
         let key = "Zk3vQ9yT1mLx8RwPb5NcJ7hGfD2sAe4uVi6oKqXtBzE";
         assert_eq!(scrub(&format!("got {key}.")), "got [removed].");
     }
 
     #[test]
-    fn what_people_say_stays() {
+    fn ordinary_text_is_unchanged() {
         for text in [
             "upstream down upstream=notes attempt=3",
             "Nothing listens at 127.0.0.1:3001. Start the server.",
@@ -158,7 +157,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_secret_is_left_behind_its_sign(
+        fn no_secret_is_left_after_its_name(
             before in "[a-z ]{0,12}",
             sign in prop::sample::select(vec!["token=", "password: ", "api-key=", "Bearer ", "\"secret\":\""]),
             secret in "[A-Za-z0-9_./+-]{6,60}",
@@ -171,7 +170,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_scrubbed_once_stays(text in "\\PC{0,80}") {
+        fn scrubbing_twice_changes_nothing(text in "\\PC{0,80}") {
             let once = scrub(&text).into_owned();
             prop_assert_eq!(scrub(&once).into_owned(), once);
         }

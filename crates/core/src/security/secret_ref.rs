@@ -1,25 +1,25 @@
-//! References to secrets: `${keyring:NAME}`, `${env:NAME}` and `${file:PATH}` inside a setting.
+//! References to secrets in settings: `${keyring:NAME}`, `${env:NAME}` and `${file:PATH}`.
 //!
-//! A setting that may hold them is a [`Template`]. It is read when the configuration is, so that a
-//! mistake is found there, and filled when a connection is made, so that the secret itself is never
-//! part of a configuration. `$${` stands for the characters `${`.
+//! A setting that may contain references is a [`Template`]. It is parsed with the configuration, so
+//! that errors are found early, and filled when a connection is made, so that the secret is never
+//! part of the configuration. `$${` stands for a literal `${`.
 
 use std::fmt;
 
 use crate::security::redact::Secret;
 
-/// Where a secret is kept.
+/// Where a secret is stored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reference {
-    /// In the keychain of the system, under this name.
+    /// In the system's keychain, under this name.
     Keyring(String),
-    /// In a variable of the gateway's environment.
+    /// In an environment variable of the gateway.
     Env(String),
     /// In a file. A leading `~` is the home folder.
     File(String),
 }
 
-/// A text with references in it.
+/// A text that may contain references.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Template {
     /// As it was written.
@@ -33,22 +33,22 @@ enum Part {
     Reference(Reference),
 }
 
-/// A reference that cannot be read. What it says holds nothing of the text around it.
+/// An invalid reference. The message does not repeat the surrounding text, which may be a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Bad {
-    #[error("A reference starts with `${{` and has no end.")]
+    #[error("A reference starts with `${{` but is not closed.")]
     Unclosed,
-    #[error("`${{{0}}}` is no reference to a secret.")]
+    #[error("`${{{0}}}` is not a reference to a secret.")]
     Unknown(String),
-    #[error("`{0}` is not a name that a secret can have.")]
+    #[error("`{0}` is not a valid name for a secret.")]
     Name(String),
-    #[error("`${{env:{0}}}` names no variable.")]
+    #[error("`${{env:{0}}}` does not name a variable.")]
     Variable(String),
-    #[error("`${{file:{0}}}` does not say in which folder the file is.")]
+    #[error("`${{file:{0}}}` is a relative path.")]
     Relative(String),
 }
 
-/// The longest name of a secret.
+/// The maximum length of a secret's name.
 const LONGEST_NAME: usize = 64;
 
 impl Bad {
@@ -58,17 +58,17 @@ impl Bad {
                 "Write `${keyring:NAME}`, `${env:NAME}` or `${file:PATH}`; `$${` stands for `${` itself."
             }
             Self::Name(_) => {
-                "Use letters, digits, `-`, `_` and `.`, beginning with a letter or a digit, and at most 64 of them."
+                "Use at most 64 letters, digits, `-`, `_` and `.`, starting with a letter or digit."
             }
             Self::Variable(_) => "Write the name of a variable, such as `${env:API_TOKEN}`.",
             Self::Relative(_) => {
-                "Write the whole path, or one that begins with `~`, such as `${file:~/token}`."
+                "Write an absolute path, or one that starts with `~`, such as `${file:~/token}`."
             }
         }
     }
 }
 
-/// Whether a secret can be kept under this name.
+/// Checks that this is a valid name for a secret.
 pub fn check_name(name: &str) -> Result<(), Bad> {
     let inside = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
@@ -79,7 +79,7 @@ pub fn check_name(name: &str) -> Result<(), Bad> {
 }
 
 impl Reference {
-    /// Reads what stands between the braces.
+    /// Parses the text between the braces.
     fn parse(inside: &str) -> Result<Self, Bad> {
         match inside.split_once(':') {
             Some(("keyring", name)) => {
@@ -97,7 +97,7 @@ impl Reference {
     }
 }
 
-/// Whether a path says where it begins, on any system.
+/// Whether a path is absolute on any OS, or starts with `~`.
 fn is_whole(path: &str) -> bool {
     let drive =
         || path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
@@ -143,7 +143,7 @@ impl Template {
         Ok(Self { text: text.to_owned(), parts })
     }
 
-    /// A text that means itself, whatever is in it.
+    /// A literal text; `${` in it is escaped.
     pub fn plain(text: &str) -> Self {
         let parts = match text {
             "" => Vec::new(),
@@ -157,7 +157,7 @@ impl Template {
         &self.text
     }
 
-    /// What it refers to, in order.
+    /// Its references, in order.
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
         self.parts.iter().filter_map(|part| match part {
             Part::Text(_) => None,
@@ -165,12 +165,12 @@ impl Template {
         })
     }
 
-    /// Whether it means itself.
+    /// Whether it has no references.
     pub fn is_plain(&self) -> bool {
         self.references().next().is_none()
     }
 
-    /// Its own text, without what it refers to.
+    /// The literal parts.
     pub fn literals(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.as_str()),
@@ -178,7 +178,7 @@ impl Template {
         })
     }
 
-    /// The text, with what `value` knows in place of each reference.
+    /// The text with each reference replaced by `value` of it.
     pub fn fill<E>(
         &self,
         mut value: impl FnMut(&Reference) -> Result<String, E>,
@@ -195,7 +195,7 @@ impl Template {
 }
 
 impl fmt::Debug for Template {
-    /// As a plain text would be: what is learnt of a server is kept under a hash of this.
+    /// Prints like a string, because the fingerprints of upstreams are hashes of this.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.text, f)
     }
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn references_are_found_wherever_they_stand() {
+    fn references_are_found_anywhere_in_a_text() {
         assert_eq!(filled("Bearer ${keyring:canny}"), "Bearer <keyring:canny>");
         assert_eq!(filled("${env:A}${file:/run/x}!"), "<env:A><file:/run/x>!");
         assert_eq!(filled("${file:C:\\x y}"), "<file:C:\\x y>");
@@ -223,24 +223,24 @@ mod tests {
     }
 
     #[test]
-    fn two_dollars_stand_for_the_characters_themselves() {
+    fn two_dollars_escape_a_reference() {
         assert_eq!(filled("a $${keyring:x} b"), "a ${keyring:x} b");
         assert_eq!(filled("$${ and ${env:A}"), "${ and <env:A>");
         assert!(Template::parse("$${HOME}").unwrap().is_plain());
     }
 
     #[test]
-    fn a_reference_that_cannot_be_read_is_refused_with_a_remedy_and_without_what_is_around_it() {
+    fn an_invalid_reference_is_refused_with_a_remedy_and_without_the_surrounding_text() {
         for (text, says) in [
-            ("hidden ${keyring:x", "no end"),
+            ("hidden ${keyring:x", "not closed"),
             ("hidden ${HOME}", "${HOME}"),
             ("hidden ${keychain:x}", "${keychain:x}"),
             ("hidden ${keyring:a b}", "a b"),
-            ("hidden ${keyring:}", "not a name"),
-            ("hidden ${keyring:.x}", "not a name"),
-            ("hidden ${env:}", "names no variable"),
-            ("hidden ${env:A=B}", "names no variable"),
-            ("hidden ${file:token}", "which folder"),
+            ("hidden ${keyring:}", "not a valid name"),
+            ("hidden ${keyring:.x}", "not a valid name"),
+            ("hidden ${env:}", "does not name a variable"),
+            ("hidden ${env:A=B}", "does not name a variable"),
+            ("hidden ${file:token}", "relative path"),
         ] {
             let bad = Template::parse(text).unwrap_err();
             assert!(bad.to_string().contains(says), "{bad}");
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_of_a_template_is_what_was_written() {
+    fn a_template_prints_as_it_was_written() {
         let template = Template::parse("Bearer ${keyring:a}").unwrap();
         assert_eq!(format!("{template:?}"), "\"Bearer ${keyring:a}\"");
         assert_eq!(template.literals().collect::<Vec<_>>(), ["Bearer "]);
@@ -266,7 +266,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_means_itself_when_it_is_written_as_plain(text in ".*") {
+        fn any_text_can_be_escaped(text in ".*") {
             let plain = Template::plain(&text);
             prop_assert!(plain.is_plain());
             for template in [Template::parse(plain.as_written()).unwrap(), plain] {
@@ -276,7 +276,7 @@ mod tests {
         }
 
         #[test]
-        fn every_reference_is_read_as_it_is_written_and_in_order(
+        fn references_round_trip_in_order(
             parts in prop::collection::vec(("[^$]{0,8}", reference()), 0..5),
         ) {
             let text: String =
@@ -289,7 +289,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_the_reader_fail_otherwise_than_with_words(text in ".*") {
+        fn every_error_has_a_text_and_a_remedy(text in ".*") {
             if let Err(bad) = Template::parse(&text) {
                 prop_assert!(!bad.to_string().is_empty() && !bad.remedy().is_empty());
             }

@@ -1,9 +1,9 @@
-//! Session ids that outlive the gateway.
+//! Session ids that survive a restart of the gateway.
 //!
-//! Many editors never recover from a lost session, so no session may ever be lost. An id carries
-//! what the gateway must know of the session, signed with a key that stays in the data folder:
-//! after a restart, an id that this installation gave out is as good as before, and there is no
-//! table of sessions to lose. An id is not a credential; the token of its editor is still needed.
+//! Many editors never recover from a lost session, so sessions must not be lost. An id contains what
+//! the gateway must know about the session, signed with a key from the data folder. After a restart
+//! the ids of this installation are still valid, and there is no table of sessions to lose. An id is
+//! not a credential: the editor's token is still required.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -19,18 +19,18 @@ use crate::protocol::translate::client_capabilities::Abilities;
 #[derive(Clone)]
 pub struct SessionKey([u8; 32]);
 
-/// What a session id says.
+/// The content of a session id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// The revision agreed on in the handshake.
+    /// The negotiated MCP revision.
     pub revision: Revision,
-    /// The editor's name in the token file: an id is of no use with another editor's token.
+    /// The editor's name in the token file: an id is invalid with another editor's token.
     pub editor: String,
-    /// What the client calls itself.
+    /// The client's name for itself.
     pub client: Program,
-    /// What it can do for an upstream that asks it back.
+    /// The requests of servers that the client can handle.
     pub abilities: Abilities,
-    /// Tells two sessions of the same client apart.
+    /// Distinguishes sessions of the same client.
     pub nonce: [u8; 16],
 }
 
@@ -45,7 +45,7 @@ struct Claims<'a> {
     a: u8,
 }
 
-/// Longest name or version of a client that is kept in an id.
+/// The maximum length of a client's name or version in an id.
 const LONGEST_CLIENT: usize = 64;
 
 impl SessionKey {
@@ -68,7 +68,7 @@ impl SessionKey {
         format!("{claims}.{signature}")
     }
 
-    /// The session that `id` stands for, if this key signed it.
+    /// The content of `id`, if this key signed it.
     pub fn verify(&self, id: &str) -> Option<Session> {
         let (claims, signature) = id.split_once('.')?;
         let signature = BASE64.decode(signature).ok()?;
@@ -86,14 +86,14 @@ impl SessionKey {
         })
     }
 
-    /// A text that nobody else can make, for one purpose. It can be read by everybody.
+    /// Signs a text for one purpose. The text is not encrypted.
     pub fn seal(&self, purpose: &str, text: &str) -> String {
         let text = BASE64.encode(text);
         let signature = BASE64.encode(self.signature(&format!("{purpose}\0{text}")));
         format!("{text}.{signature}")
     }
 
-    /// The text, if this key sealed it for this purpose.
+    /// The text, if this key signed it for this purpose.
     pub fn open(&self, purpose: &str, sealed: &str) -> Option<String> {
         let (text, signature) = sealed.split_once('.')?;
         let signature = BASE64.decode(signature).ok()?;
@@ -119,8 +119,8 @@ impl std::fmt::Debug for SessionKey {
     }
 }
 
-/// Cuts a client's own words to a size that fits in a header; an id must also be free of what
-/// borrowed parsing cannot hold, so a name with escapes is left out.
+/// Shortens a client's name so that the id fits in a header. A name with characters that JSON escapes
+/// is dropped, because the claims are parsed without copying.
 fn shorten(text: &str) -> &str {
     let plain = text.chars().all(|c| c != '"' && c != '\\' && !c.is_control());
     let end = text.char_indices().nth(LONGEST_CLIENT).map_or(text.len(), |(end, _)| end);
@@ -143,19 +143,19 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_as_good_after_a_restart() {
+    fn an_id_is_valid_after_a_restart() {
         let id = SessionKey::new([1; 32]).sign(&session("claude-code"));
         assert_eq!(SessionKey::new([1; 32]).verify(&id), Some(session("claude-code")));
     }
 
     #[test]
-    fn an_id_of_another_installation_is_worth_nothing() {
+    fn an_id_of_another_installation_is_invalid() {
         let id = SessionKey::new([1; 32]).sign(&session("claude-code"));
         assert_eq!(SessionKey::new([2; 32]).verify(&id), None);
     }
 
     #[test]
-    fn what_is_sealed_for_one_purpose_is_worth_nothing_for_another() {
+    fn a_text_signed_for_one_purpose_is_invalid_for_another() {
         let key = SessionKey::new([1; 32]);
         let sealed = key.seal("one", "words");
         assert_eq!(key.open("one", &sealed).as_deref(), Some("words"));
@@ -177,7 +177,7 @@ mod tests {
             let at = at.index(bytes.len());
             bytes[at] = to;
             let changed = String::from_utf8(bytes).unwrap();
-            // The last character of a Base64 text has unused bits, so two spellings decode alike.
+            // The last Base64 character has unused bits, so two spellings decode to the same bytes.
             prop_assume!(changed != id && at != id.len() - 1);
             prop_assert_eq!(key.verify(&changed), None);
         }

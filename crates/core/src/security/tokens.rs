@@ -1,8 +1,8 @@
-//! One token per editor.
+//! The token file: one token per editor.
 //!
-//! A token says which editor speaks, so that a person can see who is connected and turn one away.
-//! The tokens are our own; they lie in a file that only its owner can read. A person may write
-//! into that file: an editor's entry is its token with the moment it was made, or the bare token.
+//! A token identifies the editor, so that the user can see which editors are connected and revoke
+//! one. Only the file's owner can read it. The user may edit it by hand: an editor's entry is its
+//! token with the creation time, or the token alone.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::failure::{Code, Failure};
 use crate::security::access::same_token;
 
-/// The editor that the shim speaks for, and that a person uses who writes a configuration by hand.
+/// The editor name of the stdio shim, and for configurations written by hand.
 pub const LOCAL: &str = "local";
 
 /// The content of the token file.
@@ -23,7 +23,7 @@ pub struct Tokens {
     editors: BTreeMap<String, Entry>,
 }
 
-/// An editor's token, and when it was made (milliseconds of the Unix epoch), if that is known.
+/// An editor's token, and its creation time (Unix time in milliseconds), if known.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Written")]
 struct Entry {
@@ -32,7 +32,7 @@ struct Entry {
     made: Option<u64>,
 }
 
-/// An entry as it may stand in the file.
+/// The two notations of an entry in the file.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -40,27 +40,27 @@ enum Written {
     Whole { token: String, made: Option<u64> },
 }
 
-/// The file holds no token that could protect anything.
+/// Why a token file is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadTokens {
     #[error("it is not a token file ({0})")]
     Unreadable(String),
-    #[error("`{0}` cannot name an editor")]
+    #[error("`{0}` is not a valid editor name")]
     Name(String),
     #[error("the token of `{0}` is too short")]
     TooShort(String),
-    #[error("two editors have the token of `{0}`")]
+    #[error("another editor has the same token as `{0}`")]
     Shared(String),
-    #[error("it holds no token")]
+    #[error("it contains no token")]
     Empty,
 }
 
-/// Why the tokens are left as they are.
+/// Why a change of the tokens is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
-    #[error("`{0}` cannot name an editor")]
+    #[error("`{0}` is not a valid editor name")]
     Name(String),
-    #[error("the editor `{0}` has a token already")]
+    #[error("the editor `{0}` already has a token")]
     Taken(String),
     #[error("there is no editor `{0}`")]
     Unknown(String),
@@ -72,7 +72,7 @@ const SHORTEST: usize = 32;
 const LONGEST_NAME: usize = 32;
 
 impl Tokens {
-    /// A first token, made now from 32 random bytes.
+    /// A new token file with a token for [`LOCAL`], from 32 random bytes.
     pub fn first(random: [u8; 32], now: u64) -> Self {
         Self { editors: BTreeMap::from([(LOCAL.to_owned(), Entry::new(random, now))]) }
     }
@@ -99,8 +99,8 @@ impl Tokens {
         serde_json::to_vec_pretty(self).expect("strings and numbers serialise")
     }
 
-    /// The editor that presents this token. Every token is compared, so that the time taken says
-    /// nothing about which one was close.
+    /// The editor that this token belongs to. All tokens are compared, so that the time taken reveals
+    /// nothing.
     pub fn editor(&self, presented: &str) -> Option<&str> {
         self.editors.iter().fold(None, |found, (editor, entry)| {
             if same_token(presented, &entry.token) { Some(editor.as_str()) } else { found }
@@ -111,12 +111,12 @@ impl Tokens {
         self.editors.get(editor).map(|entry| entry.token.as_str())
     }
 
-    /// Every editor, with the moment its token was made.
+    /// All editors, with the creation time of each token.
     pub fn editors(&self) -> impl Iterator<Item = (&str, Option<u64>)> {
         self.editors.iter().map(|(editor, entry)| (editor.as_str(), entry.made))
     }
 
-    /// Makes a token for an editor that has none.
+    /// Creates a token for a new editor.
     pub fn add(&mut self, editor: &str, random: [u8; 32], now: u64) -> Result<String, Denied> {
         check_name(editor)?;
         if self.editors.contains_key(editor) {
@@ -125,16 +125,16 @@ impl Tokens {
         Ok(self.put(editor, random, now))
     }
 
-    /// Makes another token for an editor; the old one is worth nothing from then on.
+    /// Replaces an editor's token; the old one becomes invalid.
     pub fn rotate(&mut self, editor: &str, random: [u8; 32], now: u64) -> Result<String, Denied> {
-        // Our own programs get theirs back this way if somebody took it out of the file.
+        // This restores the token of Evermoor's own programs if it was removed from the file.
         if editor != LOCAL && !self.editors.contains_key(editor) {
             return Err(Denied::Unknown(editor.to_owned()));
         }
         Ok(self.put(editor, random, now))
     }
 
-    /// Takes an editor's token away.
+    /// Removes an editor's token.
     pub fn revoke(&mut self, editor: &str) -> Result<(), Denied> {
         if editor == LOCAL {
             return Err(Denied::Local);
@@ -190,7 +190,7 @@ impl From<&Denied> for Failure {
     }
 }
 
-/// A name is a part of paths and of session ids, so it is made of what needs no escaping there.
+/// Checks an editor's name. It is part of paths and session ids, so it must not need escaping there.
 pub fn check_name(text: &str) -> Result<(), Denied> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let dots = text.chars().all(|c| c == '.');
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_names_its_editor_and_no_other_text_does() {
+    fn only_the_exact_token_identifies_its_editor() {
         let tokens = tokens();
         let token = tokens.of(LOCAL).unwrap().to_owned();
         assert_eq!(tokens.editor(&token), Some(LOCAL));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_protects_nothing_is_refused() {
+    fn an_invalid_token_file_is_refused() {
         let long = "x".repeat(SHORTEST);
         let refused = |text: &str| Tokens::parse(text.as_bytes()).unwrap_err();
         assert_eq!(refused(r#"{"editors":{}}"#), BadTokens::Empty);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_token_in_the_file_is_as_good_as_one_with_its_date() {
+    fn an_entry_may_be_a_bare_token() {
         let long = "x".repeat(SHORTEST);
         let text = format!(r#"{{"editors":{{"a":"{long}","b":{{"token":"{long}b","made":5}}}}}}"#);
         let tokens = Tokens::parse(text.as_bytes()).unwrap();
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn an_editor_is_added_once_rotated_often_and_revoked_for_good() {
+    fn a_token_is_added_rotated_and_revoked() {
         let mut tokens = tokens();
         let first = tokens.add("cursor", [1; 32], 2).unwrap();
         assert_eq!(tokens.add("cursor", [2; 32], 3), Err(Denied::Taken("cursor".into())));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_token_is_rotated_but_never_revoked() {
+    fn the_local_token_can_be_rotated_but_not_revoked() {
         let mut tokens = tokens();
         assert_eq!(tokens.revoke(LOCAL), Err(Denied::Local));
         let old = tokens.of(LOCAL).unwrap().to_owned();
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_to_do() {
+    fn a_refusal_has_a_remedy() {
         let failure = Failure::from(&Denied::Unknown("x".into()));
         assert_eq!(
             failure.to_string(),

@@ -282,7 +282,7 @@ mod tests {
         followed.until_title("fits", Some("Fits")).await;
         let troubles = followed.troubles(3).await;
         let said: Vec<&str> = troubles.iter().map(|it| it.failure.what.as_str()).collect();
-        assert_eq!(said[0], "presets/Bad Name.toml: `Bad Name` is no name of a preset.");
+        assert_eq!(said[0], "presets/Bad Name.toml: `Bad Name` is not a preset name.");
         assert_eq!(said[1], "presets/large.toml: It is larger than 256 KB.");
         assert_eq!(said[2], "presets/picture.toml: It is not text in UTF-8.");
     }

@@ -29,7 +29,7 @@ fn editors_on_this_machine_are_ticked_or_connected_with_a_click() {
         found("windsurf", "Windsurf", Connection::NotInstalled),
     ];
     assert_snapshot!(head(&known), @r"
-    No upstream is set up yet [show #/]
+    No servers are set up yet [show #/]
     ---
     Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
     Connect an editor >

@@ -146,6 +146,6 @@ fn the_tooltip_counts_what_is_connected() {
     assert_eq!(all(vec![a(), b()]), "Evermoor – all 2 apps connected");
     assert_eq!(all(vec![a(), b(), broken()]), "Evermoor – 2 of 3 apps connected");
     assert_eq!(all(vec![a(), upstream("D", 1, Link::Off)]), "Evermoor – 1 app connected");
-    assert_eq!(all(vec![]), "Evermoor – No upstream is set up yet");
+    assert_eq!(all(vec![]), "Evermoor – No servers are set up yet");
     assert_eq!(tooltip(&Presence::Starting), "Evermoor – Evermoor is starting");
 }

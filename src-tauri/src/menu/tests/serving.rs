@@ -7,7 +7,7 @@ use super::*;
 #[test]
 fn nothing_set_up() {
     assert_snapshot!(head(&serving(vec![])), @r"
-    No upstream is set up yet [show #/]
+    No servers are set up yet [show #/]
     ---
     Copy endpoint URL [copy http://127.0.0.1:7420/mcp]
     Connect an editor >
@@ -21,7 +21,7 @@ fn healthy_upstreams_tell_for_how_long_and_what_they_offer() {
         Upstream { app: Some(app(Next::Nothing, None)), ..upstream("PiecesOS", 12, connected()) };
     let github = Upstream { hidden: 18, ..upstream("GitHub", 30, connected()) };
     assert_snapshot!(head(&serving(vec![pieces, github])), @r"
-    All 2 upstreams are connected [show #/]
+    All 2 servers are connected [show #/]
     ---
     PiecesOS — Connected >
       (Connected for 3 h · 12 tools)
@@ -102,7 +102,7 @@ fn several_upstreams_down_are_restarted_together() {
     let page = head(&known);
     let rows: Vec<&str> = page.lines().take(4).collect();
     let wanted = [
-        "2 of 3 upstreams are down [show #/]",
+        "2 of 3 servers are down [show #/]",
         "Restart all (2) [restart]",
         "---",
         "PiecesOS — Not responding >",

@@ -1,10 +1,10 @@
-//! What a person sets in `config.toml`, as the dashboard shows and changes it.
+//! The settings of `config.toml` that the dashboard shows and changes.
 //!
-//! Lengths of time and amounts of memory are words, as people write them in the file: "25s",
-//! "10m", "2.5 GB". Nothing here says how an upstream is reached: what is connected to or started
-//! is decided in the file itself and on the command line.
+//! Durations and amounts of memory are text, as in the file: "25s", "10m", "2.5 GB". Addresses and
+//! commands are deliberately absent: a request to this API cannot make the gateway connect to a new
+//! address or start a new program.
 
-mod reading;
+mod from_config;
 
 use std::collections::BTreeMap;
 
@@ -15,45 +15,45 @@ use ts_rs::TS;
 
 use crate::config::{Notifications, TraySettings};
 
-/// What `/api/settings` answers.
+/// The answer of `/api/settings`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Settings {
-    /// Where the file is.
+    /// The path of the file.
     pub path: String,
     pub port: u16,
     /// How long a call waits for an upstream that is down.
     pub hold: String,
     pub require_token: bool,
     pub tray: TraySettings,
-    /// Also those that are turned off, in the order of their names.
+    /// All upstreams, including those turned off, sorted by name.
     pub upstreams: Vec<UpstreamSettings>,
-    /// The editors that something is said of.
+    /// The editors that have an entry in the file.
     pub editors: Vec<EditorSettings>,
 }
 
-/// What is set for one upstream.
+/// The settings of one upstream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct UpstreamSettings {
     pub name: String,
-    /// Nothing if it has the title of its preset, or its name.
+    /// `None` if the title comes from the preset or the name.
     pub title: Option<String>,
     pub enabled: bool,
-    /// Whether it is an application, which has `restart`, `recycle` and `memoryAlarm`.
+    /// Whether it is an app; only apps use `restart`, `recycle` and `memoryAlarm`.
     pub is_app: bool,
-    /// Where it is, to read.
+    /// Its address or command, for display.
     pub target: String,
-    /// After how much silence it is asked for a sign of life; nothing if as usual, "0s" if never.
+    /// The idle time after which it is pinged; `None` for the default, "0s" for never.
     pub keepalive: Option<String>,
     pub call_timeout: String,
     /// When it is restarted: "on-crash", "ask", "always" or "never".
     pub restart: String,
-    /// When its memory is freed by a restart: "when-idle" or "never".
+    /// When it is restarted to free memory: "when-idle" or "never".
     pub recycle: String,
-    /// Nothing if it is as its preset says.
+    /// `None` if the preset's value applies.
     pub memory_alarm: Option<String>,
     pub trust_annotations: bool,
     /// "shared" or "per-client".
@@ -63,7 +63,7 @@ pub struct UpstreamSettings {
     pub resources: Lists,
 }
 
-/// What is set for one editor.
+/// The settings of one editor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
@@ -75,28 +75,28 @@ pub struct EditorSettings {
     pub resources: Lists,
 }
 
-/// Patterns of names, in which `*` stands for any characters.
+/// Allow and deny lists of name patterns, in which `*` matches any characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Lists {
-    /// Nothing if everything is allowed.
+    /// `None` if everything is allowed.
     pub allow: Option<Vec<String>>,
     pub deny: Vec<String>,
 }
 
-/// What is to be different. What is left out stays as it is, and `null` takes a setting out of the
-/// file, so that it is as usual again.
+/// A change of settings. A field that is left out stays unchanged; `null` removes the setting from
+/// the file, so that its default applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[cfg_attr(test, derive(TS))]
 #[cfg_attr(test, ts(optional_fields))]
 pub struct SettingsChange {
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub port: Option<Option<u16>>,
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub hold: Option<Option<String>>,
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub require_token: Option<Option<bool>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tray: Option<TrayChange>,
@@ -108,41 +108,41 @@ pub struct SettingsChange {
     pub editors: Option<BTreeMap<String, EditorChange>>,
 }
 
-/// What is to be different about the tray.
+/// A change of the tray's settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[cfg_attr(test, derive(TS))]
 #[cfg_attr(test, ts(optional_fields))]
 pub struct TrayChange {
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub notifications: Option<Option<Notifications>>,
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub quit_stops_gateway: Option<Option<bool>>,
 }
 
-/// What is to be different about an upstream.
+/// A change of an upstream's settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[cfg_attr(test, derive(TS))]
 #[cfg_attr(test, ts(optional_fields))]
 pub struct UpstreamChange {
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub title: Option<Option<String>>,
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub enabled: Option<Option<bool>>,
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub keepalive: Option<Option<String>>,
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub call_timeout: Option<Option<String>>,
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub restart: Option<Option<String>>,
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub recycle: Option<Option<String>>,
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub memory_alarm: Option<Option<String>>,
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub trust_annotations: Option<Option<bool>>,
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub sharing: Option<Option<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<ListsChange>,
@@ -152,7 +152,7 @@ pub struct UpstreamChange {
     pub resources: Option<ListsChange>,
 }
 
-/// What is to be different about what an editor is shown.
+/// A change of an editor's lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[cfg_attr(test, derive(TS))]
@@ -168,20 +168,22 @@ pub struct EditorChange {
     pub resources: Option<ListsChange>,
 }
 
-/// What is to be different about two lists.
+/// A change of an allow and a deny list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[cfg_attr(test, derive(TS))]
 #[cfg_attr(test, ts(optional_fields))]
 pub struct ListsChange {
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub allow: Option<Option<Vec<String>>>,
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub deny: Option<Option<Vec<String>>>,
 }
 
-/// Tells `null` from what is left out.
-fn said<'de, T: Deserialize<'de>, D: Deserializer<'de>>(value: D) -> Result<Option<T>, D::Error> {
+/// Distinguishes `null` (`Some(None)`) from a missing field (`None`).
+fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    value: D,
+) -> Result<Option<T>, D::Error> {
     T::deserialize(value).map(Some)
 }
 
@@ -191,7 +193,7 @@ mod tests {
     use crate::config::Config;
     use crate::config::edit::Edit;
 
-    /// Settings that are not the usual ones, as a change says them.
+    /// A change that sets everything to something other than the default.
     const CHANGE: &str = r#"{
         "port": 7421, "hold": "40s", "requireToken": false,
         "tray": {"notifications": "all", "quitStopsGateway": true},
@@ -211,19 +213,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_is_what_is_shown() {
+    fn a_changed_setting_is_shown_as_it_was_set() {
         let text = "# mine\n[upstreams.a] # the one\npreset = \"pieces-os\"\n";
         let after = changed(text, CHANGE);
         assert!(after.starts_with("# mine\n[upstreams.a] # the one\npreset"), "{after}");
         let shown = Settings::of("config.toml".into(), &Config::parse(&after).unwrap());
         let shown = serde_json::to_value(shown).unwrap();
-        let said: serde_json::Value = serde_json::from_str(CHANGE).unwrap();
-        assert_eq!((&shown["port"], &shown["hold"]), (&said["port"], &said["hold"]));
+        let change: serde_json::Value = serde_json::from_str(CHANGE).unwrap();
+        assert_eq!((&shown["port"], &shown["hold"]), (&change["port"], &change["hold"]));
         assert_eq!(
             (&shown["tray"], &shown["requireToken"]),
-            (&said["tray"], &said["requireToken"])
+            (&change["tray"], &change["requireToken"])
         );
-        for (key, value) in said["upstreams"]["a"].as_object().unwrap() {
+        for (key, value) in change["upstreams"]["a"].as_object().unwrap() {
             match value.as_object() {
                 Some(lists) => lists.iter().for_each(|(list, names)| {
                     assert_eq!(&shown["upstreams"][0][key][list], names, "{key}.{list}");
@@ -231,11 +233,14 @@ mod tests {
                 None => assert_eq!(&shown["upstreams"][0][key], value, "{key}"),
             }
         }
-        assert_eq!(shown["editors"][0]["tools"]["allow"], said["editors"]["zed"]["tools"]["allow"]);
+        assert_eq!(
+            shown["editors"][0]["tools"]["allow"],
+            change["editors"]["zed"]["tools"]["allow"]
+        );
     }
 
     #[test]
-    fn what_is_taken_back_is_as_usual_again() {
+    fn a_setting_that_is_removed_has_its_default_again() {
         let text = "[upstreams.a]\npreset = \"pieces-os\"\n";
         let mut back: serde_json::Value = serde_json::from_str(CHANGE).unwrap();
         empty(&mut back);
@@ -245,7 +250,7 @@ mod tests {
         assert_eq!(Settings { editors: vec![], ..after }, before);
     }
 
-    /// Every setting becomes `null`.
+    /// Sets every setting to `null`.
     fn empty(value: &mut serde_json::Value) {
         match value.as_object_mut() {
             Some(object) => object.values_mut().for_each(empty),
@@ -254,17 +259,17 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_what_is_not_there_or_makes_no_sense_is_refused() {
+    fn a_change_of_an_unknown_upstream_or_to_an_invalid_value_is_refused() {
         let mut edit = Edit::of("").unwrap();
         let change = serde_json::from_str(r#"{"upstreams": {"a": {"title": "A"}}}"#).unwrap();
-        assert!(edit.apply(&change).unwrap_err().what.contains("no upstream `a`"));
+        assert!(edit.apply(&change).unwrap_err().what.contains("no server `a`"));
         let mut edit = Edit::of("").unwrap();
         edit.apply(&serde_json::from_str(r#"{"hold": "soon"}"#).unwrap()).unwrap();
         assert_eq!(edit.done().unwrap_err().line, Some(2));
     }
 
     #[test]
-    fn what_is_left_out_stays_and_null_is_as_usual() {
+    fn a_missing_field_is_told_from_null() {
         let change: SettingsChange = serde_json::from_str(
             r#"{"hold": null, "port": 7421, "upstreams": {"a": {"title": null, "tools": {"deny": ["x"]}}}}"#,
         )

@@ -1,14 +1,14 @@
-//! Taking something out without the comments that are not about it.
+//! Removes an item, but keeps the comments that are not about it.
 //!
-//! What stands above an entry belongs to it up to the next empty line. The rest, such as the words
-//! at the top of the file, moves to what follows. The comments above a single setting all stay: a
-//! person may want to set it again.
+//! The comment directly above a table belongs to it, up to the next empty line. Comments above that,
+//! such as those at the top of the file, move to what follows. All comments above a single setting
+//! stay, because the user may set it again.
 
 use toml_edit::{Decor, DocumentMut, Item, Table, TableLike};
 
-/// Takes out the value or the table at this place, if there is one.
-pub(super) fn take_out(document: &mut DocumentMut, place: &[&str]) {
-    let Some((key, tables)) = place.split_last() else { return };
+/// Removes the value or table at this path, if it exists.
+pub(super) fn take_out(document: &mut DocumentMut, keys: &[&str]) {
+    let Some((key, tables)) = keys.split_last() else { return };
     let mut item = document.as_item_mut();
     let mut position = None;
     for name in tables {
@@ -29,7 +29,7 @@ pub(super) fn take_out(document: &mut DocumentMut, place: &[&str]) {
     }
 }
 
-/// The comments that stay when this key goes, and the key that follows it in its table.
+/// The comments to keep when this key is removed, and the key that follows it in its table.
 fn left_behind(
     table: &dyn TableLike,
     key: &str,
@@ -38,7 +38,7 @@ fn left_behind(
     let (found, item) = table.get_key_value(key)?;
     match item {
         Item::Table(gone) => {
-            // The header's comments are the table's; a table without a header has none.
+            // The comments above the header belong to the table; a table without a header has none.
             *position = last_position(gone).or(*position);
             Some((above_the_last_gap(prefix(gone.decor())), None))
         }
@@ -57,7 +57,7 @@ fn prefix(decor: &Decor) -> &str {
     decor.prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default()
 }
 
-/// What stands above the last empty line, with that line.
+/// The text up to and including the last empty line.
 fn above_the_last_gap(text: &str) -> String {
     let gap = text.rfind("\n\n").map(|at| at + 2);
     let gap = gap.or_else(|| text.rfind("\n\r\n").map(|at| at + 3));
@@ -70,7 +70,7 @@ fn put_above(decor: &mut Decor, kept: &str) {
     decor.set_prefix(format!("{kept}{own}"));
 }
 
-/// Puts comments above the first header that comes after this position, or at the end.
+/// Moves comments above the first header after this position, or to the end of the file.
 fn put_behind(document: &mut DocumentMut, position: Option<isize>, kept: &str) {
     let behind = |at: &isize| position.is_none_or(|position| *at > position);
     let next = headers(document.as_table()).into_iter().filter(behind).min();
@@ -83,13 +83,13 @@ fn put_behind(document: &mut DocumentMut, position: Option<isize>, kept: &str) {
     }
 }
 
-/// The places in the file of all headers below a table.
+/// The positions of all headers inside a table.
 fn headers(table: &Table) -> Vec<isize> {
     let inner = table.iter().filter_map(|(_, item)| item.as_table());
     inner.flat_map(|one| header(one).into_iter().chain(headers(one))).collect()
 }
 
-/// The table whose header is at this place.
+/// The table whose header is at this position.
 fn headed(table: &mut Table, wanted: isize) -> Option<&mut Table> {
     if header(table) == Some(wanted) {
         return Some(table);

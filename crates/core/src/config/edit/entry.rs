@@ -1,4 +1,4 @@
-//! The entry of a new upstream.
+//! Writes the entry of a new upstream.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use toml_edit::{Array, InlineTable, Item, Value};
 use super::{Setting, path};
 use crate::config::Mistake;
 
-/// An upstream that is to be added.
+/// An upstream to add.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewUpstream {
     pub name: String,
@@ -15,7 +15,7 @@ pub struct NewUpstream {
     pub way: Way,
 }
 
-/// How it is reached.
+/// How a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
     Preset(String),
@@ -31,14 +31,14 @@ pub enum Way {
     },
 }
 
-/// Adds an entry at the end. Whether what it says is right is found out with the whole.
+/// Adds an entry at the end. `Edit::done` validates it.
 pub(super) fn add(root: &mut Item, new: &NewUpstream) -> Result<(), Mistake> {
     let upstreams = root.get("upstreams").and_then(Item::as_table_like);
     if upstreams.is_some_and(|upstreams| upstreams.contains_key(&new.name)) {
         return Err(Mistake {
             line: None,
-            what: format!("There is an upstream `{}` already.", new.name),
-            remedy: format!("Take another name, or run `evermoor remove {}` first.", new.name),
+            what: format!("A server named `{}` already exists.", new.name),
+            remedy: format!("Choose another name, or run `evermoor remove {}` first.", new.name),
         });
     }
     let table = path::reach(root, &["upstreams", &new.name])?;

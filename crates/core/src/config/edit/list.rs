@@ -1,8 +1,8 @@
-//! Single names in allow and deny lists: how a switch shows or hides one tool.
+//! Shows or hides a single tool through the allow and deny lists.
 //!
-//! A tool is hidden by its name in the deny list, and shown by taking it out of there and, if only
-//! what is allowed is seen, by its name in the allow list. What a pattern hides together with
-//! others no switch can show: the person must say what the pattern is to become.
+//! A tool is hidden by adding its name to the deny list. It is shown by removing it from there and, if
+//! there is an allow list, by adding it to that. A tool that a pattern hides cannot be shown this way:
+//! the user must change the pattern.
 
 use toml_edit::{Array, Item, Value};
 
@@ -10,7 +10,7 @@ use super::{Edit, path};
 use crate::catalog::filter::Filter;
 use crate::config::Mistake;
 
-/// The pattern with a `*` that hides this name, which no switch can take back.
+/// The deny pattern, other than the name itself, that hides this name.
 pub fn hiding_pattern<'a>(filter: &'a Filter, name: &str) -> Option<&'a str> {
     let mut deny = filter.deny.iter().map(|pattern| (pattern, pattern.as_str()));
     deny.find(|(pattern, text)| *text != name && pattern.matches(name)).map(|(_, text)| text)
@@ -31,33 +31,31 @@ pub(super) fn set_shown(
         Err(Mistake { line: None, what, remedy })
     };
     if tool.is_empty() || tool.contains('*') {
-        let what =
-            format!("`{tool}` cannot stand alone in a list, since * is any characters there.");
-        return refused(what, "Write a pattern for it in the settings.");
+        let what = format!("`{tool}` cannot be listed by name, because * matches any characters.");
+        return refused(what, "Add a pattern for it in the settings.");
     }
-    let place = |list| ["upstreams", upstream, "tools", list];
+    let keys = |list| ["upstreams", upstream, "tools", list];
     if !shown {
-        return change(edit, &place("deny"), |deny| push(deny, tool));
+        return change(edit, &keys("deny"), |deny| push(deny, tool));
     }
     if let Some(pattern) = hiding_pattern(filter, tool) {
-        let what = format!("`{pattern}` among the tools that are denied hides `{tool}`.");
+        let what = format!("The deny pattern `{pattern}` hides `{tool}`.");
         return refused(what, "Change that pattern in the settings.");
     }
     if filter.deny.iter().any(|pattern| pattern.as_str() == tool) {
-        change(edit, &place("deny"), |deny| remove(deny, tool))?;
+        change(edit, &keys("deny"), |deny| remove(deny, tool))?;
     }
     let allowed =
         |allow: &Vec<_>| Filter { allow: Some(allow.clone()), deny: Vec::new() }.passes(tool);
     match filter.allow.as_ref().is_none_or(allowed) {
         true => Ok(()),
-        false => change(edit, &place("allow"), |allow| push(allow, tool)),
+        false => change(edit, &keys("allow"), |allow| push(allow, tool)),
     }
 }
 
-/// Changes a list, which is made if it is missing and goes when it is empty and nothing stands
-/// beside it.
-fn change(edit: &mut Edit, place: &[&str; 4], how: impl FnOnce(&mut Array)) -> Result<(), Mistake> {
-    let [tables @ .., key] = place;
+/// Changes a list. It is created if missing; an empty deny list without comments is removed.
+fn change(edit: &mut Edit, keys: &[&str; 4], how: impl FnOnce(&mut Array)) -> Result<(), Mistake> {
+    let [tables @ .., key] = keys;
     let table = path::reach(edit.document.as_item_mut(), tables)?;
     if !table.contains_key(key) {
         table.insert(key, Item::Value(Value::Array(Array::new())));
@@ -65,31 +63,31 @@ fn change(edit: &mut Edit, place: &[&str; 4], how: impl FnOnce(&mut Array)) -> R
     let Some(list) = table.get_mut(key).and_then(Item::as_array_mut) else {
         return Err(Mistake {
             line: None,
-            what: format!("`{}` in config.toml is the name of a tool there.", place.join(".")),
-            remedy: "Write the list in the file itself, in another form.".into(),
+            what: format!("`{}` in config.toml is the name of a tool, not a list.", keys.join(".")),
+            remedy: "Edit the list in the file.".into(),
         });
     };
     how(list);
     let bare = list.is_empty() && !list.to_string().contains('#') && *key == "deny";
     if bare {
-        edit.unset(place);
+        edit.unset(keys);
     }
     Ok(())
 }
 
-/// Adds a name, laid out as the one before it.
+/// Adds a name with the layout of the previous one.
 fn push(list: &mut Array, name: &str) {
     let mut value = Value::from(name);
     if let Some(last) = list.iter().last() {
         let prefix = last.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
-        // One per line, or all in one.
+        // One name per line, or all on one line.
         let indent = prefix.rfind('\n').map_or(" ", |at| &prefix[at..]);
         value.decor_mut().set_prefix(indent);
     }
     list.push_formatted(value);
 }
 
-/// Takes a name out. Comments that stand before it are about its neighbours.
+/// Removes a name. Comments before it are kept, because they belong to its neighbours.
 fn remove(list: &mut Array, name: &str) {
     let found = list.iter().position(|value| value.as_str() == Some(name));
     let Some(at) = found else { return };
@@ -104,7 +102,7 @@ fn remove(list: &mut Array, name: &str) {
             let own = part(next.decor().prefix());
             let prefix = match (above.contains('#'), own.contains('#')) {
                 (true, _) => format!("{}{own}", above.trim_end_matches(gap)),
-                // The first one may be written without the space of the others.
+                // The first name may have no space before it.
                 (false, false) => above,
                 (false, true) => own,
             };

@@ -1,9 +1,12 @@
-//! Edits of `config.toml` that leave everything else as the person wrote it: comments, order and
-//! layout stay.
+//! Edits of `config.toml` that keep comments, order and layout.
 //!
-//! An edit begins with a file that is right and ends with one that is right as a whole, or it is
-//! refused and there is nothing to write. Whoever edits reads the file, edits, and writes what
-//! [`Edit::done`] gives; the gateway follows the file by itself.
+//! An edit starts from a valid file and ends with a valid file, or it is refused. The caller reads
+//! the file, edits it, and writes the result of [`Edit::done`]; the gateway reloads the file when it
+//! changes.
+//!
+//! `change` applies a settings change of the dashboard, `list` edits single entries of filter lists,
+//! `entry` writes a new upstream, `path` finds or creates tables, and `comments` removes items but
+//! keeps comments.
 
 mod change;
 mod comments;
@@ -19,17 +22,17 @@ use super::{Config, Mistake};
 pub use entry::{NewUpstream, Way};
 pub use list::hiding_pattern;
 
-/// A file that is being edited.
+/// An edit in progress.
 #[derive(Clone, Debug)]
 pub struct Edit {
     document: DocumentMut,
     before: Config,
-    /// Whether its lines end as on Windows.
+    /// Whether lines end with CRLF.
     carriage_returns: bool,
     was_empty: bool,
 }
 
-/// What a setting may be set to.
+/// The value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setting {
     Text(String),
@@ -39,39 +42,39 @@ pub enum Setting {
 }
 
 impl Edit {
-    /// Begins with the text of a file, which may be empty.
+    /// Starts an edit of a file, which may be empty.
     pub fn of(text: &str) -> Result<Self, Mistake> {
         let before = Config::parse(text)?;
         let document = text.parse().map_err(|error: toml_edit::TomlError| {
             let what = format!("{}.", error.message().trim_end_matches('.'));
-            Mistake { line: None, what, remedy: "Correct config.toml first.".into() }
+            Mistake { line: None, what, remedy: "Fix config.toml first.".into() }
         })?;
         let (carriage_returns, was_empty) = (text.contains("\r\n"), text.trim().is_empty());
         Ok(Self { document, before, carriage_returns, was_empty })
     }
 
-    /// What the file said before.
+    /// The configuration before the edit.
     pub fn before(&self) -> &Config {
         &self.before
     }
 
-    /// Sets what stands at this place, such as `["gateway", "hold"]`.
-    pub fn set(&mut self, place: &[&str], setting: impl Into<Setting>) -> Result<(), Mistake> {
-        let (key, tables) = place.split_last().ok_or_else(nowhere)?;
+    /// Sets the value at this path, such as `["gateway", "hold"]`.
+    pub fn set(&mut self, keys: &[&str], setting: impl Into<Setting>) -> Result<(), Mistake> {
+        let (key, tables) = keys.split_last().ok_or_else(nowhere)?;
         let table = path::reach(self.document.as_item_mut(), tables)?;
         path::put(table, key, setting.into())
     }
 
-    /// Takes out what stands at this place, so that it is as usual. The comments above it stay.
-    pub fn unset(&mut self, place: &[&str]) {
-        comments::take_out(&mut self.document, place);
+    /// Removes the value at this path, so that the default applies. Comments above it are kept.
+    pub fn unset(&mut self, keys: &[&str]) {
+        comments::take_out(&mut self.document, keys);
     }
 
     /// Turns an upstream on or off.
     pub fn set_enabled(&mut self, upstream: &str, enabled: bool) -> Result<(), Mistake> {
         self.entry(upstream)?;
         match enabled {
-            // On is what is usual.
+            // Enabled is the default.
             true => self.unset(&["upstreams", upstream, "enabled"]),
             false => self.set(&["upstreams", upstream, "enabled"], false)?,
         }
@@ -92,7 +95,7 @@ impl Edit {
         list::set_shown(self, upstream, tool, shown, &filter)
     }
 
-    /// Has the gateway listen on another port of the same address.
+    /// Sets the port of the listen address.
     pub fn set_port(&mut self, port: u16) -> Result<(), Mistake> {
         let mut listen = self.before.gateway.listen;
         listen.set_port(port);
@@ -104,14 +107,14 @@ impl Edit {
         entry::add(self.document.as_item_mut(), new)
     }
 
-    /// Takes an upstream out, with all that is said of it in its own entry.
+    /// Removes an upstream's entry.
     pub fn remove_upstream(&mut self, upstream: &str) -> Result<(), Mistake> {
         self.entry(upstream)?;
         comments::take_out(&mut self.document, &["upstreams", upstream]);
         Ok(())
     }
 
-    /// The text to write and what it says, if it is right as a whole.
+    /// The text to write and its configuration, if it is valid.
     pub fn done(self) -> Result<(String, Config), Mistake> {
         let mut text = self.document.to_string();
         if self.was_empty {
@@ -124,22 +127,22 @@ impl Edit {
         Ok((text, config))
     }
 
-    /// There must be an entry for this upstream.
+    /// Checks that the upstream has an entry.
     fn entry(&self, upstream: &str) -> Result<(), Mistake> {
         let upstreams = self.document.get("upstreams").and_then(|item| item.as_table_like());
         match upstreams.is_some_and(|upstreams| upstreams.contains_key(upstream)) {
             true => Ok(()),
             false => Err(Mistake {
                 line: None,
-                what: format!("There is no upstream `{upstream}` in config.toml."),
-                remedy: "See `evermoor status` for those that there are.".into(),
+                what: format!("There is no server `{upstream}` in config.toml."),
+                remedy: "`evermoor status` lists the servers.".into(),
             }),
         }
     }
 }
 
 fn nowhere() -> Mistake {
-    let what = "A setting needs a place.".into();
+    let what = "A setting needs a path.".into();
     Mistake { line: None, what, remedy: "Name a table and a key.".into() }
 }
 

@@ -1,37 +1,36 @@
-//! Ways through a document: to a table, which is made if it is missing, and to a value.
+//! Finds tables and values by path, and creates missing tables.
 
 use toml_edit::{Array, InlineTable, Item, Table, TableLike, Value};
 
 use super::Setting;
 use crate::config::Mistake;
 
-/// The table at this place. What is missing of the way is made as a person would write it.
+/// The table at this path. Missing tables are created in the usual layout.
 pub(super) fn reach<'a>(
     root: &'a mut Item,
-    place: &[&str],
+    keys: &[&str],
 ) -> Result<&'a mut dyn TableLike, Mistake> {
     let mut item = root;
-    for (depth, name) in place.iter().enumerate() {
+    for (depth, name) in keys.iter().enumerate() {
         let inline = item.is_inline_table();
-        let table = item.as_table_like_mut().ok_or_else(|| no_table(&place[..depth]))?;
+        let table = item.as_table_like_mut().ok_or_else(|| no_table(&keys[..depth]))?;
         if !table.contains_key(name) {
-            table.insert(name, missing(place, depth, inline));
+            table.insert(name, missing(keys, depth, inline));
         }
-        item = table.get_mut(name).ok_or_else(|| no_table(&place[..=depth]))?;
+        item = table.get_mut(name).ok_or_else(|| no_table(&keys[..=depth]))?;
     }
-    item.as_table_like_mut().ok_or_else(|| no_table(place))
+    item.as_table_like_mut().ok_or_else(|| no_table(keys))
 }
 
-/// A table that is not there yet. Each upstream and each editor has a header of its own; what is
-/// below them is written with dots.
-fn missing(place: &[&str], depth: usize, inline: bool) -> Item {
+/// A new table. Each upstream and each editor gets a header; deeper tables use dotted keys.
+fn missing(keys: &[&str], depth: usize, inline: bool) -> Item {
     if inline {
-        // In braces there is no room for a header.
+        // An inline table cannot contain headers.
         return Item::Value(Value::InlineTable(InlineTable::new()));
     }
     let mut table = Table::new();
-    match (depth, place.first().copied()) {
-        // Nothing is said of all upstreams, or of all editors.
+    match (depth, keys.first().copied()) {
+        // `[upstreams]` and `[editors]` have no keys of their own, so they need no header.
         (0, Some("upstreams" | "editors")) => table.set_implicit(true),
         (0, _) | (1, Some("upstreams" | "editors")) => table.decor_mut().set_prefix("\n"),
         (_, _) => table.set_dotted(true),
@@ -39,7 +38,7 @@ fn missing(place: &[&str], depth: usize, inline: bool) -> Item {
     Item::Table(table)
 }
 
-/// Puts a value in the place of another one, with the comment that stands beside it.
+/// Sets a value; the comment next to the old one is kept.
 pub(super) fn put(table: &mut dyn TableLike, key: &str, setting: Setting) -> Result<(), Mistake> {
     let mut value = Value::from(setting);
     match table.get_mut(key) {
@@ -51,17 +50,17 @@ pub(super) fn put(table: &mut dyn TableLike, key: &str, setting: Setting) -> Res
             table.insert(key, Item::Value(value));
         }
         Some(Item::Table(_) | Item::ArrayOfTables(_)) => {
-            let what = format!("`{key}` is a table in config.toml, and a value was to be set.");
-            let remedy = "Change it in the file itself.".into();
+            let what = format!("`{key}` is a table in config.toml, not a value.");
+            let remedy = "Edit it in the file.".into();
             return Err(Mistake { line: None, what, remedy });
         }
     }
     Ok(())
 }
 
-fn no_table(place: &[&str]) -> Mistake {
-    let what = format!("`{}` in config.toml is no table.", place.join("."));
-    Mistake { line: None, what, remedy: "Correct config.toml first.".into() }
+fn no_table(keys: &[&str]) -> Mistake {
+    let what = format!("`{}` in config.toml is not a table.", keys.join("."));
+    Mistake { line: None, what, remedy: "Fix config.toml first.".into() }
 }
 
 impl From<Setting> for Value {

@@ -1,4 +1,4 @@
-//! Edits of any file change what they are about, and nothing else.
+//! Edits change only what they are about.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,13 +43,13 @@ fn comments(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_value_is_replaced_where_it_stands() {
+fn a_value_is_replaced_in_place() {
     let after = edited(FILE, |edit| edit.set(&["gateway", "hold"], "40s"));
     assert_eq!(after, FILE.replace("\"25s\"", "\"40s\""));
 }
 
 #[test]
-fn a_setting_that_is_taken_out_leaves_its_comment() {
+fn removing_a_setting_keeps_its_comment() {
     let after = edited(FILE, |edit| {
         edit.unset(&["gateway", "hold"]);
         Ok(())
@@ -64,7 +64,7 @@ fn a_setting_that_is_taken_out_leaves_its_comment() {
 }
 
 #[test]
-fn a_setting_that_is_missing_is_written_as_a_person_would() {
+fn missing_settings_are_written_in_the_usual_layout() {
     let after = edited("", |edit| {
         edit.set_port(7421)?;
         edit.set(&["tray", "notifications"], "none")?;
@@ -90,7 +90,7 @@ fn a_setting_that_is_missing_is_written_as_a_person_would() {
 }
 
 #[test]
-fn a_program_is_added_behind_what_there_is() {
+fn a_program_is_added_at_the_end() {
     let program = NewUpstream {
         name: "files".into(),
         title: None,
@@ -113,7 +113,7 @@ fn a_program_is_added_behind_what_there_is() {
 }
 
 #[test]
-fn an_upstream_goes_with_the_words_above_it_and_no_others() {
+fn removing_an_upstream_removes_only_the_comment_directly_above_it() {
     let after = edited(FILE, |edit| edit.remove_upstream("pieces"));
     assert!(!after.contains("PiecesOS") && !after.contains("delete_"), "{after}");
     assert!(after.contains("# Some calls") && after.contains("# At the end."), "{after}");
@@ -130,7 +130,7 @@ fn an_upstream_is_turned_off_and_on() {
     assert_eq!(on, FILE.replace("enabled = false\n", ""));
     assert_eq!(edited(&on, |edit| edit.set_enabled("notes", false)), FILE);
     let mut edit = Edit::of(FILE).unwrap();
-    assert!(edit.set_enabled("demo", false).unwrap_err().what.contains("no upstream `demo`"));
+    assert!(edit.set_enabled("demo", false).unwrap_err().what.contains("no server `demo`"));
 }
 
 #[test]
@@ -146,15 +146,15 @@ fn a_tool_is_hidden_and_shown_in_the_layout_of_the_list() {
 }
 
 #[test]
-fn what_a_pattern_hides_no_switch_shows() {
+fn a_tool_that_a_pattern_hides_cannot_be_shown() {
     let mut edit = Edit::of(FILE).unwrap();
     let refused = edit.set_tool_shown("pieces", "delete_all", true).unwrap_err();
-    assert_eq!(refused.what, "`delete_*` among the tools that are denied hides `delete_all`.");
+    assert_eq!(refused.what, "The deny pattern `delete_*` hides `delete_all`.");
     assert!(edit.set_tool_shown("pieces", "a*b", false).is_err());
 }
 
 #[test]
-fn a_tool_that_is_not_allowed_is_allowed_by_name() {
+fn a_tool_is_shown_by_adding_it_to_the_allow_list() {
     let text = "[upstreams.a]\nurl = \"http://x\"\ntools = { allow = [\"read_*\"], deny = [\"read_me\"] }\n";
     let after = edited(text, |edit| edit.set_tool_shown("a", "write", true));
     assert_eq!(after, text.replace("[\"read_*\"]", "[\"read_*\", \"write\"]"));
@@ -163,14 +163,14 @@ fn a_tool_that_is_not_allowed_is_allowed_by_name() {
 }
 
 #[test]
-fn a_tool_that_is_called_like_a_list_is_not_overwritten() {
+fn a_tool_with_the_name_of_a_list_is_not_overwritten() {
     let text = "[upstreams.a]\nurl = \"http://x\"\ntools.deny.retry = \"safe\"\n";
     let mut edit = Edit::of(text).unwrap();
     assert!(edit.set_tool_shown("a", "write", false).is_err());
 }
 
 #[test]
-fn what_is_wrong_as_a_whole_is_refused_with_its_line() {
+fn an_invalid_result_is_refused_with_its_line() {
     let mut edit = Edit::of(FILE).unwrap();
     edit.set(&["gateway", "hold"], "soon").unwrap();
     let refused = edit.done().unwrap_err();
@@ -182,13 +182,13 @@ fn what_is_wrong_as_a_whole_is_refused_with_its_line() {
 }
 
 #[test]
-fn lines_end_as_they_did() {
+fn line_endings_are_kept() {
     let text = FILE.replace('\n', "\r\n");
     let after = edited(&text, |edit| edit.set_enabled("pieces", false));
     assert_eq!(after.matches('\n').count(), after.matches("\r\n").count(), "{after:?}");
 }
 
-/// An entry in one of the ways that TOML has, with comments.
+/// An entry in one of TOML's notations, with comments.
 fn entry(name: &str, style: u8, deny: &BTreeSet<String>) -> String {
     let list = deny.iter().map(|one| format!("\"{one}\"")).collect::<Vec<_>>();
     let (row, column) = (list.join(", "), list.join(", # why\n  "));
@@ -221,7 +221,7 @@ fn file() -> impl Strategy<Value = String> {
     prop_oneof![several, single]
 }
 
-/// What tools an upstream shows, of a few.
+/// The tools among these that pass the filter.
 fn seen(filter: &Filter) -> Vec<String> {
     ["a", "b", "c", "d", "e", "f"]
         .iter()
@@ -232,7 +232,7 @@ fn seen(filter: &Filter) -> Vec<String> {
 
 proptest! {
     #[test]
-    fn a_switch_changes_one_tool_of_one_upstream_and_nothing_else(text in file(), tool in "[a-f]", shown: bool) {
+    fn showing_or_hiding_a_tool_changes_nothing_else(text in file(), tool in "[a-f]", shown: bool) {
         let before = Config::parse(&text).unwrap();
         let mut edit = Edit::of(&text).unwrap();
         edit.set_tool_shown("one", &tool, shown).unwrap();
@@ -259,7 +259,7 @@ proptest! {
     }
 
     #[test]
-    fn an_edit_is_right_as_a_whole_or_refused(text in file(), hold in "[0-9a-z\" ]{0,4}", port: u16) {
+    fn an_edit_is_valid_or_refused(text in file(), hold in "[0-9a-z\" ]{0,4}", port: u16) {
         let before = Config::parse(&text).unwrap();
         let mut edit = Edit::of(&text).unwrap();
         edit.set(&["gateway", "hold"], hold).unwrap();
@@ -272,7 +272,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_added_and_removed_leaves_the_rest(text in file()) {
+    fn adding_and_removing_an_upstream_changes_nothing_else(text in file()) {
         let before = Config::parse(&text).unwrap();
         let new = NewUpstream { name: "new".into(), title: None, way: Way::Preset("pieces-os".into()) };
         let added = edited(&text, |edit| edit.add_upstream(&new));

@@ -1,4 +1,4 @@
-//! What a program is told of a call that its upstream did not answer: codes, causes and figures.
+//! The machine-readable details of a call that got no answer from its upstream.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Fate, NotSent, Undelivered, Unknown};
 
-/// What JSON-RPC calls an error of the server.
+/// JSON-RPC's "internal error".
 const INTERNAL_ERROR: i32 = -32603;
 
 #[derive(Serialize)]

@@ -1,9 +1,9 @@
-//! The answer to a call that its upstream did not answer.
+//! The answer to a call that got no answer from its upstream.
 //!
-//! Nothing in MCP makes a tool call safe to repeat, so the one thing an editor must be told is
-//! whether the call can have run. *Not sent* means nothing left the gateway: calling again is
-//! safe. *Unknown* means it was sent and no reply came: it may or may not have run. The text says
-//! so to the model, `_meta` says so to a program, and neither is ever empty.
+//! Nothing in MCP makes a tool call safe to repeat, so the answer must say whether the call can have
+//! run. *Not sent* means that nothing left the gateway: calling again is safe. *Unknown* means that
+//! it was sent and no reply came: it may or may not have run. The text tells the model, `_meta` tells
+//! a program; neither is ever empty.
 
 mod details;
 mod text;
@@ -14,28 +14,28 @@ use crate::protocol::envelope::{Id, Outcome, Response};
 use crate::protocol::json::Raw;
 use crate::protocol::mcp::method;
 
-/// The key under which a program finds the details.
+/// The `_meta` key of the details.
 pub const META_KEY: &str = "dev.evermoor/outcome";
 
 /// A call that ended without a reply from its upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undelivered<'a> {
-    /// What was called: a tool's name, or a method.
+    /// The tool name or the method that was called.
     pub subject: &'a str,
-    /// Whether `subject` is a tool; then the answer is a result that the model can read.
+    /// Whether `subject` is a tool; if so, the answer is a result that the model can read.
     pub is_tool: bool,
     /// The upstream's name in the configuration.
     pub upstream: &'a str,
-    /// What a person calls the upstream.
+    /// The upstream's display name.
     pub title: &'a str,
     pub fate: Fate,
-    /// What was seen, in a few words: "connection refused".
+    /// The last error in a few words: "connection refused".
     pub detail: &'a str,
-    /// How often sending was tried.
+    /// How many attempts were made to send it.
     pub attempts: u32,
-    /// How long the call waited for its upstream.
+    /// How long the call was held.
     pub held: Duration,
-    /// When it may be worth calling again, where that is known.
+    /// When a new call may succeed, if known.
     pub retry_after: Option<Duration>,
 }
 
@@ -44,10 +44,10 @@ pub struct Undelivered<'a> {
 pub enum Fate {
     /// Nothing left the gateway.
     NotSent(NotSent),
-    /// It was sent at this moment, and no reply came.
+    /// It was sent at this time, and no reply came.
     Unknown(Unknown, SystemTime),
-    /// It was sent at this moment, and the upstream answered that it cannot serve now: most likely
-    /// before it did anything, but nothing says so.
+    /// It was sent at this time, and the upstream answered that it cannot serve it now: most likely
+    /// it did nothing, but that is not certain.
     Unavailable(SystemTime),
 }
 
@@ -58,49 +58,49 @@ pub enum NotSent {
     HoldExpired,
     /// The machine slept while the call was held.
     Slept,
-    /// The upstream's program ended again and again while the call was held.
+    /// The upstream's program kept crashing while the call was held.
     CrashLooping,
-    /// The upstream forgets every session as soon as it is made.
+    /// The upstream rejects every session right after creating it.
     SessionRefused,
-    /// Too many calls wait already.
+    /// Too many calls are already held.
     QueueFull,
-    /// The upstream wants credentials.
+    /// The upstream requires credentials.
     AuthRequired,
-    /// The upstream turned it away because it is busy.
+    /// The upstream rejected it because it is busy.
     Busy,
-    /// A person paused the upstream.
+    /// The user paused the upstream.
     Paused,
-    /// The gateway is being stopped, or keeps this upstream no longer.
+    /// The gateway is stopping, or this upstream was removed.
     ShuttingDown,
-    /// A list in the configuration hides what was called.
+    /// A filter in the configuration hides what was called.
     Hidden,
 }
 
-/// Why it cannot be known whether a call ran.
+/// Why it is unknown whether a call ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
     /// The connection broke before the reply.
     ConnectionReset,
     /// The reply stream ended before the reply.
     EofBeforeReply,
-    /// Something between the gateway and the upstream gave up.
+    /// A proxy between the gateway and the upstream gave up.
     BadGateway,
     /// No reply within the time limit.
     Timeout,
-    /// The reply could not be read.
+    /// The reply could not be parsed.
     MalformedReply,
-    /// The upstream's process ended during the call.
+    /// The upstream's process exited during the call.
     UpstreamCrashed,
-    /// The reply was larger than the gateway holds; the call did run.
+    /// The reply exceeded the gateway's size limit; the call did run.
     ReplyTooLarge,
-    /// The upstream is there and has stopped answering.
+    /// The upstream is connected but has stopped responding.
     Stalled,
-    /// The gateway itself ended while the call was under way.
+    /// The gateway itself exited during the call.
     GatewayRestarted,
 }
 
 impl Undelivered<'_> {
-    /// The one answer that the editor gets.
+    /// The answer for the editor.
     pub fn answer(&self, id: Id) -> Response {
         let (details, text) = (self.details(), self.text());
         if self.is_tool {
@@ -116,7 +116,7 @@ impl Undelivered<'_> {
     }
 }
 
-/// What `params` of a request call by name: a tool's name, or the method itself.
+/// What a request calls: the tool's name for a tool call (with `true`), else the method.
 pub fn subject(called: &str, params: Option<&Raw>) -> (String, bool) {
     if called != method::TOOLS_CALL {
         return (called.to_owned(), false);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_of_something_hidden_is_not_worth_repeating() {
+    fn a_call_to_a_hidden_item_is_not_safe_to_retry() {
         let error = &answer(Fate::NotSent(NotSent::Hidden), false)["error"];
         assert_eq!(
             (&error["code"], &error["data"]["cause"], &error["data"]["safeToRetry"]),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_to_what_a_person_paused_says_who_can_resume_it_and_how() {
+    fn a_call_to_a_paused_upstream_says_how_to_resume_it() {
         let answer = answer(Fate::NotSent(NotSent::Paused), true);
         let details = &answer["result"]["_meta"][META_KEY];
         assert_eq!(
@@ -203,11 +203,11 @@ mod tests {
             (Some(-33001), Some("paused"))
         );
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
-        assert!(text.contains("a person paused it") && text.contains("`evermoor resume pieces`"));
+        assert!(text.contains("the user paused it") && text.contains("`evermoor resume pieces`"));
     }
 
     #[test]
-    fn a_method_that_is_no_tool_call_gets_an_error() {
+    fn a_method_other_than_a_tool_call_gets_an_error() {
         let error = &answer(Fate::NotSent(NotSent::HoldExpired), false)["error"];
         assert_eq!(
             (error["code"].as_i64(), error["data"]["outcome"].as_str()),

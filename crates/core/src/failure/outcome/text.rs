@@ -1,5 +1,5 @@
-//! What a model is told of a call that its upstream did not answer: whether it can have run, and what
-//! to do now.
+//! The text for the model about a call that got no answer from its upstream: whether it can have run,
+//! and what to do now.
 
 use std::time::SystemTime;
 
@@ -10,32 +10,32 @@ impl Undelivered<'_> {
         let Self { subject, title, detail, .. } = self;
         match self.fate {
             Fate::NotSent(NotSent::QueueFull) => format!(
-                "Not delivered: \"{subject}\" was not sent to {title}, because too many calls wait for it \
-                 already. Nothing was executed, so it is safe to call it again in a few seconds."
+                "Not delivered: \"{subject}\" was not sent to {title}, because too many calls are already \
+                 waiting for it. Nothing was executed, so it is safe to call it again in a few seconds."
             ),
             Fate::NotSent(NotSent::SessionRefused) => format!(
-                "Not delivered: {title} turned \"{subject}\" away again and again ({detail}). Nothing was \
+                "Not delivered: {title} repeatedly rejected \"{subject}\" ({detail}). Nothing was \
                  executed. Restart {title}, then call it again."
             ),
             Fate::NotSent(NotSent::Busy) => format!(
-                "Not delivered: {title} turned \"{subject}\" away, because it is busy. Nothing was \
+                "Not delivered: {title} rejected \"{subject}\" because it is busy. Nothing was \
                  executed, so it is safe to call it again in a minute."
             ),
             Fate::NotSent(NotSent::ShuttingDown) => format!(
-                "Not delivered: \"{subject}\" was not sent to {title}, because Evermoor is being stopped or \
-                 its configuration was changed. Nothing was executed, so it is safe to call it again."
+                "Not delivered: \"{subject}\" was not sent to {title}, because Evermoor is stopping or \
+                 its configuration changed. Nothing was executed, so it is safe to call it again."
             ),
             Fate::NotSent(NotSent::Hidden) => format!(
                 "Not delivered: \"{subject}\" was not sent to {title}, because a list in config.toml hides \
-                 it ({detail}). Nothing was executed. To use it, change that list; it holds at once."
+                 it ({detail}). Nothing was executed. To use it, change that list; no restart is needed."
             ),
             Fate::NotSent(NotSent::Paused) => format!(
-                "Not delivered: \"{subject}\" was not sent to {title}, because a person paused it in \
+                "Not delivered: \"{subject}\" was not sent to {title}, because the user paused it in \
                  Evermoor. Nothing was executed. To use it again: `evermoor resume {}`, or the tray menu.",
                 self.upstream
             ),
             Fate::NotSent(NotSent::AuthRequired) => format!(
-                "Not delivered: {title} refused \"{subject}\" because it wants credentials ({detail}). \
+                "Not delivered: {title} refused \"{subject}\" because it requires credentials ({detail}). \
                  Nothing was executed. Give Evermoor valid credentials for {title}, then call it again."
             ),
             Fate::NotSent(NotSent::Slept) => format!(

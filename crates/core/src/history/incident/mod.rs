@@ -1,7 +1,7 @@
-//! One outage of an upstream, from its first sign to its end, as it is kept and shown.
+//! An incident: one outage of an upstream, from the first failure to recovery.
 //!
-//! It has times, names, causes and figures. It never has an argument or a result of a call. Times
-//! are milliseconds of the Unix epoch.
+//! It has times, names, causes and counts, but never an argument or a result of a call. Times are
+//! Unix time in milliseconds.
 
 pub mod report;
 pub mod text;
@@ -18,32 +18,32 @@ use crate::failure::Failure;
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Incident {
-    /// Grows with time.
+    /// Increases with each incident.
     #[cfg_attr(test, ts(type = "number"))]
     pub id: u64,
     /// The upstream's name in the configuration.
     pub upstream: String,
-    /// What a person called it then.
+    /// Its display name at the time.
     pub title: String,
-    /// When the first sign was seen.
+    /// When the first failure was seen.
     #[cfg_attr(test, ts(type = "number"))]
     pub began: u64,
-    /// The first sign.
+    /// The first failure.
     pub sign: Failure,
-    /// Why it happened, if that was found out.
+    /// Why it happened, if known.
     pub cause: Option<Cause>,
-    /// The memory that its process last had, in bytes.
+    /// The memory of its process before the outage, in bytes.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub memory: Option<u64>,
-    /// How long its process had run, in milliseconds.
+    /// The uptime of its process before the outage, in milliseconds.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub uptime: Option<u64>,
     pub calls: Calls,
-    /// What was seen and done, in the order of time.
+    /// What was observed and done, oldest first.
     pub events: Vec<Event>,
-    /// How it ended; nothing while it lasts.
+    /// How it ended; `None` while it is ongoing.
     pub end: Option<End>,
-    /// How much of it no gateway watched, because none ran, in milliseconds.
+    /// How long no gateway was running during it, in milliseconds.
     #[cfg_attr(test, ts(type = "number"))]
     pub unwatched: u64,
 }
@@ -58,37 +58,37 @@ pub struct Cause {
     pub evidence: Option<Evidence>,
 }
 
-/// What proves a cause.
+/// The evidence for a cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Evidence {
-    /// Where it was found, such as the name of a crash report.
+    /// Its source, such as the name of a crash report.
     pub source: String,
-    /// The part that says most: the top of a crash report.
+    /// The relevant part, such as the top of a crash report.
     pub excerpt: String,
 }
 
-/// What became of the calls that an outage touched.
+/// The calls affected by an outage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Calls {
-    /// They waited for the upstream.
+    /// Held until the upstream came back.
     #[cfg_attr(test, ts(type = "number"))]
     pub held: u64,
-    /// They waited, and were answered by the upstream.
+    /// Held, and then answered by the upstream.
     #[cfg_attr(test, ts(type = "number"))]
     pub answered: u64,
-    /// Nobody knows whether they ran.
+    /// Sent, but it is unknown whether they ran.
     #[cfg_attr(test, ts(type = "number"))]
     pub unknown: u64,
-    /// They were given back without having been sent.
+    /// Returned without being sent.
     #[cfg_attr(test, ts(type = "number"))]
     pub not_sent: u64,
 }
 
-/// Something that was seen or done.
+/// Something that was observed or done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
@@ -109,24 +109,24 @@ pub struct End {
     pub how: How,
 }
 
-/// The ways in which an outage ends.
+/// The ways an outage can end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub enum How {
-    /// There is a new connection.
+    /// Evermoor reconnected.
     Reconnected,
-    /// The connection that had gone silent answered again.
+    /// The silent connection responded again.
     Answered,
-    /// The upstream was taken out of the configuration.
+    /// The upstream was removed from the configuration.
     Removed,
-    /// The configuration leads elsewhere now.
+    /// The configuration now points to another target.
     Changed,
-    /// A person paused it.
+    /// The user paused it.
     Paused,
 }
 
-/// What `/api/incidents` answers, the newest first.
+/// The answer of `/api/incidents`, newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
@@ -135,19 +135,19 @@ pub struct Incidents {
 }
 
 impl Incident {
-    /// How long it took, or has taken so far.
+    /// Its duration, up to `now` if it is ongoing.
     pub fn lasted(&self, now: u64) -> u64 {
         self.end.map_or(now, |end| end.at).saturating_sub(self.began)
     }
 
-    /// Why it happened, as well as that is known.
+    /// The cause, or the first failure if the cause is unknown.
     pub fn why(&self) -> &str {
         self.cause.as_ref().map_or(&self.sign.what, |cause| &cause.what)
     }
 }
 
 impl How {
-    /// A word for programs, which stays the same.
+    /// A stable code for programs.
     pub fn code(self) -> &'static str {
         match self {
             Self::Reconnected => "reconnected",
@@ -168,11 +168,11 @@ impl How {
     /// One sentence.
     pub fn sentence(self) -> &'static str {
         match self {
-            Self::Reconnected => "It was connected again.",
-            Self::Answered => "It answered again.",
-            Self::Removed => "It was taken out of the configuration.",
-            Self::Changed => "The configuration was changed to lead elsewhere.",
-            Self::Paused => "A person paused it.",
+            Self::Reconnected => "It reconnected.",
+            Self::Answered => "It responded again.",
+            Self::Removed => "It was removed from the configuration.",
+            Self::Changed => "The configuration now points elsewhere.",
+            Self::Paused => "The user paused it.",
         }
     }
 }
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_end_has_a_code_that_is_read_back_and_is_the_one_on_the_wire() {
+    fn every_end_has_a_code_that_round_trips_and_matches_the_wire() {
         for how in How::ALL {
             assert_eq!(How::parse(how.code()), Some(how));
             assert_eq!(serde_json::to_value(how).unwrap(), how.code());

@@ -1,16 +1,16 @@
-//! Moments, lengths of time and figures, as people read them.
+//! Times, durations and amounts as text for people.
 
 use std::time::{Duration, UNIX_EPOCH};
 
-/// A moment in the universal time of the world, to the second.
+/// A time in UTC, to the second.
 pub fn moment(millis: u64) -> String {
-    // What is past the year 9999 is no time of ours; a clock that far off is shown as its end.
+    // The formatter supports years up to 9999.
     const LAST: u64 = 253_402_300_799_999;
     let at = UNIX_EPOCH + Duration::from_millis(millis.min(LAST));
     humantime::format_rfc3339_seconds(at).to_string().replace('T', " ")
 }
 
-/// A length of time in its largest unit and what is left in the next.
+/// A duration in its two largest units, such as "1 h 20 min".
 pub fn length(millis: u64) -> String {
     let seconds = millis / 1000;
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
@@ -27,7 +27,7 @@ pub fn length(millis: u64) -> String {
     }
 }
 
-/// A length of time as people write it, such as `7d`, in milliseconds.
+/// Parses a duration such as `7d` into milliseconds.
 pub fn parse_length(text: &str) -> Option<u64> {
     let length = humantime::parse_duration(text.trim()).ok()?;
     u64::try_from(length.as_millis()).ok()
@@ -42,7 +42,7 @@ pub fn memory(bytes: u64) -> String {
     }
 }
 
-/// So many of something.
+/// A number with a noun in singular or plural.
 pub fn count(number: u64, one: &str, many: &str) -> String {
     let what = if number == 1 { one } else { many };
     format!("{number} {what}")
@@ -54,21 +54,21 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_length_has_its_largest_unit_and_what_is_left() {
-        let told: Vec<String> =
+    fn a_duration_has_its_two_largest_units() {
+        let texts: Vec<String> =
             [0, 999, 1000, 61_000, 3_600_000, 90_000_000].into_iter().map(length).collect();
-        assert_eq!(told, ["0 ms", "999 ms", "1 s", "1 min 1 s", "1 h", "1 d 1 h"]);
+        assert_eq!(texts, ["0 ms", "999 ms", "1 s", "1 min 1 s", "1 h", "1 d 1 h"]);
     }
 
     #[test]
-    fn a_length_is_read_as_people_write_it() {
+    fn durations_are_parsed_as_people_write_them() {
         assert_eq!(parse_length("7d"), Some(7 * 86_400_000));
         assert_eq!(parse_length(" 1h 30m "), Some(5_400_000));
         assert_eq!((parse_length("soon"), parse_length("")), (None, None));
     }
 
     #[test]
-    fn memory_and_moments_are_told_as_people_read_them() {
+    fn memory_times_and_counts_are_readable() {
         assert_eq!(memory(700 << 20), "700 MB");
         assert_eq!(memory(2662 << 20), "2.5 GB");
         assert_eq!(moment(1_763_215_387_512), "2025-11-15 14:03:07Z");
@@ -80,7 +80,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_number_can_be_told(millis: u64) {
+        fn any_number_can_be_formatted(millis: u64) {
             prop_assert!(!moment(millis).is_empty());
             prop_assert!(!length(millis).is_empty());
             prop_assert!(!memory(millis).is_empty());

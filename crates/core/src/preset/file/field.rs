@@ -1,6 +1,6 @@
-//! Single values of a preset file, checked before they are believed.
+//! Validates single values of a preset file.
 //!
-//! Names from here become words of command lines, so each may hold only what such a name holds.
+//! Names from here become arguments of command lines, so the allowed characters are restricted.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use super::super::{OnSystem, Version};
 use super::Reader;
 use super::tables::{Ports, SystemTable};
 use crate::config::size;
-use crate::config::{self, Mistake, Span};
+use crate::config::{self, DurationText, Mistake};
 
 pub(super) type Text = Spanned<String>;
 
-/// More ports than this are not looked at: a scan must not become a nuisance.
+/// The largest port range, to keep scans short.
 const MOST_PORTS: u16 = 100;
 
-/// A mistake at this place.
+/// An error at this location.
 pub(super) fn wrong<T>(text: &str, at: &Spanned<T>, what: String, remedy: &str) -> Mistake {
     let line = Some(config::line(text, at.span().start));
     Mistake { line, what, remedy: remedy.to_owned() }
@@ -40,7 +40,7 @@ impl Reader<'_> {
                 && range.end() - range.start() < MOST_PORTS
         };
         range.filter(good).ok_or_else(|| {
-            let what = "`ports` is no port and no range of at most 100 ports.".to_owned();
+            let what = "`ports` is not a port or a range of at most 100 ports.".to_owned();
             wrong(self.text, ports, what, "Write 3845, or \"39300-39333\".")
         })
     }
@@ -50,14 +50,14 @@ impl Reader<'_> {
     }
 
     pub(super) fn checked_path(&self, at: &Text, path: &str) -> Result<String, Mistake> {
-        // A second slash would name another host to a careless reader.
+        // Some URL parsers read a second slash as the start of a host.
         let good = path.starts_with('/')
             && !path.starts_with("//")
             && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
         if good {
             return Ok(path.to_owned());
         }
-        let what = format!("`{path}` is no path on the application's own port.");
+        let what = format!("`{path}` is not a path on the app's own port.");
         Err(wrong(self.text, at, what, "Write a path from the root, such as \"/mcp\"."))
     }
 
@@ -66,30 +66,30 @@ impl Reader<'_> {
         if pointer.is_empty() || pointer.starts_with('/') {
             return Ok(pointer.clone());
         }
-        let what = format!("`{pointer}` does not point into JSON.");
-        Err(wrong(self.text, at, what, "Write it as \"/user/name\"."))
+        let what = format!("`{pointer}` is not a JSON pointer.");
+        Err(wrong(self.text, at, what, "Write it like \"/user/name\"."))
     }
 
     pub(super) fn number(&self, version: &Text) -> Result<Version, Mistake> {
         Version::parse(version.get_ref()).ok_or_else(|| {
-            let what = format!("`{}` is no version.", version.get_ref());
+            let what = format!("`{}` is not a version.", version.get_ref());
             wrong(self.text, version, what, "Write numbers with dots, such as \"12.0.0\".")
         })
     }
 
     pub(super) fn bytes(&self, amount: &Text) -> Result<u64, Mistake> {
         size::parse(amount.get_ref()).ok_or_else(|| {
-            let what = format!("`{}` is no amount of memory.", amount.get_ref());
+            let what = format!("`{}` is not an amount of memory.", amount.get_ref());
             wrong(self.text, amount, what, "Write \"800 MB\" or \"2.5 GB\".")
         })
     }
 
-    pub(super) fn span(
+    pub(super) fn duration(
         &self,
-        span: Option<&Spanned<Span>>,
+        span: Option<&Spanned<DurationText>>,
         default: Duration,
     ) -> Result<Duration, Mistake> {
-        config::span(self.text, span, default)
+        config::duration(self.text, span, default)
     }
 
     pub(super) fn on_system(&self, table: &SystemTable) -> Result<OnSystem, Mistake> {
@@ -115,7 +115,7 @@ impl Reader<'_> {
         })
     }
 
-    /// An id of a package or a bundle: `com.pieces.os`, `pieces-os`, `Vendor.App_8xyz!App`.
+    /// The id of a package or bundle: `com.pieces.os`, `pieces-os`, `Vendor.App_8xyz!App`.
     fn word(&self, name: &Text) -> Result<String, Mistake> {
         let inside = |byte: u8| byte.is_ascii_alphanumeric() || b".-_!".contains(&byte);
         let good = name.get_ref().bytes().all(inside)
@@ -123,7 +123,7 @@ impl Reader<'_> {
         if good {
             return Ok(name.get_ref().clone());
         }
-        let what = format!("`{}` is no id.", name.get_ref());
+        let what = format!("`{}` is not an id.", name.get_ref());
         Err(wrong(
             self.text,
             name,
@@ -138,7 +138,7 @@ impl Reader<'_> {
         if !shown.trim().is_empty() && !shown.contains(['/', '\\', '\0', '"', '\'', '*', '\n']) {
             return Ok(name.get_ref().clone());
         }
-        let what = format!("`{shown}` is no name of a process.");
+        let what = format!("`{shown}` is not a process name.");
         Err(wrong(self.text, name, what, "Write the name alone, without a path."))
     }
 
@@ -147,11 +147,11 @@ impl Reader<'_> {
         if !shown.trim().is_empty() && !shown.contains(['\0', '\n']) && !shown.starts_with('-') {
             return Ok(name.get_ref().clone());
         }
-        let what = format!("`{shown}` is no program.");
+        let what = format!("`{shown}` is not a program.");
         Err(wrong(self.text, name, what, "Write its name or its path."))
     }
 
-    /// Only an application's own scheme: an ordinary address would open a browser, or a file.
+    /// Only the app's own scheme: other addresses would open a browser or a file.
     fn launch_url(&self, url: &Text) -> Result<String, Mistake> {
         let parsed = url::Url::parse(url.get_ref()).ok();
         let ours = |url: &url::Url| {
@@ -164,12 +164,12 @@ impl Reader<'_> {
         if parsed.as_ref().is_some_and(ours) && plain(url.get_ref()) {
             return Ok(url.get_ref().clone());
         }
-        let what = format!("`{}` is no address that starts an application.", url.get_ref());
+        let what = format!("`{}` is not an address that starts an app.", url.get_ref());
         Err(wrong(
             self.text,
             url,
             what,
-            "Write one of its own scheme, such as \"pieces://launch\".",
+            "Write one with the app's own scheme, such as \"pieces://launch\".",
         ))
     }
 }

@@ -1,6 +1,6 @@
-//! The tables of a preset file, and what they come to.
+//! Parses a preset file.
 //!
-//! A mistake is reported with its line and with what to write instead, as in `config.toml`.
+//! As in `config.toml`, an error has its line and says what to write instead.
 
 mod field;
 mod tables;
@@ -20,13 +20,13 @@ use super::{
 };
 use crate::config::Mistake;
 
-/// How long a restart or a quit may take if the preset does not say.
+/// The default time limit of a restart or a quit.
 const WITHIN: Duration = Duration::from_secs(15);
-/// Who has not been called for this long is idle, unless the file says otherwise.
+/// The default time without calls after which an app counts as idle.
 const IDLE: Duration = Duration::from_secs(120);
 
 impl Preset {
-    /// Reads a preset. `base` finds the one that it changes, if it says that it changes one.
+    /// Parses a preset. `base` looks up the preset that it extends, if any.
     pub fn parse<'a>(
         name: &str,
         text: &str,
@@ -35,12 +35,16 @@ impl Preset {
         let file: File = toml::from_str(text).map_err(|error| {
             let what = format!("{}.", error.message().trim_end_matches('.'));
             let line = error.span().map(|span| crate::config::line(text, span.start));
-            Mistake { line, what, remedy: "Correct the line; see presets/pieces-os.toml.".into() }
+            Mistake {
+                line,
+                what,
+                remedy: "Fix the line; see presets/pieces-os.toml for an example.".into(),
+            }
         })?;
         let base = match &file.extends {
             Some(named) => Some(base(named.get_ref()).ok_or_else(|| {
-                let what = format!("There is no preset `{}` to change.", named.get_ref());
-                wrong(text, named, what, "Write the name of one that comes with Evermoor.")
+                let what = format!("There is no preset `{}` to extend.", named.get_ref());
+                wrong(text, named, what, "Write the name of a preset that comes with Evermoor.")
             })?),
             None => None,
         };
@@ -48,7 +52,7 @@ impl Preset {
     }
 }
 
-/// Reads the parts of one file.
+/// Reads the tables of one file.
 struct Reader<'t> {
     text: &'t str,
 }
@@ -106,7 +110,7 @@ impl Reader<'_> {
         let named = systems.iter().any(|on| on.as_ref().is_some_and(|on| !on.processes.is_empty()));
         if preset.find.owner && !named {
             let remedy = "Write processes = [\"…\"] in [macos], [linux] or [windows].";
-            return Err(missing("the names of processes that owner = true asks for", remedy));
+            return Err(missing("process names, because it has owner = true", remedy));
         }
         Ok(preset)
     }
@@ -117,7 +121,7 @@ impl Reader<'_> {
             inner.identity.iter().map(|ask| self.ask(ask)).collect::<Result<_, _>>()?;
         let owner = inner.owner.unwrap_or(false);
         if identity.is_empty() && !owner {
-            let what = "`[find]` does not say how the application is known.".into();
+            let what = "`[find]` does not say how to recognise the app.".into();
             let remedy = "Write a table [[find.identity]] with `ask`, or owner = true.";
             return Err(wrong(self.text, table, what, remedy));
         }
@@ -141,7 +145,7 @@ impl Reader<'_> {
             }
             (None, None, Some(at)) => self.json(at, table.is, table.equals.as_deref())?,
             _ => {
-                let what = "An answer is described in two ways.".into();
+                let what = "The answer is described twice.".into();
                 let remedy = "Keep one of `body`, `starts` and `at`.";
                 return Err(wrong(self.text, &table.ask, what, remedy));
             }
@@ -160,7 +164,7 @@ impl Reader<'_> {
             (Some(tables::IsName::Absent), None) => Is::Absent,
             (None, Some(wanted)) => Is::Equal(wanted.to_owned()),
             _ => {
-                let what = "It is not said how the value must be.".into();
+                let what = "The expected value is missing.".into();
                 let remedy = "Write is = \"present\", is = \"absent\" or equals = \"…\".";
                 return Err(wrong(self.text, at, what, remedy));
             }
@@ -175,7 +179,7 @@ impl Reader<'_> {
             "HEAD" => Method::Head,
             "POST" => Method::Post,
             _ => {
-                let what = format!("`{}` is no question.", ask.get_ref());
+                let what = format!("`{}` is not a request.", ask.get_ref());
                 return Err(wrong(
                     self.text,
                     ask,
@@ -190,13 +194,13 @@ impl Reader<'_> {
 
     fn request(&self, table: &RequestTable) -> Result<Request, Mistake> {
         let ask = self.question(&table.ask, table.status, Body::Anything)?;
-        Ok(Request { ask, within: self.span(table.within.as_ref(), WITHIN)? })
+        Ok(Request { ask, within: self.duration(table.within.as_ref(), WITHIN)? })
     }
 
     fn version(&self, table: &VersionTable) -> Result<VersionCheck, Mistake> {
         let (from, before) = (self.number(&table.from)?, self.number(&table.before)?);
         if from >= before {
-            let what = format!("No version is from {from} on and before {before}.");
+            let what = format!("No version is at least {from} and below {before}.");
             return Err(wrong(self.text, &table.before, what, "Write a higher one."));
         }
         Ok(VersionCheck {
@@ -211,10 +215,10 @@ impl Reader<'_> {
     fn memory(&self, table: &MemoryTable) -> Result<Memory, Mistake> {
         let (normal, alarm) = (self.bytes(&table.normal)?, self.bytes(&table.alarm)?);
         if normal > alarm {
-            let what = "What is normal is more than what is alarming.".into();
+            let what = "`normal` is higher than `alarm`.".into();
             return Err(wrong(self.text, &table.alarm, what, "Write a higher `alarm`."));
         }
-        Ok(Memory { normal, alarm, idle: self.span(table.idle.as_ref(), IDLE)? })
+        Ok(Memory { normal, alarm, idle: self.duration(table.idle.as_ref(), IDLE)? })
     }
 
     fn tell(&self, table: &TellTable) -> Result<Tell, Mistake> {
@@ -224,7 +228,7 @@ impl Reader<'_> {
                 TellKind::FeatureOff { name: name.clone() }
             }
             (tables::TellName::FeatureOff, None) => {
-                let what = "It is not said what is turned off.".into();
+                let what = "The name of the feature that is off is missing.".into();
                 return Err(wrong(self.text, &table.ask, what, "Write name = \"…\"."));
             }
         };
@@ -238,7 +242,7 @@ impl Reader<'_> {
     }
 }
 
-/// What the file says, or else what the preset has that it changes.
+/// The part in the file, or else that of the preset it extends.
 fn part<T, U: Clone>(
     written: Option<&T>,
     read: impl FnOnce(&T) -> Result<U, Mistake>,
@@ -251,6 +255,6 @@ fn part<T, U: Clone>(
 }
 
 fn missing(what: &str, remedy: &str) -> Mistake {
-    let what = format!("The preset lacks {what}.");
+    let what = format!("The preset needs {what}.");
     Mistake { line: None, what, remedy: remedy.to_owned() }
 }

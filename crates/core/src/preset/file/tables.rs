@@ -1,16 +1,16 @@
-//! A preset file as it is written.
+//! The tables of a preset file, as serde reads them.
 
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::field::Text;
-use crate::config::Span;
+use crate::config::DurationText;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
-    /// The preset that this one changes. What is not written here stays as it is there; a table
-    /// that is written takes the place of the whole table there.
+    /// The preset that this one extends. A table that is missing here is inherited; a table that is
+    /// present replaces the inherited one completely.
     pub(super) extends: Option<Text>,
     pub(super) title: Option<String>,
     pub(super) about: Option<String>,
@@ -104,7 +104,7 @@ pub(super) struct VersionTable {
 pub(super) struct RequestTable {
     pub(super) ask: Text,
     pub(super) status: Option<u16>,
-    pub(super) within: Option<Spanned<Span>>,
+    pub(super) within: Option<Spanned<DurationText>>,
 }
 
 #[derive(Deserialize)]
@@ -112,7 +112,7 @@ pub(super) struct RequestTable {
 pub(super) struct MemoryTable {
     pub(super) normal: Text,
     pub(super) alarm: Text,
-    pub(super) idle: Option<Spanned<Span>>,
+    pub(super) idle: Option<Spanned<DurationText>>,
 }
 
 #[derive(Deserialize)]

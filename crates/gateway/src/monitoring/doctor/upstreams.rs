@@ -54,7 +54,7 @@ fn check(upstream: &Upstream, now: u64) -> Check {
 /// How far one came on the way to it.
 fn stage(code: Code) -> &'static str {
     match code {
-        Code::Configuration => "Set up wrongly.",
+        Code::Configuration => "Misconfigured.",
         Code::ConnectionRefused
         | Code::DnsFailure
         | Code::ConnectTimeout

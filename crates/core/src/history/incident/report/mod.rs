@@ -1,4 +1,4 @@
-//! Outages as a report that a person can paste into somebody's bug tracker.
+//! A Markdown report about outages, ready to paste into a bug tracker.
 
 use std::fmt::Write as _;
 
@@ -6,19 +6,19 @@ use super::text::{count, length, memory, moment};
 use super::{Calls, Incident};
 use crate::api::{Link, Status};
 
-/// Where it happened.
+/// The environment that a report describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment {
     /// The version of Evermoor.
     pub evermoor: String,
-    /// The operating system, with its version where that is known.
+    /// The operating system, with its version if known.
     pub system: String,
-    /// The upstreams in question: what a person calls each, and what it calls itself.
+    /// The upstreams concerned: display name and the server's name for itself.
     pub upstreams: Vec<(String, String)>,
 }
 
 impl Environment {
-    /// Where these outages happened: the upstream that was asked for, or those that had one.
+    /// The environment of these outages: the upstream `asked` for, or all that had an outage.
     pub fn of(
         status: &Status,
         asked: Option<&str>,
@@ -43,10 +43,10 @@ impl Environment {
     }
 }
 
-/// How much of a crash report is worth pasting.
+/// How many lines of a crash report are included.
 const EXCERPT_LINES: usize = 40;
 
-/// The report about these outages, the newest first. `period` is the time they were looked for in.
+/// The report about these outages, newest first. `period` is the period that was searched.
 pub fn markdown(
     environment: &Environment,
     incidents: &[Incident],
@@ -70,7 +70,7 @@ pub fn markdown(
     let _ = writeln!(text, "\n## Overview\n");
     let _ = writeln!(
         text,
-        "| began | what | lasted | memory | ran for | held | answered | unknown | not sent |"
+        "| started | what | duration | memory | uptime | held | answered | unknown | not sent |"
     );
     let _ = writeln!(text, "|---|---|---|---|---|---|---|---|---|");
     for incident in incidents {
@@ -82,23 +82,23 @@ pub fn markdown(
     text
 }
 
-/// What happened in one line: how often and for how long, and what became of the calls.
+/// A summary: how many outages, how long they lasted, and what happened to the calls.
 pub fn summary(incidents: &[Incident], period: Option<u64>, now: u64) -> String {
     let when = period.map_or(String::new(), |period| format!(" in the last {}", length(period)));
     if incidents.is_empty() {
-        return format!("There was no outage{when}.");
+        return format!("No outages{when}.");
     }
     let total = incidents.iter().map(|incident| incident.lasted(now)).sum();
     let longest = incidents.iter().map(|incident| incident.lasted(now)).max().unwrap_or_default();
     let calls = total_calls(incidents);
-    let lasts = incidents.iter().filter(|incident| incident.end.is_none()).count();
-    let lasts = match lasts {
+    let ongoing = incidents.iter().filter(|incident| incident.end.is_none()).count();
+    let ongoing = match ongoing {
         0 => String::new(),
-        _ => format!(" {lasts} of them still {}.", if lasts == 1 { "lasts" } else { "last" }),
+        _ => format!(" {ongoing} still ongoing."),
     };
     format!(
-        "{}{when}, {} in all, the longest {}.{lasts} {} waited: {} answered by the upstream, {} \
-         given back unsent. Of {} nobody knows whether {} ran.",
+        "{}{when}, {} in total, the longest {}.{ongoing} {} waited: {} answered by the server, {} \
+         returned unsent. For {}, it is unknown whether {} ran.",
         count(incidents.len() as u64, "outage", "outages"),
         length(total),
         length(longest),
@@ -110,7 +110,7 @@ pub fn summary(incidents: &[Incident], period: Option<u64>, now: u64) -> String 
     )
 }
 
-/// The calls of all of them.
+/// The affected calls of all incidents.
 pub fn total_calls(incidents: &[Incident]) -> Calls {
     incidents.iter().fold(Calls::default(), |sum, Incident { calls, .. }| Calls {
         held: sum.held + calls.held,
@@ -154,13 +154,13 @@ fn section(incident: &Incident, now: u64) -> String {
             );
         }
         None => {
-            let _ = writeln!(text, "- It lasts.");
+            let _ = writeln!(text, "- Ongoing.");
         }
     }
     if incident.unwatched > 0 {
         let _ = writeln!(
             text,
-            "\nFor {} of it no gateway ran, and what happened then is not known.",
+            "\nFor {} of it, no gateway was running, so nothing was recorded.",
             length(incident.unwatched)
         );
     }
@@ -180,17 +180,17 @@ fn section(incident: &Incident, now: u64) -> String {
     text
 }
 
-/// A text on one line.
+/// Joins a text into one line.
 fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A text in a cell of a table.
+/// Escapes a text for a table cell.
 fn cell(text: &str) -> String {
     line(text).replace('|', "\\|")
 }
 
-/// A block as it is, inside a fence that it cannot close.
+/// A code block with a fence that the excerpt cannot close.
 fn fenced(excerpt: &str) -> String {
     let longest = excerpt.split(|letter| letter != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);

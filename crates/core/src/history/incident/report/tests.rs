@@ -1,4 +1,4 @@
-//! The report, as it is pasted.
+//! Tests of the report.
 
 use super::*;
 use crate::failure::{Code, Failure};
@@ -54,7 +54,7 @@ fn a_report_about_nothing_says_so() {
 
 proptest! {
     #[test]
-    fn no_text_breaks_out_of_its_place(words in "\\PC{0,30}", excerpt in "[`a\\n]{0,40}") {
+    fn no_text_breaks_the_markdown(words in "\\PC{0,30}", excerpt in "[`a\\n]{0,40}") {
         let cause = Cause {
             what: words.clone(),
             evidence: Some(Evidence { source: words.clone(), excerpt: excerpt.clone() }),

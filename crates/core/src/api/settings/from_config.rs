@@ -1,4 +1,4 @@
-//! What the settings are, read from a configuration.
+//! Builds the settings from a parsed configuration.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::config::{Config, Editor, Keepalive, Sharing, Upstream};
 use crate::policy::app::policy::{Recycle, Restart};
 
 impl Settings {
-    /// The settings of a file at this place.
+    /// The settings of the configuration file at `path`.
     pub fn of(path: String, config: &Config) -> Self {
         let on = config.upstreams.iter().map(|upstream| (upstream, true));
         let off = config.off.iter().map(|upstream| (upstream, false));
@@ -19,7 +19,7 @@ impl Settings {
         Self {
             path,
             port: config.gateway.listen.port(),
-            hold: words(config.gateway.hold),
+            hold: duration_text(config.gateway.hold),
             require_token: config.gateway.require_token,
             tray: config.tray,
             upstreams,
@@ -51,10 +51,10 @@ fn of_upstream(upstream: &Upstream, enabled: bool) -> UpstreamSettings {
         target: upstream.transport.target(),
         keepalive: match upstream.keepalive {
             Keepalive::Usual => None,
-            Keepalive::Every(time) => Some(words(time)),
-            Keepalive::Never => Some(words(Duration::ZERO)),
+            Keepalive::Every(time) => Some(duration_text(time)),
+            Keepalive::Never => Some(duration_text(Duration::ZERO)),
         },
-        call_timeout: words(upstream.call_timeout),
+        call_timeout: duration_text(upstream.call_timeout),
         restart: restart.into(),
         recycle: recycle.into(),
         memory_alarm: upstream.policy.memory_alarm.map(size::shown),
@@ -84,7 +84,7 @@ fn lists(filter: &Filter) -> Lists {
     Lists { allow: filter.allow.as_ref().map(texts), deny: texts(&filter.deny) }
 }
 
-/// A length of time as people write it in the file.
-fn words(time: Duration) -> String {
+/// A duration as it is written in the file.
+fn duration_text(time: Duration) -> String {
     humantime::format_duration(time).to_string()
 }
