@@ -1,20 +1,126 @@
-//! What each event means in each phase of a restart.
+//! The restart state machine: its phases, and what each event does in each of them.
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use super::super::Run;
 use super::super::command::Firmness;
-use super::{Action, Outcome, Phase, Restart, Stage, Step, text};
+use super::{Action, Event, Limits, Outcome, Stage, Subject, text};
+
+/// A restart in progress.
+#[derive(Debug)]
+pub struct Restart {
+    title: String,
+    old: Option<Run>,
+    /// The old run exited, or there was none.
+    gone: bool,
+    unsaved_work: bool,
+    ways: usize,
+    limits: Limits,
+    began: Instant,
+    next: VecDeque<Step>,
+    phase: Phase,
+    /// The user was told that the old process still responds.
+    reported_old_run: bool,
+}
+
+/// A way to make the old run end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    SelfRestart,
+    Quit,
+    End,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Draining { until: Instant },
+    SelfRestart { until: Instant },
+    Ending { step: Step, firmness: Firmness, until: Instant },
+    Launching { way: usize, until: Instant },
+    Answering { until: Instant },
+    Over,
+}
 
 impl Restart {
-    /// Takes the next step: the application is up and must end, or is gone and must be launched.
-    pub(super) fn advance(&mut self, now: Instant, actions: &mut Vec<Action>) {
+    /// Begins a restart. Only one may be in progress at a time.
+    pub fn begin(subject: Subject<'_>, limits: Limits, now: Instant) -> (Self, Vec<Action>) {
+        let preset = subject.preset;
+        let mut restart = Self {
+            title: preset.title.clone(),
+            old: subject.old.filter(|_| subject.up),
+            gone: !subject.up,
+            unsaved_work: preset.unsaved_work,
+            ways: subject.ways,
+            limits,
+            began: now,
+            next: steps(&subject),
+            phase: Phase::Over,
+            reported_old_run: false,
+        };
+        let mut actions = Vec::new();
+        // Calls to an app that does not respond would never finish.
+        if subject.calls > 0 && subject.up && subject.answers {
+            restart.phase = Phase::Draining { until: now + limits.drain };
+            actions.push(Action::Say(text::draining(subject.calls)));
+            actions.push(Action::Drain);
+        } else {
+            restart.advance(now, &mut actions);
+        }
+        (restart, actions)
+    }
+
+    /// Handles an event and returns what to do.
+    pub fn on(&mut self, event: Event, now: Instant) -> Vec<Action> {
+        let mut actions = Vec::new();
+        match event {
+            Event::Drained => {
+                if let Phase::Draining { .. } = self.phase {
+                    self.advance(now, &mut actions);
+                }
+            }
+            Event::Refused(why) => self.refused(&why, now, &mut actions),
+            Event::Gone => self.old_run_exited(now, &mut actions),
+            Event::Seen(run) => self.seen(run, now, &mut actions),
+            Event::Shook(run) => self.handshake_completed(run, now, &mut actions),
+            Event::Tick => {
+                if self.deadline().is_some_and(|deadline| now >= deadline) {
+                    self.timed_out(now, &mut actions);
+                }
+            }
+        }
+        actions
+    }
+
+    /// When to send the next [`Event::Tick`]; `None` when the restart is over.
+    pub fn deadline(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Draining { until }
+            | Phase::SelfRestart { until }
+            | Phase::Ending { until, .. }
+            | Phase::Launching { until, .. }
+            | Phase::Answering { until } => Some(until),
+            Phase::Over => None,
+        }
+    }
+
+    /// Whether the old run exited, or there was none.
+    pub fn has_gone(&self) -> bool {
+        self.gone
+    }
+
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over)
+    }
+
+    /// Takes the next step: ends the old run, or launches the app if there is none.
+    fn advance(&mut self, now: Instant, actions: &mut Vec<Action>) {
         if self.gone {
             return self.launch(0, now, actions);
         }
         let Some(step) = self.next.pop_front() else {
             let stage = match &self.phase {
-                Phase::OwnWay { .. } => Stage::OwnWay,
+                Phase::SelfRestart { .. } => Stage::SelfRestart,
                 Phase::Ending { step: Step::Quit, .. } => Stage::Quit,
                 Phase::Draining { .. }
                 | Phase::Ending { .. }
@@ -26,9 +132,9 @@ impl Restart {
         };
         let limits = self.limits;
         match step {
-            Step::OwnWay => {
-                self.phase = Phase::OwnWay { until: now + limits.own_way };
-                actions.push(Action::Say(text::own_way(&self.title)));
+            Step::SelfRestart => {
+                self.phase = Phase::SelfRestart { until: now + limits.self_restart };
+                actions.push(Action::Say(text::self_restart(&self.title)));
                 actions.push(Action::AskToRestart);
             }
             Step::Quit => {
@@ -39,29 +145,29 @@ impl Restart {
             }
             Step::End => {
                 let firmness = Firmness::Asked;
-                self.phase = Phase::Ending { step, firmness, until: now + limits.end };
-                actions.push(Action::Say(text::end(&self.title)));
+                self.phase = Phase::Ending { step, firmness, until: now + limits.stop };
+                actions.push(Action::Say(text::stop(&self.title)));
                 actions.push(Action::End(firmness));
             }
         }
     }
 
     /// The deadline of the phase has passed.
-    pub(super) fn late(&mut self, now: Instant, actions: &mut Vec<Action>) {
+    fn timed_out(&mut self, now: Instant, actions: &mut Vec<Action>) {
         match self.phase {
             Phase::Draining { .. } => {
                 actions.push(Action::Say(text::not_drained()));
                 self.advance(now, actions);
             }
-            Phase::OwnWay { .. } if !self.gone => {
-                actions.push(Action::Say(text::own_way_failed(&self.title, None)));
+            Phase::SelfRestart { .. } if !self.gone => {
+                actions.push(Action::Say(text::self_restart_failed(&self.title, None)));
                 self.advance(now, actions);
             }
-            Phase::OwnWay { .. } => self.launch(0, now, actions),
+            Phase::SelfRestart { .. } => self.launch(0, now, actions),
             Phase::Ending { step: Step::End, firmness: Firmness::Asked, .. } => {
                 let (step, firmness) = (Step::End, Firmness::Forced);
-                self.phase = Phase::Ending { step, firmness, until: now + self.limits.force };
-                actions.push(Action::Say(text::force(&self.title)));
+                self.phase = Phase::Ending { step, firmness, until: now + self.limits.kill };
+                actions.push(Action::Say(text::kill(&self.title)));
                 actions.push(Action::End(firmness));
             }
             Phase::Ending { .. } => self.advance(now, actions),
@@ -71,61 +177,63 @@ impl Restart {
         }
     }
 
-    pub(super) fn refused(&mut self, why: &str, now: Instant, actions: &mut Vec<Action>) {
+    fn refused(&mut self, why: &str, now: Instant, actions: &mut Vec<Action>) {
         match self.phase {
-            Phase::OwnWay { .. } if !self.gone => {
-                actions.push(Action::Say(text::own_way_failed(&self.title, Some(why))));
+            Phase::SelfRestart { .. } if !self.gone => {
+                actions.push(Action::Say(text::self_restart_failed(&self.title, Some(why))));
                 self.advance(now, actions);
             }
             Phase::Ending { step: Step::Quit, .. } if !self.gone => {
                 actions.push(Action::Say(text::quit_failed(&self.title, why)));
                 self.advance(now, actions);
             }
-            // Asking failed, and force does not ask.
+            // The process could not be asked to stop, so it is killed.
             Phase::Ending { step: Step::End, firmness: Firmness::Asked, .. } => {
-                self.late(now, actions);
+                self.timed_out(now, actions);
             }
             Phase::Launching { way, .. } if way + 1 < self.ways => {
                 self.launch(way + 1, now, actions);
             }
             Phase::Launching { .. } => self.fail(Stage::Launch, Some(why), actions),
             Phase::Ending { .. } => self.fail(Stage::End, Some(why), actions),
-            // A connection that broke because it ended says nothing more.
-            Phase::OwnWay { .. }
+            // After the exit, a failed request means only that the connection broke.
+            Phase::SelfRestart { .. }
             | Phase::Draining { .. }
             | Phase::Answering { .. }
             | Phase::Over => {}
         }
     }
 
-    /// The old run is gone.
-    pub(super) fn went(&mut self, now: Instant, actions: &mut Vec<Action>) {
+    fn old_run_exited(&mut self, now: Instant, actions: &mut Vec<Action>) {
         if self.gone {
             return;
         }
         self.gone = true;
         match self.phase {
-            Phase::OwnWay { until } => {
-                let until = until.min(now + self.limits.comes_back);
-                self.phase = Phase::OwnWay { until };
-                actions.push(Action::Say(text::gone(&self.title)));
+            Phase::SelfRestart { until } => {
+                let until = until.min(now + self.limits.reappear);
+                self.phase = Phase::SelfRestart { until };
+                actions.push(Action::Say(text::exited(&self.title)));
             }
             Phase::Draining { .. } | Phase::Ending { .. } => {
-                actions.push(Action::Say(text::gone(&self.title)));
+                actions.push(Action::Say(text::exited(&self.title)));
                 self.launch(0, now, actions);
             }
             Phase::Launching { .. } | Phase::Answering { .. } | Phase::Over => {}
         }
     }
 
-    /// Before the old run is gone, another process says nothing: an application may have several.
-    pub(super) fn seen(&mut self, run: Run, now: Instant, actions: &mut Vec<Action>) {
+    /// An app may have several processes, so another one means nothing until the old run exits.
+    fn seen(&mut self, run: Run, now: Instant, actions: &mut Vec<Action>) {
         if !self.gone || self.old == Some(run) {
             return;
         }
         match self.phase {
             // It came back, or somebody else started it: there is nothing left to launch.
-            Phase::OwnWay { .. } | Phase::Launching { .. } => self.answering(now, actions),
+            Phase::SelfRestart { .. } | Phase::Launching { .. } => {
+                self.phase = Phase::Answering { until: now + self.limits.handshake };
+                actions.push(Action::Say(text::running(&self.title)));
+            }
             Phase::Ending { .. }
             | Phase::Draining { .. }
             | Phase::Answering { .. }
@@ -133,18 +241,26 @@ impl Restart {
         }
     }
 
-    pub(super) fn shook(&mut self, run: Option<Run>, now: Instant, actions: &mut Vec<Action>) {
+    fn handshake_completed(&mut self, run: Option<Run>, now: Instant, actions: &mut Vec<Action>) {
         if self.is_over() {
             return;
         }
         if self.proves(run) {
             let took = now.saturating_duration_since(self.began);
             self.phase = Phase::Over;
-            actions.push(Action::Say(text::proven(&self.title, took)));
+            actions.push(Action::Say(text::restarted(&self.title, took)));
             actions.push(Action::Finish(Outcome::Proven { run, took }));
-        } else if !self.doubted && !matches!(self.phase, Phase::Draining { .. }) {
-            self.doubted = true;
-            actions.push(Action::Say(text::still_the_old(&self.title)));
+        } else if !self.reported_old_run && !matches!(self.phase, Phase::Draining { .. }) {
+            self.reported_old_run = true;
+            actions.push(Action::Say(text::still_the_old_run(&self.title)));
+        }
+    }
+
+    /// Whether a handshake with this run proves that the app restarted.
+    fn proves(&self, run: Option<Run>) -> bool {
+        match (self.old, run) {
+            (Some(old), Some(run)) => run != old,
+            (Some(_) | None, None) | (None, Some(_)) => self.gone,
         }
     }
 
@@ -159,15 +275,32 @@ impl Restart {
         actions.push(Action::Launch { way });
     }
 
-    fn answering(&mut self, now: Instant, actions: &mut Vec<Action>) {
-        self.phase = Phase::Answering { until: now + self.limits.answer };
-        actions.push(Action::Say(text::answering(&self.title)));
-    }
-
     fn fail(&mut self, at: Stage, why: Option<&str>, actions: &mut Vec<Action>) {
         let failure = text::failed(&self.title, at, why, self.unsaved_work, self.ways);
         self.phase = Phase::Over;
         actions.push(Action::Say(failure.what.clone()));
         actions.push(Action::Finish(Outcome::Failed { at, failure }));
     }
+}
+
+/// The steps that are possible, in order.
+fn steps(subject: &Subject<'_>) -> VecDeque<Step> {
+    let preset = subject.preset;
+    let mut steps = VecDeque::new();
+    if !subject.up {
+        return steps;
+    }
+    if preset.restart.is_some() && subject.answers {
+        steps.push_back(Step::SelfRestart);
+    }
+    // An app that Evermoor cannot launch is not stopped either.
+    if subject.ways > 0 {
+        if subject.answers || preset.quit.is_none() {
+            steps.push_back(Step::Quit);
+        }
+        if !preset.unsaved_work {
+            steps.push_back(Step::End);
+        }
+    }
+    steps
 }
