@@ -136,8 +136,8 @@ impl Handshake {
         })
     }
 
-    /// Reads a `server/discover` result of 2026-07-28, so that editors with a session can be told
-    /// the same.
+    /// Reads a `server/discover` result of 2026-07-28, so that editors with a session get
+    /// the same values.
     pub fn discovered(result: &Raw) -> Option<Self> {
         result.member("supportedVersions")?;
         let own = result.member("_meta").and_then(|meta| meta.member(meta::SERVER));

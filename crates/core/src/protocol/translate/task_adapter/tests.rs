@@ -121,8 +121,8 @@ fn a_newer_editor_gets_the_result_with_the_status() {
     assert_eq!(read(adapter.clone().next(task("working", json!({}))))["status"], "working");
     let (called, _) = asked(adapter.next(task("completed", json!({}))));
     assert_eq!(called, "tasks/result");
-    let said = json!({ "content": [], "_meta": { task::RELATED: { "taskId": "t" } } });
-    let end = read(adapter.next(result(said)));
+    let completed = json!({ "content": [], "_meta": { task::RELATED: { "taskId": "t" } } });
+    let end = read(adapter.next(result(completed)));
     assert_eq!((&end["status"], &end["result"]), (&json!("completed"), &json!({ "content": [] })));
     asked(other.next(task("failed", json!({}))));
     let failure = Raw::of(&json!({ "code": 5, "message": "no" }));
@@ -137,9 +137,9 @@ fn a_newer_editor_gets_the_input_requests_of_an_older_servers_task() {
     let needed = Raw::of(&json!({ "answer": { "method": "elicitation/create" } }));
     assert_eq!(adapter.waiting(&needed), None);
     assert_eq!(asked(adapter.next(task("input_required", json!({})))).0, "tasks/result");
-    let told: Value = adapter.waiting(&needed).unwrap().read().unwrap();
+    let status: Value = adapter.waiting(&needed).unwrap().read().unwrap();
     assert_eq!(
-        (&told["status"], &told["inputRequests"]["answer"]["method"]),
+        (&status["status"], &status["inputRequests"]["answer"]["method"]),
         (&json!("input_required"), &json!("elicitation/create"))
     );
 }
