@@ -130,7 +130,7 @@ url = "${linear.url}"
     await page.getByRole("button", { name: "Restart PiecesOS" }).click();
     await pause(1_500);
     await pictures(page, "restart");
-    await page.getByText(/is back, after/).first().waitFor({ timeout: 60_000 });
+    await page.getByText(/is back after/).first().waitFor({ timeout: 60_000 });
     for (let round = 0; round < 5; round++) await editors[0].call("pieces__ask_pieces_ltm", { question: "?" });
     await pause(5_000);
     await goTo(page, "#/upstreams/pieces");

@@ -37,7 +37,7 @@ async fn a_normal_quit_is_offered_and_not_undone() {
     until_app(&gateway, |app| app.pid.is_some()).await;
     pieces.newest().tell_last(Fault::Quit).await;
     let app = until_app(&gateway, |app| app.offer.is_some()).await;
-    assert_eq!(app.offer.as_deref(), Some("PiecesOS can be started again with one click."));
+    assert_eq!(app.offer.as_deref(), Some("You can start PiecesOS again with one click."));
     let seen = gateway
         .until("pieces", |upstream| {
             matches!(&upstream.link, Link::Down { failure, .. } if failure.code == Code::Quit)
@@ -75,7 +75,7 @@ async fn three_restarts_in_ten_minutes_stop_it_and_a_person_sets_it_going_again(
         pieces.newest().tell_last(Fault::Abort).await;
     }
     let app = until_app(&gateway, |app| app.offer.is_some()).await;
-    assert!(app.offer.unwrap().contains("stopped restarting it after 3 tries"));
+    assert!(app.offer.unwrap().contains("stopped restarting it after 3 attempts"));
     assert_eq!(pieces.lives(), 4);
     let restart = super::restart(&gateway).await;
     assert_eq!(restart.end.unwrap().failure, None);

@@ -66,9 +66,9 @@ async fn one_that_somebody_killed_is_offered_because_nothing_says_why() {
     let scene = Scene::new();
     let (pieces, gateway, _records) = recorded(&scene).await;
     pieces.kill().await;
-    let app = until_app(&gateway, |app| app.offer.is_some() && app.word == "Ended").await;
+    let app = until_app(&gateway, |app| app.offer.is_some() && app.word == "Exited").await;
     assert_eq!((app.next, app.restart, pieces.lives()), (Next::Start, None, 1));
-    let why = "PiecesOS ended, and the evidence does not say why.";
+    let why = "PiecesOS exited for an unknown reason.";
     assert_eq!(newest(&gateway).await.why(), why);
 }
 
@@ -80,7 +80,7 @@ async fn one_that_the_kernel_ended_for_memory_is_restarted_by_itself() {
     pieces.kill().await;
     assert_eq!(ended(&gateway, 1).await.end.unwrap().failure, None);
     assert_eq!(pieces.lives(), 2);
-    let why = "The system ended PiecesOS because memory ran out.";
+    let why = "The system ran out of memory and killed PiecesOS.";
     assert_eq!(newest(&gateway).await.why(), why);
 }
 

@@ -49,7 +49,7 @@ async fn each_way_of_being_away_has_its_own_words() {
     pieces.alter(|settings| settings.half_up = true);
     pieces.launch().await;
     gateway.until("pieces", |upstream| failed(upstream, Code::Starting)).await;
-    let app = until_app(&gateway, |app| app.word == "Half up").await;
+    let app = until_app(&gateway, |app| app.word == "Not ready").await;
     assert!(app.what.contains("its tools are not ready yet"), "{app:?}");
     pieces.alter(|settings| settings.half_up = false);
     gateway.until_connected("pieces").await;

@@ -18,7 +18,7 @@ async fn its_own_way_comes_first_and_is_proven_by_another_process() {
     let said = steps(&restart);
     assert_eq!(said[0], "A person asked for PiecesOS to be restarted.");
     assert_eq!(said[1], "Asking PiecesOS to restart itself.");
-    assert!(said.last().unwrap().starts_with("PiecesOS is back, after "), "{said:?}");
+    assert!(said.last().unwrap().starts_with("PiecesOS is back after "), "{said:?}");
     let new = until_app(&gateway, |app| app.pid.is_some() && app.pid != old.pid).await;
     assert_eq!(new.pid, Some(pieces.pid()));
 }
@@ -77,7 +77,7 @@ async fn one_that_answers_nothing_is_ended_and_launched() {
     pieces.tell(Fault::Hang(Area::Mcp)).await;
     let restart = restart(&gateway).await;
     assert_eq!(restart.end.as_ref().unwrap().failure, None, "{:?}", steps(&restart));
-    assert!(steps(&restart).contains(&"Ending PiecesOS."), "{:?}", steps(&restart));
+    assert!(steps(&restart).contains(&"Stopping PiecesOS."), "{:?}", steps(&restart));
     assert!(old.has_ended() && pieces.lives() == 2);
 }
 
@@ -98,7 +98,7 @@ async fn calls_under_way_end_first_and_calls_that_come_wait() {
     };
     let (said, (held, restart)) = tokio::join!(under_way, asking);
     assert_eq!((said.as_str(), held.as_str()), ("under way", "held"));
-    assert!(steps(&restart).contains(&"Waiting for a call to end."), "{:?}", steps(&restart));
+    assert!(steps(&restart).contains(&"Waiting for 1 call to finish."), "{:?}", steps(&restart));
     for words in ["under way", "held"] {
         assert_eq!(pieces.ledger.executions(words), 1);
     }

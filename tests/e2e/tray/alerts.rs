@@ -69,9 +69,9 @@ async fn what_a_person_does_in_the_menu_is_not_told_to_them() {
     tray.click("Restart notes").await;
     gateway.until_down("notes").await;
     other.kill().await;
-    let told = notifications.until("other quit unexpectedly").await;
+    let told = notifications.until("other is not running").await;
     assert_eq!(told.buttons, ["Details"], "nobody can restart what somebody else runs");
-    assert_eq!(notifications.titles(), ["other quit unexpectedly"]);
+    assert_eq!(notifications.titles(), ["other is not running"]);
     tray.click("Quit Evermoor").await;
     assert!(app.ended().await.success());
     notifications.until_closed(&told).await;
@@ -89,7 +89,7 @@ async fn where_no_buttons_can_be_shown_a_click_opens_the_dashboard() {
     assert!(!app.has_window());
 
     notes.kill().await;
-    let told = notifications.until("notes quit unexpectedly").await;
+    let told = notifications.until("notes is not running").await;
     assert!(told.buttons.is_empty());
     notifications.click(&told).await;
     app.until_window().await;
@@ -122,7 +122,7 @@ async fn without_a_notification_daemon_nothing_breaks_and_the_next_one_is_told()
     until("it is tried in vain", || tries() > 0).await;
     let first = desktop.notifications(true).await;
     other.kill().await;
-    first.until("other quit unexpectedly").await;
+    first.until("other is not running").await;
     assert_eq!(
         (first.titles().len(), tries()),
         (1, 1),
@@ -134,7 +134,7 @@ async fn without_a_notification_daemon_nothing_breaks_and_the_next_one_is_told()
     let second = desktop.notifications(true).await;
     third.kill().await;
     // Both went down at about the same time, so that one notice speaks of both.
-    second.until("2 apps stopped responding").await;
+    second.until("2 servers are down").await;
     assert_eq!((second.titles().len(), tries()), (1, 1));
     assert!(app.is_running());
 }

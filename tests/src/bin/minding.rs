@@ -90,7 +90,7 @@ async fn half_up(rounds: u64) {
     for _ in 0..rounds {
         pieces.alter(|settings| settings.half_up = true);
         pieces.launch().await;
-        gateway.until("pieces", |one| app(one.app.as_ref(), |app| app.word == "Half up")).await;
+        gateway.until("pieces", |one| app(one.app.as_ref(), |app| app.word == "Not ready")).await;
         pieces.alter(|settings| settings.half_up = false);
         let ready = Instant::now();
         called.push(answered(&mut editor).await.saturating_duration_since(ready));

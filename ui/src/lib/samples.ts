@@ -36,7 +36,7 @@ export const upstream = (title: string, link: Link = connected()): Upstream => (
 export const app = (more: Partial<App> = {}): App => ({
   word: 'Connected',
   what: 'PiecesOS is ready.',
-  remedy: 'Nothing needs to be done.',
+  remedy: 'Nothing to do.',
   next: 'nothing',
   notes: [],
   version: '12.3.10',

@@ -1,11 +1,11 @@
-//! How long to wait before the next attempt.
+//! How long to wait before the next connection attempt.
 //!
-//! Full jitter: any time between nothing and a ceiling that doubles. A hundred clients of a server
-//! that restarts do not come back in the same millisecond, and the mean wait is half the ceiling.
+//! Exponential backoff with full jitter: a random wait between zero and a ceiling that doubles with
+//! each attempt. Clients of a server that restarts do not all reconnect in the same millisecond.
 
 use std::time::Duration;
 
-/// The bounds of waiting.
+/// The first and the longest ceiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     first: Duration,
@@ -13,19 +13,19 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// For an upstream on this machine: it comes back fast, and asking costs nothing.
+    /// For an upstream on this machine, which comes back fast and is cheap to probe.
     pub const LOCAL: Self =
         Self { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
-    /// For an upstream elsewhere.
+    /// For a remote upstream.
     pub const REMOTE: Self =
         Self { first: Duration::from_millis(100), longest: Duration::from_secs(60) };
 
-    /// The wait before attempt `attempt` (the first is 0), with `dice` from the whole range of u32.
-    pub fn wait(self, attempt: u32, dice: u32) -> Duration {
-        self.ceiling(attempt).mul_f64(f64::from(dice) / f64::from(u32::MAX))
+    /// The wait before attempt `attempt`, counted from 0. `random` is uniform over all of `u32`.
+    pub fn wait(self, attempt: u32, random: u32) -> Duration {
+        self.ceiling(attempt).mul_f64(f64::from(random) / f64::from(u32::MAX))
     }
 
-    /// The longest wait; also how long a connection must have lived to count as recovered.
+    /// The longest wait. A connection that lasts this long counts as recovered.
     pub fn longest(self) -> Duration {
         self.longest
     }
@@ -50,8 +50,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_wait_is_longer_than_the_longest(attempt: u32, dice: u32) {
-            prop_assert!(Backoff::REMOTE.wait(attempt, dice) <= Backoff::REMOTE.longest());
+        fn no_wait_is_longer_than_the_longest(attempt: u32, random: u32) {
+            prop_assert!(Backoff::REMOTE.wait(attempt, random) <= Backoff::REMOTE.longest());
         }
     }
 }

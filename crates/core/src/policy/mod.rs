@@ -1,4 +1,14 @@
-//! Decisions as pure functions of what was observed and the time: retries, backoff, alerts, applications.
+//! Decisions, as pure functions of what was observed and the time.
+//!
+//! - [`retry`]: which requests may be sent twice; [`backoff`]: how long to wait before the next attempt
+//! - [`timing`]: crash loops, wakes from sleep, deadlines, `Retry-After`
+//! - [`pause`]: which upstreams are paused
+//! - [`app`]: desktop apps that host an upstream: their state, why they exited, how they restart
+//! - [`alerts`]: which problems become desktop notifications
+//!
+//! Nothing here does I/O or reads a clock. It uses [`api`](crate::api), [`catalog`](crate::catalog),
+//! [`config`](crate::config), [`failure`](crate::failure), [`preset`](crate::preset) and
+//! [`protocol`](crate::protocol); the gateway and the tray carry out what it decides.
 
 pub mod alerts;
 pub mod app;

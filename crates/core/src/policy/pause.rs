@@ -1,14 +1,14 @@
-//! Which upstreams a person paused: nothing is asked of them, and their calls are answered at once.
+//! Which upstreams the user paused. Evermoor does not contact them and answers calls to them at once.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// What is paused. It outlives the gateway, as a small file.
+/// The paused upstreams. Saved in a file, so that a pause outlives the gateway.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Paused {
-    /// Everything, with what is added to the configuration later.
+    /// All upstreams, including those that are added later.
     all: bool,
     upstreams: BTreeSet<String>,
 }
@@ -18,7 +18,7 @@ impl Paused {
         self.all || self.upstreams.contains(upstream)
     }
 
-    /// Pauses one upstream, or everything.
+    /// Pauses one upstream, or all.
     pub fn pause(&mut self, upstream: Option<&str>) {
         match upstream {
             None => self.all = true,
@@ -28,30 +28,30 @@ impl Paused {
         }
     }
 
-    /// Resumes one upstream, or everything. `others` are all that there are: if everything was
-    /// paused, those stay so.
+    /// Resumes one upstream, or all. `configured` lists every upstream: if all were paused, the
+    /// others stay paused.
     pub fn resume<'a>(
         &mut self,
         upstream: Option<&str>,
-        others: impl IntoIterator<Item = &'a str>,
+        configured: impl IntoIterator<Item = &'a str>,
     ) {
         let Some(upstream) = upstream else {
             *self = Self::default();
             return;
         };
         if std::mem::take(&mut self.all) {
-            self.upstreams.extend(others.into_iter().map(str::to_owned));
+            self.upstreams.extend(configured.into_iter().map(str::to_owned));
         }
         self.upstreams.remove(upstream);
     }
 
-    /// What a file says; nothing is paused by a file that makes no sense.
+    /// Reads the file. A corrupt file pauses nothing.
     pub fn read(file: &[u8]) -> Self {
         serde_json::from_slice(file).unwrap_or_default()
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("a flag and names serialise")
+        serde_json::to_vec(self).expect("a flag and names are serializable")
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
     const ALL: [&str; 3] = ["a", "b", "c"];
 
     #[test]
-    fn everything_is_paused_with_what_comes_later() {
+    fn pausing_all_includes_later_upstreams() {
         let mut paused = Paused::default();
         paused.pause(None);
         assert!(paused.is("a") && paused.is("later"));
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn one_is_resumed_while_the_others_stay_paused() {
+    fn resuming_one_keeps_the_others_paused() {
         let mut paused = Paused::default();
         paused.pause(None);
         paused.resume(Some("b"), ALL);
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_makes_no_sense_pauses_nothing() {
+    fn a_corrupt_file_pauses_nothing() {
         for file in [&b""[..], b"[]", b"{\"all\":3}", b"\xff"] {
             assert_eq!(Paused::read(file), Paused::default());
         }
@@ -88,11 +88,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_asked_last_of_an_upstream_holds_and_is_read_back(
-            wishes in prop::collection::vec((any::<bool>(), prop::option::of(0_usize..3)), 0..12),
+        fn the_last_request_for_an_upstream_wins_and_is_read_back(
+            requests in prop::collection::vec((any::<bool>(), prop::option::of(0_usize..3)), 0..12),
         ) {
             let (mut paused, mut wanted) = (Paused::default(), [false; 3]);
-            for (pause, which) in wishes {
+            for (pause, which) in requests {
                 let upstream = which.map(|which| ALL[which]);
                 if pause { paused.pause(upstream) } else { paused.resume(upstream, ALL) }
                 match which {

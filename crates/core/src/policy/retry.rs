@@ -1,20 +1,20 @@
-//! What may be sent again when nobody knows whether it ran.
+//! Which requests may be sent again when it is unknown whether they were executed.
 
 use crate::catalog::tool_traits::Traits;
 use crate::protocol::envelope::Request;
 use crate::protocol::mcp::method;
 
-/// Whether a repetition can do harm.
+/// Whether a request may be sent more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Asking twice is like asking once.
+    /// Idempotent: sending it twice has the same effect as sending it once.
     Repeatable,
-    /// It may change the world, so it is sent at most once.
+    /// It may have side effects, so it is sent at most once.
     Once,
 }
 
 impl Class {
-    /// The class of a method. What is not known to be harmless is not.
+    /// The class of a method. An unknown method is sent at most once.
     pub fn of(called: &str) -> Self {
         const REPEATABLE: [&str; 13] = [
             method::DISCOVER,
@@ -31,25 +31,25 @@ impl Class {
             method::TASKS_RESULT,
             method::SET_LEVEL,
         ];
-        let harmless = REPEATABLE.contains(&called)
+        let repeatable = REPEATABLE.contains(&called)
             || called == method::TEMPLATES_LIST
             || called.ends_with("/list");
-        if harmless { Self::Repeatable } else { Self::Once }
+        if repeatable { Self::Repeatable } else { Self::Once }
     }
 }
 
-/// Which tools of an upstream may be called twice.
+/// Which tools of an upstream may be called more than once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repetition {
-    /// Whether the upstream is believed when it says so.
+    /// Trust the upstream's `readOnlyHint` and `idempotentHint`.
     pub trust_annotations: bool,
-    /// Tools of which a person said so.
+    /// Tools that the user declared safe to repeat.
     pub safe_tools: Vec<String>,
 }
 
 impl Repetition {
-    /// The class of a request. A tool call may be repeated if a person said so, or if the upstream
-    /// did and is believed; never one that carries a person's answers.
+    /// The class of a request. A tool call may be repeated if the user declared the tool safe, or
+    /// if a trusted upstream did; never if it carries the user's answers.
     pub fn class(&self, request: &Request, traits: Option<&Traits>) -> Class {
         let params = request.params.as_ref();
         if params.is_some_and(|params| params.member("inputResponses").is_some()) {
@@ -62,8 +62,8 @@ impl Repetition {
         let name = params.text_member("name").unwrap_or_default();
         let declared =
             self.trust_annotations && traits.is_some_and(|traits| traits.is_repeatable(&name));
-        let harmless = declared || self.safe_tools.contains(&name);
-        if harmless { Class::Repeatable } else { Class::Once }
+        let repeatable = declared || self.safe_tools.contains(&name);
+        if repeatable { Class::Repeatable } else { Class::Once }
     }
 }
 
@@ -82,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_may_be_repeated_only_if_a_person_says_so_or_trusts_its_server() {
+    fn a_tool_is_repeatable_only_if_the_user_says_so_or_trusts_the_server() {
         let none = Repetition::default();
         let trusting = Repetition { trust_annotations: true, ..Repetition::default() };
-        let told = Repetition { safe_tools: vec!["write".into()], ..Repetition::default() };
+        let declared = Repetition { safe_tools: vec!["write".into()], ..Repetition::default() };
         assert_eq!(class(&none, "read"), Class::Once);
         assert_eq!(class(&trusting, "read"), Class::Repeatable);
         assert_eq!(class(&trusting, "write"), Class::Once);
-        assert_eq!(class(&told, "write"), Class::Repeatable);
+        assert_eq!(class(&declared, "write"), Class::Repeatable);
     }
 
     #[test]
@@ -97,18 +97,18 @@ mod tests {
         assert_eq!(Class::of("tools/call"), Class::Once);
         assert_eq!(Class::of("vendor/erase"), Class::Once);
         assert_eq!(Class::of("tasks/update"), Class::Once);
-        for harmless in ["resources/read", "tasks/list", "subscriptions/listen", "tools/list"] {
-            assert_eq!(Class::of(harmless), Class::Repeatable);
+        for repeatable in ["resources/read", "tasks/list", "subscriptions/listen", "tools/list"] {
+            assert_eq!(Class::of(repeatable), Class::Repeatable);
         }
     }
 
     #[test]
-    fn what_carries_a_persons_answers_is_sent_at_most_once_whatever_it_is() {
-        let told = Repetition { safe_tools: vec!["write".into()], ..Repetition::default() };
+    fn a_request_with_the_users_answers_is_sent_at_most_once() {
+        let declared = Repetition { safe_tools: vec!["write".into()], ..Repetition::default() };
         let params = serde_json::json!({ "name": "write", "inputResponses": {} });
         for called in ["tools/call", "prompts/get", "resources/read"] {
             let request = Request::new(Id::number(1), called, Some(Raw::of(&params)));
-            assert_eq!(told.class(&request, None), Class::Once, "{called}");
+            assert_eq!(declared.class(&request, None), Class::Once, "{called}");
         }
     }
 }

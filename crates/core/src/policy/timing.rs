@@ -1,17 +1,17 @@
-//! Which connections to suspect, and when to slow down: pure rules that take the time as an argument.
+//! Rules about time: crash loops, wakes from sleep, deadlines and `Retry-After`.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Exits that come faster than this are a crash loop.
+/// `LOOP_EXITS` exits within `LOOP_WINDOW` are a crash loop.
 const LOOP_WINDOW: Duration = Duration::from_secs(60);
 const LOOP_EXITS: usize = 5;
-/// A program that has run for this long is forgiven.
-const FORGIVEN: Duration = Duration::from_secs(600);
-/// In a crash loop one attempt is made this often, for ever.
+/// A run of this length ends a crash loop.
+const STABLE_RUN: Duration = Duration::from_secs(600);
+/// How often a program in a crash loop is started again, without a limit.
 pub const SLOW_LANE: Duration = Duration::from_secs(60);
 
-/// Counts how often a program ends, and says when it ends too often.
+/// Detects a program that keeps exiting.
 #[derive(Debug, Default)]
 pub struct CrashLoop {
     exits: VecDeque<Instant>,
@@ -19,9 +19,9 @@ pub struct CrashLoop {
 }
 
 impl CrashLoop {
-    /// The program ended at `now` after running for `lived`. Says whether it is in a crash loop.
+    /// The program exited at `now` after running for `lived`. Returns whether it is in a crash loop.
     pub fn ended(&mut self, now: Instant, lived: Duration) -> bool {
-        if lived >= FORGIVEN {
+        if lived >= STABLE_RUN {
             self.exits.clear();
             self.looping = false;
         }
@@ -34,87 +34,87 @@ impl CrashLoop {
     }
 }
 
-/// Notices that time has passed that this process did not see: the machine slept.
+/// Detects a sleep by comparing the wall clock with the monotonic clock.
 #[derive(Clone, Copy, Debug)]
-pub struct SleepWatch {
-    seen: (Instant, SystemTime),
+struct ClockJump {
+    last: (Instant, SystemTime),
 }
 
-/// A wall clock that ran ahead of the steady one by less is being adjusted, not woken.
-const JUMP: Duration = Duration::from_secs(3);
+/// A smaller difference between the clocks is a clock adjustment, not a sleep.
+const MIN_JUMP: Duration = Duration::from_secs(3);
 
-impl SleepWatch {
-    pub fn new(now: Instant, wall: SystemTime) -> Self {
-        Self { seen: (now, wall) }
+impl ClockJump {
+    fn new(now: Instant, wall: SystemTime) -> Self {
+        Self { last: (now, wall) }
     }
 
-    /// Looks at both clocks, and says how long the machine slept since the last look, if it did.
-    /// `expected` is how long after the last look this one was to happen.
-    pub fn look(&mut self, now: Instant, wall: SystemTime, expected: Duration) -> Option<Duration> {
-        let (then, then_wall) = std::mem::replace(&mut self.seen, (now, wall));
-        let steady = now.duration_since(then);
-        let passed = wall.duration_since(then_wall).unwrap_or(steady).max(steady);
+    /// How long the machine slept since the last call, if it did. `expected` is the intended time
+    /// between the two calls.
+    fn look(&mut self, now: Instant, wall: SystemTime, expected: Duration) -> Option<Duration> {
+        let (then, then_wall) = std::mem::replace(&mut self.last, (now, wall));
+        let monotonic = now.duration_since(then);
+        let passed = wall.duration_since(then_wall).unwrap_or(monotonic).max(monotonic);
         let slept = passed.saturating_sub(expected);
-        (slept >= JUMP).then_some(slept)
+        (slept >= MIN_JUMP).then_some(slept)
     }
 }
 
-/// Counts each sleep once, whoever tells of it first: the clocks, or the system itself.
+/// Reports each wake once, whether the clocks or the system notice it first.
 #[derive(Clone, Copy, Debug)]
 pub struct Sleeps {
-    clocks: SleepWatch,
-    /// The last wake that was counted, unless the machine is known to have gone to sleep since.
-    woke: Option<(Instant, Teller)>,
+    clocks: ClockJump,
+    /// The last wake that was reported, unless the system has announced another sleep since.
+    woke: Option<(Instant, Source)>,
 }
 
-/// Who told of a wake.
+/// What noticed a wake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Teller {
+enum Source {
     Clocks,
     System,
 }
 
-/// What the system and the clocks tell within this time is about the same sleep.
+/// A wake that the system and the clocks notice within this time is the same wake.
 const SAME_SLEEP: Duration = Duration::from_secs(10);
 
 impl Sleeps {
     pub fn new(now: Instant, wall: SystemTime) -> Self {
-        Self { clocks: SleepWatch::new(now, wall), woke: None }
+        Self { clocks: ClockJump::new(now, wall), woke: None }
     }
 
-    /// The system says that it is about to sleep: whatever is told next is about this sleep.
+    /// The system is about to sleep, so the next wake is a new one.
     pub fn begins(&mut self) {
         self.woke = None;
     }
 
-    /// The system says that it woke. Says whether that is news.
+    /// The system reports a wake. Returns whether it is a new one.
     pub fn woke(&mut self, now: Instant, wall: SystemTime) -> bool {
-        // What the clocks could tell of this sleep has been told.
-        self.clocks = SleepWatch::new(now, wall);
-        let news = self.woke.is_none_or(|(then, _)| now.duration_since(then) >= SAME_SLEEP);
-        if news {
-            self.woke = Some((now, Teller::System));
+        // The clocks must not report the same sleep again.
+        self.clocks = ClockJump::new(now, wall);
+        let is_new = self.woke.is_none_or(|(then, _)| now.duration_since(then) >= SAME_SLEEP);
+        if is_new {
+            self.woke = Some((now, Source::System));
         }
-        news
+        is_new
     }
 
-    /// Looks at both clocks, as [`SleepWatch::look`]. Says how long the machine slept if that is
-    /// news.
+    /// Compares both clocks. Returns how long the machine slept, if that is a new sleep. `expected`
+    /// is the intended time since the last call.
     pub fn look(&mut self, now: Instant, wall: SystemTime, expected: Duration) -> Option<Duration> {
         let slept = self.clocks.look(now, wall, expected)?;
-        let told = self.woke.is_some_and(|(then, teller)| {
-            // Two jumps of the clocks are two sleeps; a wall clock may be put right a moment late.
-            teller == Teller::System && now.duration_since(then) < SAME_SLEEP
+        let is_known = self.woke.is_some_and(|(then, source)| {
+            // The wall clock may be corrected only a moment after the system reported the wake.
+            source == Source::System && now.duration_since(then) < SAME_SLEEP
         });
-        if told {
+        if is_known {
             return None;
         }
-        self.woke = Some((now, Teller::Clocks));
+        self.woke = Some((now, Source::Clocks));
         Some(slept)
     }
 }
 
-/// A moment after which something is too late, on whichever clock gets there first.
+/// A deadline that passes when either clock reaches it.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     pub steady: Instant,
@@ -131,22 +131,22 @@ impl Deadline {
     }
 }
 
-/// How long a server asked to be left alone (`Retry-After`), in seconds or until a date.
-/// Nobody is believed who asks for more than `most`; nonsense is no answer.
-pub fn retry_after(header: &str, wall: SystemTime, most: Duration) -> Option<Duration> {
+/// The wait in a `Retry-After` header, given in seconds or as a date, and at most `max`. `None` if
+/// the header is malformed.
+pub fn retry_after(header: &str, wall: SystemTime, max: Duration) -> Option<Duration> {
     let asked = match header.trim().parse::<u64>() {
         Ok(seconds) => Duration::from_secs(seconds),
         Err(_) => http_date(header.trim())?.duration_since(wall).unwrap_or_default(),
     };
-    Some(asked.min(most))
+    Some(asked.min(max))
 }
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT`, the only form that may still be sent.
+/// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, the only date format that servers may still send.
 fn http_date(text: &str) -> Option<SystemTime> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let [_, day, month, year, time, "GMT"] = words.as_slice() else { return None };
+    let parts: Vec<&str> = text.split_whitespace().collect();
+    let [_, day, month, year, time, "GMT"] = parts.as_slice() else { return None };
     let month = MONTHS.iter().position(|name| name == month)? + 1;
     humantime::parse_rfc3339(&format!("{year}-{month:02}-{day}T{time}Z")).ok()
 }
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     fn start() -> (Instant, SystemTime) {
-        #[expect(clippy::disallowed_methods, reason = "any moment will do to count from")]
+        #[expect(clippy::disallowed_methods, reason = "any starting point will do")]
         (Instant::now(), SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000))
     }
 
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_loop_ends_after_a_long_life_only() {
+    fn only_a_long_run_ends_a_crash_loop() {
         let (now, _) = start();
         let mut exits = CrashLoop::default();
         for n in 0..5 {
@@ -182,18 +182,18 @@ mod tests {
     }
 
     #[test]
-    fn a_wall_clock_that_runs_ahead_means_that_the_machine_slept() {
+    fn a_wall_clock_that_jumps_ahead_means_that_the_machine_slept() {
         let (now, wall) = start();
-        let mut watch = SleepWatch::new(now, wall);
+        let mut watch = ClockJump::new(now, wall);
         assert_eq!(watch.look(now + SECOND, wall + SECOND, SECOND), None);
         let slept = watch.look(now + SECOND * 2, wall + SECOND * 28_802, SECOND);
         assert_eq!(slept, Some(Duration::from_secs(28_800)));
     }
 
     #[test]
-    fn a_wall_clock_set_back_is_no_sleep_and_passes_no_deadline() {
+    fn setting_the_wall_clock_back_is_no_sleep_and_passes_no_deadline() {
         let (now, wall) = start();
-        let mut watch = SleepWatch::new(now, wall);
+        let mut watch = ClockJump::new(now, wall);
         assert_eq!(watch.look(now + SECOND, wall - SECOND * 3600, SECOND), None);
         let deadline = Deadline::after(now, wall, SECOND * 25);
         assert!(!deadline.passed(now + SECOND, wall - SECOND * 3600));
@@ -202,14 +202,14 @@ mod tests {
     const NIGHT: Duration = Duration::from_secs(28_800);
 
     #[test]
-    fn a_sleep_counts_once_whoever_tells_of_it_first() {
+    fn a_wake_is_reported_once_whether_the_system_or_the_clocks_notice_it_first() {
         let (now, wall) = start();
         let mut sleeps = Sleeps::new(now, wall);
         sleeps.begins();
         assert!(sleeps.woke(now + SECOND, wall + NIGHT));
-        assert!(!sleeps.woke(now + SECOND * 2, wall + NIGHT), "some systems say it twice");
-        let looked = sleeps.look(now + SECOND * 4, wall + NIGHT + SECOND * 3, SECOND * 2);
-        assert_eq!(looked, None);
+        assert!(!sleeps.woke(now + SECOND * 2, wall + NIGHT), "some systems report it twice");
+        let found = sleeps.look(now + SECOND * 4, wall + NIGHT + SECOND * 3, SECOND * 2);
+        assert_eq!(found, None);
 
         let mut sleeps = Sleeps::new(now, wall);
         sleeps.begins();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wall_clock_that_is_put_right_after_the_notice_is_the_same_sleep() {
+    fn a_wall_clock_corrected_after_the_wake_is_the_same_sleep() {
         let (now, wall) = start();
         let mut sleeps = Sleeps::new(now, wall);
         assert!(sleeps.woke(now + SECOND, wall + SECOND));
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_sleep_counts_however_soon_it_comes() {
+    fn the_next_wake_is_reported_however_soon_it_comes() {
         let (now, wall) = start();
         let mut sleeps = Sleeps::new(now, wall);
         assert!(sleeps.woke(now + SECOND, wall + NIGHT));
@@ -249,13 +249,13 @@ mod tests {
     }
 
     #[test]
-    fn retry_after_is_seconds_or_a_date_within_reason() {
+    fn retry_after_is_seconds_or_a_date_and_limited() {
         let wall = humantime::parse_rfc3339("1994-11-06T08:49:30Z").unwrap();
-        let most = Duration::from_secs(60);
-        assert_eq!(retry_after("2", wall, most), Some(SECOND * 2));
-        assert_eq!(retry_after("Sun, 06 Nov 1994 08:49:37 GMT", wall, most), Some(SECOND * 7));
-        assert_eq!(retry_after("Sun, 06 Nov 1994 08:00:00 GMT", wall, most), Some(Duration::ZERO));
-        assert_eq!(retry_after("99999", wall, most), Some(most));
-        assert_eq!(retry_after("soon", wall, most), None);
+        let max = Duration::from_secs(60);
+        assert_eq!(retry_after("2", wall, max), Some(SECOND * 2));
+        assert_eq!(retry_after("Sun, 06 Nov 1994 08:49:37 GMT", wall, max), Some(SECOND * 7));
+        assert_eq!(retry_after("Sun, 06 Nov 1994 08:00:00 GMT", wall, max), Some(Duration::ZERO));
+        assert_eq!(retry_after("99999", wall, max), Some(max));
+        assert_eq!(retry_after("soon", wall, max), None);
     }
 }

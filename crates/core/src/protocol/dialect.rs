@@ -1,16 +1,15 @@
-//! How a server wants to be spoken to, once that was found out.
+//! The transport and the kind of session that a server uses.
 
 use serde::{Deserialize, Serialize};
 
-/// Which era a server is of, and with it which transport. Found out once, remembered, and found out
-/// again when it holds no more.
+/// How to connect to a server. Probed once and remembered; probed again when it no longer works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
-    /// 2026-07-28: no sessions, every request speaks for itself.
+    /// 2026-07-28: no sessions, every request is self-contained.
     Stateless,
-    /// 2025: a handshake and a session, over Streamable HTTP or pipes.
+    /// 2025: a handshake and a session, over Streamable HTTP or stdio.
     Session,
-    /// 2024-11-05: a stream of events, and an address to post to.
+    /// 2024-11-05: HTTP+SSE, an event stream and a URL for POST requests.
     Events,
 }

@@ -1,8 +1,8 @@
 //! The JSON-RPC envelope: the only part of a message that the gateway parses.
 //!
-//! `params`, `result` and `error` stay [`Raw`] and reach the other side byte for byte. The
-//! envelope itself is rebuilt from its known members on every hop, so that nothing a reader on
-//! the other side might understand differently (a second `method`, a `Method`) gets through.
+//! `params`, `result` and `error` stay [`Raw`] and reach the other side byte for byte. The envelope
+//! is rebuilt from its known members on every hop, so nothing that another parser might read
+//! differently (a second `method`, a `Method`) gets through.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub enum Message {
     Response(Response),
 }
 
-/// A call that wants an answer.
+/// A message that expects a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub id: Id,
@@ -27,38 +27,38 @@ pub struct Request {
     pub params: Option<Raw>,
 }
 
-/// A call that wants none.
+/// A message that expects no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notification {
     pub method: String,
     pub params: Option<Raw>,
 }
 
-/// The answer to a request. Its id is missing when the other side could not read the request.
+/// The response to a request. It has no id if the other side could not parse the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
     pub id: Option<Id>,
     pub outcome: Outcome,
 }
 
-/// What a request led to.
+/// The result or the error of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Result(Raw),
     Error(Raw),
 }
 
-/// A request's id as the sender wrote it: `1` and `"1"` are different.
+/// A request id exactly as the sender wrote it: `1` and `"1"` are different.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Id(Raw);
 
-/// Why a text is not a message, in JSON-RPC's own terms.
+/// Why a text is not a JSON-RPC message, with the JSON-RPC error code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
-pub struct Rejected {
+pub struct InvalidMessage {
     pub code: i32,
     pub why: Cow<'static, str>,
-    /// The id to answer with, where one could be read.
+    /// The id for the error response, if it could be parsed.
     pub id: Option<Id>,
 }
 
@@ -70,14 +70,14 @@ pub const INVALID_PARAMS: i32 = -32602;
 const MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
 impl Message {
-    /// Reads one message from the buffer it arrived in.
-    pub fn parse(buffer: &Bytes) -> Result<Self, Rejected> {
+    /// Parses one message from the buffer that it arrived in.
+    pub fn parse(buffer: &Bytes) -> Result<Self, InvalidMessage> {
         let buffer = match buffer.strip_prefix(b"\xef\xbb\xbf") {
             Some(rest) => buffer.slice_ref(rest),
             None => buffer.clone(),
         };
         let Members(members) =
-            serde_json::from_slice(&buffer).map_err(|error| unreadable(&error))?;
+            serde_json::from_slice(&buffer).map_err(|error| unparsable(&error))?;
         let member = |name| members.iter().find(|(key, _)| key == name).map(|(_, raw)| *raw);
         let raw = |value: &RawValue| Raw::view(&buffer, value);
 
@@ -85,26 +85,30 @@ impl Message {
             Some(value) => Id::parse(raw(value))?,
             None => None,
         };
-        let refuse = |why: &'static str| {
-            Err(Rejected { code: INVALID_REQUEST, why: why.into(), id: id.clone() })
+        let reject = |why: &'static str| {
+            Err(InvalidMessage { code: INVALID_REQUEST, why: why.into(), id: id.clone() })
         };
-        if members.iter().any(|(key, _)| imitates(key)) {
-            return refuse("a member of the message is written in the wrong case");
+        if members.iter().any(|(key, _)| is_lookalike(key)) {
+            return reject("a member name differs from a JSON-RPC member only in case");
         }
         if member("jsonrpc").map(RawValue::get) != Some("\"2.0\"") {
-            return refuse("`jsonrpc` must be \"2.0\"");
+            return reject("`jsonrpc` must be \"2.0\"");
         }
         let params = member("params").map(raw);
         if params.as_ref().is_some_and(|raw| too_deep(raw.as_bytes())) {
-            return Err(Rejected { code: PARSE_ERROR, why: "nested too deeply".into(), id: None });
+            return Err(InvalidMessage {
+                code: PARSE_ERROR,
+                why: "nested too deeply".into(),
+                id: None,
+            });
         }
         let method = member("method").map(|method| serde_json::from_str::<String>(method.get()));
         match (method, member("result"), member("error")) {
-            (Some(Err(_)), _, _) => refuse("`method` must be a string"),
+            (Some(Err(_)), _, _) => reject("`method` must be a string"),
             (Some(Ok(method)), None, None) => match (&id, member("id")) {
                 (Some(id), _) => Ok(Self::Request(Request { id: id.clone(), method, params })),
                 (None, None) => Ok(Self::Notification(Notification { method, params })),
-                (None, Some(_)) => refuse("`id` must not be null"),
+                (None, Some(_)) => reject("`id` must not be null"),
             },
             (None, Some(result), None) if id.is_some() => {
                 Ok(Self::Response(Response { id, outcome: Outcome::Result(raw(result)) }))
@@ -112,7 +116,7 @@ impl Message {
             (None, None, Some(error)) => {
                 Ok(Self::Response(Response { id, outcome: Outcome::Error(raw(error)) }))
             }
-            _ => refuse("a message has either `method`, `result` or `error`"),
+            _ => reject("a message must have exactly one of `method`, `result` and `error`"),
         }
     }
 
@@ -183,9 +187,9 @@ impl From<Notification> for Message {
     }
 }
 
-impl From<Rejected> for Response {
-    fn from(rejected: Rejected) -> Self {
-        Self::error(rejected.id, rejected.code, &rejected.why)
+impl From<InvalidMessage> for Response {
+    fn from(invalid: InvalidMessage) -> Self {
+        Self::error(invalid.id, invalid.code, &invalid.why)
     }
 }
 
@@ -194,12 +198,12 @@ impl Id {
         Self(Raw::of(&number))
     }
 
-    /// A text that the gateway makes up.
+    /// A string id made by the gateway.
     pub fn text(text: &str) -> Self {
         Self(Raw::of(text))
     }
 
-    /// The id that a message speaks of, if it can be one.
+    /// An id that a message refers to; `None` if it is not a valid id.
     pub fn from_raw(raw: Raw) -> Option<Self> {
         Self::parse(raw).ok().flatten()
     }
@@ -208,33 +212,33 @@ impl Id {
         &self.0
     }
 
-    /// A string or a whole number; `null` is the id of an answer to something unreadable.
-    fn parse(raw: Raw) -> Result<Option<Self>, Rejected> {
+    /// A string or an integer. `null` is the id of a response to an unparsable request.
+    fn parse(raw: Raw) -> Result<Option<Self>, InvalidMessage> {
         let text = raw.as_str();
-        let whole =
+        let is_integer =
             text.strip_prefix('-').unwrap_or(text).bytes().all(|byte| byte.is_ascii_digit());
         match text.as_bytes().first() {
             Some(b'"') => Ok(Some(Self(raw))),
-            Some(b'-' | b'0'..=b'9') if whole => Ok(Some(Self(raw))),
+            Some(b'-' | b'0'..=b'9') if is_integer => Ok(Some(Self(raw))),
             _ if text == "null" => Ok(None),
-            _ => Err(Rejected {
+            _ => Err(InvalidMessage {
                 code: INVALID_REQUEST,
-                why: "`id` must be a string or a whole number".into(),
+                why: "`id` must be a string or an integer".into(),
                 id: None,
             }),
         }
     }
 }
 
-/// Whether another reader, less careful about case, would take `key` for a member of the envelope.
-fn imitates(key: &str) -> bool {
+/// Whether a parser that ignores case would take `key` for a member of the envelope.
+fn is_lookalike(key: &str) -> bool {
     !MEMBERS.contains(&key)
         && MEMBERS.iter().any(|known| key.to_uppercase() == known.to_uppercase())
 }
 
-fn unreadable(error: &serde_json::Error) -> Rejected {
+fn unparsable(error: &serde_json::Error) -> InvalidMessage {
     let code = if error.is_data() { INVALID_REQUEST } else { PARSE_ERROR };
-    Rejected { code, why: error.to_string().into(), id: None }
+    InvalidMessage { code, why: error.to_string().into(), id: None }
 }
 
 fn write(members: &[(&str, &[u8])]) -> Bytes {
@@ -256,7 +260,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn parse(text: &str) -> Result<Message, Rejected> {
+    fn parse(text: &str) -> Result<Message, InvalidMessage> {
         Message::parse(&Bytes::copy_from_slice(text.as_bytes()))
     }
 
@@ -265,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn params_and_results_pass_byte_for_byte() {
+    fn params_and_results_pass_through_byte_for_byte() {
         for payload in [
             r#"{"zeta":1,"alpha":2,"unknown":{"x":null}}"#,
             r#"{"big":123456789012345678901234567890,"exact":1.10,"exp":1E+2}"#,
@@ -312,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_a_parse_error() {
+    fn invalid_json_is_a_parse_error() {
         assert_eq!(code("{"), PARSE_ERROR);
         assert_eq!(Message::parse(&Bytes::from_static(b"\"\xff\"")).unwrap_err().code, PARSE_ERROR);
         let deep = format!(
@@ -323,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_json_but_no_message_is_an_invalid_request() {
+    fn json_that_is_no_message_is_an_invalid_request() {
         for text in [
             "[]",
             "1",
@@ -344,13 +348,13 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_is_passed_over() {
+    fn a_byte_order_mark_is_skipped() {
         assert!(parse("\u{feff}{\"jsonrpc\":\"2.0\",\"method\":\"m\"}").is_ok());
     }
 
     proptest! {
         #[test]
-        fn no_text_makes_the_parser_panic(bytes: Vec<u8>) {
+        fn no_input_makes_the_parser_panic(bytes: Vec<u8>) {
             let _ = Message::parse(&Bytes::from(bytes));
         }
 

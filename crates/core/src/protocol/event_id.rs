@@ -1,8 +1,8 @@
-//! Ids of events, by which an editor whose stream broke says where it was.
+//! SSE event ids, with which an editor resumes a broken stream.
 //!
-//! An id says which stream it belongs to, and which life of the gateway. The id of an event about
-//! a call also names the call: if the gateway died in between, the editor still gets its one
-//! answer, which says that nobody knows what became of it.
+//! An id contains the stream and the gateway instance that it belongs to. The id of an event on a
+//! call's stream also contains the call: if the gateway was restarted meanwhile, the editor still
+//! gets a response, which says that the outcome is unknown.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -11,31 +11,31 @@ use crate::failure::outcome;
 use crate::protocol::envelope::{Id, Request};
 use crate::protocol::json::Raw;
 
-/// Where in which stream an event stands.
+/// The stream of an event and its position there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventId {
-    /// On the stream of news.
+    /// On the notification stream of a session.
     News { edition: String, number: u64 },
-    /// On the stream of a call.
+    /// On the response stream of a call.
     Call { edition: String, stream: u64, event: u64, call: Call },
 }
 
-/// A call, as far as it must be known to answer it without having it.
+/// A call, as far as it is needed to respond after its state is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     pub id: Id,
-    /// What was called, for a person to read.
+    /// What was called, for display.
     pub subject: String,
     pub is_tool: bool,
 }
 
-/// Longer names are cut; an id is a header.
-const LONGEST_SUBJECT: usize = 80;
+/// Longer names are truncated, because the id is sent in a header.
+const MAX_SUBJECT_LENGTH: usize = 80;
 
 impl Call {
     pub fn of(request: &Request) -> Self {
         let (subject, is_tool) = outcome::subject(&request.method, request.params.as_ref());
-        let subject = subject.chars().take(LONGEST_SUBJECT).collect();
+        let subject = subject.chars().take(MAX_SUBJECT_LENGTH).collect();
         Self { id: request.id.clone(), subject, is_tool }
     }
 }
@@ -81,15 +81,15 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn an_id_of_another_make_is_not_understood() {
-        for strange in ["", "7", "n.a", "n.a.b", "c.a.1.2", "c.a.1.2.!!", "c.a.1.2.W10"] {
-            assert_eq!(EventId::parse(strange), None, "{strange}");
+    fn a_foreign_id_is_not_parsed() {
+        for foreign in ["", "7", "n.a", "n.a.b", "c.a.1.2", "c.a.1.2.!!", "c.a.1.2.W10"] {
+            assert_eq!(EventId::parse(foreign), None, "{foreign}");
         }
     }
 
     proptest! {
         #[test]
-        fn an_id_says_what_it_said(stream: u64, event: u64, id: u64, subject: String, is_tool: bool) {
+        fn an_id_is_parsed_back(stream: u64, event: u64, id: u64, subject: String, is_tool: bool) {
             let call = Call { id: Id::number(id), subject, is_tool };
             let one = EventId::Call { edition: "ab12".into(), stream, event, call };
             prop_assert_eq!(EventId::parse(&one.to_string()), Some(one.clone()));

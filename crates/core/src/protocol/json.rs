@@ -1,19 +1,18 @@
-//! Raw JSON: values that keep the bytes they came with.
+//! Raw JSON: values that keep their original bytes.
 //!
-//! The gateway carries other people's data. It parses as little as it can and changes nothing it
-//! was not asked to change: key order, unknown members, big numbers and escapes all survive,
-//! because nothing is ever rebuilt from a model. A [`Raw`] is a view into the buffer the message
-//! arrived in, so passing it on copies nothing.
+//! The gateway parses as little as it can and changes only what it must. Key order, unknown
+//! members, big numbers and escapes survive, because nothing is rebuilt from a model. A [`Raw`] is
+//! a slice of the buffer that the message arrived in, so passing it on copies nothing.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// One JSON value, exactly as it came.
+/// One JSON value, exactly as it was received.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Raw(Bytes);
 
-/// Deeper nesting than anybody writes, and shallow enough for every reader's stack.
+/// More nesting than real messages have, and little enough for the stack of any parser.
 const MAX_DEPTH: usize = 128;
 
 impl Raw {
@@ -24,12 +23,12 @@ impl Raw {
         Ok(Self(slice))
     }
 
-    /// A value that the gateway writes itself.
+    /// Serializes a value of the gateway.
     pub fn of<T: serde::Serialize + ?Sized>(value: &T) -> Self {
-        Self(serde_json::to_vec(value).expect("the gateway's own types serialise").into())
+        Self(serde_json::to_vec(value).expect("the gateway's own types are serializable").into())
     }
 
-    /// The part of `buffer` that `raw` was parsed from, without a copy.
+    /// The slice of `buffer` that `raw` was parsed from.
     pub(crate) fn view(buffer: &Bytes, raw: &RawValue) -> Self {
         Self(buffer.slice_ref(raw.get().as_bytes()))
     }
@@ -42,7 +41,7 @@ impl Raw {
         std::str::from_utf8(&self.0).expect("checked when it was parsed")
     }
 
-    /// Reads it into a type, for the few messages the gateway must understand.
+    /// Deserializes it, for the few messages that the gateway must understand.
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
         serde_json::from_slice(&self.0)
     }
@@ -63,14 +62,14 @@ impl Raw {
         Some(elements.into_iter().map(|raw| Self::view(&self.0, raw)).collect())
     }
 
-    /// The members in their order, if this is an object.
+    /// The members in order, if this is an object.
     pub fn entries(&self) -> Option<Vec<(String, Self)>> {
         let Members(members) = serde_json::from_slice(&self.0).ok()?;
         Some(members.into_iter().map(|(key, raw)| (key, Self::view(&self.0, raw))).collect())
     }
 
-    /// The same object with `key` set to `value`. Every other byte stays as it is: an existing
-    /// value is replaced where it stands, a new member goes last.
+    /// The object with `key` set to `value`. An existing value is replaced in place, a new member
+    /// is appended, and every other byte stays the same.
     pub fn with(&self, key: &str, value: &Self) -> Self {
         let (start, end, insert) = match self.find(key) {
             Some(old) => {
@@ -94,7 +93,7 @@ impl Raw {
         Self(edited.freeze())
     }
 
-    /// The same object without the members `keys`. Without any of them it is not copied.
+    /// The object without the members `keys`. It is not copied if it has none of them.
     pub fn without(&self, keys: &[&str]) -> Self {
         let Ok(Members(members)) = serde_json::from_slice::<Members<'_>>(&self.0) else {
             return self.clone();
@@ -135,7 +134,7 @@ impl serde::Serialize for Raw {
     }
 }
 
-/// Whether `json` nests deeper than a reader can be asked to follow.
+/// Whether `json` is nested more deeply than [`MAX_DEPTH`].
 pub fn too_deep(json: &[u8]) -> bool {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     for byte in json {
@@ -158,8 +157,8 @@ pub fn too_deep(json: &[u8]) -> bool {
     false
 }
 
-/// The members of an object in their order, each value raw. A key that stands twice is an error:
-/// two readers could each believe another one.
+/// The members of an object in order, with raw values. A duplicate key is an error, because two
+/// parsers could choose different values.
 pub(crate) struct Members<'a>(pub(crate) Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -197,20 +196,20 @@ mod tests {
     }
 
     #[test]
-    fn replacing_a_member_leaves_every_other_byte() {
+    fn replacing_a_member_keeps_every_other_byte() {
         let tool = raw(r#"{ "zeta":1.0e3,  "name" : "a\u0062", "x":[ 1 , 2] }"#);
         let renamed = tool.with("name", &raw(r#""up__ab""#));
         assert_eq!(renamed.as_str(), r#"{ "zeta":1.0e3,  "name" : "up__ab", "x":[ 1 , 2] }"#);
     }
 
     #[test]
-    fn a_new_member_goes_last() {
+    fn a_new_member_is_appended() {
         assert_eq!(raw("{}").with("a", &raw("1")).as_str(), r#"{"a":1}"#);
         assert_eq!(raw(r#"{"b":{}}"#).with("a", &raw("1")).as_str(), r#"{"b":{},"a":1}"#);
     }
 
     #[test]
-    fn a_member_is_taken_out_and_the_others_keep_their_values() {
+    fn removing_a_member_keeps_the_values_of_the_others() {
         let object = raw(r#"{ "a":1, "b" : [ 2 ], "c":"\u0063" }"#);
         assert_eq!(object.without(&["a"]).as_str(), r#"{"b":[ 2 ],"c":"\u0063"}"#);
         assert_eq!(object.without(&["a", "b", "c"]).as_str(), "{}");
@@ -224,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_beyond_the_limit_is_found_and_brackets_in_strings_do_not_count() {
+    fn deep_nesting_is_detected_and_brackets_in_strings_do_not_count() {
         assert!(too_deep("[".repeat(10_000).as_bytes()));
         assert!(!too_deep(format!("[\"{}\\\"[\"]", "[".repeat(10_000)).as_bytes()));
     }

@@ -1,8 +1,8 @@
-//! How loud a log message of an upstream is, and how loud it must be to be heard.
+//! The levels of log messages.
 
 use crate::protocol::envelope::Notification;
 
-/// The levels of MCP, from the quietest to the loudest.
+/// MCP's log levels, from the least to the most severe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     Debug,
@@ -35,8 +35,8 @@ impl Level {
         Self::ALL.into_iter().find(|(level, _)| *level == self).map_or("info", |(_, name)| name)
     }
 
-    /// Whether somebody who listens from this level on hears the message. One that does not say
-    /// how loud it is is heard.
+    /// Whether a client with this minimum level gets the message. A message without a known level
+    /// always passes.
     pub fn hears(self, message: &Notification) -> bool {
         let level = message.params.as_ref().and_then(|params| params.text_member("level"));
         level.as_deref().and_then(Self::parse).is_none_or(|level| level >= self)
@@ -49,7 +49,7 @@ mod tests {
     use crate::protocol::json::Raw;
 
     #[test]
-    fn a_level_hears_itself_and_what_is_louder() {
+    fn a_level_includes_itself_and_more_severe_ones() {
         let message = |level: &str| {
             let params = Raw::of(&serde_json::json!({ "level": level, "data": "x" }));
             Notification::new("notifications/message", Some(params))
@@ -57,7 +57,7 @@ mod tests {
         assert!(Level::Warning.hears(&message("warning")));
         assert!(Level::Warning.hears(&message("error")));
         assert!(!Level::Warning.hears(&message("notice")));
-        assert!(Level::Emergency.hears(&message("strange")));
+        assert!(Level::Emergency.hears(&message("unknown")));
         for (level, name) in Level::ALL {
             assert_eq!((Level::parse(name), level.as_str()), (Some(level), name));
         }

@@ -1,12 +1,12 @@
-//! MCP itself, as far as the gateway must know it: revisions, methods, and the few messages that
-//! it reads or writes on its own behalf.
+//! What the gateway must know of MCP: versions, methods, headers, and the few messages that it
+//! reads or writes itself.
 
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::json::Raw;
 use crate::protocol::translate::client_capabilities::Abilities;
 
-/// A revision of MCP that begins with a handshake.
+/// A protocol version with a handshake and sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Revision {
     V2024_11_05,
@@ -19,7 +19,7 @@ impl Revision {
     pub const ALL: [Self; 4] =
         [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25];
 
-    /// What the gateway offers when the other side asks for something it does not know.
+    /// What the gateway offers if the other side asks for an unknown version.
     pub const LATEST: Self = Self::V2025_11_25;
 
     pub fn parse(text: &str) -> Option<Self> {
@@ -36,16 +36,16 @@ impl Revision {
     }
 }
 
-/// The revision without a handshake, in which each request speaks for itself.
+/// The protocol version without a handshake, in which every request is self-contained.
 pub const STATELESS: &str = "2026-07-28";
 
-/// Header names, in the lower case that HTTP libraries compare in.
+/// Header names, in lower case as HTTP libraries expect them.
 pub mod header {
     pub const SESSION: &str = "mcp-session-id";
     pub const REVISION: &str = "mcp-protocol-version";
 }
 
-/// Methods that the gateway treats specially; every other one passes.
+/// Methods that the gateway treats specially. All others pass through.
 pub mod method {
     pub const INITIALIZE: &str = "initialize";
     pub const INITIALIZED: &str = "notifications/initialized";
@@ -74,7 +74,7 @@ pub mod method {
     pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 }
 
-/// A program's name for itself.
+/// The name and version of a client or server (MCP's `Implementation`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Program {
     pub name: String,
@@ -82,7 +82,7 @@ pub struct Program {
     pub version: String,
 }
 
-/// The parts of `initialize` that matter to the gateway.
+/// The parameters of `initialize` that the gateway uses.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeParams {
@@ -91,7 +91,7 @@ pub struct InitializeParams {
     pub client_info: Program,
 }
 
-/// What the gateway says when it connects to an upstream.
+/// The parameters of the `initialize` request that the gateway sends to an upstream.
 pub fn initialize_params(revision: Revision, version: &str) -> Raw {
     Raw::of(&serde_json::json!({
         "protocolVersion": revision.as_str(),
@@ -100,7 +100,7 @@ pub fn initialize_params(revision: Revision, version: &str) -> Raw {
     }))
 }
 
-/// What each request of 2026-07-28 carries in `_meta`, because there is no handshake.
+/// The keys of `_meta` that replace the handshake in 2026-07-28.
 pub mod meta {
     pub const REVISION: &str = "io.modelcontextprotocol/protocolVersion";
     pub const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
@@ -110,8 +110,8 @@ pub mod meta {
     pub const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 }
 
-/// What an upstream said of itself in its handshake. Kept raw, so that an editor that asks for
-/// this upstream alone sees what the upstream said.
+/// What an upstream reported in its handshake. Kept raw, so that an editor that connects to this
+/// upstream alone gets the original values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handshake {
     pub revision: Revision,
@@ -122,7 +122,7 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// Reads an `initialize` result. `None` if it is not one, or speaks an unknown revision.
+    /// Reads an `initialize` result. `None` if it is not one, or has an unknown protocol version.
     pub fn read(result: &Raw) -> Option<Self> {
         let server_info = result.member("serverInfo")?;
         Some(Self {
@@ -136,8 +136,8 @@ impl Handshake {
         })
     }
 
-    /// Reads a `server/discover` result of 2026-07-28. What the upstream says there is shown to
-    /// editors that shake hands.
+    /// Reads a `server/discover` result of 2026-07-28, so that editors with a session get
+    /// the same values.
     pub fn discovered(result: &Raw) -> Option<Self> {
         result.member("supportedVersions")?;
         let own = result.member("_meta").and_then(|meta| meta.member(meta::SERVER));
@@ -154,20 +154,20 @@ impl Handshake {
         })
     }
 
-    /// Whether the upstream tells of changes of single resources.
+    /// Whether the upstream supports `resources/subscribe`.
     pub fn tells_of_resources(&self) -> bool {
         let subscribe =
             self.capabilities.member("resources").and_then(|all| all.member("subscribe"));
         subscribe.is_some_and(|subscribe| subscribe.as_str() == "true")
     }
 
-    /// Whether the upstream said that it offers this (`tools`, `prompts`, `resources`).
+    /// Whether the upstream has this capability (`tools`, `prompts`, `resources`).
     pub fn offers(&self, capability: &str) -> bool {
         self.capabilities.member(capability).is_some()
     }
 }
 
-/// The answer to an editor's `initialize`.
+/// The result of an editor's `initialize`.
 pub fn initialize_result(
     revision: Revision,
     capabilities: &Raw,
@@ -191,7 +191,7 @@ pub fn initialize_result(
     })
 }
 
-/// How the gateway introduces itself to editors that see all upstreams in one.
+/// The `serverInfo` of the gateway, for editors that connect to all upstreams at once.
 pub fn gateway_info(version: &str) -> Raw {
     Raw::of(&serde_json::json!({ "name": "evermoor", "title": "Evermoor", "version": version }))
 }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_revision_is_known_by_its_date() {
+    fn a_version_is_parsed_from_its_date() {
         for revision in Revision::ALL {
             assert_eq!(Revision::parse(revision.as_str()), Some(revision));
         }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handshake_keeps_what_the_server_said() {
+    fn a_handshake_keeps_the_original_values() {
         let result = Raw::parse(bytes::Bytes::from_static(
             br#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"x":{}},"serverInfo":{"name":"s","version":"1","icons":[]},"instructions":"Use it."}"#,
         ))
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_no_handshake_is_not_taken_for_one() {
+    fn another_result_is_no_handshake() {
         assert_eq!(Handshake::read(&Raw::of(&serde_json::json!({ "tools": [] }))), None);
     }
 }

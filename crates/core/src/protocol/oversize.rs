@@ -1,35 +1,35 @@
-//! The id of a message that is too large to be kept.
+//! The id of a message that is too large to buffer.
 //!
-//! Whoever sent it waits for an answer, and an answer needs the id. So the message is looked at as
-//! it passes by, and nothing of it is kept but that.
+//! Its sender waits for a response, which needs the id. So the message is scanned as it arrives,
+//! and only the id is kept.
 
 use bytes::Bytes;
 
 use crate::protocol::envelope::Id;
 use crate::protocol::json::Raw;
 
-/// Looks at a JSON object, piece by piece, and finds its member `id`.
+/// Scans a JSON object chunk by chunk for its member `id`.
 #[derive(Default)]
 pub struct IdFinder {
     depth: usize,
-    in_text: bool,
+    in_string: bool,
     escaped: bool,
-    /// The text or number at the top of the object that is being read.
-    word: Vec<u8>,
-    /// The last thing at the top was the name of the member that we look for.
-    is_next: bool,
-    /// What follows a colon is a value.
-    after_colon: bool,
+    /// The string or number at the top level that is being read.
+    token: Vec<u8>,
+    /// The current member is `id`.
+    is_id: bool,
+    /// The current token is a value, not a key.
+    is_value: bool,
     found: Option<Vec<u8>>,
 }
 
-/// No id is longer; what is would be of no use to anybody.
-const LONGEST: usize = 1024;
+/// Longer ids are not supported.
+const MAX_LENGTH: usize = 1024;
 
 impl IdFinder {
-    /// Looks at the next piece.
-    pub fn look_at(&mut self, piece: &[u8]) {
-        for byte in piece {
+    /// Scans the next chunk.
+    pub fn look_at(&mut self, chunk: &[u8]) {
+        for byte in chunk {
             self.step(*byte);
         }
     }
@@ -41,33 +41,33 @@ impl IdFinder {
     }
 
     fn step(&mut self, byte: u8) {
-        if self.in_text {
+        if self.in_string {
             self.keep(byte);
             match byte {
                 _ if self.escaped => self.escaped = false,
                 b'\\' => self.escaped = true,
-                b'"' => self.in_text = false,
+                b'"' => self.in_string = false,
                 _ => {}
             }
             return;
         }
         match byte {
             b'"' => {
-                self.in_text = true;
+                self.in_string = true;
                 self.keep(byte);
             }
             b'{' | b'[' => {
                 self.depth += 1;
-                self.word.clear();
+                self.token.clear();
             }
             b'}' | b']' => {
                 self.end_of_value();
                 self.depth = self.depth.saturating_sub(1);
             }
             b':' if self.depth == 1 => {
-                self.is_next = self.word == b"\"id\"";
-                self.after_colon = true;
-                self.word.clear();
+                self.is_id = self.token == b"\"id\"";
+                self.is_value = true;
+                self.token.clear();
             }
             b',' => self.end_of_value(),
             b' ' | b'\t' | b'\r' | b'\n' => {}
@@ -76,8 +76,8 @@ impl IdFinder {
     }
 
     fn keep(&mut self, byte: u8) {
-        if self.depth == 1 && self.word.len() < LONGEST {
-            self.word.push(byte);
+        if self.depth == 1 && self.token.len() < MAX_LENGTH {
+            self.token.push(byte);
         }
     }
 
@@ -85,11 +85,11 @@ impl IdFinder {
         if self.depth != 1 {
             return;
         }
-        if self.is_next && self.after_colon && !self.word.is_empty() {
-            self.found = Some(std::mem::take(&mut self.word));
+        if self.is_id && self.is_value && !self.token.is_empty() {
+            self.found = Some(std::mem::take(&mut self.token));
         }
-        (self.is_next, self.after_colon) = (false, false);
-        self.word.clear();
+        (self.is_id, self.is_value) = (false, false);
+        self.token.clear();
     }
 }
 
@@ -98,14 +98,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn found(pieces: &[&[u8]]) -> Option<String> {
+    fn found(chunks: &[&[u8]]) -> Option<String> {
         let mut finder = IdFinder::default();
-        pieces.iter().for_each(|piece| finder.look_at(piece));
+        chunks.iter().for_each(|chunk| finder.look_at(chunk));
         finder.id().map(|id| id.raw().as_str().to_owned())
     }
 
     #[test]
-    fn only_the_messages_own_id_is_found_wherever_it_stands() {
+    fn only_the_top_level_id_is_found() {
         let text = |text: &str| found(&[text.as_bytes()]);
         assert_eq!(text(r#"{"id":7,"params":{"id":8}}"#).as_deref(), Some("7"));
         assert_eq!(
@@ -135,13 +135,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_id_is_the_one_that_a_whole_reading_finds(params in json(), id in any::<u32>(), cut in 0_usize..200) {
+        fn the_id_is_found_wherever_the_chunks_end(params in json(), id in any::<u32>(), cut in 0_usize..200) {
             let message = serde_json::json!({ "a": params, "id": id, "z": params }).to_string();
             let cut = cut.min(message.len());
             let (one, other) = message.as_bytes().split_at(cut);
             prop_assert_eq!(found(&[one, other]), Some(id.to_string()));
-            let told = serde_json::json!({ "a": params, "z": [params] }).to_string();
-            prop_assert_eq!(found(&[told.as_bytes()]), None);
+            let without = serde_json::json!({ "a": params, "z": [params] }).to_string();
+            prop_assert_eq!(found(&[without.as_bytes()]), None);
         }
     }
 }

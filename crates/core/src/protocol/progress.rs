@@ -1,12 +1,12 @@
-//! Progress tokens, minted anew on each hop.
+//! Progress tokens, which are replaced on each hop.
 //!
-//! Two editors may use the same token, and one upstream serves both. So a call goes out with a
-//! token of our own, its number, and progress that comes back is given its editor's token again.
+//! Two editors of one upstream may use the same token. So a call is sent with its number as the
+//! token, and progress that comes back gets the editor's token again.
 
 use crate::protocol::envelope::Notification;
 use crate::protocol::json::Raw;
 
-/// The parameters to send for call `number`, and the editor's own token if it wants progress.
+/// The parameters to send for call `number`, and the editor's token if it asked for progress.
 pub fn outbound(params: Option<&Raw>, number: u64) -> (Option<Raw>, Option<Raw>) {
     let Some(params) = params else { return (None, None) };
     let meta = params.member("_meta");
@@ -19,7 +19,7 @@ pub fn outbound(params: Option<&Raw>, number: u64) -> (Option<Raw>, Option<Raw>)
     }
 }
 
-/// The number of the call that a progress notification speaks of, and its parameters.
+/// The number of the call that a progress notification is about, and its parameters.
 pub fn token_number(notification: &Notification) -> Option<(u64, Raw)> {
     let params = notification.params.clone()?;
     let number = params.member("progressToken")?.read().ok()?;
@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_wants_progress_gets_a_token_of_our_own_and_keeps_the_rest() {
+    fn only_the_progress_token_is_replaced() {
         let params = raw(r#"{"name":"x","_meta":{"traceparent":"t","progressToken":"mine"}}"#);
         let (sent, token) = outbound(Some(&params), 7);
         assert_eq!(
@@ -46,14 +46,14 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_wants_none_is_left_alone() {
+    fn a_call_without_a_progress_token_is_unchanged() {
         let params = raw(r#"{"name":"x","_meta":{}}"#);
         assert_eq!(outbound(Some(&params), 7), (Some(params), None));
         assert_eq!(outbound(None, 7), (None, None));
     }
 
     #[test]
-    fn progress_names_the_call_by_its_number() {
+    fn the_token_of_a_notification_is_the_number_of_the_call() {
         let progress = Notification::new(
             "notifications/progress",
             Some(raw(r#"{"progressToken":7,"progress":1}"#)),

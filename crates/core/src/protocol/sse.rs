@@ -1,8 +1,8 @@
 //! Server-sent events, parsed from chunks as they arrive.
 //!
-//! Chunks end anywhere, lines end in any of the three ways the standard allows, and an event that
-//! is not closed by an empty line never happened: a stream cut in the middle of an event must not
-//! look like a short answer.
+//! Chunks may end anywhere, and lines end in any of the three ways that the standard allows. An
+//! event without its closing empty line is dropped: a stream that breaks inside an event must not
+//! look like a short response.
 
 use bytes::{Bytes, BytesMut};
 
@@ -17,14 +17,14 @@ pub struct Event {
     pub id: Option<String>,
 }
 
-/// An event grew beyond what the reader is prepared to hold.
+/// An event is larger than the parser's limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event is larger than {limit} bytes")]
 pub struct TooLarge {
     pub limit: usize,
 }
 
-/// Turns chunks into events.
+/// Parses chunks into events.
 #[derive(Debug)]
 pub struct Parser {
     limit: usize,
@@ -39,7 +39,7 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// A parser that holds at most `limit` bytes of an unfinished event.
+    /// A parser that buffers at most `limit` bytes of an unfinished event.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -59,7 +59,7 @@ impl Parser {
         self.retry
     }
 
-    /// Takes a chunk and returns the events it completed.
+    /// Parses a chunk and returns the events that it completed.
     pub fn push(&mut self, chunk: &[u8]) -> Result<Vec<Event>, TooLarge> {
         let mut events = Vec::new();
         let mut rest = chunk;
@@ -128,7 +128,7 @@ impl Parser {
     }
 }
 
-/// Writes one event with a single line of data. The data must hold no line break.
+/// Writes one event. Each line of the data becomes a `data` field.
 pub fn write(kind: Option<&str>, id: Option<&str>, data: &[u8]) -> Bytes {
     let mut text = BytesMut::with_capacity(data.len() + 48);
     if let Some(kind) = kind {
@@ -146,7 +146,7 @@ pub fn write(kind: Option<&str>, id: Option<&str>, data: &[u8]) -> Bytes {
     text.freeze()
 }
 
-/// A line that keeps a stream alive and says nothing.
+/// A comment that keeps the connection alive.
 pub const KEEPALIVE: Bytes = Bytes::from_static(b": keepalive\n\n");
 
 #[cfg(test)]
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_ends_with_an_empty_line_whatever_the_line_ends() {
+    fn an_empty_line_ends_an_event_with_any_line_ending() {
         for text in
             ["data: a\n\ndata: b\n\n", "data: a\r\n\r\ndata: b\r\n\r\n", "data: a\r\rdata: b\r\r"]
         {
@@ -173,17 +173,17 @@ mod tests {
     }
 
     #[test]
-    fn an_event_cut_short_never_happened() {
+    fn an_unfinished_event_is_dropped() {
         assert!(events(&["data: {\"id\":1}\n"]).is_empty());
     }
 
     #[test]
-    fn data_lines_are_joined_and_comments_passed_over() {
+    fn data_lines_are_joined_and_comments_skipped() {
         assert_eq!(data(&events(&[": hello\n\ndata: a\ndata:b\n\n"])), [b"a\nb"]);
     }
 
     #[test]
-    fn an_event_without_data_is_none_but_its_id_counts() {
+    fn an_event_without_data_is_dropped_but_its_id_counts() {
         let found = events(&["id: 7\n\nevent: x\ndata: 1\n\n"]);
         assert_eq!(
             found,
@@ -192,14 +192,14 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_line_is_refused() {
+    fn a_line_over_the_limit_is_an_error() {
         let mut parser = Parser::new(64);
         assert_eq!(parser.push(&[b'x'; 65]), Err(TooLarge { limit: 64 }));
     }
 
     proptest! {
         #[test]
-        fn where_chunks_end_makes_no_difference(
+        fn chunk_boundaries_make_no_difference(
             lines in prop::collection::vec("(data|event|id|retry|)(:| |)[a-z0-9]{0,4}(\n|\r|\r\n)", 0..12),
             cut in 0_usize..200,
         ) {
@@ -209,7 +209,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read_back(payload: String) {
+        fn a_written_event_is_read_back(payload: String) {
             let payload = serde_json::to_vec(&payload).unwrap();
             let mut parser = Parser::new(1 << 20);
             let read = parser.push(&write(None, Some("1"), &payload)).unwrap();

@@ -1,7 +1,7 @@
-//! Requests of 2026-07-28, in which each one speaks for itself.
+//! Requests of 2026-07-28, which are self-contained.
 //!
-//! What a request says in its body stands in its headers too, so that whoever looks at the headers
-//! alone is not deceived. A request whose halves disagree is refused.
+//! Some values of the body are repeated in headers for intermediaries that do not parse the body. A
+//! request whose headers do not match its body is rejected.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -18,98 +18,101 @@ use super::translate::response::{HEADERS_DISAGREE, UNSUPPORTED_VERSION};
 use super::translate::server_info::supported;
 use super::translate::task;
 
-/// What a request says of whoever makes it.
+/// What a request says about its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
     pub abilities: Abilities,
-    /// It can follow tasks.
+    /// The client supports tasks.
     pub tasks: bool,
-    /// Which log messages about the request are wanted.
+    /// The minimum level of log messages that the client wants about this request.
     pub level: Option<Level>,
 }
 
-/// Why a request is not even looked at.
+/// A rejected request: the HTTP status and the error response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     pub status: u16,
     pub response: Response,
 }
 
-/// The request id by which a stream of news is known.
+/// The first notification on a subscription stream.
 pub const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
-/// The header by which the shim says that its editor speaks over pipes, where nothing is repeated in
+/// The shim sets this header because its editor uses stdio, where values cannot be repeated in
 /// headers.
 pub const OVER_PIPES: &str = "evermoor-over-pipes";
 
-/// A piece of news without the number of the stream that it came on, which is ours alone.
-pub fn unsubscribed(told: Notification) -> Notification {
-    let said = told.params.as_ref().and_then(|params| params.member("_meta"));
-    let Some(said) = said.filter(|said| said.member(meta::SUBSCRIPTION).is_some()) else {
-        return told;
+/// The notification without the id of its subscription, which belongs to the gateway.
+pub fn unsubscribed(notification: Notification) -> Notification {
+    let meta = notification.params.as_ref().and_then(|params| params.member("_meta"));
+    let Some(meta) = meta.filter(|meta| meta.member(meta::SUBSCRIPTION).is_some()) else {
+        return notification;
     };
-    let params = told.params.map(|params| match said.without(&[meta::SUBSCRIPTION]) {
+    let params = notification.params.map(|params| match meta.without(&[meta::SUBSCRIPTION]) {
         rest if rest.as_str() == "{}" => params.without(&["_meta"]),
         rest => params.with("_meta", &rest),
     });
-    Notification { params, ..told }
+    Notification { params, ..notification }
 }
 
-/// Whether the message claims to be of this revision.
+/// Whether the message says that it is of this protocol version.
 pub fn is_claimed(params: Option<&Raw>) -> bool {
-    claim(params).is_some()
+    claimed_version(params).is_some()
 }
 
-fn claim(params: Option<&Raw>) -> Option<String> {
+fn claimed_version(params: Option<&Raw>) -> Option<String> {
     params?.member("_meta")?.text_member(meta::REVISION)
 }
 
-/// Checks that a request's halves agree, and reads who makes it. `header` gives a header's value.
+/// Checks that the headers of a request match its body, and reads what it says about its client.
+/// `header` returns the value of a header.
 pub fn read(request: &Request, header: impl Fn(&str) -> Option<String>) -> Result<Asked, Refused> {
-    let refuse = |status, code, why: &str| {
+    let reject = |status, code, why: &str| {
         let response = Response::error(Some(request.id.clone()), code, why);
         Refused { status, response }
     };
-    let disagree = |why: &str| refuse(400, HEADERS_DISAGREE, why);
-    let said = request.params.as_ref().and_then(|params| params.member("_meta"));
-    let claimed = claim(request.params.as_ref());
+    let mismatch = |why: &str| reject(400, HEADERS_DISAGREE, why);
+    let meta = request.params.as_ref().and_then(|params| params.member("_meta"));
+    let claimed = claimed_version(request.params.as_ref());
     let revision = header(header::REVISION);
     match (&revision, &claimed) {
         (Some(revision), _) if revision != STATELESS => {
             return Err(unsupported(request, revision));
         }
         (Some(_), None) => {
-            let why = format!("`_meta` must hold `{}`.", meta::REVISION);
-            return Err(refuse(400, INVALID_PARAMS, &why));
+            let why = format!("`_meta` must contain `{}`.", meta::REVISION);
+            return Err(reject(400, INVALID_PARAMS, &why));
         }
         (Some(revision), Some(claimed)) if revision != claimed => {
-            return Err(disagree("The header MCP-Protocol-Version and `_meta` disagree."));
+            return Err(mismatch("The MCP-Protocol-Version header does not match `_meta`."));
         }
         (None, Some(claimed)) if claimed != STATELESS => {
             return Err(unsupported(request, claimed));
         }
-        (None, _) => return Err(disagree("The header MCP-Protocol-Version is missing.")),
+        (None, _) => return Err(mismatch("The MCP-Protocol-Version header is missing.")),
         (Some(_), Some(_)) => {}
     }
     if header("mcp-method").as_deref() != Some(&request.method) {
-        return Err(disagree("The header Mcp-Method must be the method of the body."));
+        return Err(mismatch("The Mcp-Method header does not match the method in the body."));
     }
     if let Some(name) = named(request) {
-        let told = header("mcp-name").and_then(|value| plain(&value));
-        if told.as_deref() != Some(&name) {
-            return Err(disagree("The header Mcp-Name must be the name or address in the body."));
+        let sent = header("mcp-name").and_then(|value| plain(&value));
+        if sent.as_deref() != Some(&name) {
+            return Err(mismatch(
+                "The Mcp-Name header does not match the name or URI in the body.",
+            ));
         }
     }
-    let capabilities = said.as_ref().and_then(|said| said.member(meta::CAPABILITIES));
+    let capabilities = meta.as_ref().and_then(|meta| meta.member(meta::CAPABILITIES));
     let Some(capabilities) = capabilities.filter(|raw| raw.entries().is_some()) else {
-        let why = format!("`_meta` must hold `{}`, an object.", meta::CAPABILITIES);
-        return Err(refuse(400, INVALID_PARAMS, &why));
+        let why = format!("`_meta` must contain `{}`, an object.", meta::CAPABILITIES);
+        return Err(reject(400, INVALID_PARAMS, &why));
     };
-    if is_gone(&request.method) {
+    if is_removed(&request.method) {
         let why = format!("`{}` does not exist in {STATELESS}.", request.method);
-        return Err(refuse(404, METHOD_NOT_FOUND, &why));
+        return Err(reject(404, METHOD_NOT_FOUND, &why));
     }
-    let level = said.and_then(|said| said.text_member(meta::LOG_LEVEL));
+    let level = meta.and_then(|meta| meta.text_member(meta::LOG_LEVEL));
     let level = level.as_deref().and_then(Level::parse);
     let (abilities, tasks) = (Abilities::read(&capabilities), task::is_declared(&capabilities));
     Ok(Asked { abilities, tasks, level })
@@ -118,15 +121,15 @@ pub fn read(request: &Request, header: impl Fn(&str) -> Option<String>) -> Resul
 fn unsupported(request: &Request, requested: &str) -> Refused {
     let error = serde_json::json!({
         "code": UNSUPPORTED_VERSION,
-        "message": format!("The revision {requested} is not supported."),
+        "message": format!("Protocol version {requested} is not supported."),
         "data": { "supported": supported(), "requested": requested },
     });
     let outcome = Outcome::Error(Raw::of(&error));
     Refused { status: 400, response: Response { id: Some(request.id.clone()), outcome } }
 }
 
-/// Methods that this revision has no more.
-fn is_gone(called: &str) -> bool {
+/// Methods that this protocol version removed.
+fn is_removed(called: &str) -> bool {
     matches!(
         called,
         method::INITIALIZE
@@ -137,7 +140,7 @@ fn is_gone(called: &str) -> bool {
     )
 }
 
-/// What a request calls by name.
+/// The value of the `Mcp-Name` header: the name, URI or task id in the body.
 pub fn named(request: &Request) -> Option<String> {
     let member = match request.method.as_str() {
         method::TOOLS_CALL | method::PROMPTS_GET => "name",
@@ -148,14 +151,18 @@ pub fn named(request: &Request) -> Option<String> {
     request.params.as_ref()?.text_member(member)
 }
 
-/// A text as a header can hold it: as it is, or encoded with a mark that says so.
+/// Encodes a text as a header value: as it is if possible, otherwise in Base64 with a marker.
 pub fn header_text(text: &str) -> String {
     let plain = text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
-    let framed = text.starts_with(' ') || text.ends_with(' ') || text.starts_with("=?");
-    if plain && !framed { text.to_owned() } else { format!("=?base64?{}?=", BASE64.encode(text)) }
+    let ambiguous = text.starts_with(' ') || text.ends_with(' ') || text.starts_with("=?");
+    if plain && !ambiguous {
+        text.to_owned()
+    } else {
+        format!("=?base64?{}?=", BASE64.encode(text))
+    }
 }
 
-/// The text that a header holds.
+/// Decodes a header value.
 pub fn plain(value: &str) -> Option<String> {
     match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         Some(encoded) => String::from_utf8(BASE64.decode(encoded).ok()?).ok(),
@@ -188,21 +195,21 @@ mod tests {
         }
     }
 
-    fn code(refused: Result<Asked, Refused>) -> (u16, i64) {
-        let refused = refused.unwrap_err();
+    fn code(result: Result<Asked, Refused>) -> (u16, i64) {
+        let refused = result.unwrap_err();
         let Outcome::Error(error) = refused.response.outcome else { panic!("an error") };
         (refused.status, error.member("code").unwrap().read().unwrap())
     }
 
     #[test]
-    fn a_request_whose_halves_agree_is_read() {
+    fn a_request_whose_headers_match_is_read() {
         let call = request("tools/call", serde_json::json!({ "name": "é" }));
         let asked = read(&call, headers("tools/call", Some("é"))).unwrap();
         assert_eq!(asked.abilities, Abilities::from_bits(16));
     }
 
     #[test]
-    fn a_request_whose_halves_disagree_is_refused() {
+    fn a_request_whose_headers_do_not_match_is_rejected() {
         let call = request("tools/call", serde_json::json!({ "name": "a" }));
         assert_eq!(code(read(&call, headers("tools/list", Some("a")))), (400, -32020));
         assert_eq!(code(read(&call, headers("tools/call", Some("b")))), (400, -32020));
@@ -211,14 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn a_revision_that_nobody_knows_is_refused_with_those_that_are() {
+    fn an_unknown_version_is_rejected_with_the_supported_ones() {
         let call = request("tools/list", serde_json::json!({}));
         let future = |name: &str| (name == "mcp-protocol-version").then(|| "2099-01-01".to_owned());
         assert_eq!(code(read(&call, future)), (400, -32022));
     }
 
     #[test]
-    fn what_this_revision_has_no_more_is_not_found() {
+    fn a_removed_method_is_not_found() {
         for called in ["ping", "logging/setLevel", "resources/subscribe"] {
             let call = request(called, serde_json::json!({}));
             assert_eq!(code(read(&call, headers(called, None))), (404, -32601), "{called}");
@@ -227,10 +234,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_header_holds_any_text(text: String) {
-            let held = header_text(&text);
-            prop_assert!(held.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' '));
-            prop_assert_eq!(plain(&held), Some(text));
+        fn a_header_can_carry_any_text(text: String) {
+            let value = header_text(&text);
+            prop_assert!(value.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' '));
+            prop_assert_eq!(plain(&value), Some(text));
         }
     }
 }

@@ -1,12 +1,12 @@
-//! A server that refuses the revision it was asked in, and which one it would rather be asked in.
+//! The protocol version to use after a server rejected another.
 
 use crate::protocol::json::Raw;
 
 use super::translate::response::{UNSUPPORTED_VERSION, code};
 use super::version::Spoken;
 
-/// The newest revision that a server lists where it refuses another, of those that the gateway
-/// speaks. `None` if that is not why it refused, or if there is none in common.
+/// The newest version that both sides support, from the error of a server that does not support the
+/// requested one. `None` if the error is another one, or if no version is common to both.
 pub fn wanted_instead(error: &Raw) -> Option<Spoken> {
     if code(error) != Some(i64::from(UNSUPPORTED_VERSION)) {
         return None;
@@ -27,7 +27,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_revision_in_common_is_the_one_to_speak() {
+    fn the_newest_common_version_is_chosen() {
         let listed = |revisions: &[&str]| instead(-32022, json!({ "supported": revisions }));
         assert_eq!(listed(&["2025-11-25", "2026-07-28", "2031-01-01"]), Some(Spoken::Stateless));
         let older = Some(Spoken::Session(Revision::V2025_06_18));
@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_refusal_of_the_revision_says_anything_about_it() {
+    fn another_error_says_nothing_about_versions() {
         let data = json!({ "supported": ["2026-07-28"] });
         assert_eq!(instead(-32601, data), None);
         assert_eq!(instead(-32022, json!({ "supported": "2026-07-28" })), None);

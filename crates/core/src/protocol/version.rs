@@ -1,13 +1,13 @@
-//! Which revision somebody speaks.
+//! Protocol versions of MCP.
 
 use crate::protocol::mcp::{Revision, STATELESS};
 
-/// A revision of MCP, from the oldest to the newest.
+/// A protocol version of MCP, ordered from the oldest to the newest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Spoken {
-    /// One that begins with a handshake.
+    /// A version with a handshake and sessions.
     Session(Revision),
-    /// 2026-07-28, in which each request speaks for itself.
+    /// 2026-07-28, in which every request is self-contained.
     Stateless,
 }
 
@@ -31,7 +31,7 @@ impl Spoken {
         self == Self::Stateless
     }
 
-    /// Whether it has what `revision` brought.
+    /// Whether it includes the features of `revision`.
     pub fn knows(self, revision: Revision) -> bool {
         self >= Self::Session(revision)
     }
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn revisions_are_ordered_by_their_dates() {
+    fn versions_are_ordered_by_date() {
         let dates = Spoken::ALL.map(Spoken::as_str);
         assert!(Spoken::ALL.is_sorted() && dates.is_sorted());
         assert!(Spoken::Stateless.knows(Revision::V2025_11_25));

@@ -1,15 +1,15 @@
-//! What time it is, on two clocks.
+//! The time on two clocks, and whether the machine slept between two readings.
 
-/// A moment. Both clocks count milliseconds.
+/// A reading of both clocks, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now {
-    /// Of a clock that stands still while the machine sleeps, and is never set.
+    /// A monotonic clock that stops while the machine sleeps.
     pub awake: u64,
-    /// Of the Unix epoch.
+    /// The wall clock, since the Unix epoch.
     pub wall: u64,
 }
 
-/// Notices a sleep: only the wall clock goes on.
+/// Detects sleep: meanwhile only the wall clock advances.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     last: Now,
@@ -20,11 +20,11 @@ impl Clock {
         Self { last: now }
     }
 
-    /// Whether the machine slept since this was last asked.
-    pub(super) fn slept(&mut self, now: Now, nap: u64) -> bool {
+    /// Whether the machine slept for at least `threshold` since the last call.
+    pub(super) fn slept(&mut self, now: Now, threshold: u64) -> bool {
         let awake = now.awake.saturating_sub(self.last.awake);
         let slept = now.wall.saturating_sub(self.last.wall).saturating_sub(awake);
         self.last = now;
-        slept >= nap
+        slept >= threshold
     }
 }

@@ -1,107 +1,111 @@
-//! What is on the screen, and how it must be changed to be true.
+//! The alerts on the screen, and the changes that keep them up to date.
 
-use super::kind::Kind;
-use super::notification::{Id, Notice, Order};
-use super::outage::{About, Outage};
+use super::alert::{Id, Notice, Order};
+use super::kind::ProblemKind;
+use super::outage::{Outage, Subject};
 use super::text;
 use super::timing::Times;
 
-/// Every notice that may still be on the screen.
+/// Every alert that may still be on the screen.
 #[derive(Debug, Default)]
-pub(super) struct Board {
-    next: u64,
-    sheets: Vec<Sheet>,
+pub(super) struct DisplayedAlerts {
+    next_id: u64,
+    alerts: Vec<DisplayedAlert>,
 }
 
-/// One notice.
+/// One alert.
 #[derive(Debug)]
-struct Sheet {
+struct DisplayedAlert {
     id: Id,
-    says: Says,
+    content: Content,
+    /// What was last sent to the screen.
     shown: Option<Notice>,
-    /// There is news in it that a person is to hear.
-    loud: bool,
+    /// The next change may make a sound.
+    audible: bool,
 }
 
 #[derive(Debug)]
-enum Says {
-    /// It has been said, and stays as it is.
-    Once(Notice),
-    /// These are in trouble, or were.
-    Trouble(Vec<Entry>),
+enum Content {
+    /// A message that never changes.
+    Message(Notice),
+    /// Upstreams that are down, or were.
+    Outages(Vec<OutageEntry>),
 }
 
-/// An upstream in a notice.
+/// An upstream in an alert.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) about: About,
-    pub(super) kind: Kind,
+pub(super) struct OutageEntry {
+    pub(super) subject: Subject,
+    pub(super) kind: ProblemKind,
     pub(super) since: u64,
-    /// What is said if it is the only one.
+    /// The alert to show if it is the only one down.
     pub(super) alone: Notice,
-    /// It is well again, and this is said of it.
-    pub(super) back: Option<String>,
+    /// It recovered, and this is the text that says so.
+    pub(super) recovery: Option<String>,
 }
 
-/// Notices that are remembered; the desktop has long forgotten older ones.
-const KEPT: usize = 16;
+/// How many alerts are remembered; the desktop has dropped older ones long ago.
+const MAX_REMEMBERED: usize = 16;
 
-impl Board {
-    /// Puts up a notice of its own for this trouble.
-    pub(super) fn put_up(&mut self, entry: Entry) -> Id {
-        self.add(Says::Trouble(vec![entry]))
+impl DisplayedAlerts {
+    /// Adds a new alert for this outage.
+    pub(super) fn add_outage(&mut self, entry: OutageEntry) -> Id {
+        self.add(Content::Outages(vec![entry]))
     }
 
-    /// Says something once.
-    pub(super) fn say(&mut self, notice: Notice) {
-        self.add(Says::Once(notice));
+    pub(super) fn add_message(&mut self, alert: Notice) {
+        self.add(Content::Message(alert));
     }
 
-    /// Adds this trouble to a notice about others that went down at about the same time.
-    pub(super) fn join(&mut self, entry: &Entry, together: u64) -> Option<Id> {
-        let near = |other: &Entry| {
-            other.back.is_none()
-                && other.kind.is_shared()
-                && other.since.abs_diff(entry.since) <= together
+    /// Adds this outage to an alert about others that began within `window`.
+    pub(super) fn join(&mut self, entry: &OutageEntry, window: u64) -> Option<Id> {
+        let near = |other: &OutageEntry| {
+            other.recovery.is_none()
+                && other.kind.is_groupable()
+                && other.since.abs_diff(entry.since) <= window
         };
-        let sheet = self.sheets.iter_mut().find_map(|sheet| match &mut sheet.says {
-            Says::Trouble(entries) if entries.iter().any(near) => Some((sheet.id, entries)),
-            Says::Trouble(_) | Says::Once(_) => None,
+        let alert = self.alerts.iter_mut().find_map(|alert| match &mut alert.content {
+            Content::Outages(entries) if entries.iter().any(near) => Some((alert.id, entries)),
+            Content::Outages(_) | Content::Message(_) => None,
         });
-        let (id, entries) = sheet?;
-        entries.retain(|other| other.about.name != entry.about.name);
+        let (id, entries) = alert?;
+        entries.retain(|other| other.subject.name != entry.subject.name);
         entries.push(entry.clone());
         Some(id)
     }
 
-    /// What is told of this one becomes worse.
-    pub(super) fn worsen(&mut self, id: Id, entry: Entry) {
-        if let Some(own) = self.entries(id).and_then(|entries| named(entries, &entry.about.name)) {
+    /// The problem of this upstream became worse.
+    pub(super) fn escalate(&mut self, id: Id, entry: OutageEntry) {
+        if let Some(own) = self.entry(id, &entry.subject.name) {
             *own = entry;
         }
-        self.sheets.iter_mut().filter(|sheet| sheet.id == id).for_each(|sheet| sheet.loud = true);
+        self.alerts
+            .iter_mut()
+            .filter(|alert| alert.id == id)
+            .for_each(|alert| alert.audible = true);
     }
 
-    /// This one is well again.
-    pub(super) fn back(&mut self, id: Id, name: &str, words: String) {
-        if let Some(entry) = self.entries(id).and_then(|entries| named(entries, name)) {
-            entry.back = Some(words);
+    /// This upstream recovered.
+    pub(super) fn recovered(&mut self, id: Id, name: &str, text: String) {
+        if let Some(entry) = self.entry(id, name) {
+            entry.recovery = Some(text);
         }
     }
 
-    /// Nothing is to be said of this one any more.
-    pub(super) fn forget(&mut self, id: Id, name: &str) {
+    /// Removes this upstream from an alert.
+    pub(super) fn drop_upstream(&mut self, id: Id, name: &str) {
         if let Some(entries) = self.entries(id) {
-            entries.retain(|entry| entry.about.name != name);
+            entries.retain(|entry| entry.subject.name != name);
         }
     }
 
-    /// This one is not well, so nothing may say that it is.
-    pub(super) fn goes_down(&mut self, name: &str) {
-        for sheet in &mut self.sheets {
-            let Says::Trouble(entries) = &mut sheet.says else { continue };
-            let is_it = |entry: &Entry| entry.back.is_some() && entry.about.name == name;
-            match entries.iter().all(|entry| entry.back.is_some()) {
+    /// This upstream is not connected, so no alert may say that it is back.
+    pub(super) fn drop_recovery(&mut self, name: &str) {
+        for alert in &mut self.alerts {
+            let Content::Outages(entries) = &mut alert.content else { continue };
+            let is_it =
+                |entry: &OutageEntry| entry.recovery.is_some() && entry.subject.name == name;
+            match entries.iter().all(|entry| entry.recovery.is_some()) {
                 true if entries.iter().any(is_it) => entries.clear(),
                 true => {}
                 false => entries.retain(|entry| !is_it(entry)),
@@ -109,99 +113,105 @@ impl Board {
         }
     }
 
-    /// It was never shown.
+    /// Removes an alert that was never shown.
     pub(super) fn remove(&mut self, id: Id) {
-        self.sheets.retain(|sheet| sheet.id != id);
+        self.alerts.retain(|alert| alert.id != id);
     }
 
-    /// Takes everything away.
+    /// Withdraws everything.
     pub(super) fn clear(&mut self) -> Vec<Order> {
-        let shown = self.sheets.drain(..).filter(|sheet| sheet.shown.is_some());
-        shown.map(|sheet| Order::Withdraw(sheet.id)).collect()
+        let shown = self.alerts.drain(..).filter(|alert| alert.shown.is_some());
+        shown.map(|alert| Order::Withdraw(alert.id)).collect()
     }
 
-    /// Whether something is to be written anew as soon as that disturbs nobody.
-    pub(super) fn has_unsaid(&self) -> bool {
-        self.sheets.iter().any(|sheet| sheet.wanted() != sheet.shown)
+    /// Whether an alert on the screen must change, which may have to wait until the mute ends.
+    pub(super) fn is_outdated(&self) -> bool {
+        self.alerts.iter().any(|alert| alert.current() != alert.shown)
     }
 
-    /// What must be done for the screen to be true. While `muted`, only what is untrue goes.
+    /// The changes that bring the screen up to date. While `muted`, alerts are only withdrawn.
     pub(super) fn orders(&mut self, muted: bool) -> Vec<Order> {
         let mut orders = Vec::new();
-        self.sheets.retain_mut(|sheet| {
-            let wanted = sheet.wanted().filter(|_| !(muted && sheet.is_over()));
-            let Some(wanted) = wanted else {
-                orders.extend(sheet.shown.take().map(|_| Order::Withdraw(sheet.id)));
+        self.alerts.retain_mut(|alert| {
+            let current = alert.current().filter(|_| !(muted && alert.is_over()));
+            let Some(current) = current else {
+                orders.extend(alert.shown.take().map(|_| Order::Withdraw(alert.id)));
                 return false;
             };
-            let is_shown = sheet.shown.as_ref().is_some_and(|shown| muted || *shown == wanted);
+            let is_shown = alert.shown.as_ref().is_some_and(|shown| muted || *shown == current);
             if is_shown {
                 return true;
             }
-            let quiet = wanted.quiet || !std::mem::take(&mut sheet.loud);
-            let notice = Notice { quiet, ..wanted.clone() };
-            orders.push(match sheet.shown.replace(wanted) {
-                Some(_) => Order::Replace(sheet.id, notice),
-                None => Order::Show(sheet.id, notice),
+            let quiet = current.quiet || !std::mem::take(&mut alert.audible);
+            let sent = Notice { quiet, ..current.clone() };
+            orders.push(match alert.shown.replace(current) {
+                Some(_) => Order::Replace(alert.id, sent),
+                None => Order::Show(alert.id, sent),
             });
             true
         });
         orders
     }
 
-    fn add(&mut self, says: Says) -> Id {
-        let id = Id(self.next);
-        self.next += 1;
-        if self.sheets.len() >= KEPT
-            && let Some(old) = self.sheets.iter().position(|sheet| sheet.is_over())
+    fn add(&mut self, content: Content) -> Id {
+        let id = Id(self.next_id);
+        self.next_id += 1;
+        if self.alerts.len() >= MAX_REMEMBERED
+            && let Some(old) = self.alerts.iter().position(DisplayedAlert::is_over)
         {
-            self.sheets.remove(old);
+            self.alerts.remove(old);
         }
-        self.sheets.push(Sheet { id, says, shown: None, loud: true });
+        self.alerts.push(DisplayedAlert { id, content, shown: None, audible: true });
         id
     }
 
-    fn entries(&mut self, id: Id) -> Option<&mut Vec<Entry>> {
-        let sheet = self.sheets.iter_mut().find(|sheet| sheet.id == id)?;
-        match &mut sheet.says {
-            Says::Trouble(entries) => Some(entries),
-            Says::Once(_) => None,
+    fn entry(&mut self, id: Id, name: &str) -> Option<&mut OutageEntry> {
+        self.entries(id)?.iter_mut().find(|entry| entry.subject.name == name)
+    }
+
+    fn entries(&mut self, id: Id) -> Option<&mut Vec<OutageEntry>> {
+        let alert = self.alerts.iter_mut().find(|alert| alert.id == id)?;
+        match &mut alert.content {
+            Content::Outages(entries) => Some(entries),
+            Content::Message(_) => None,
         }
     }
 }
 
-impl Sheet {
-    /// What it must say now; nothing if it is to go.
-    fn wanted(&self) -> Option<Notice> {
-        let entries = match &self.says {
-            Says::Once(notice) => return Some(notice.clone()),
-            Says::Trouble(entries) => entries,
+impl DisplayedAlert {
+    /// What it must show now; `None` if it must be withdrawn.
+    fn current(&self) -> Option<Notice> {
+        let entries = match &self.content {
+            Content::Message(alert) => return Some(alert.clone()),
+            Content::Outages(entries) => entries,
         };
-        let down: Vec<&Entry> = entries.iter().filter(|entry| entry.back.is_none()).collect();
+        let down: Vec<&OutageEntry> =
+            entries.iter().filter(|entry| entry.recovery.is_none()).collect();
         match (down.as_slice(), entries.as_slice()) {
             ([], []) => None,
-            ([], back) => Some(text::are_back(back)),
+            ([], recovered) => Some(text::are_back(recovered)),
             ([one], _) => Some(one.alone.clone()),
             (several, _) => Some(text::several(several)),
         }
     }
 
-    /// Whether nothing is wrong any more with what it speaks of.
+    /// Whether it is about no problem any more.
     fn is_over(&self) -> bool {
-        match &self.says {
-            Says::Once(_) => self.shown.is_some(),
-            Says::Trouble(entries) => entries.iter().all(|entry| entry.back.is_some()),
+        match &self.content {
+            Content::Message(_) => self.shown.is_some(),
+            Content::Outages(entries) => entries.iter().all(|entry| entry.recovery.is_some()),
         }
     }
 }
 
-impl Entry {
-    pub(super) fn of(about: About, outage: &Outage, kind: Kind, times: &Times) -> Self {
-        let alone = text::alone(&about, kind, &outage.failure, times);
-        Self { about, kind, since: outage.since, alone, back: None }
+impl OutageEntry {
+    pub(super) fn new(
+        subject: Subject,
+        outage: &Outage,
+        kind: ProblemKind,
+        timing: &Times,
+    ) -> Self {
+        let alone = text::alone(&subject, kind, &outage.failure, timing);
+        Self { subject, kind, since: outage.since, alone, recovery: None }
     }
-}
-
-fn named<'e>(entries: &'e mut [Entry], name: &str) -> Option<&'e mut Entry> {
-    entries.iter_mut().find(|entry| entry.about.name == name)
 }

@@ -1,38 +1,39 @@
-//! The kinds of trouble that a person is told of.
+//! The kinds of problem that the user is alerted to.
 
 use super::timing::Times;
 use crate::api::Upstream;
 use crate::failure::{Code, Failure};
 
-/// The kinds of trouble, the worse the later.
+/// The kinds of problem, from the least to the most severe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    /// It runs, and does not get ready.
+pub(super) enum ProblemKind {
+    /// It is running but does not finish starting.
     NotReady,
-    /// It may run, and does not answer.
+    /// It may be running but does not respond.
     Unreachable,
-    /// Its process is gone, and nobody wanted that.
-    Gone,
-    SignIn,
-    /// A person asked for a restart, and it did not come back.
-    NotBack,
+    /// Its process exited, and nobody asked for that.
+    Exited,
+    SignInRequired,
+    /// The user asked for a restart, and it did not come back.
+    RestartFailed,
     CrashLoop,
-    /// The gateway itself does not serve.
-    Gateway,
+    /// The gateway itself is not running.
+    GatewayDown,
 }
 
-impl Kind {
-    /// What is wrong with it, if that is worth telling. Who was quit or removed by a person is not.
+impl ProblemKind {
+    /// The problem behind a failure; `None` if it needs no alert, such as an app that the user quit
+    /// or uninstalled.
     pub(super) fn of(upstream: &Upstream, failure: &Failure) -> Option<Self> {
         if upstream.app.as_ref().is_some_and(|app| app.gave_up) {
             return Some(Self::CrashLoop);
         }
         match failure.code {
             Code::Quit | Code::NotInstalled | Code::Paused => None,
-            Code::Crashed | Code::NotRunning | Code::ConnectionRefused => Some(Self::Gone),
+            Code::Crashed | Code::NotRunning | Code::ConnectionRefused => Some(Self::Exited),
             Code::CrashLoop => Some(Self::CrashLoop),
-            Code::AuthRequired => Some(Self::SignIn),
-            // The state says it, and nothing that Evermoor could restart would help.
+            Code::AuthRequired => Some(Self::SignInRequired),
+            // The menu says so, and no button of an alert could help.
             Code::KeychainLocked | Code::KeychainMissing | Code::SecretMissing => None,
             Code::Starting => Some(Self::NotReady),
             Code::DnsFailure
@@ -52,17 +53,17 @@ impl Kind {
         }
     }
 
-    /// Whether several that fail together are told as one.
-    pub(super) fn is_shared(self) -> bool {
-        matches!(self, Self::NotReady | Self::Unreachable | Self::Gone)
+    /// Whether outages of this kind that begin together share an alert.
+    pub(super) fn is_groupable(self) -> bool {
+        matches!(self, Self::NotReady | Self::Unreachable | Self::Exited)
     }
 
-    pub(super) fn grace(self, times: &Times) -> u64 {
+    pub(super) fn grace(self, timing: &Times) -> u64 {
         match self {
-            Self::NotReady => times.starting,
-            Self::Unreachable | Self::Gateway => times.unreachable,
-            Self::Gone | Self::SignIn => times.gone,
-            Self::NotBack | Self::CrashLoop => 0,
+            Self::NotReady => timing.startup_grace,
+            Self::Unreachable | Self::GatewayDown => timing.unreachable_grace,
+            Self::Exited | Self::SignInRequired => timing.exit_grace,
+            Self::RestartFailed | Self::CrashLoop => 0,
         }
     }
 }

@@ -1,247 +1,262 @@
-//! One upstream: from what is seen of it to the moment at which its trouble is told.
+//! One upstream as the alerts see it: its outage, and when to announce it.
 
+use super::alert::Id;
 use super::clock::Now;
-use super::displayed::Board;
-use super::kind::Kind;
-use super::notification::Id;
+use super::displayed::DisplayedAlerts;
+use super::kind::ProblemKind;
 use super::timing::Times;
 use crate::api::{Link, Restart, Touched, Upstream};
 use crate::failure::{Code, Failure};
 
-/// What is remembered of an upstream.
+/// An upstream, or the gateway itself.
 #[derive(Debug)]
-pub(super) struct Watched {
-    pub(super) about: About,
+pub(super) struct Monitored {
+    pub(super) subject: Subject,
     pub(super) outage: Option<Outage>,
-    /// It was connected, and nobody paused it or turned it off since. Only who was there can be missed.
-    seen_up: bool,
-    hushed_until: u64,
-    /// An outage that begins before this is due to a person who asked for a restart.
-    asked_until: u64,
-    /// No outage that begins before this is told.
+    /// It was connected, and was not paused or turned off since. The user does not miss a server
+    /// that was never connected.
+    was_connected: bool,
+    /// No alert about it before this.
+    silent_until: u64,
+    /// An outage that begins before this is due to a restart that the user asked for.
+    restarting_until: u64,
+    /// An outage that begins before this is ignored.
     ignored_until: u64,
-    /// The number of its last restart, and of the last before a person asked for one.
+    /// The number of its last restart.
     restart: u64,
+    /// The number of the last restart before the user asked for one.
     restart_before: u64,
-    /// What is told of it is that it works and a person is signed out of it.
+    /// Its outage is that it works but the user is signed out of it.
     signed_out: bool,
-    /// When a person last acted on it, as the gateway says.
-    touched: u64,
+    /// When the user last acted on it, as the gateway reports.
+    last_action: u64,
 }
 
-/// Who it is.
+/// What an alert calls an upstream.
 #[derive(Clone, Debug)]
-pub(super) struct About {
+pub(super) struct Subject {
     pub(super) name: String,
     pub(super) title: String,
-    /// Evermoor can start it, and not just connect to it.
+    /// Evermoor can start it, not only connect to it.
     pub(super) restartable: bool,
 }
 
-/// A time in which it cannot be used.
+/// A time during which an upstream cannot be used.
 #[derive(Debug)]
 pub(super) struct Outage {
     pub(super) since: u64,
     pub(super) failure: Failure,
-    pub(super) told: Told,
-    /// What is wrong; nothing that anybody needs to be told if there is none.
-    kind: Option<Kind>,
-    /// It was tried in vain to connect again.
-    attempted: bool,
-    /// It is being brought back at this moment.
-    busy: bool,
-    /// A person asked for it to be restarted.
-    asked: bool,
+    pub(super) announcement: Announcement,
+    /// The problem; `None` if it needs no alert.
+    kind: Option<ProblemKind>,
+    /// At least one attempt to reconnect failed.
+    reconnect_failed: bool,
+    /// A connection attempt or a restart is in progress.
+    recovering: bool,
+    /// The user asked for a restart.
+    restart_requested: bool,
 }
 
+/// Whether an outage was announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
-    Not,
-    /// There was no room for it, or nobody wanted to hear it.
-    Quietly,
-    /// In this notice, as this kind of trouble.
-    In(Id, Kind),
+pub(super) enum Announcement {
+    Pending,
+    /// The rate limit or the user's settings forbade it.
+    Suppressed,
+    /// In this alert, as this kind of problem.
+    Displayed(Id, ProblemKind),
 }
 
-impl Watched {
+impl Monitored {
     pub(super) fn new(upstream: &Upstream) -> Self {
-        Self::of(About::of(upstream))
+        Self::of(Subject::of(upstream))
     }
 
     pub(super) fn gateway() -> Self {
         let (name, title) = (super::GATEWAY.to_owned(), "Evermoor".to_owned());
-        Self::of(About { name, title, restartable: false })
+        Self::of(Subject { name, title, restartable: false })
     }
 
-    fn of(about: About) -> Self {
+    fn of(subject: Subject) -> Self {
         Self {
-            about,
+            subject,
             outage: None,
-            seen_up: false,
-            hushed_until: 0,
-            asked_until: 0,
+            was_connected: false,
+            silent_until: 0,
+            restarting_until: 0,
             ignored_until: 0,
             restart: 0,
             restart_before: 0,
             signed_out: false,
-            touched: 0,
+            last_action: 0,
         }
     }
 
-    /// Takes in what is seen of it now.
-    pub(super) fn see(&mut self, upstream: &Upstream, now: u64, board: &mut Board) {
-        self.about = About::of(upstream);
+    /// Takes in its current status.
+    pub(super) fn see(&mut self, upstream: &Upstream, now: u64, displayed: &mut DisplayedAlerts) {
+        self.subject = Subject::of(upstream);
         let restart = upstream.app.as_ref().and_then(|app| app.restart.as_ref());
         self.restart = restart.map_or(0, |restart| restart.number);
         match &upstream.link {
             Link::Off | Link::Paused { .. } => {
-                self.end(board);
-                (self.seen_up, self.signed_out) = (false, false);
+                self.end_outage(displayed);
+                (self.was_connected, self.signed_out) = (false, false);
             }
             Link::Connecting => {
                 if let Some(outage) = &mut self.outage {
-                    outage.busy = true;
+                    outage.recovering = true;
                 }
             }
             Link::Connected { .. } => {
-                self.seen_up = true;
+                self.was_connected = true;
                 let signed_out = upstream.app.as_ref().filter(|app| app.signed_out);
                 if !(self.signed_out && signed_out.is_some())
                     && let Some(id) = self.recover()
                 {
-                    board.back(id, &self.about.name, super::text::tools_are_back(upstream.tools));
+                    let text = super::text::tools_are_back(upstream.tools);
+                    displayed.recovered(id, &self.subject.name, text);
                 }
                 self.signed_out = signed_out.is_some();
                 if let Some(app) = signed_out {
                     let failure = Failure::new(Code::AuthRequired, &*app.what, &*app.remedy);
-                    self.is_down(&failure, Some(Kind::SignIn), now, board);
+                    self.is_down(&failure, Some(ProblemKind::SignInRequired), now, displayed);
                 }
             }
             Link::Down { failure, attempts, .. } => {
-                // That it is gone is other news than that it asked for somebody.
+                // Going down is a new outage, not a worse form of being signed out.
                 if std::mem::take(&mut self.signed_out) {
-                    self.end(board);
+                    self.end_outage(displayed);
                 }
-                let kind = Kind::of(upstream, failure);
-                self.is_down(failure, kind, now, board);
+                let kind = ProblemKind::of(upstream, failure);
+                self.is_down(failure, kind, now, displayed);
                 if let Some(outage) = &mut self.outage {
-                    outage.attempted |= *attempts > 0;
+                    outage.reconnect_failed |= *attempts > 0;
                 }
-                self.follow(restart, now);
+                self.follow_restart(restart, now);
             }
         }
     }
 
-    /// The gateway does not serve.
+    /// The gateway is not running.
     pub(super) fn lose(&mut self, failure: &Failure, now: u64) {
-        let kind = Some(Kind::Gateway);
+        let kind = Some(ProblemKind::GatewayDown);
         self.outage.get_or_insert_with(|| Outage::new(failure, kind, false, now));
     }
 
-    /// It is well again; the notice that told otherwise, if one did.
+    /// It recovered. Returns the alert that announced its outage, if there is one.
     pub(super) fn recover(&mut self) -> Option<Id> {
         let outage = self.outage.take()?;
-        (self.hushed_until, self.asked_until) = (0, 0);
-        match outage.told {
-            Told::In(id, _) => Some(id),
-            Told::Not | Told::Quietly => None,
+        (self.silent_until, self.restarting_until) = (0, 0);
+        match outage.announcement {
+            Announcement::Displayed(id, _) => Some(id),
+            Announcement::Pending | Announcement::Suppressed => None,
         }
     }
 
-    /// Its trouble is nobody's concern any more.
-    pub(super) fn end(&mut self, board: &mut Board) {
+    /// Ends its outage without announcing a recovery.
+    pub(super) fn end_outage(&mut self, displayed: &mut DisplayedAlerts) {
         if let Some(id) = self.recover() {
-            board.forget(id, &self.about.name);
+            displayed.drop_upstream(id, &self.subject.name);
         }
-        board.goes_down(&self.about.name);
+        displayed.drop_recovery(&self.subject.name);
     }
 
-    /// Takes in what a person did to it somewhere else, such as in the dashboard. What was long ago
-    /// when it is first heard of excuses nothing.
-    pub(super) fn heed(&mut self, touched: Option<Touched>, now: Now, acting: u64) {
-        let Some(touched) = touched.filter(|touched| touched.at > self.touched) else { return };
-        self.touched = touched.at;
-        let left = acting.saturating_sub(now.wall.saturating_sub(touched.at));
-        match touched.restarts {
+    /// The user acted on it elsewhere, such as in the dashboard. An action that was long ago when
+    /// it is first reported has no effect.
+    pub(super) fn user_acted(&mut self, action: Option<Touched>, now: Now, grace: u64) {
+        let Some(action) = action.filter(|action| action.at > self.last_action) else { return };
+        self.last_action = action.at;
+        let left = grace.saturating_sub(now.wall.saturating_sub(action.at));
+        match action.restarts {
             _ if left == 0 => {}
             true => self.restart(now.awake + left),
-            false => self.hush(now.awake + left),
+            false => self.silence(now.awake + left),
         }
     }
 
-    /// A person restarts it.
+    /// The user restarts it.
     pub(super) fn restart(&mut self, until: u64) {
-        self.hush(until);
-        (self.asked_until, self.restart_before) = (until, self.restart);
+        self.silence(until);
+        (self.restarting_until, self.restart_before) = (until, self.restart);
         if let Some(outage) = &mut self.outage {
-            outage.asked = true;
+            outage.restart_requested = true;
         }
     }
 
-    /// A person is busy with it.
-    pub(super) fn hush(&mut self, until: u64) {
-        self.hushed_until = self.hushed_until.max(until);
+    /// The user is working on it, so there are no alerts about it until then.
+    pub(super) fn silence(&mut self, until: u64) {
+        self.silent_until = self.silent_until.max(until);
     }
 
-    /// Nothing more of it until then.
-    pub(super) fn ignore(&mut self, until: u64, board: &mut Board) {
+    /// The user wants no alerts about outages that begin before this.
+    pub(super) fn ignore(&mut self, until: u64, displayed: &mut DisplayedAlerts) {
         self.ignored_until = self.ignored_until.max(until);
         let Some(outage) = &mut self.outage else { return };
-        if let Told::In(id, _) = std::mem::replace(&mut outage.told, Told::Quietly) {
-            board.forget(id, &self.about.name);
+        let before = std::mem::replace(&mut outage.announcement, Announcement::Suppressed);
+        if let Announcement::Displayed(id, _) = before {
+            displayed.drop_upstream(id, &self.subject.name);
         }
     }
 
     pub(super) fn was_not_shown(&mut self, id: Id) {
         if let Some(outage) = self.outage.as_mut().filter(|outage| outage.is_in(id)) {
-            outage.told = Told::Quietly;
+            outage.announcement = Announcement::Suppressed;
         }
     }
 
-    /// When its trouble is to be told, as which kind.
-    pub(super) fn due(&self, times: &Times) -> Option<(u64, Kind)> {
-        let outage = self.outage.as_ref().filter(|outage| outage.told == Told::Not)?;
-        let kind = outage.trouble().filter(|_| !outage.busy)?;
-        let missed = self.seen_up || !kind.is_shared();
-        let proven = outage.attempted || kind != Kind::Gone;
+    /// When to announce its outage, and as which kind of problem.
+    pub(super) fn due(&self, timing: &Times) -> Option<(u64, ProblemKind)> {
+        let pending = |outage: &&Outage| outage.announcement == Announcement::Pending;
+        let outage = self.outage.as_ref().filter(pending)?;
+        let kind = outage.problem().filter(|_| !outage.recovering)?;
+        let missed = self.was_connected || !kind.is_groupable();
+        let confirmed = outage.reconnect_failed || kind != ProblemKind::Exited;
         let ignored = outage.since < self.ignored_until;
-        let due = outage.since.saturating_add(kind.grace(times)).max(self.hushed_until);
-        (missed && proven && !ignored).then_some((due, kind))
+        let due = outage.since.saturating_add(kind.grace(timing)).max(self.silent_until);
+        (missed && confirmed && !ignored).then_some((due, kind))
     }
 
-    /// The worse kind that it is to be told as, and from when on, if it was told as a lesser one.
-    pub(super) fn worse(&self) -> Option<(u64, Kind, Id)> {
-        let outage = self.outage.as_ref().filter(|outage| !outage.busy)?;
-        let Told::In(id, told) = outage.told else { return None };
-        let kind = outage.trouble().filter(|kind| *kind > told)?;
-        Some((self.hushed_until, kind, id))
+    /// If its problem is worse than what its alert says: when to update the alert, to which kind of
+    /// problem, and which alert.
+    pub(super) fn escalation(&self) -> Option<(u64, ProblemKind, Id)> {
+        let outage = self.outage.as_ref().filter(|outage| !outage.recovering)?;
+        let Announcement::Displayed(id, displayed) = outage.announcement else { return None };
+        let kind = outage.problem().filter(|kind| *kind > displayed)?;
+        Some((self.silent_until, kind, id))
     }
 
-    fn is_down(&mut self, failure: &Failure, kind: Option<Kind>, now: u64, board: &mut Board) {
-        let asked = now < self.asked_until;
+    fn is_down(
+        &mut self,
+        failure: &Failure,
+        kind: Option<ProblemKind>,
+        now: u64,
+        displayed: &mut DisplayedAlerts,
+    ) {
+        let requested = now < self.restarting_until;
         if self.outage.is_none() {
-            board.goes_down(&self.about.name);
+            displayed.drop_recovery(&self.subject.name);
         }
-        let outage = self.outage.get_or_insert_with(|| Outage::new(failure, kind, asked, now));
-        (outage.kind, outage.busy) = (kind, false);
+        let outage = self.outage.get_or_insert_with(|| Outage::new(failure, kind, requested, now));
+        (outage.kind, outage.recovering) = (kind, false);
         outage.failure = failure.clone();
-        // Somebody quit it after all: that is no news to them.
-        if outage.trouble().is_none()
-            && let Told::In(id, _) = std::mem::replace(&mut outage.told, Told::Not)
+        // It turns out that the user quit it, so the alert was wrong.
+        if outage.problem().is_none()
+            && let Announcement::Displayed(id, _) =
+                std::mem::replace(&mut outage.announcement, Announcement::Pending)
         {
-            board.forget(id, &self.about.name);
+            displayed.drop_upstream(id, &self.subject.name);
         }
     }
 
-    /// What its restart means for its outage.
-    fn follow(&mut self, restart: Option<&Restart>, now: u64) {
+    /// Applies the state of its restart to its outage.
+    fn follow_restart(&mut self, restart: Option<&Restart>, now: u64) {
         let (Some(outage), Some(restart)) = (&mut self.outage, restart) else { return };
         match &restart.end {
-            None => outage.busy = true,
+            None => outage.recovering = true,
             Some(end) if end.failure.is_some() => {
-                outage.attempted = true;
-                if outage.asked && restart.number > self.restart_before {
-                    self.hushed_until = self.hushed_until.min(now);
+                outage.reconnect_failed = true;
+                if outage.restart_requested && restart.number > self.restart_before {
+                    self.silent_until = self.silent_until.min(now);
                 }
             }
             Some(_) => {}
@@ -249,7 +264,7 @@ impl Watched {
     }
 }
 
-impl About {
+impl Subject {
     fn of(upstream: &Upstream) -> Self {
         Self {
             name: upstream.name.clone(),
@@ -260,29 +275,43 @@ impl About {
 }
 
 impl Outage {
-    fn new(failure: &Failure, kind: Option<Kind>, asked: bool, now: u64) -> Self {
-        let (failure, told) = (failure.clone(), Told::Not);
-        Self { since: now, failure, told, kind, attempted: false, busy: false, asked }
+    fn new(
+        failure: &Failure,
+        kind: Option<ProblemKind>,
+        restart_requested: bool,
+        now: u64,
+    ) -> Self {
+        Self {
+            since: now,
+            failure: failure.clone(),
+            announcement: Announcement::Pending,
+            kind,
+            reconnect_failed: false,
+            recovering: false,
+            restart_requested,
+        }
     }
 
-    /// What a person is to be told of it, if anything.
-    pub(super) fn trouble(&self) -> Option<Kind> {
+    /// The problem to announce, if any.
+    pub(super) fn problem(&self) -> Option<ProblemKind> {
         match self.kind {
-            None | Some(Kind::NotReady | Kind::Unreachable | Kind::Gone) if self.asked => {
-                Some(Kind::NotBack)
+            None | Some(ProblemKind::NotReady | ProblemKind::Unreachable | ProblemKind::Exited)
+                if self.restart_requested =>
+            {
+                Some(ProblemKind::RestartFailed)
             }
             kind => kind,
         }
     }
 
-    /// What of it is on the screen is taken away.
-    pub(super) fn hush(&mut self) {
-        if let Told::In(..) = self.told {
-            self.told = Told::Quietly;
+    /// Its alert is withdrawn and does not come back.
+    pub(super) fn withdraw(&mut self) {
+        if let Announcement::Displayed(..) = self.announcement {
+            self.announcement = Announcement::Suppressed;
         }
     }
 
     fn is_in(&self, id: Id) -> bool {
-        matches!(self.told, Told::In(own, _) if own == id)
+        matches!(self.announcement, Announcement::Displayed(own, _) if own == id)
     }
 }

@@ -1,56 +1,56 @@
-//! How often a person may be disturbed.
+//! How often the user may be interrupted.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::kind::Kind;
+use super::kind::ProblemKind;
 use super::timing::Times;
 
-/// What was told, as far as it counts for what may be told next.
+/// When alerts were shown, as far as that limits the next ones.
 #[derive(Debug, Default)]
-pub(super) struct Allowance {
-    last: BTreeMap<(String, Kind), u64>,
+pub(super) struct RateLimit {
+    last: BTreeMap<(String, ProblemKind), u64>,
     shown: VecDeque<u64>,
-    summed_up: Option<u64>,
+    summary: Option<u64>,
 }
 
-/// Whether there is room for one more notice.
+/// Whether one more alert may be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Room {
-    Free,
-    /// Only for one that says that there is more.
-    Summary,
-    None,
+pub(super) enum Permit {
+    Allowed,
+    /// Only a summary that says there are more problems.
+    SummaryOnly,
+    Denied,
 }
 
-impl Allowance {
-    /// From when on this upstream may be told to have this trouble.
-    pub(super) fn free_at(&self, name: &str, kind: Kind, times: &Times) -> u64 {
+impl RateLimit {
+    /// From when on this problem of this upstream may be announced.
+    pub(super) fn next_allowed(&self, name: &str, kind: ProblemKind, timing: &Times) -> u64 {
         let last = self.last.get(&(name.to_owned(), kind));
-        last.map_or(0, |last| last.saturating_add(times.same))
+        last.map_or(0, |last| last.saturating_add(timing.repeat_interval))
     }
 
-    /// It is told now, in whatever way.
-    pub(super) fn told(&mut self, name: &str, kind: Kind, now: u64) {
+    /// Records that this problem was announced, alone or with others.
+    pub(super) fn record(&mut self, name: &str, kind: ProblemKind, now: u64) {
         self.last.insert((name.to_owned(), kind), now);
     }
 
-    pub(super) fn room(&mut self, now: u64, times: &Times) -> Room {
-        let past = |then: u64| now.saturating_sub(then) >= times.hour;
-        while self.shown.front().is_some_and(|&then| past(then)) {
+    pub(super) fn permit(&mut self, now: u64, timing: &Times) -> Permit {
+        let expired = |then: u64| now.saturating_sub(then) >= timing.rate_window;
+        while self.shown.front().is_some_and(|&then| expired(then)) {
             self.shown.pop_front();
         }
-        match self.summed_up {
-            _ if self.shown.len() < times.most => Room::Free,
-            Some(then) if !past(then) => Room::None,
-            Some(_) | None => Room::Summary,
+        match self.summary {
+            _ if self.shown.len() < timing.rate_limit => Permit::Allowed,
+            Some(then) if !expired(then) => Permit::Denied,
+            Some(_) | None => Permit::SummaryOnly,
         }
     }
 
-    pub(super) fn took(&mut self, now: u64) {
+    pub(super) fn record_shown(&mut self, now: u64) {
         self.shown.push_back(now);
     }
 
-    pub(super) fn summed_up(&mut self, now: u64) {
-        self.summed_up = Some(now);
+    pub(super) fn record_summary(&mut self, now: u64) {
+        self.summary = Some(now);
     }
 }

@@ -1,101 +1,113 @@
-//! What a person reads in each notice.
+//! The texts of the alerts.
 
-use super::displayed::Entry;
-use super::kind::Kind;
-use super::notification::{Button, Notice, Place};
-use super::outage::About;
+use super::alert::{Button, Notice, Place};
+use super::displayed::OutageEntry;
+use super::kind::ProblemKind;
+use super::outage::Subject;
 use super::timing::Times;
 use crate::failure::{Code, Failure};
-use crate::policy::app::policy::MOST;
+use crate::policy::app::policy::MAX_RESTARTS;
 
-/// The trouble of one upstream.
-pub(super) fn alone(about: &About, kind: Kind, failure: &Failure, times: &Times) -> Notice {
-    let About { title, name, restartable } = about;
+/// The problem of one upstream.
+pub(super) fn alone(
+    subject: &Subject,
+    kind: ProblemKind,
+    failure: &Failure,
+    timing: &Times,
+) -> Notice {
+    let Subject { title, name, restartable } = subject;
     let restart = restartable.then_some(Button::Restart);
+    let explanation = format!("{} {}", failure.what, failure.remedy);
     let (title, body, buttons) = match kind {
-        Kind::Gone => {
-            let next = match restartable {
-                true => "Restart it now?",
-                false => "It is connected again as soon as it runs.",
+        ProblemKind::Exited => {
+            let (what, next) = match restartable {
+                true => ("quit unexpectedly", "Restart it now?"),
+                false => ("is not running", "Evermoor reconnects automatically."),
             };
             let body = format!("Your editors keep working without it. {next}");
             let buttons = restart.into_iter().chain([Button::Details]).collect();
-            (format!("{title} quit unexpectedly"), body, buttons)
+            (format!("{title} {what}"), body, buttons)
         }
-        Kind::Unreachable => {
-            let seconds = times.unreachable / 1000;
+        ProblemKind::Unreachable => {
+            let seconds = timing.unreachable_grace / 1000;
             let body = match (failure.code, restartable) {
                 (Code::Timeout, true) => {
-                    format!("Running but not answering for {seconds} seconds.")
+                    format!("No reply for {seconds} s. If this continues, restart it.")
                 }
-                (Code::Timeout, false) => format!("No answer for {seconds} seconds."),
-                (_, _) => failure.what.clone(),
+                (Code::Timeout, false) => {
+                    format!("No reply for {seconds} s. Evermoor reconnects automatically.")
+                }
+                (_, _) => explanation,
             };
             let buttons = restart.into_iter().chain([Button::IgnoreForToday]).collect();
             (format!("{title} {}", failure.code.predicate()), body, buttons)
         }
-        Kind::NotReady => {
+        ProblemKind::NotReady => {
             let buttons = restart.into_iter().chain([Button::IgnoreForToday]).collect();
-            (format!("{title} does not get ready"), failure.what.clone(), buttons)
+            (format!("{title} is taking too long to start"), explanation, buttons)
         }
-        Kind::SignIn => {
-            let body = "Its tools are back as soon as you have.".to_owned();
+        ProblemKind::SignInRequired => {
+            let body = "Sign in to use its tools again.".to_owned();
             (format!("{title} needs you to sign in"), body, vec![Button::SignIn])
         }
-        Kind::NotBack => {
-            let body = format!("{} {}", failure.what, failure.remedy);
+        ProblemKind::RestartFailed => {
             let buttons = vec![Button::Restart, Button::Details];
-            (format!("{title} did not come back"), body, buttons)
+            (format!("{title} did not restart"), explanation, buttons)
         }
-        Kind::CrashLoop => {
+        ProblemKind::CrashLoop => {
             let body = match restartable {
-                true => format!("Stopped restarting after {MOST} tries."),
-                false => failure.what.clone(),
+                true => format!(
+                    "Evermoor stopped restarting it after {MAX_RESTARTS} attempts. Check its log."
+                ),
+                false => explanation,
             };
             (format!("{title} keeps crashing"), body, vec![Button::OpenLog])
         }
-        Kind::Gateway => {
-            let body = format!("{} {}", failure.what, failure.remedy);
-            (format!("{title} stopped working"), body, vec![Button::Details])
+        ProblemKind::GatewayDown => {
+            (format!("{title} stopped working"), explanation, vec![Button::Details])
         }
     };
     let leads_to = match kind {
-        Kind::Gateway => Place::Overview,
-        Kind::SignIn => Place::Upstream(name.clone()),
-        Kind::CrashLoop => Place::Log(name.clone()),
-        Kind::Gone | Kind::Unreachable | Kind::NotReady | Kind::NotBack => {
-            Place::Restart(name.clone())
-        }
+        ProblemKind::GatewayDown => Place::Overview,
+        ProblemKind::SignInRequired => Place::Upstream(name.clone()),
+        ProblemKind::CrashLoop => Place::Log(name.clone()),
+        ProblemKind::Exited
+        | ProblemKind::Unreachable
+        | ProblemKind::NotReady
+        | ProblemKind::RestartFailed => Place::Restart(name.clone()),
     };
-    let about = if kind == Kind::Gateway { vec![] } else { vec![name.clone()] };
+    let about = if kind == ProblemKind::GatewayDown { vec![] } else { vec![name.clone()] };
     Notice { title, body, buttons, about, leads_to, quiet: false }
 }
 
-/// Several that went down together.
-pub(super) fn several(entries: &[&Entry]) -> Notice {
-    let titles: Vec<&str> = entries.iter().map(|entry| entry.about.title.as_str()).collect();
-    let restart = entries.iter().any(|entry| entry.about.restartable);
+/// Several upstreams that went down together.
+pub(super) fn several(entries: &[&OutageEntry]) -> Notice {
+    let titles: Vec<&str> = entries.iter().map(|entry| entry.subject.title.as_str()).collect();
+    let restart = entries.iter().any(|entry| entry.subject.restartable);
     let restart = restart.then_some(Button::RestartAll);
     Notice {
-        title: format!("{} apps stopped responding", entries.len()),
+        title: format!("{} servers are down", entries.len()),
         body: format!("{}. Your editors keep working without them.", list(&titles)),
         buttons: restart.into_iter().chain([Button::Details]).collect(),
-        about: entries.iter().map(|entry| entry.about.name.clone()).collect(),
+        about: entries.iter().map(|entry| entry.subject.name.clone()).collect(),
         leads_to: Place::Overview,
         quiet: false,
     }
 }
 
-/// All that a notice spoke of is well again.
-pub(super) fn are_back(entries: &[Entry]) -> Notice {
+/// Every upstream in an alert recovered.
+pub(super) fn are_back(entries: &[OutageEntry]) -> Notice {
     let (title, body) = match entries {
-        [one] => (format!("{} is back", one.about.title), one.back.clone().unwrap_or_default()),
+        [one] => {
+            (format!("{} is back", one.subject.title), one.recovery.clone().unwrap_or_default())
+        }
         several => {
-            let titles: Vec<&str> = several.iter().map(|it| it.about.title.as_str()).collect();
-            (format!("{} apps are back", several.len()), format!("{}.", list(&titles)))
+            let titles: Vec<&str> = several.iter().map(|it| it.subject.title.as_str()).collect();
+            let body = format!("{} are available again.", list(&titles));
+            (format!("{} servers are back", several.len()), body)
         }
     };
-    let about: Vec<String> = entries.iter().map(|entry| entry.about.name.clone()).collect();
+    let about: Vec<String> = entries.iter().map(|entry| entry.subject.name.clone()).collect();
     let leads_to = match about.as_slice() {
         [one] if one != super::GATEWAY => Place::Upstream(one.clone()),
         _ => Place::Overview,
@@ -105,7 +117,7 @@ pub(super) fn are_back(entries: &[Entry]) -> Notice {
 
 pub(super) fn tools_are_back(tools: u32) -> String {
     match tools {
-        0 => "It answers again.".into(),
+        0 => "It is available again.".into(),
         1 => "1 tool is available again.".into(),
         tools => format!("{tools} tools are available again."),
     }
@@ -115,12 +127,11 @@ pub(super) fn gateway_is_back() -> String {
     "Your editors are connected again.".into()
 }
 
-/// There was too much trouble in the last hour for one notice each.
+/// The rate limit is reached; `title` is the alert that it holds back.
 pub(super) fn summary(title: &str) -> Notice {
-    let body = format!("Now: {title}. Evermoor is silent about more of this for a while.");
     Notice {
-        title: "Several apps are having trouble".into(),
-        body,
+        title: "Several servers are having problems".into(),
+        body: format!("Latest: {title}. Further alerts are paused for a while."),
         buttons: vec![Button::Details],
         about: vec![],
         leads_to: Place::Overview,
@@ -130,8 +141,8 @@ pub(super) fn summary(title: &str) -> Notice {
 
 pub(super) fn moved(endpoint: &str) -> Notice {
     Notice {
-        title: "Evermoor has another address".into(),
-        body: format!("Editors reach it at {endpoint} now."),
+        title: "Evermoor has a new address".into(),
+        body: format!("Editors now connect to {endpoint}."),
         buttons: vec![Button::Details],
         about: vec![],
         leads_to: Place::Editors,
@@ -141,8 +152,8 @@ pub(super) fn moved(endpoint: &str) -> Notice {
 
 pub(super) fn update_is_ready(version: &str) -> Notice {
     Notice {
-        title: format!("Evermoor {version} is ready"),
-        body: "Restart Evermoor to update; your editors stay connected.".into(),
+        title: format!("Evermoor {version} is ready to install"),
+        body: "Restart Evermoor to update. Your editors stay connected.".into(),
         buttons: vec![Button::Details],
         about: vec![],
         leads_to: Place::Settings,
@@ -150,7 +161,7 @@ pub(super) fn update_is_ready(version: &str) -> Notice {
     }
 }
 
-/// Names in a sentence.
+/// Joins names: "A, B and C".
 fn list(titles: &[&str]) -> String {
     match titles {
         [] => String::new(),

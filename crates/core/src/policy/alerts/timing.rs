@@ -1,42 +1,42 @@
-//! How long everything takes, in milliseconds.
+//! Every duration in the alert rules, in milliseconds.
 
-/// The lengths of time in the rules.
+/// The durations and limits of the alert rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// An application that ended may come back within this without a word.
-    pub gone: u64,
-    /// One that does not answer may be busy for this long.
-    pub unreachable: u64,
-    /// One that starts may take this long.
-    pub starting: u64,
-    /// Between two notices of the same kind about the same upstream.
-    pub same: u64,
-    /// In this time there are at most so many notices, and then one that sums up.
-    pub hour: u64,
-    pub most: usize,
-    /// What goes down within this is told as one.
-    pub together: u64,
-    /// After a wake, a login and a change of the network.
+    /// How long a server that exited may stay away before its outage is announced.
+    pub exit_grace: u64,
+    /// How long a server may leave requests unanswered.
+    pub unreachable_grace: u64,
+    /// How long a server may take to start.
+    pub startup_grace: u64,
+    /// Between two alerts of the same kind about the same upstream.
+    pub repeat_interval: u64,
+    /// Within `rate_window` there are at most `rate_limit` alerts, then one summary.
+    pub rate_window: u64,
+    pub rate_limit: usize,
+    /// Outages that begin this close together share an alert.
+    pub group_window: u64,
+    /// How long alerts are muted after a wake, a login and a change of network.
     pub mute: u64,
-    /// More than a correction of the clock, less than a sleep.
-    pub nap: u64,
-    /// For this long at most a person who acts on an upstream is not told of it.
-    pub acting: u64,
+    /// A clock jump from here on is a sleep; a shorter one is a clock adjustment.
+    pub sleep_threshold: u64,
+    /// For how long after a user action there are no alerts about the upstream.
+    pub user_action_grace: u64,
 }
 
 impl Default for Times {
     fn default() -> Self {
         Self {
-            gone: 5_000,
-            unreachable: 20_000,
-            starting: 60_000,
-            same: 600_000,
-            hour: 3_600_000,
-            most: 4,
-            together: 15_000,
+            exit_grace: 5_000,
+            unreachable_grace: 20_000,
+            startup_grace: 60_000,
+            repeat_interval: 600_000,
+            rate_window: 3_600_000,
+            rate_limit: 4,
+            group_window: 15_000,
             mute: 45_000,
-            nap: 30_000,
-            acting: 60_000,
+            sleep_threshold: 30_000,
+            user_action_grace: 60_000,
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Command lines that launch an application, ask it to quit, end it, and look for its crashes.
+//! Command lines that launch an app, ask it to quit, stop it, and look for its crashes.
 //!
-//! Nothing goes through a shell, except on Windows, where only PowerShell starts a program
-//! minimised: there every word is quoted. A launch never takes the focus from a person.
+//! No shell is involved, except on Windows, where only PowerShell can start a program minimised;
+//! there every argument is quoted. A launch never takes the keyboard focus.
 
 use super::install::Place;
 use crate::preset::{OnSystem, Os};
@@ -13,12 +13,12 @@ pub struct CommandLine {
     pub args: Vec<String>,
 }
 
-/// How firmly a process is ended.
+/// How a process is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Firmness {
-    /// It may tidy up first.
+    /// It is asked to exit and may clean up first.
     Asked,
-    /// It is not asked.
+    /// It is killed.
     Forced,
 }
 
@@ -28,7 +28,7 @@ impl CommandLine {
     }
 }
 
-/// Launches an application without bringing it to the front.
+/// Launches an app without bringing it to the front. `None` if the system has no such launch method.
 pub fn launch(os: Os, place: &Place) -> Option<CommandLine> {
     Some(match (os, place) {
         (Os::MacOs, Place::Bundle(id)) => CommandLine::new("open", ["-g", "-b", id]),
@@ -54,12 +54,12 @@ pub fn launch(os: Os, place: &Place) -> Option<CommandLine> {
     })
 }
 
-/// Asks an application to quit as a person would, so that it can ask about unsaved work. Where the
-/// system has no such way, its process is asked to end.
+/// Asks an app to quit as its user would, so that it can ask about unsaved work. Where the system
+/// offers no such request, its process is asked to exit.
 pub fn quit(os: Os, on: &OnSystem, pid: u32) -> CommandLine {
     match (os, &on.bundle) {
-        // The system asks a person once whether this is allowed. An application that has a way of
-        // its own to quit is never asked like this.
+        // macOS asks the user once whether this is allowed. Apps whose preset has a quit request
+        // are not asked this way.
         (Os::MacOs, Some(id)) => {
             let script = format!("tell application id \"{id}\" to quit");
             CommandLine::new("osascript", ["-e", &script])
@@ -68,7 +68,7 @@ pub fn quit(os: Os, on: &OnSystem, pid: u32) -> CommandLine {
     }
 }
 
-/// Ends a process. On Windows being asked means a message to its windows.
+/// Stops a process. On Windows, asking means a message to its windows.
 pub fn end(os: Os, pid: u32, firmness: Firmness) -> CommandLine {
     let pid = pid.to_string();
     match (os, firmness) {
@@ -81,8 +81,8 @@ pub fn end(os: Os, pid: u32, firmness: Firmness) -> CommandLine {
     }
 }
 
-/// Asks Linux for the crashes of programs and for what the kernel ended, since a moment in seconds
-/// of the Unix epoch. What it prints is read by [`super::evidence::journal`].
+/// Lists crashes and processes killed by the kernel on Linux since `since`, in seconds of the Unix
+/// epoch. [`super::evidence::journal`] reads the output.
 pub fn journal(since: u64) -> CommandLine {
     let since = format!("--since=@{since}");
     let coredumps = format!("MESSAGE_ID={COREDUMP}");
@@ -92,23 +92,25 @@ pub fn journal(since: u64) -> CommandLine {
     )
 }
 
-/// Asks Linux for core dumps since a moment in seconds of the Unix epoch. What it prints is read by
-/// [`super::evidence::coredumps`].
+/// Lists core dumps on Linux since `since`, in seconds of the Unix epoch.
+/// [`super::evidence::coredumps`] reads the output.
 pub fn coredumps(since: u64) -> CommandLine {
     let since = format!("--since=@{since}");
     CommandLine::new("coredumpctl", ["list", "--json=short", "--no-pager", "--quiet", &since])
 }
 
-/// What systemd-coredump writes into the journal bears this id.
+/// The message id of systemd-coredump in the journal.
 const COREDUMP: &str = "fc2e22bc6ee647b6b90729ab34a250b1";
 
 fn minimised(path: &str, args: &[String]) -> CommandLine {
-    let mut script = format!("Start-Process -WindowStyle Minimized -FilePath {}", quoted(path));
+    let mut script =
+        format!("Start-Process -WindowStyle Minimized -FilePath {}", powershell_string(path));
     if !args.is_empty() {
-        // PowerShell joins them with spaces and quotes none of them.
-        let words: Vec<String> = args.iter().map(|word| quoted(&windows_word(word))).collect();
+        // PowerShell joins the arguments with spaces and quotes none of them.
+        let quoted: Vec<String> =
+            args.iter().map(|arg| powershell_string(&windows_argument(arg))).collect();
         script.push_str(" -ArgumentList ");
-        script.push_str(&words.join(","));
+        script.push_str(&quoted.join(","));
     }
     CommandLine::new(
         "powershell.exe",
@@ -116,35 +118,35 @@ fn minimised(path: &str, args: &[String]) -> CommandLine {
     )
 }
 
-/// A text that PowerShell takes as it is. It knows four more signs that end one.
-fn quoted(text: &str) -> String {
-    let mut whole = String::from("'");
-    for sign in text.chars() {
-        if matches!(sign, '\'' | '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}') {
-            whole.push(sign);
+/// A literal PowerShell string. PowerShell treats four more characters as single quotes.
+fn powershell_string(text: &str) -> String {
+    let mut quoted = String::from("'");
+    for character in text.chars() {
+        if matches!(character, '\'' | '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}') {
+            quoted.push(character);
         }
-        whole.push(sign);
+        quoted.push(character);
     }
-    whole.push('\'');
-    whole
+    quoted.push('\'');
+    quoted
 }
 
-/// A word as the programs of Windows split their command lines.
-fn windows_word(word: &str) -> String {
-    if !word.is_empty() && !word.contains([' ', '\t', '"']) {
-        return word.to_owned();
+/// An argument, quoted the way Windows programs split their command lines.
+fn windows_argument(argument: &str) -> String {
+    if !argument.is_empty() && !argument.contains([' ', '\t', '"']) {
+        return argument.to_owned();
     }
-    let mut whole = String::from("\"");
-    let mut slashes = 0;
-    for sign in word.chars() {
-        let doubled = if sign == '"' { slashes + 1 } else { 0 };
-        whole.extend(std::iter::repeat_n('\\', doubled));
-        slashes = if sign == '\\' { slashes + 1 } else { 0 };
-        whole.push(sign);
+    let mut quoted = String::from("\"");
+    let mut backslashes = 0;
+    for character in argument.chars() {
+        let doubled = if character == '"' { backslashes + 1 } else { 0 };
+        quoted.extend(std::iter::repeat_n('\\', doubled));
+        backslashes = if character == '\\' { backslashes + 1 } else { 0 };
+        quoted.push(character);
     }
-    whole.extend(std::iter::repeat_n('\\', slashes));
-    whole.push('"');
-    whole
+    quoted.extend(std::iter::repeat_n('\\', backslashes));
+    quoted.push('"');
+    quoted
 }
 
 #[cfg(test)]
@@ -153,11 +155,11 @@ mod tests {
     use super::*;
     use crate::preset::Shelf;
 
-    fn written(line: &CommandLine) -> String {
+    fn shown(line: &CommandLine) -> String {
         format!("{} {}", line.program, line.args.join(" | "))
     }
 
-    /// Every way to launch, quit and end every preset, on each system, as a person can read it.
+    /// Every command line of every preset on each system.
     #[test]
     fn the_command_lines_of_every_preset_on_every_system() {
         let shelf = Shelf::of_our_own();
@@ -174,20 +176,20 @@ mod tests {
                 let found = signs(os, on, env).into_iter().filter_map(|sign| sign.place).collect();
                 all.push_str(&format!("{} on {os:?}\n", preset.title));
                 for way in ways(os, on, found, Some(r"C:\seen\running.exe")) {
-                    let line = launch(os, &way).expect("a way of this system");
-                    all.push_str(&format!("  launch {}\n", written(&line)));
+                    let line = launch(os, &way).expect("a launch method of this system");
+                    all.push_str(&format!("  launch {}\n", shown(&line)));
                 }
-                all.push_str(&format!("  quit   {}\n", written(&quit(os, on, 812))));
-                all.push_str(&format!("  end    {}\n", written(&end(os, 812, Firmness::Forced))));
+                all.push_str(&format!("  quit   {}\n", shown(&quit(os, on, 812))));
+                all.push_str(&format!("  end    {}\n", shown(&end(os, 812, Firmness::Forced))));
             }
         }
-        all.push_str(&format!("journal {}\n", written(&journal(1_700_000_000))));
-        all.push_str(&format!("cores {}\n", written(&coredumps(1_700_000_000))));
+        all.push_str(&format!("journal {}\n", shown(&journal(1_700_000_000))));
+        all.push_str(&format!("cores {}\n", shown(&coredumps(1_700_000_000))));
         insta::assert_snapshot!(all);
     }
 
     #[test]
-    fn nothing_in_a_path_is_a_command_to_powershell() {
+    fn a_path_cannot_inject_a_powershell_command() {
         let path = "C:\\it's; Remove-Item\u{2019}$(calc)\\a.exe";
         let args = ["--name".to_owned(), "two words".to_owned(), "a\"b\\".to_owned()];
         let line = minimised(path, &args);
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_of_another_system_is_none() {
+    fn a_launch_method_of_another_system_is_none() {
         assert_eq!(launch(Os::Windows, &Place::Snap("x".into())), None);
         assert_eq!(launch(Os::Linux, &Place::Bundle("x".into())), None);
         assert_eq!(launch(Os::MacOs, &Place::Store("x".into())), None);

@@ -1,40 +1,40 @@
-//! Where an application may be installed, and what would prove it.
+//! Where an app may be installed, and how it can be launched.
 //!
-//! Whether a file is there is for others to say. What to look for is decided here, for every
-//! system on any of them.
+//! This decides which paths to look for; the caller checks whether they exist. The rules of every
+//! operating system can be tested on any of them.
 
 use crate::preset::{OnSystem, Os};
 
-/// A way in which an application is installed, from which follows how it is launched.
+/// How an app is installed, which determines how it is launched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// macOS: an application by the id of its bundle, wherever it lies.
+    /// macOS: an app by its bundle id, wherever it is installed.
     Bundle(String),
-    /// macOS: an application by its path.
+    /// macOS: an app by its path.
     App(String),
     Snap(String),
     Flatpak(String),
     /// Linux: a desktop file, by its id.
     Desktop(String),
-    /// Windows: an application from the store.
+    /// Windows: an app from the Microsoft Store.
     Store(String),
     Program {
         path: String,
         args: Vec<String>,
     },
-    /// An address that makes it start. It is no proof that there is something to start.
+    /// A URL that starts it. It does not prove that the app is installed.
     Url(String),
 }
 
-/// A file or folder that, if it is there, proves an installation.
+/// A file or folder whose existence proves that the app is installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sign {
     pub path: String,
-    /// How to launch it then; `None` if the sign says only that it is installed.
+    /// How to launch it then; `None` if this proves only that it is installed.
     pub place: Option<Place>,
 }
 
-/// What to look for, in the order in which it is preferred.
+/// The paths to look for, the preferred ones first.
 pub fn signs(os: Os, on: &OnSystem, env: impl Fn(&str) -> Option<String>) -> Vec<Sign> {
     let set = |name: &str| env(name).filter(|value| !value.is_empty());
     let mut found = match os {
@@ -43,7 +43,7 @@ pub fn signs(os: Os, on: &OnSystem, env: impl Fn(&str) -> Option<String>) -> Vec
         Os::Windows => Vec::new(),
     };
     for program in &on.programs {
-        let paths = match named(os, program) {
+        let paths = match is_bare_name(os, program) {
             true => search(os, program, &set),
             false => os.expand(program, set).into_iter().collect(),
         };
@@ -52,13 +52,13 @@ pub fn signs(os: Os, on: &OnSystem, env: impl Fn(&str) -> Option<String>) -> Vec
             path,
         }));
     }
-    let bare = on.signs.iter().filter_map(|path| os.expand(path, set));
-    found.extend(bare.map(|path| Sign { path, place: None }));
+    let more = on.signs.iter().filter_map(|path| os.expand(path, set));
+    found.extend(more.map(|path| Sign { path, place: None }));
     found
 }
 
-/// The ways to launch it, the best first. `found` is what the signs led to, and `seen` the program
-/// that was last seen running.
+/// The ways to launch it, the best first. `found` are those whose path exists, and `seen` is the
+/// program that was last seen running.
 pub fn ways(os: Os, on: &OnSystem, found: Vec<Place>, seen: Option<&str>) -> Vec<Place> {
     let mut ways = Vec::new();
     let mut add = |place: Place| {
@@ -66,7 +66,7 @@ pub fn ways(os: Os, on: &OnSystem, found: Vec<Place>, seen: Option<&str>) -> Vec
             ways.push(place);
         }
     };
-    // Launch Services may know a bundle that lies where nobody looked.
+    // Launch Services may know a bundle in a place that was not searched.
     if let (Os::MacOs, Some(id)) = (os, &on.bundle) {
         add(Place::Bundle(id.clone()));
     }
@@ -74,8 +74,8 @@ pub fn ways(os: Os, on: &OnSystem, found: Vec<Place>, seen: Option<&str>) -> Vec
     if let (Os::Windows, Some(id)) = (os, &on.store) {
         add(Place::Store(id.clone()));
     }
-    // On macOS a program inside a bundle is not to be started by itself, and on Linux one inside
-    // a snap or a flatpak cannot be.
+    // On macOS a program inside a bundle must not be started directly, and on Linux one inside a
+    // snap or flatpak cannot be.
     if let (Os::Windows, Some(path)) = (os, seen) {
         add(Place::Program { path: path.to_owned(), args: on.args.clone() });
     }
@@ -125,8 +125,8 @@ fn packages(on: &OnSystem, set: &impl Fn(&str) -> Option<String>) -> Vec<Sign> {
     signs
 }
 
-/// Whether a program is a name to look for, and no path.
-fn named(os: Os, program: &str) -> bool {
+/// Whether a program is a name to look up in `PATH` and not a path.
+fn is_bare_name(os: Os, program: &str) -> bool {
     match os {
         Os::MacOs | Os::Linux => !program.contains('/'),
         Os::Windows => !program.contains(['/', '\\']),
@@ -134,12 +134,12 @@ fn named(os: Os, program: &str) -> bool {
 }
 
 fn search(os: Os, program: &str, set: &impl Fn(&str) -> Option<String>) -> Vec<String> {
-    let (between, slash) = match os {
+    let (separator, slash) = match os {
         Os::MacOs | Os::Linux => (':', '/'),
         Os::Windows => (';', '\\'),
     };
     let path = set("PATH").unwrap_or_default();
-    let folders = path.split(between).filter(|folder| folder.contains(slash));
+    let folders = path.split(separator).filter(|folder| folder.contains(slash));
     folders.map(|folder| format!("{}{slash}{program}", folder.trim_end_matches(slash))).collect()
 }
 
@@ -158,25 +158,25 @@ mod tests {
         Some(value.to_owned())
     }
 
-    fn looked_for(os: Os, on: &OnSystem) -> Vec<String> {
+    fn paths(os: Os, on: &OnSystem) -> Vec<String> {
         signs(os, on, env).into_iter().map(|sign| sign.path).collect()
     }
 
     #[test]
-    fn each_system_has_its_own_signs_of_pieces_os() {
+    fn pieces_os_is_searched_for_on_each_system() {
         let shelf = Shelf::of_our_own();
         let pieces = shelf.get("pieces-os").unwrap();
         let on = |os| pieces.on(os).unwrap();
         assert_eq!(
-            looked_for(Os::MacOs, on(Os::MacOs)),
+            paths(Os::MacOs, on(Os::MacOs)),
             ["/Applications/Pieces OS.app", "/home/a/Applications/Pieces OS.app"]
         );
         assert_eq!(
-            looked_for(Os::Linux, on(Os::Linux)),
+            paths(Os::Linux, on(Os::Linux)),
             ["/snap/bin/pieces-os", "/var/lib/snapd/snap/bin/pieces-os"]
         );
         assert_eq!(
-            looked_for(Os::Windows, on(Os::Windows)),
+            paths(Os::Windows, on(Os::Windows)),
             [r"C:\L\Mesh Intelligent Technologies, Inc\Pieces OS"]
         );
     }
@@ -191,7 +191,7 @@ mod tests {
             ..OnSystem::default()
         };
         assert_eq!(
-            looked_for(Os::Linux, &on),
+            paths(Os::Linux, &on),
             [
                 "/var/lib/flatpak/app/org.x.Y",
                 "/home/a/.local/share/flatpak/app/org.x.Y",
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_launched_first_and_an_address_last() {
+    fn an_existing_program_comes_first_and_a_url_last() {
         let shelf = Shelf::of_our_own();
         let pieces = shelf.get("pieces-os").unwrap();
         let linux = pieces.on(Os::Linux).unwrap();

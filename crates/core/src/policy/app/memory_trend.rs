@@ -1,47 +1,47 @@
-//! Where an application's memory is going.
+//! How an app's memory use develops.
 //!
-//! A number says little: 1.8 GB may be where it always is, or where it was an hour ago at 900 MB. So
-//! a line is laid through the samples, and a person reads what follows from it.
+//! A single number says little: 1.8 GB may be the usual level, or twice that of an hour ago. A line
+//! fitted through the samples shows which, and when it reaches the alarm.
 
 use std::time::Duration;
 
 use crate::config::size;
 
-/// Memory at one moment.
+/// The memory use at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Since any moment before the first.
+    /// Since any time before the first sample.
     pub at: Duration,
     pub bytes: u64,
 }
 
-/// A line through samples.
+/// A line fitted through samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
     pub now: u64,
-    /// Negative if it shrinks. `None` while there is too little to go by.
+    /// Bytes per hour, negative if it shrinks. `None` while there are too few samples.
     pub per_hour: Option<f64>,
-    /// How long until the alarm, if it grows and goes on so.
+    /// How long until it reaches the alarm at this rate, if it grows.
     pub until_alarm: Option<Duration>,
 }
 
-/// Less is no ground for a line.
-const SHORTEST: Duration = Duration::from_secs(600);
-const FEWEST: usize = 5;
-/// Slower than this is where it is: 20 MB in an hour.
+/// A trend needs samples over at least this time, and at least `MIN_SAMPLES`.
+const MIN_TIME: Duration = Duration::from_secs(600);
+const MIN_SAMPLES: usize = 5;
+/// A slower change counts as steady: 20 MB per hour.
 const STEADY: f64 = 20e6;
-/// Nobody plans further ahead.
-const FARTHEST: f64 = 7.0 * 24.0;
+/// A prediction further ahead is not worth showing.
+const MAX_HOURS: f64 = 7.0 * 24.0;
 
 impl Trend {
-    /// The trend of samples in the order of their times; `None` without any.
+    /// The trend of samples in chronological order; `None` if there are none.
     pub fn of(samples: &[Sample], alarm: Option<u64>) -> Option<Self> {
         let last = samples.last()?;
         let per_hour = slope(samples);
         let until_alarm = alarm.zip(per_hour).and_then(|(alarm, per_hour)| {
             let missing = alarm.checked_sub(last.bytes)? as f64;
             let hours = missing / per_hour;
-            (per_hour >= STEADY && hours <= FARTHEST)
+            (per_hour >= STEADY && hours <= MAX_HOURS)
                 .then(|| Duration::from_secs_f64(hours * 3600.0))
         });
         Some(Self { now: last.bytes, per_hour, until_alarm })
@@ -52,7 +52,7 @@ impl Trend {
         let now = size::shown(self.now);
         if let Some(alarm) = alarm.filter(|alarm| self.now >= *alarm) {
             return format!(
-                "{now}, more than the {} at which it was seen to fail.",
+                "{now}, above the {} at which it has failed before.",
                 size::shown(alarm)
             );
         }
@@ -66,17 +66,17 @@ impl Trend {
         };
         match (self.until_alarm, alarm) {
             (Some(left), Some(alarm)) => {
-                format!("{now}, {change}; {} in about {}.", size::shown(alarm), about(left))
+                format!("{now}, {change}; {} in about {}.", size::shown(alarm), approximate(left))
             }
             _ => format!("{now}, {change}."),
         }
     }
 }
 
-/// Bytes per hour, by least squares.
+/// The slope in bytes per hour, by least squares.
 fn slope(samples: &[Sample]) -> Option<f64> {
     let (first, last) = (samples.first()?, samples.last()?);
-    if samples.len() < FEWEST || last.at.saturating_sub(first.at) < SHORTEST {
+    if samples.len() < MIN_SAMPLES || last.at.saturating_sub(first.at) < MIN_TIME {
         return None;
     }
     let points: Vec<(f64, f64)> = samples
@@ -85,16 +85,16 @@ fn slope(samples: &[Sample]) -> Option<f64> {
             (sample.at.saturating_sub(first.at).as_secs_f64() / 3600.0, sample.bytes as f64)
         })
         .collect();
-    let amount = points.len() as f64;
+    let count = points.len() as f64;
     let (sum_x, sum_y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));
-    let (mean_x, mean_y) = (sum_x / amount, sum_y / amount);
+    let (mean_x, mean_y) = (sum_x / count, sum_y / count);
     let (over, under) = points.iter().fold((0.0, 0.0), |(over, under), (x, y)| {
         (over + (x - mean_x) * (y - mean_y), under + (x - mean_x) * (x - mean_x))
     });
     (under > 0.0).then(|| over / under)
 }
 
-fn about(left: Duration) -> String {
+fn approximate(left: Duration) -> String {
     let minutes = left.as_secs() / 60;
     match minutes {
         0..=1 => "a minute".into(),
@@ -122,32 +122,35 @@ mod tests {
         (0..=minutes).map(at).collect()
     }
 
-    fn told(samples: &[Sample]) -> String {
+    fn sentence(samples: &[Sample]) -> String {
         Trend::of(samples, ALARM).unwrap().sentence(ALARM)
     }
 
     #[test]
-    fn a_trend_is_told_in_a_sentence() {
+    fn a_trend_is_described_in_a_sentence() {
         let growing = line(1_000_000_000, 120_000_000, 120);
-        assert_eq!(told(&growing), "1.2 GB, growing by 120 MB an hour; 2.5 GB in about 11 hours.");
-        assert_eq!(told(&line(1_800_000_000, 0, 60)), "1.8 GB, steady.");
-        let shrinking = line(1_800_000_000, -300_000_000, 60);
-        assert_eq!(told(&shrinking), "1.5 GB, shrinking by 300 MB an hour.");
         assert_eq!(
-            told(&line(2_600_000_000, 0, 60)),
-            "2.6 GB, more than the 2.5 GB at which it was seen to fail."
+            sentence(&growing),
+            "1.2 GB, growing by 120 MB an hour; 2.5 GB in about 11 hours."
+        );
+        assert_eq!(sentence(&line(1_800_000_000, 0, 60)), "1.8 GB, steady.");
+        let shrinking = line(1_800_000_000, -300_000_000, 60);
+        assert_eq!(sentence(&shrinking), "1.5 GB, shrinking by 300 MB an hour.");
+        assert_eq!(
+            sentence(&line(2_600_000_000, 0, 60)),
+            "2.6 GB, above the 2.5 GB at which it has failed before."
         );
     }
 
     #[test]
-    fn too_little_is_no_ground_for_a_trend() {
-        assert_eq!(told(&line(1_000_000_000, 900_000_000, 3)), "1.0 GB.");
-        assert_eq!(told(&line(812_000_000, 0, 0)), "812 MB.");
+    fn too_few_samples_have_no_trend() {
+        assert_eq!(sentence(&line(1_000_000_000, 900_000_000, 3)), "1.0 GB.");
+        assert_eq!(sentence(&line(812_000_000, 0, 0)), "812 MB.");
         assert_eq!(Trend::of(&[], ALARM), None);
     }
 
     #[test]
-    fn without_an_alarm_nothing_is_foretold() {
+    fn without_an_alarm_there_is_no_prediction() {
         let trend = Trend::of(&line(1_000_000_000, 120_000_000, 60), None).unwrap();
         assert_eq!(trend.until_alarm, None);
         assert_eq!(trend.sentence(None), "1.1 GB, growing by 120 MB an hour.");
@@ -155,7 +158,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn noise_does_not_turn_a_trend_around(
+        fn noise_does_not_change_a_trend(
             per_hour in 50_000_000_i64..500_000_000,
             noise in prop::collection::vec(-4_000_000_i64..4_000_000, 61),
         ) {
@@ -168,7 +171,7 @@ mod tests {
         }
 
         #[test]
-        fn the_foretold_moment_is_when_the_line_meets_the_alarm(
+        fn the_prediction_is_when_the_line_meets_the_alarm(
             from in 100_000_000_u64..1_500_000_000, per_hour in 50_000_000_i64..500_000_000,
         ) {
             let trend = Trend::of(&line(from, per_hour, 60), ALARM).unwrap();
@@ -178,7 +181,7 @@ mod tests {
         }
 
         #[test]
-        fn no_samples_are_too_strange(samples in prop::collection::vec((any::<u64>(), any::<u64>()), 0..20)) {
+        fn any_samples_have_a_sentence(samples in prop::collection::vec((any::<u64>(), any::<u64>()), 0..20)) {
             let mut samples: Vec<Sample> = samples.into_iter()
                 .map(|(at, bytes)| Sample { at: Duration::from_secs(at % 1_000_000), bytes })
                 .collect();

@@ -1,16 +1,16 @@
-//! What is decided about an application that Evermoor did not start and still looks after.
+//! Decisions about desktop apps that host an upstream, and that Evermoor did not start itself.
 //!
-//! Pure rules over a [preset](crate::preset) and what was observed: they take the time as an
-//! argument and touch nothing.
+//! - [`install`]: where an app may be installed, and how it can be launched
+//! - [`command`]: the command lines that launch, quit and stop it on each operating system
+//! - [`state`]: its state, with a text and the next step
+//! - [`evidence`]: why its process exited, from exit codes and crash reports
+//! - [`restart`]: the state machine of a restart
+//! - [`policy`]: what Evermoor does without asking, and when it stops
+//! - [`memory_trend`]: how its memory use develops
 //!
-//! # Layout
-//! - [`place`]: where it may be installed, and what would prove it
-//! - [`command`]: command lines that launch it, ask it to quit and end it, on each system
-//! - [`state`]: how it stands, in a sentence with the next step
-//! - [`evidence`]: what systems say of a process that ended, and what follows from it
-//! - [`restart`]: the way from a run to the next, step by step, with its proof
-//! - [`policy`]: what may be done by itself, and when to stop
-//! - [`trend`]: where its memory is going
+//! Pure rules over a [preset](crate::preset) and observations, with the time as an argument. Besides
+//! presets they use only [`failure`](crate::failure) and the format of sizes in
+//! [`config`](crate::config).
 
 pub mod command;
 pub mod evidence;
@@ -20,8 +20,8 @@ pub mod policy;
 pub mod restart;
 pub mod state;
 
-/// One run of an application: a process, and when it started in its system's own count. The
-/// number alone may come again.
+/// One run of an app: a process id, and the start time as the system counts it, because process ids
+/// are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Run {
     pub pid: u32,

@@ -1,13 +1,13 @@
-//! What an editor can do for an upstream that asks it back.
+//! The client capabilities that let an upstream send requests to an editor.
 //!
-//! A tool may need its caller: to sample the model, to ask the person, to know the open folders.
-//! One connection to an upstream serves many editors, so the gateway says to the upstream that all
-//! of this can be done, and turns a question away that the editor at hand cannot answer.
+//! A tool may need its client: to sample the model, to ask the user, to list the open folders. One
+//! connection to an upstream serves many editors, so the gateway declares all of these capabilities
+//! to the upstream and rejects requests that the calling editor does not support.
 
 use crate::protocol::envelope::Request;
 use crate::protocol::json::Raw;
 
-/// A set of abilities, small enough to live in a session id.
+/// A set of capabilities, small enough to fit into a session id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Abilities(u8);
 
@@ -24,7 +24,7 @@ pub const LIST_ROOTS: &str = "roots/list";
 impl Abilities {
     pub const ALL: Self = Self(SAMPLING | SAMPLING_TOOLS | FORMS | LINKS | ROOTS);
 
-    /// What a client says of itself in `capabilities`.
+    /// Reads the `capabilities` of a client.
     pub fn read(capabilities: &Raw) -> Self {
         let offers = |raw: &Raw, name: &str| raw.member(name);
         let mut found = 0;
@@ -34,7 +34,7 @@ impl Abilities {
         }
         if let Some(elicitation) = offers(capabilities, "elicitation") {
             let links = offers(&elicitation, "url").is_some();
-            // Before there were two kinds, an empty object meant forms.
+            // In older versions an empty object means forms.
             let forms = offers(&elicitation, "form").is_some() || !links;
             found |= if forms { FORMS } else { 0 } | if links { LINKS } else { 0 };
         }
@@ -42,13 +42,13 @@ impl Abilities {
         Self(found)
     }
 
-    /// The same as a client would say it.
+    /// The `capabilities` object for this set.
     pub fn capabilities(self) -> Raw {
-        let mut said = serde_json::Map::new();
+        let mut declared = serde_json::Map::new();
         if self.has(SAMPLING) {
             let tools = self.has(SAMPLING_TOOLS);
             let sampling = if tools { serde_json::json!({ "tools": {} }) } else { empty() };
-            said.insert("sampling".into(), sampling);
+            declared.insert("sampling".into(), sampling);
         }
         if self.has(FORMS) || self.has(LINKS) {
             let mut kinds = serde_json::Map::new();
@@ -58,18 +58,19 @@ impl Abilities {
             if self.has(LINKS) {
                 kinds.insert("url".into(), empty());
             }
-            said.insert("elicitation".into(), kinds.into());
+            declared.insert("elicitation".into(), kinds.into());
         }
         if self.has(ROOTS) {
-            said.insert("roots".into(), serde_json::json!({ "listChanged": true }));
+            declared.insert("roots".into(), serde_json::json!({ "listChanged": true }));
         }
-        Raw::of(&said)
+        Raw::of(&declared)
     }
 
-    /// Whether whoever has these can answer the question. One that nobody knows is passed on.
-    pub fn can_answer(self, question: &Request) -> bool {
-        let params = question.params.as_ref();
-        match question.method.as_str() {
+    /// Whether a client with these capabilities can answer the request. Unknown requests are
+    /// passed on.
+    pub fn can_answer(self, request: &Request) -> bool {
+        let params = request.params.as_ref();
+        match request.method.as_str() {
             CREATE_MESSAGE => {
                 let tools = params.and_then(|params| params.member("tools")).is_some();
                 self.has(SAMPLING) && (!tools || self.has(SAMPLING_TOOLS))
@@ -83,10 +84,10 @@ impl Abilities {
         }
     }
 
-    /// What whoever is asked would have to declare.
-    pub fn needed_for(question: &Request) -> Self {
-        let params = question.params.as_ref();
-        Self(match question.method.as_str() {
+    /// The capabilities that a client needs to answer the request.
+    pub fn needed_for(request: &Request) -> Self {
+        let params = request.params.as_ref();
+        Self(match request.method.as_str() {
             CREATE_MESSAGE => match params.and_then(|params| params.member("tools")) {
                 Some(_) => SAMPLING | SAMPLING_TOOLS,
                 None => SAMPLING,
@@ -108,8 +109,8 @@ impl Abilities {
         Self(bits & Self::ALL.0)
     }
 
-    fn has(self, ability: u8) -> bool {
-        self.0 & ability != 0
+    fn has(self, flag: u8) -> bool {
+        self.0 & flag != 0
     }
 }
 
@@ -127,14 +128,14 @@ mod tests {
         Abilities::read(&Raw::of(&capabilities))
     }
 
-    fn asks(method: &str, params: serde_json::Value) -> Request {
+    fn request(method: &str, params: serde_json::Value) -> Request {
         Request::new(Id::number(1), method, Some(Raw::of(&params)))
     }
 
     #[test]
-    fn a_form_can_be_filled_in_by_whoever_said_elicitation_without_more() {
-        let form = asks(ELICIT, serde_json::json!({ "message": "?" }));
-        let link = asks(ELICIT, serde_json::json!({ "mode": "url", "url": "https://x" }));
+    fn elicitation_without_a_mode_means_forms() {
+        let form = request(ELICIT, serde_json::json!({ "message": "?" }));
+        let link = request(ELICIT, serde_json::json!({ "mode": "url", "url": "https://x" }));
         let old = abilities(serde_json::json!({ "elicitation": {} }));
         assert!(old.can_answer(&form) && !old.can_answer(&link));
         let new = abilities(serde_json::json!({ "elicitation": { "url": {} } }));
@@ -142,17 +143,17 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_for_what_they_did_not_offer() {
+    fn a_client_without_capabilities_answers_only_unknown_requests() {
         let none = abilities(serde_json::json!({}));
         for method in [CREATE_MESSAGE, ELICIT, LIST_ROOTS] {
-            assert!(!none.can_answer(&asks(method, serde_json::json!({}))), "{method}");
+            assert!(!none.can_answer(&request(method, serde_json::json!({}))), "{method}");
         }
-        assert!(none.can_answer(&asks("vendor/question", serde_json::json!({}))));
+        assert!(none.can_answer(&request("vendor/request", serde_json::json!({}))));
     }
 
     proptest! {
         #[test]
-        fn what_is_said_is_understood(bits: u8) {
+        fn capabilities_are_read_back(bits: u8) {
             let one = Abilities::read(&Abilities::from_bits(bits).capabilities());
             prop_assert_eq!(Abilities::read(&one.capabilities()), one);
             prop_assert_eq!(Abilities::from_bits(one.bits()), one);

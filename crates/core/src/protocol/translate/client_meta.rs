@@ -1,4 +1,4 @@
-//! Who asks, as each request of 2026-07-28 says it, because there is no handshake.
+//! The client's `_meta` in each request of 2026-07-28, which has no handshake.
 
 use crate::protocol::json::Raw;
 use crate::protocol::mcp::{Program, STATELESS, gateway_info, meta};
@@ -6,17 +6,17 @@ use crate::protocol::mcp::{Program, STATELESS, gateway_info, meta};
 use super::client_capabilities::Abilities;
 use super::task;
 
-/// Who asks, as each request of 2026-07-28 says it.
+/// The entries of `_meta` that identify the client of a request.
 #[derive(Clone, Debug)]
 pub struct WhoAsks(Vec<(&'static str, Raw)>);
 
 impl WhoAsks {
-    /// The gateway itself.
+    /// The gateway as the client.
     pub fn gateway(version: &str) -> Self {
         Self::new(&gateway_info(version), &Raw::of(&serde_json::json!({})))
     }
 
-    /// An editor that shook hands and can do this much.
+    /// An editor with a session as the client.
     pub fn editor(program: &Program, abilities: Abilities) -> Self {
         Self::new(&Raw::of(program), &abilities.capabilities())
     }
@@ -29,21 +29,21 @@ impl WhoAsks {
         ])
     }
 
-    /// The same, wanting to hear log messages from `level` on.
+    /// Adds the minimum level of log messages.
     pub fn hearing(mut self, level: &str) -> Self {
         self.0.push((meta::LOG_LEVEL, Raw::of(level)));
         self
     }
 
-    /// The same, able to follow tasks.
+    /// Adds support for tasks.
     pub fn following_tasks(mut self) -> Self {
-        for (_, said) in self.0.iter_mut().filter(|(key, _)| *key == meta::CAPABILITIES) {
-            *said = task::declared(said);
+        for (_, capabilities) in self.0.iter_mut().filter(|(key, _)| *key == meta::CAPABILITIES) {
+            *capabilities = task::declared(capabilities);
         }
         self
     }
 
-    /// The same parameters with who asks in their `_meta`. What was there stays.
+    /// Adds the entries to the `_meta` of the parameters.
     pub fn sign(&self, params: Option<Raw>) -> Raw {
         let params = params.unwrap_or_else(|| Raw::of(&serde_json::json!({})));
         let meta = params.member("_meta").unwrap_or_else(|| Raw::of(&serde_json::json!({})));
@@ -51,13 +51,13 @@ impl WhoAsks {
         params.with("_meta", &meta)
     }
 
-    /// The parameters as a server of the older revisions knows them, without who asks and what it
-    /// brings with a second call.
+    /// Removes everything that a server with sessions does not know: these entries, and the input of
+    /// a repeated call.
     pub fn strip(params: Option<Raw>) -> Option<Raw> {
         let params = params?.without(&["inputResponses", "requestState"]);
-        let Some(said) = params.member("_meta") else { return Some(params) };
+        let Some(meta) = params.member("_meta") else { return Some(params) };
         let keys = [meta::REVISION, meta::CLIENT, meta::CAPABILITIES, meta::LOG_LEVEL];
-        let rest = said.without(&keys);
+        let rest = meta.without(&keys);
         Some(match rest.as_str() {
             "{}" => params.without(&["_meta"]),
             _ => params.with("_meta", &rest),
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signed_request_says_who_asks_and_keeps_what_it_carried() {
+    fn the_client_is_added_and_other_meta_entries_are_kept() {
         let params = Raw::of(&serde_json::json!({ "name": "x", "_meta": { "traceparent": "t" } }));
         let meta = WhoAsks::gateway("1").sign(Some(params)).member("_meta").unwrap();
         assert_eq!(meta.text_member("traceparent").as_deref(), Some("t"));
@@ -79,12 +79,12 @@ mod tests {
     }
 
     #[test]
-    fn a_request_for_an_older_server_says_nothing_of_who_asks() {
+    fn a_request_for_an_older_server_does_not_name_the_client() {
         let params = Raw::of(&serde_json::json!({ "name": "x" }));
-        let signed = WhoAsks::gateway("1").sign(Some(params.clone()));
-        assert_eq!(WhoAsks::strip(Some(signed)), Some(params));
+        let with_client = WhoAsks::gateway("1").sign(Some(params.clone()));
+        assert_eq!(WhoAsks::strip(Some(with_client)), Some(params));
         let traced = Raw::of(&serde_json::json!({ "_meta": { "traceparent": "t" } }));
-        let signed = WhoAsks::gateway("1").sign(Some(traced.clone()));
-        assert_eq!(WhoAsks::strip(Some(signed)), Some(traced));
+        let with_client = WhoAsks::gateway("1").sign(Some(traced.clone()));
+        assert_eq!(WhoAsks::strip(Some(with_client)), Some(traced));
     }
 }

@@ -1,20 +1,19 @@
-//! What an older editor cannot read, in what it can.
+//! Content that an older editor cannot read, converted to content that it can.
 //!
-//! Kinds of content were added with the revisions. An editor that does not know one may refuse the
-//! whole answer, so the block becomes a text that says the same, and nothing is left out in silence.
-//! Whether there is anything to do is decided by the revisions alone and then by a glance at the
-//! bytes: an answer that its editor can read is not touched.
+//! Newer protocol versions added kinds of content. An editor that does not know one may reject the
+//! whole result, so the block is converted to text and nothing is dropped silently. A result that
+//! needs no conversion, by the versions or by a search of its bytes, is not parsed.
 
 use crate::protocol::json::Raw;
 use crate::protocol::mcp::{Revision, method};
 
 use crate::protocol::version::Spoken;
 
-/// The member under which structured content that is no object is shown to who expects an object.
+/// Wraps structured content that is not an object, for editors that expect an object.
 const WRAPPED: &str = "result";
 
-/// A result of somebody who speaks `from` as an editor of `to` can read it.
-pub fn readable(called: &str, result: &Raw, from: Spoken, to: Spoken) -> Option<Raw> {
+/// Converts a result of version `from` for an editor of version `to`. `None` if it stays the same.
+pub(super) fn downgraded(called: &str, result: &Raw, from: Spoken, to: Spoken) -> Option<Raw> {
     let Spoken::Session(revision) = to else { return None };
     if to >= from {
         return None;
@@ -28,53 +27,53 @@ pub fn readable(called: &str, result: &Raw, from: Spoken, to: Spoken) -> Option<
 }
 
 fn tool_result(result: &Raw, to: Revision) -> Option<Raw> {
-    let structured = says(result, "structuredContent");
+    let structured = mentions(result, "structuredContent");
     if !structured && !has_newer_blocks(result, to) {
         return None;
     }
     let blocks = result.member("content").and_then(|content| content.elements());
     let blocks = blocks.unwrap_or_default();
-    let mut shown: Vec<Raw> = blocks.iter().map(|one| block(one, to)).collect();
-    let mut readable = result.clone();
+    let mut converted: Vec<Raw> = blocks.iter().map(|one| block(one, to)).collect();
+    let mut downgraded = result.clone();
     if let Some(data) = result.member("structuredContent") {
-        let mirrored = blocks.iter().any(|one| kind(one).as_deref() == Some("text"));
-        if !mirrored {
-            shown.push(text(data.as_str()));
+        let has_text = blocks.iter().any(|one| kind(one).as_deref() == Some("text"));
+        if !has_text {
+            converted.push(text(data.as_str()));
         }
         if data.entries().is_none() {
             let wrapped = Raw::of(&serde_json::json!({})).with(WRAPPED, &data);
-            readable = readable.with("structuredContent", &wrapped);
+            downgraded = downgraded.with("structuredContent", &wrapped);
         }
     }
-    if shown != blocks || result.member("content").is_none() {
-        readable = readable.with("content", &Raw::of(&shown));
+    if converted != blocks || result.member("content").is_none() {
+        downgraded = downgraded.with("content", &Raw::of(&converted));
     }
-    (readable != *result).then_some(readable)
+    (downgraded != *result).then_some(downgraded)
 }
 
 fn prompt(result: &Raw, to: Revision) -> Option<Raw> {
     if !has_newer_blocks(result, to) {
         return None;
     }
-    let said = result.member("messages")?.elements()?;
-    let shown: Vec<Raw> = said
+    let messages = result.member("messages")?.elements()?;
+    let converted: Vec<Raw> = messages
         .iter()
         .map(|message| match message.member("content") {
             Some(content) => message.with("content", &block(&content, to)),
             None => message.clone(),
         })
         .collect();
-    (shown != said).then(|| result.with("messages", &Raw::of(&shown)))
+    (converted != messages).then(|| result.with("messages", &Raw::of(&converted)))
 }
 
-/// Until 2025-11-25 what a tool returns is an object. A schema of anything else makes such editors
-/// refuse the whole list; without it, they take what comes.
+/// Up to 2025-11-25 the output of a tool is an object. Older editors reject the whole list if a
+/// schema is of another type, so such a schema is removed.
 fn tools(result: &Raw) -> Option<Raw> {
-    if !says(result, "outputSchema") {
+    if !mentions(result, "outputSchema") {
         return None;
     }
-    let offered = result.member("tools")?.elements()?;
-    let shown: Vec<Raw> = offered
+    let tools = result.member("tools")?.elements()?;
+    let converted: Vec<Raw> = tools
         .iter()
         .map(|tool| match tool.member("outputSchema") {
             Some(schema) if schema.text_member("type").as_deref() != Some("object") => {
@@ -83,41 +82,41 @@ fn tools(result: &Raw) -> Option<Raw> {
             Some(_) | None => tool.clone(),
         })
         .collect();
-    (shown != offered).then(|| result.with("tools", &Raw::of(&shown)))
+    (converted != tools).then(|| result.with("tools", &Raw::of(&converted)))
 }
 
 fn block(block: &Raw, to: Revision) -> Raw {
-    let shown = match kind(block).as_deref() {
+    let converted = match kind(block).as_deref() {
         Some("resource_link") if to < Revision::V2025_06_18 => text(&link(block)),
-        Some("audio") if to < Revision::V2025_03_26 => text(&sound(block)),
+        Some("audio") if to < Revision::V2025_03_26 => text(&audio(block)),
         Some(_) | None => return block.clone(),
     };
     match block.member("annotations") {
-        Some(annotations) => shown.with("annotations", &annotations),
-        None => shown,
+        Some(annotations) => converted.with("annotations", &annotations),
+        None => converted,
     }
 }
 
 fn link(block: &Raw) -> String {
-    let said = |key: &str| block.text_member(key).filter(|text| !text.is_empty());
-    let name = said("title").or_else(|| said("name")).unwrap_or_else(|| "resource".into());
-    let mut words = format!("{name}: {}", said("uri").unwrap_or_default());
-    if let Some(kind) = said("mimeType") {
-        words += &format!(" ({kind})");
+    let field = |key: &str| block.text_member(key).filter(|text| !text.is_empty());
+    let name = field("title").or_else(|| field("name")).unwrap_or_else(|| "resource".into());
+    let mut text = format!("{name}: {}", field("uri").unwrap_or_default());
+    if let Some(kind) = field("mimeType") {
+        text += &format!(" ({kind})");
     }
-    if let Some(description) = said("description") {
-        words += &format!("\n{description}");
+    if let Some(description) = field("description") {
+        text += &format!("\n{description}");
     }
-    words
+    text
 }
 
-fn sound(block: &Raw) -> String {
+fn audio(block: &Raw) -> String {
     let kind = block.text_member("mimeType").unwrap_or_else(|| "audio".into());
-    // Four characters of Base64 are three bytes.
+    // Four characters of Base64 encode three bytes.
     let bytes =
         block.text_member("data").map_or(0, |data| data.trim_end_matches('=').len() * 3 / 4);
     format!(
-        "[A sound ({kind}, {bytes} bytes) is not shown: this client speaks a revision of MCP without sounds.]"
+        "[Audio ({kind}, {bytes} bytes) omitted: this client's MCP version does not support audio.]"
     )
 }
 
@@ -126,8 +125,8 @@ fn has_newer_blocks(result: &Raw, to: Revision) -> bool {
         || (to < Revision::V2025_03_26 && result.as_str().contains("audio"))
 }
 
-/// Whether a member of this name may be somewhere in it.
-fn says(result: &Raw, member: &str) -> bool {
+/// Whether the bytes contain this name, so that the result may have such a member.
+fn mentions(result: &Raw, member: &str) -> bool {
     result.as_str().contains(member)
 }
 
@@ -135,8 +134,8 @@ fn kind(block: &Raw) -> Option<String> {
     block.text_member("type")
 }
 
-fn text(words: &str) -> Raw {
-    Raw::of(&serde_json::json!({ "type": "text", "text": words }))
+fn text(text: &str) -> Raw {
+    Raw::of(&serde_json::json!({ "type": "text", "text": text }))
 }
 
 #[cfg(test)]
@@ -145,18 +144,18 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    fn shown(called: &str, result: &Value, from: Spoken, to: Revision) -> Value {
+    fn converted(called: &str, result: &Value, from: Spoken, to: Revision) -> Value {
         let result = Raw::of(result);
-        let readable = readable(called, &result, from, Spoken::Session(to)).unwrap_or(result);
-        readable.read().unwrap()
+        let converted = downgraded(called, &result, from, Spoken::Session(to)).unwrap_or(result);
+        converted.read().unwrap()
     }
 
     fn call(result: &Value, to: Revision) -> Value {
-        shown("tools/call", result, Spoken::Stateless, to)
+        converted("tools/call", result, Spoken::Stateless, to)
     }
 
     #[test]
-    fn a_link_is_a_text_for_who_knows_no_links() {
+    fn a_resource_link_becomes_text_for_older_editors() {
         let link = json!({ "type": "resource_link", "uri": "file:///a", "name": "a", "mimeType": "text/plain",
             "description": "The first.", "annotations": { "priority": 1 } });
         let result =
@@ -175,21 +174,21 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_is_named_for_who_knows_no_sounds() {
+    fn audio_becomes_text_for_older_editors() {
         let result =
             json!({ "content": [{ "type": "audio", "data": "AAAA", "mimeType": "audio/wav" }] });
         let old = call(&result, Revision::V2024_11_05);
-        let words = old["content"][0]["text"].as_str().unwrap();
-        assert!(words.contains("audio/wav, 3 bytes"), "{words}");
+        let text = old["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("audio/wav, 3 bytes"), "{text}");
         assert_eq!(call(&result, Revision::V2025_03_26), result);
         let prompt = json!({ "messages": [{ "role": "user", "content": result["content"][0] }] });
-        let old = shown("prompts/get", &prompt, Spoken::Stateless, Revision::V2024_11_05);
+        let old = converted("prompts/get", &prompt, Spoken::Stateless, Revision::V2024_11_05);
         assert_eq!(old["messages"][0]["content"]["type"], "text");
         assert_eq!(old["messages"][0]["role"], "user");
     }
 
     #[test]
-    fn data_without_a_text_gets_one_and_what_is_no_object_becomes_one() {
+    fn structured_content_gets_a_text_and_is_wrapped_in_an_object() {
         let bare = json!({ "content": [], "structuredContent": { "a": 1 } });
         for to in Revision::ALL {
             let seen = call(&bare, to);
@@ -199,27 +198,27 @@ mod tests {
             assert_eq!(list["structuredContent"], json!({ "result": [1, 2] }));
             assert_eq!(list["content"][0]["text"], "[1,2]");
         }
-        let told = json!({ "content": [{ "type": "text", "text": "One." }], "structuredContent": { "a": 1 } });
-        assert_eq!(call(&told, Revision::V2024_11_05), told);
+        let with_text = json!({ "content": [{ "type": "text", "text": "One." }], "structuredContent": { "a": 1 } });
+        assert_eq!(call(&with_text, Revision::V2024_11_05), with_text);
     }
 
     #[test]
-    fn a_schema_of_what_is_no_object_does_not_cost_an_older_editor_the_list() {
+    fn an_output_schema_that_is_no_object_is_removed_for_older_editors() {
         let tools = json!({ "tools": [
             { "name": "list", "outputSchema": { "type": "array" } },
             { "name": "object", "outputSchema": { "type": "object" } },
         ] });
-        let seen = shown("tools/list", &tools, Spoken::Stateless, Revision::V2025_11_25);
+        let seen = converted("tools/list", &tools, Spoken::Stateless, Revision::V2025_11_25);
         assert_eq!(seen["tools"][0], json!({ "name": "list" }));
         assert_eq!(seen["tools"][1], tools["tools"][1]);
     }
 
     #[test]
-    fn who_is_as_new_as_the_content_gets_the_very_bytes() {
+    fn an_editor_of_the_same_or_a_newer_version_gets_the_original_bytes() {
         let result = Raw::of(&json!({ "content": [{ "type": "audio" }], "structuredContent": 1 }));
         for from in Spoken::ALL {
             for to in Spoken::ALL.into_iter().filter(|to| *to >= from) {
-                assert_eq!(readable("tools/call", &result, from, to), None);
+                assert_eq!(downgraded("tools/call", &result, from, to), None);
             }
         }
     }
@@ -238,7 +237,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_block_is_there_in_its_place_and_can_be_read(blocks in blocks(), revision in 0..4_usize) {
+        fn every_block_keeps_its_position_and_can_be_read(blocks in blocks(), revision in 0..4_usize) {
             let to = Revision::ALL[revision];
             let seen = call(&json!({ "content": blocks.clone() }), to);
             let seen = seen["content"].as_array().unwrap().clone();

@@ -1,25 +1,25 @@
-//! What an upstream asks of an editor, in the words of either era.
+//! Input that an upstream needs from an editor.
 //!
-//! Up to 2025-11-25 an upstream asks while it works. In 2026-07-28 it answers that it needs input and
-//! expects the same call again with that input, and with a state that only it understands.
+//! Up to 2025-11-25 an upstream sends a request while it handles a call. In 2026-07-28 it responds
+//! that it needs input and expects the call again, with the input and an opaque state.
 
 use crate::protocol::envelope::{Id, Request};
 use crate::protocol::json::Raw;
 
 use super::client_capabilities::ELICIT;
-use super::response::{LINK_REQUIRED, code};
+use super::response::{URL_ELICITATION_REQUIRED, code};
 
-/// What a newer upstream needs before it can answer.
+/// An `input_required` result of a newer upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needed {
-    /// What to ask, each under the name that its answer is to have.
+    /// The requests, each with the key for its answer.
     pub asked: Vec<(String, Request)>,
-    /// What must come back as it is.
+    /// The state to send back unchanged.
     pub state: Option<Raw>,
 }
 
 impl Needed {
-    /// Reads a result that asks for input. `None` if it does not.
+    /// Reads an `input_required` result. `None` if it is another one.
     pub fn read(result: &Raw) -> Option<Self> {
         if result.text_member("resultType").as_deref() != Some("input_required") {
             return None;
@@ -31,51 +31,52 @@ impl Needed {
         Some(Self { asked, state: result.member("requestState") })
     }
 
-    /// The result that asks for input.
-    pub fn result(questions: &Raw, state: &str) -> Raw {
+    /// An `input_required` result.
+    pub fn result(requests: &Raw, state: &str) -> Raw {
         let result = serde_json::json!({ "resultType": "input_required", "requestState": state });
-        Raw::of(&result).with("inputRequests", questions)
+        Raw::of(&result).with("inputRequests", requests)
     }
 }
 
-/// Questions by name, as a newer upstream puts them, for an editor that is asked while it waits.
+/// Converts the `inputRequests` of a newer upstream to requests for an older editor.
 pub fn questions(requests: &Raw) -> Option<Vec<(String, Request)>> {
-    let one = |(key, wanted): (String, Raw)| {
-        let called = wanted.text_member("method")?;
-        let params = wanted.member("params").map(|params| for_older(&called, &key, params));
+    let convert = |(key, request): (String, Raw)| {
+        let called = request.text_member("method")?;
+        let params = request.member("params").map(|params| for_older(&called, &key, params));
         let request = Request::new(Id::text(&key), &called, params);
         Some((key, request))
     };
-    requests.entries()?.into_iter().map(one).collect()
+    requests.entries()?.into_iter().map(convert).collect()
 }
 
-/// Questions of an older upstream by name, for an editor that is asked between two calls.
-pub fn by_name<'a>(questions: impl Iterator<Item = (String, &'a Request)>) -> Raw {
-    questions.fold(Raw::of(&serde_json::json!({})), |all, (key, question)| {
-        let asked = Raw::of(&serde_json::json!({ "method": question.method }));
-        let asked = match &question.params {
-            Some(params) => asked.with("params", &for_newer(&question.method, params)),
-            None => asked,
+/// Converts the requests of an older upstream to `inputRequests` for a newer editor.
+pub fn by_name<'a>(requests: impl Iterator<Item = (String, &'a Request)>) -> Raw {
+    requests.fold(Raw::of(&serde_json::json!({})), |all, (key, request)| {
+        let converted = Raw::of(&serde_json::json!({ "method": request.method }));
+        let converted = match &request.params {
+            Some(params) => converted.with("params", &for_newer(&request.method, params)),
+            None => converted,
         };
-        all.with(&key, &asked)
+        all.with(&key, &converted)
     })
 }
 
-/// The same call with the answers, and with the state as it came.
+/// The call again, with the answers and the unchanged state.
 pub fn again(request: &Request, answers: &[(String, Raw)], state: Option<&Raw>) -> Request {
-    let nothing = || Raw::of(&serde_json::json!({}));
-    let given = answers.iter().fold(nothing(), |given, (key, answer)| given.with(key, answer));
-    let mut params = request.params.clone().unwrap_or_else(nothing);
-    params = params.with("inputResponses", &given);
+    let empty = || Raw::of(&serde_json::json!({}));
+    let responses =
+        answers.iter().fold(empty(), |responses, (key, answer)| responses.with(key, answer));
+    let mut params = request.params.clone().unwrap_or_else(empty);
+    params = params.with("inputResponses", &responses);
     if let Some(state) = state {
         params = params.with("requestState", state);
     }
     Request { params: Some(params), ..request.clone() }
 }
 
-/// The links that a person must open before a call can be made, if an error of 2025-11-25 says so.
+/// The URL elicitations of a `URLElicitationRequired` error of 2025-11-25.
 pub fn links_required(error: &Raw) -> Option<Vec<Request>> {
-    if code(error) != Some(LINK_REQUIRED) {
+    if code(error) != Some(URL_ELICITATION_REQUIRED) {
         return None;
     }
     let links = error.member("data")?.member("elicitations")?.elements()?;
@@ -89,7 +90,7 @@ pub fn links_required(error: &Raw) -> Option<Vec<Request>> {
     (!asked.is_empty()).then_some(asked)
 }
 
-/// Elicitation has no ids in the newer revision, and always says of which kind it is.
+/// In 2026-07-28 an elicitation has no id and always has a mode.
 fn for_newer(called: &str, params: &Raw) -> Raw {
     if called != ELICIT {
         return params.clone();
@@ -101,7 +102,7 @@ fn for_newer(called: &str, params: &Raw) -> Raw {
     }
 }
 
-/// A link has an id in 2025-11-25, by which a server could say that it was used.
+/// In 2025-11-25 a URL elicitation has an id.
 fn for_older(called: &str, key: &str, params: Raw) -> Raw {
     let is_link = called == ELICIT && params.text_member("mode").as_deref() == Some("url");
     match is_link && params.member("elicitationId").is_none() {
@@ -117,7 +118,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn what_is_needed_is_read_and_what_is_complete_needs_nothing() {
+    fn only_an_input_required_result_needs_input() {
         let result = Raw::of(&json!({ "resultType": "input_required", "requestState": "s",
             "inputRequests": { "who": { "method": "elicitation/create", "params": { "mode": "url", "url": "https://x" } } } }));
         let needed = Needed::read(&result).unwrap();
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_says_that_it_is_one_and_a_link_has_no_id() {
+    fn a_form_gets_a_mode_and_a_url_loses_its_id() {
         let form = Request::new(Id::number(1), ELICIT, Some(Raw::of(&json!({ "message": "?" }))));
         let link = json!({ "mode": "url", "url": "https://x", "elicitationId": "e" });
         let link = Request::new(Id::number(2), ELICIT, Some(Raw::of(&link)));
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_must_be_opened_first_are_questions() {
+    fn required_urls_become_elicitations() {
         let error = json!({ "code": -32042, "message": "Open it.", "data": { "elicitations": [
             { "mode": "url", "elicitationId": "e", "url": "https://x", "message": "Sign in" } ] } });
         let asked = links_required(&Raw::of(&error)).unwrap();
@@ -163,7 +164,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_state_comes_back_byte_for_byte(state: String, key: String) {
+        fn the_state_is_sent_back_byte_for_byte(state: String, key: String) {
             let state = Raw::of(&state);
             let request = Request::new(Id::number(1), "tools/call", Some(Raw::of(&json!({ "name": "x" }))));
             let answer = Raw::of(&json!({ "action": "accept" }));

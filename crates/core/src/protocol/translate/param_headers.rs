@@ -1,8 +1,8 @@
-//! Parameters of tools that 2026-07-28 repeats in headers.
+//! Tool parameters that 2026-07-28 repeats in headers.
 //!
-//! A tool's schema may mark parameters with `x-mcp-header`. Whoever calls it repeats their values
-//! in headers `Mcp-Param-<name>`, so that what stands between can look at them without reading
-//! the body; whoever receives the call refuses it if the two disagree.
+//! A tool's schema may mark parameters with `x-mcp-header`. The client repeats their values in
+//! `Mcp-Param-<name>` headers for intermediaries that do not parse the body. The server rejects the
+//! call if they do not match.
 
 use crate::catalog::tool_traits::Traits;
 use crate::protocol::envelope::Request;
@@ -10,30 +10,30 @@ use crate::protocol::json::Raw;
 use crate::protocol::mcp::method;
 use crate::protocol::stateless::plain;
 
-/// The headers that a call of a tool must have, by name in lower case, with the text that each
-/// stands for. A marked parameter that is not given must have no header.
+/// The headers that a tool call must have, by lower-case name, with their decoded values. A marked
+/// parameter without an argument must have no header.
 pub fn mirrored(request: &Request, traits: &Traits) -> Vec<(String, Option<String>)> {
     if traits.mirror_nothing() || request.method != method::TOOLS_CALL {
         return Vec::new();
     }
     let Some(params) = &request.params else { return Vec::new() };
     let tool = params.text_member("name").unwrap_or_default();
-    let given = params.member("arguments");
+    let arguments = params.member("arguments");
     let header = |(parameter, name): &(String, String)| {
-        let value = given.as_ref().and_then(|given| given.member(parameter));
+        let value = arguments.as_ref().and_then(|arguments| arguments.member(parameter));
         (format!("mcp-param-{}", name.to_ascii_lowercase()), value.and_then(|raw| text(&raw)))
     };
     traits.mirrored(&tool).iter().map(header).collect()
 }
 
-/// Whether the headers of a request are those that it must have. `header` gives a header's value,
-/// or an error if nobody can read it.
+/// Whether a request has the required headers. `header` returns the value of a header, or an error
+/// if it is not a valid string.
 pub fn agree(
-    wanted: &[(String, Option<String>)],
+    required: &[(String, Option<String>)],
     header: impl Fn(&str) -> Result<Option<String>, ()>,
 ) -> bool {
-    wanted.iter().all(|(name, value)| match (header(name), value) {
-        (Ok(Some(told)), Some(value)) => plain(&told).as_ref() == Some(value),
+    required.iter().all(|(name, value)| match (header(name), value) {
+        (Ok(Some(sent)), Some(value)) => plain(&sent).as_ref() == Some(value),
         (Ok(None), None) => true,
         (Ok(Some(_)), None) | (Ok(None), Some(_)) | (Err(()), _) => false,
     })
@@ -79,16 +79,16 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_say_something_else_than_the_body_do_not_agree() {
-        let wanted = headers(serde_json::json!({ "region": "north" }));
-        let told = |value: &'static str| {
+    fn headers_that_differ_from_the_body_do_not_match() {
+        let required = headers(serde_json::json!({ "region": "north" }));
+        let sent = |value: &'static str| {
             move |name: &str| Ok((name == "mcp-param-region").then(|| value.to_owned()))
         };
-        assert!(agree(&wanted, told("north")));
-        assert!(agree(&wanted, told("=?base64?bm9ydGg=?=")));
-        assert!(!agree(&wanted, told("south")));
-        assert!(!agree(&wanted, |_| Ok(None)));
-        assert!(!agree(&wanted, |_| Err(())));
-        assert!(!agree(&wanted, |_| Ok(Some("north".to_owned()))), "`days` was not given");
+        assert!(agree(&required, sent("north")));
+        assert!(agree(&required, sent("=?base64?bm9ydGg=?=")));
+        assert!(!agree(&required, sent("south")));
+        assert!(!agree(&required, |_| Ok(None)));
+        assert!(!agree(&required, |_| Err(())));
+        assert!(!agree(&required, |_| Ok(Some("north".to_owned()))), "`days` has no argument");
     }
 }

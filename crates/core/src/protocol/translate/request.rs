@@ -1,4 +1,4 @@
-//! A request in the words of the upstream that it goes to.
+//! Requests, translated for the upstream that they go to.
 
 use crate::protocol::envelope::Request;
 use crate::protocol::mcp::{Revision, meta, method};
@@ -6,8 +6,8 @@ use crate::protocol::mcp::{Revision, meta, method};
 use super::task;
 use crate::protocol::version::Spoken;
 
-/// The request without what an upstream of this revision does not know. What it says of who asks is
-/// added or taken out when it is sent (see [`WhoAsks`](super::client_meta::WhoAsks)).
+/// The request without parameters that an upstream of this version does not know. The client's
+/// `_meta` is added or removed when it is sent (see [`WhoAsks`](super::client_meta::WhoAsks)).
 pub fn worded(request: Request, upstream: Spoken) -> Request {
     match request.method.as_str() {
         method::COMPLETE if !upstream.knows(Revision::V2025_06_18) => without(request, "context"),
@@ -15,15 +15,15 @@ pub fn worded(request: Request, upstream: Spoken) -> Request {
     }
 }
 
-/// A call that cannot become a task, whichever side would make it one.
+/// The call changed so that neither side can turn it into a task.
 pub fn without_tasks(request: Request) -> Request {
     if request.method != method::TOOLS_CALL {
         return request;
     }
     let request = without(request, "task");
-    let said = request.params.as_ref().and_then(|params| params.member("_meta"));
-    let capabilities = said.as_ref().and_then(|said| said.member(meta::CAPABILITIES));
-    let Some((said, capabilities)) = said.zip(capabilities.filter(task::is_declared)) else {
+    let meta = request.params.as_ref().and_then(|params| params.member("_meta"));
+    let capabilities = meta.as_ref().and_then(|meta| meta.member(meta::CAPABILITIES));
+    let Some((meta, capabilities)) = meta.zip(capabilities.filter(task::is_declared)) else {
         return request;
     };
     let extensions = capabilities.member("extensions").map(|all| all.without(&[task::EXTENSION]));
@@ -31,8 +31,8 @@ pub fn without_tasks(request: Request) -> Request {
         Some(rest) => capabilities.with("extensions", &rest),
         None => capabilities,
     };
-    let said = said.with(meta::CAPABILITIES, &capabilities);
-    let params = request.params.map(|params| params.with("_meta", &said));
+    let meta = meta.with(meta::CAPABILITIES, &capabilities);
+    let params = request.params.map(|params| params.with("_meta", &meta));
     Request { params, ..request }
 }
 
@@ -68,11 +68,11 @@ mod tests {
         assert_eq!(without_tasks(request("tools/call")).params.unwrap().member("task"), None);
         assert_eq!(without_tasks(request("vendor/x")), request("vendor/x"));
         let capabilities = task::declared(&Raw::of(&serde_json::json!({ "roots": {} })));
-        let said = Raw::of(&serde_json::json!({})).with(meta::CAPABILITIES, &capabilities);
-        let params = Raw::of(&serde_json::json!({ "name": "x" })).with("_meta", &said);
+        let meta = Raw::of(&serde_json::json!({})).with(meta::CAPABILITIES, &capabilities);
+        let params = Raw::of(&serde_json::json!({ "name": "x" })).with("_meta", &meta);
         let call = Request::new(Id::number(1), "tools/call", Some(params));
-        let said = without_tasks(call).params.unwrap().member("_meta").unwrap();
-        let capabilities = said.member(meta::CAPABILITIES).unwrap();
+        let meta = without_tasks(call).params.unwrap().member("_meta").unwrap();
+        let capabilities = meta.member(meta::CAPABILITIES).unwrap();
         assert_eq!(capabilities.as_str(), r#"{"roots":{},"extensions":{}}"#);
     }
 }

@@ -1,8 +1,8 @@
-//! The word under which a call waits for an editor that comes back with what was asked.
+//! The `requestState` of a call that waits until its editor calls again with the required input.
 //!
-//! The word says for whom and for which call it is good, and until when. It is signed with the key of
-//! the installation, so nobody can make one or alter one; and whoever comes back after a restart of
-//! the gateway is told the truth about the call, because its word is still known to be ours.
+//! It names the editor, the call and an expiry time, and is signed with the installation's key, so it
+//! cannot be forged. It stays valid across a restart of the gateway: an editor that calls again
+//! afterwards is told that the outcome of the call is unknown.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -13,49 +13,54 @@ use crate::protocol::envelope::Request;
 use crate::protocol::json::Raw;
 use crate::security::session_id::SessionKey;
 
-/// What a word says.
+/// The claims of a request state. The field names are part of the signed token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Word {
-    /// Tells it from every other one.
+    /// Unique per request state.
     pub nonce: String,
-    /// The life of the gateway that gave it.
+    /// The gateway instance that issued it.
+    #[serde(rename = "edition")]
     pub edition: String,
-    /// What waits for it.
+    /// What waits for the editor.
+    #[serde(rename = "waits")]
     pub waits: Waits,
     editor: String,
     call: String,
-    /// When it was given, and until when it is good, in seconds since 1970.
+    /// When it was issued, in seconds of the Unix epoch.
+    #[serde(rename = "given")]
     pub given: u64,
+    /// When it expires.
     until: u64,
 }
 
-/// What waits for a word.
+/// What waits for the editor to call again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Waits {
-    /// The upstream's call, which stays open.
+    /// The call to the upstream, which stays open.
     Call,
-    /// Nothing: the upstream turned the call away until a person has done something.
+    /// Nothing: the upstream rejected the call until the user has opened a URL.
+    #[serde(rename = "Nothing")]
     Nothing,
 }
 
-/// What a word that an editor brings is worth.
+/// The validity of a request state that an editor sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Worth {
-    /// It is somebody else's word.
+    /// The upstream issued it, not the gateway.
     Foreign,
-    /// It looks like ours and is not, or is not for this editor or this call.
+    /// It is forged, or issued for another editor or another call.
     Nothing,
-    /// It was good.
+    /// It was valid.
     Expired(Word),
     Good(Word),
 }
 
-/// What our words begin with.
-const MARK: &str = "evermoor.";
+/// The prefix of a request state that the gateway issued.
+const PREFIX: &str = "evermoor.";
 const PURPOSE: &str = "requestState";
 
 impl Word {
-    /// A word for one call of one editor, given at `now` and good for `seconds`.
+    /// A request state for one call of one editor.
     pub fn new(nonce: String, edition: &str, editor: &str, request: &Request) -> Self {
         Self {
             nonce,
@@ -68,41 +73,44 @@ impl Word {
         }
     }
 
+    /// Marks it as one for a call that the upstream rejected.
     pub fn for_nothing(self) -> Self {
         Self { waits: Waits::Nothing, ..self }
     }
 
+    /// Sets the time of issue and the lifetime.
     pub fn given(self, now: u64, seconds: u64) -> Self {
         Self { given: now, until: now + seconds, ..self }
     }
 
+    /// The signed token.
     pub fn seal(&self, key: &SessionKey) -> String {
-        let claims = serde_json::to_string(self).expect("strings serialise");
-        format!("{MARK}{}", key.seal(PURPOSE, &claims))
+        let claims = serde_json::to_string(self).expect("strings are serializable");
+        format!("{PREFIX}{}", key.seal(PURPOSE, &claims))
     }
 
-    /// What the text that an editor brings with a call is worth.
+    /// Checks the token that an editor sends with a call.
     pub fn open(text: &str, key: &SessionKey, editor: &str, request: &Request, now: u64) -> Worth {
-        let Some(sealed) = text.strip_prefix(MARK) else { return Worth::Foreign };
+        let Some(sealed) = text.strip_prefix(PREFIX) else { return Worth::Foreign };
         let claims = key.open(PURPOSE, sealed);
-        let Some(word) = claims.and_then(|claims| serde_json::from_str::<Self>(&claims).ok())
+        let Some(state) = claims.and_then(|claims| serde_json::from_str::<Self>(&claims).ok())
         else {
             return Worth::Nothing;
         };
-        match word.editor == editor && word.call == digest(request) {
+        match state.editor == editor && state.call == digest(request) {
             false => Worth::Nothing,
-            true if now >= word.until => Worth::Expired(word),
-            true => Worth::Good(word),
+            true if now >= state.until => Worth::Expired(state),
+            true => Worth::Good(state),
         }
     }
 }
 
-/// Tells calls apart, whatever is added to them on the way.
+/// A digest that identifies a call, without the members that the second call adds.
 fn digest(request: &Request) -> String {
-    let nothing = Raw::of(&serde_json::json!({}));
-    let params = request.params.as_ref().unwrap_or(&nothing);
-    let own = params.without(&["_meta", "inputResponses", "requestState"]);
-    let mut members = own.entries().unwrap_or_default();
+    let empty = Raw::of(&serde_json::json!({}));
+    let params = request.params.as_ref().unwrap_or(&empty);
+    let arguments = params.without(&["_meta", "inputResponses", "requestState"]);
+    let mut members = arguments.entries().unwrap_or_default();
     members.sort_by(|(one, _), (other, _)| one.cmp(other));
     let mut hash = Sha256::new();
     hash.update(&request.method);
@@ -126,8 +134,8 @@ mod tests {
         Request::new(Id::number(1), "tools/call", Some(Raw::of(&params)))
     }
 
-    fn sealed(key: &SessionKey) -> String {
-        Word::new("n".into(), "life", "claude", &call("a", "1")).given(100, 60).seal(key)
+    fn token(key: &SessionKey) -> String {
+        Word::new("n".into(), "instance", "claude", &call("a", "1")).given(100, 60).seal(key)
     }
 
     fn open(text: &str, editor: &str, request: &Request, now: u64) -> Worth {
@@ -135,22 +143,27 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_good_for_its_editor_its_call_and_its_time() {
-        let text = sealed(&SessionKey::new([1; 32]));
-        let Worth::Good(word) = open(&text, "claude", &call("a", "1"), 159) else { panic!("good") };
-        assert_eq!((word.nonce.as_str(), word.edition.as_str(), word.given), ("n", "life", 100));
+    fn it_is_valid_for_one_editor_one_call_and_a_limited_time() {
+        let text = token(&SessionKey::new([1; 32]));
+        let Worth::Good(state) = open(&text, "claude", &call("a", "1"), 159) else {
+            panic!("good")
+        };
+        assert_eq!(
+            (state.nonce.as_str(), state.edition.as_str(), state.given),
+            ("n", "instance", 100)
+        );
         assert!(matches!(open(&text, "claude", &call("a", "1"), 160), Worth::Expired(_)));
         assert_eq!(open(&text, "cursor", &call("a", "1"), 159), Worth::Nothing);
         assert_eq!(open(&text, "claude", &call("a", "2"), 159), Worth::Nothing);
         assert_eq!(open(&text, "claude", &call("b", "1"), 159), Worth::Nothing);
         assert_eq!(open("opaque", "claude", &call("a", "1"), 159), Worth::Foreign);
-        let other = sealed(&SessionKey::new([2; 32]));
+        let other = token(&SessionKey::new([2; 32]));
         assert_eq!(open(&other, "claude", &call("a", "1"), 159), Worth::Nothing);
     }
 
     #[test]
-    fn what_is_added_on_the_way_does_not_make_it_another_call() {
-        let text = sealed(&SessionKey::new([1; 32]));
+    fn members_added_by_the_second_call_do_not_change_the_call() {
+        let text = token(&SessionKey::new([1; 32]));
         let mut back = call("a", "1");
         let params = back.params.take().unwrap();
         let params = params
@@ -162,13 +175,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_altered_word_is_good(at: prop::sample::Index, to in 32_u8..127) {
-            let text = sealed(&SessionKey::new([1; 32]));
+        fn no_altered_token_is_valid(at: prop::sample::Index, to in 32_u8..127) {
+            let text = token(&SessionKey::new([1; 32]));
             let mut bytes = text.clone().into_bytes();
             let at = at.index(bytes.len());
             bytes[at] = to;
             let altered = String::from_utf8(bytes).unwrap();
-            // The last character of a Base64 text has unused bits, so two spellings decode alike.
+            // The last Base64 character has unused bits, so two spellings decode to the same bytes.
             prop_assume!(altered != text && at != text.len() - 1);
             prop_assert!(matches!(open(&altered, "claude", &call("a", "1"), 101), Worth::Nothing | Worth::Foreign));
         }

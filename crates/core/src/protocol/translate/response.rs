@@ -1,7 +1,7 @@
-//! An answer in the words of another revision.
+//! Responses, translated for the editor that they go to.
 //!
-//! Results of 2026-07-28 bear marks that the older revisions do not know, and each era has errors
-//! of its own. Between two of the same era nothing is looked at.
+//! Results of 2026-07-28 have members that older versions do not know, and the error codes differ.
+//! A response between two sides of the same kind keeps its members and codes.
 
 use crate::catalog::List;
 use crate::protocol::envelope::{INVALID_PARAMS, Outcome, Request, Response};
@@ -9,25 +9,26 @@ use crate::protocol::json::Raw;
 use crate::protocol::mcp::{meta, method};
 
 use super::client_capabilities::Abilities;
-use super::content::readable;
+use super::content::downgraded;
 use crate::protocol::version::Spoken;
 
-/// What older servers say of a resource that is not there.
+/// A resource does not exist; up to 2025-11-25.
 const RESOURCE_NOT_FOUND: i64 = -32002;
-/// What a server of 2025-11-25 says when a person must open a link first.
-pub const LINK_REQUIRED: i64 = -32042;
-/// What a newer server says of a header that disagrees with the body.
+/// The user must open a URL first; 2025-11-25 only.
+pub const URL_ELICITATION_REQUIRED: i64 = -32042;
+/// A header does not match the body; from 2026-07-28.
 pub const HEADERS_DISAGREE: i32 = -32020;
-/// What a newer server says to who cannot be asked for what it needs.
+/// The client lacks a capability that the server needs; from 2026-07-28.
 pub const ABILITY_MISSING: i32 = -32021;
+/// The server does not support the protocol version; from 2026-07-28.
 pub const UNSUPPORTED_VERSION: i32 = -32022;
-const INTERNAL: i32 = -32603;
+const INTERNAL_ERROR: i32 = -32603;
 
-/// Marks of results that the older revisions do not know.
-const MARKS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
+/// Members of results that older versions do not know.
+const NEWER_MEMBERS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
 
-/// The answer to `called` of somebody who speaks `from`, for an editor that speaks `to`. `server` is
-/// who answers, as far as the newer revision wants to be told.
+/// Translates a response to `called` from version `from` for an editor of version `to`. `server` is
+/// the `serverInfo` to add for a newer editor.
 pub fn translated(
     called: &str,
     response: Response,
@@ -43,15 +44,15 @@ pub fn translated(
         }
     };
     match &response.outcome {
-        Outcome::Result(result) => match readable(called, result, from, to) {
-            Some(readable) => Response { outcome: Outcome::Result(readable), ..response },
+        Outcome::Result(result) => match downgraded(called, result, from, to) {
+            Some(downgraded) => Response { outcome: Outcome::Result(downgraded), ..response },
             None => response,
         },
         Outcome::Error(_) => response,
     }
 }
 
-/// An answer of an older upstream, or of the gateway, as the newer revision wants it.
+/// Translates a response of an older upstream, or of the gateway, for a newer editor.
 pub fn newer(called: &str, response: Response, server: Option<&Raw>) -> Response {
     let outcome = match response.outcome {
         Outcome::Result(result) => Outcome::Result(complete(called, &result, server)),
@@ -61,32 +62,32 @@ pub fn newer(called: &str, response: Response, server: Option<&Raw>) -> Response
 }
 
 fn complete(called: &str, result: &Raw, server: Option<&Raw>) -> Raw {
-    let mut marked = match result.member("resultType") {
+    let mut complete = match result.member("resultType") {
         Some(_) => result.clone(),
         None => result.with("resultType", &Raw::of("complete")),
     };
     if List::asked_by(called).is_some() || called == method::RESOURCES_READ {
-        if marked.member("ttlMs").is_none() {
-            marked = marked.with("ttlMs", &Raw::of(&0));
+        if complete.member("ttlMs").is_none() {
+            complete = complete.with("ttlMs", &Raw::of(&0));
         }
-        if marked.member("cacheScope").is_none() {
-            marked = marked.with("cacheScope", &Raw::of("private"));
+        if complete.member("cacheScope").is_none() {
+            complete = complete.with("cacheScope", &Raw::of("private"));
         }
     }
     if let Some(server) = server {
-        let said = marked.member("_meta").unwrap_or_else(|| Raw::of(&serde_json::json!({})));
-        if said.member(meta::SERVER).is_none() {
-            marked = marked.with("_meta", &said.with(meta::SERVER, server));
+        let meta = complete.member("_meta").unwrap_or_else(|| Raw::of(&serde_json::json!({})));
+        if meta.member(meta::SERVER).is_none() {
+            complete = complete.with("_meta", &meta.with(meta::SERVER, server));
         }
     }
-    marked
+    complete
 }
 
-/// An error in the codes of the newer revision, which has given two of the older ones up.
+/// Replaces the two error codes that 2026-07-28 removed.
 fn newer_error(error: Raw) -> Raw {
     match code(&error) {
         Some(RESOURCE_NOT_FOUND) => error.with("code", &Raw::of(&INVALID_PARAMS)),
-        Some(LINK_REQUIRED) => {
+        Some(URL_ELICITATION_REQUIRED) => {
             let needed =
                 serde_json::json!({ "requiredCapabilities": { "elicitation": { "url": {} } } });
             error.with("code", &Raw::of(&ABILITY_MISSING)).with("data", &Raw::of(&needed))
@@ -95,21 +96,21 @@ fn newer_error(error: Raw) -> Raw {
     }
 }
 
-/// A failure of a request whose upstream asked the editor for something that it does not offer. An
-/// older upstream cannot know that beforehand, so this is said in its place, with its own words.
-pub fn unable(question: &Request, response: Response) -> Response {
-    let said = match &response.outcome {
+/// Converts a failure into a missing-capability error, if the upstream had sent a request that the
+/// editor does not support. An older upstream cannot know that beforehand.
+pub fn unable(request: &Request, response: Response) -> Response {
+    let reason = match &response.outcome {
         Outcome::Error(error) => error.text_member("message"),
         Outcome::Result(result) => match result.member("isError") {
             Some(flag) if flag.as_str() == "true" => first_text(result),
             Some(_) | None => return response,
         },
     };
-    let needed = Abilities::needed_for(question).capabilities();
-    let words = format!("The server needs `{}`, which the client does not offer", question.method);
-    let message = match said {
-        Some(said) => format!("{words}: {said}"),
-        None => format!("{words}."),
+    let needed = Abilities::needed_for(request).capabilities();
+    let what = format!("The server needs `{}`, which the client does not offer", request.method);
+    let message = match reason {
+        Some(reason) => format!("{what}: {reason}"),
+        None => format!("{what}."),
     };
     let error = Raw::of(&serde_json::json!({ "code": ABILITY_MISSING, "message": message }));
     let data = Raw::of(&serde_json::json!({})).with("requiredCapabilities", &needed);
@@ -120,67 +121,67 @@ fn first_text(result: &Raw) -> Option<String> {
     result.member("content")?.elements()?.iter().find_map(|block| block.text_member("text"))
 }
 
-/// An answer of a newer upstream as the older revisions know it.
+/// Translates a response of a newer upstream for an older editor.
 fn older(called: &str, response: Response) -> Response {
     let outcome = match response.outcome {
-        Outcome::Result(result) => Outcome::Result(unmarked(&result)),
+        Outcome::Result(result) => Outcome::Result(without_newer_members(&result)),
         Outcome::Error(error) => older_error(called, error),
     };
     Response { outcome, ..response }
 }
 
-/// The same result without what only the newer revision knows.
-pub fn unmarked(result: &Raw) -> Raw {
-    let result = result.without(&MARKS);
-    let Some(said) = result.member("_meta").filter(|said| said.member(meta::SERVER).is_some())
+/// The result without members that older versions do not know.
+pub(super) fn without_newer_members(result: &Raw) -> Raw {
+    let result = result.without(&NEWER_MEMBERS);
+    let Some(meta) = result.member("_meta").filter(|meta| meta.member(meta::SERVER).is_some())
     else {
         return result;
     };
-    match said.without(&[meta::SERVER]) {
+    match meta.without(&[meta::SERVER]) {
         rest if rest.as_str() == "{}" => result.without(&["_meta"]),
         rest => result.with("_meta", &rest),
     }
 }
 
-/// Errors that are about how an upstream was spoken to mean nothing to an editor that did not speak
-/// so. A model can make something of the one that says what its editor would need.
+/// Errors about headers and versions concern the gateway's request, so an older editor gets a
+/// general error. A missing capability is described in a text for the model.
 fn older_error(called: &str, error: Raw) -> Outcome {
-    let said = error.text_member("message").unwrap_or_default();
-    let own = |wanted: i32| code(&error) == Some(i64::from(wanted));
-    if own(ABILITY_MISSING) {
-        let words = missing(&error, &said);
+    let message = error.text_member("message").unwrap_or_default();
+    let is = |wanted: i32| code(&error) == Some(i64::from(wanted));
+    if is(ABILITY_MISSING) {
+        let text = missing_capabilities(&error, &message);
         if called == method::TOOLS_CALL {
-            let block = serde_json::json!({ "type": "text", "text": words });
+            let block = serde_json::json!({ "type": "text", "text": text });
             return Outcome::Result(Raw::of(
                 &serde_json::json!({ "content": [block], "isError": true }),
             ));
         }
-        return Outcome::Error(error_of(&words));
+        return Outcome::Error(internal_error(&text));
     }
-    if own(HEADERS_DISAGREE) || own(UNSUPPORTED_VERSION) {
-        let words = format!(
-            "The server did not accept how Evermoor spoke to it, so nothing was executed ({said}). Call again; if that does not help, restart the server in Evermoor."
+    if is(HEADERS_DISAGREE) || is(UNSUPPORTED_VERSION) {
+        let text = format!(
+            "The server rejected Evermoor's request, so nothing was executed ({message}). Try again; if this continues, restart the server in Evermoor."
         );
-        return Outcome::Error(error_of(&words));
+        return Outcome::Error(internal_error(&text));
     }
     Outcome::Error(error)
 }
 
-fn missing(error: &Raw, said: &str) -> String {
+fn missing_capabilities(error: &Raw, message: &str) -> String {
     let needed = error.member("data").and_then(|data| data.member("requiredCapabilities"));
     let needed = needed.and_then(|needed| needed.entries()).unwrap_or_default();
-    let named: Vec<String> = needed.into_iter().map(|(name, _)| name).collect();
-    let needed = match named.is_empty() {
+    let names: Vec<String> = needed.into_iter().map(|(name, _)| name).collect();
+    let names = match names.is_empty() {
         true => String::new(),
-        false => format!(" It needs: {}.", named.join(", ")),
+        false => format!(" ({})", names.join(", ")),
     };
     format!(
-        "Not executed: this needs a client that offers more than the one at hand.{needed} The server says: {said}"
+        "Not executed: the server needs capabilities that this client does not offer{names}. The server says: {message}"
     )
 }
 
-fn error_of(words: &str) -> Raw {
-    Raw::of(&serde_json::json!({ "code": INTERNAL, "message": words }))
+fn internal_error(message: &str) -> Raw {
+    Raw::of(&serde_json::json!({ "code": INTERNAL_ERROR, "message": message }))
 }
 
 /// The code of an error.
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_answer_gets_the_marks_of_the_newer_revision() {
+    fn an_older_result_gets_the_members_of_the_newer_version() {
         for list in List::ALL.map(List::method).into_iter().chain(["resources/read"]) {
             assert_eq!(
                 result(list, &json!({ "x": [] }), OLD, Spoken::Stateless),
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_answer_loses_them_and_nothing_else() {
+    fn a_newer_result_loses_only_those_members() {
         let newer = json!({ "tools": [], "resultType": "complete", "ttlMs": 5, "cacheScope": "public",
             "_meta": { meta::SERVER: { "name": "s" }, "x": 1 } });
         assert_eq!(
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_that_is_not_there_is_missing_in_the_words_of_either_era() {
+    fn a_missing_resource_has_the_error_code_of_the_editors_version() {
         let gone = json!({ "code": -32002, "message": "no" });
         let Outcome::Error(newer) = error("resources/read", &gone, OLD, Spoken::Stateless) else {
             panic!("an error")
@@ -251,64 +252,66 @@ mod tests {
     }
 
     #[test]
-    fn what_an_editor_would_need_is_told_to_its_model() {
+    fn a_missing_capability_is_described_to_the_model() {
         let missing = json!({ "code": -32021, "message": "Elicitation is required.",
             "data": { "requiredCapabilities": { "elicitation": {} } } });
-        let Outcome::Result(told) = error("tools/call", &missing, Spoken::Stateless, OLD) else {
+        let Outcome::Result(result) = error("tools/call", &missing, Spoken::Stateless, OLD) else {
             panic!("a result")
         };
-        let told: Value = told.read().unwrap();
-        assert_eq!(told["isError"], true);
-        let words = told["content"][0]["text"].as_str().unwrap();
-        assert!(
-            words.contains("It needs: elicitation.") && words.starts_with("Not executed"),
-            "{words}"
-        );
-        let Outcome::Error(told) = error("prompts/get", &missing, Spoken::Stateless, OLD) else {
+        let result: Value = result.read().unwrap();
+        assert_eq!(result["isError"], true);
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("(elicitation)") && text.starts_with("Not executed"), "{text}");
+        let Outcome::Error(translated) = error("prompts/get", &missing, Spoken::Stateless, OLD)
+        else {
             panic!("an error")
         };
-        assert_eq!(code(&told), Some(-32603));
+        assert_eq!(code(&translated), Some(-32603));
     }
 
     #[test]
-    fn codes_that_an_era_does_not_have_do_not_reach_it() {
+    fn an_editor_gets_only_error_codes_of_its_version() {
         for newer in [-32020, -32021, -32022] {
             let refusal = json!({ "code": newer, "message": "no" });
-            let told = error("resources/read", &refusal, Spoken::Stateless, OLD);
-            let Outcome::Error(told) = told else { panic!("an error") };
-            assert_eq!(code(&told), Some(-32603));
+            let Outcome::Error(translated) =
+                error("resources/read", &refusal, Spoken::Stateless, OLD)
+            else {
+                panic!("an error")
+            };
+            assert_eq!(code(&translated), Some(-32603));
         }
         for older in [-32002, -32042] {
             let refusal = json!({ "code": older, "message": "no" });
-            let told = error("tools/call", &refusal, OLD, Spoken::Stateless);
-            let Outcome::Error(told) = told else { panic!("an error") };
-            assert!(matches!(code(&told), Some(-32602 | -32021)), "{told:?}");
+            let Outcome::Error(translated) = error("tools/call", &refusal, OLD, Spoken::Stateless)
+            else {
+                panic!("an error")
+            };
+            assert!(matches!(code(&translated), Some(-32602 | -32021)), "{translated:?}");
         }
     }
 
     #[test]
-    fn what_failed_for_want_of_an_ability_says_which_and_what_did_not_fail_is_left_alone() {
+    fn a_failed_call_names_the_missing_capability_and_a_success_is_unchanged() {
         let params = json!({ "messages": [], "maxTokens": 1 });
-        let question =
-            Request::new(Id::number(9), "sampling/createMessage", Some(Raw::of(&params)));
+        let request = Request::new(Id::number(9), "sampling/createMessage", Some(Raw::of(&params)));
         let of = |result: Value| {
             let response = Response::result(Id::number(1), Raw::of(&result));
-            unable(&question, response).outcome
+            unable(&request, response).outcome
         };
-        let said = json!([{ "type": "text", "text": "No model." }]);
-        let Outcome::Error(error) = of(json!({ "content": said, "isError": true })) else {
+        let content = json!([{ "type": "text", "text": "No model." }]);
+        let Outcome::Error(error) = of(json!({ "content": content, "isError": true })) else {
             panic!("it failed")
         };
         let error: Value = error.read().unwrap();
         assert_eq!(error["code"], -32021);
         assert_eq!(error["data"]["requiredCapabilities"], json!({ "sampling": {} }));
         assert!(error["message"].as_str().unwrap().ends_with("No model."));
-        assert!(matches!(of(json!({ "content": said })), Outcome::Result(_)));
+        assert!(matches!(of(json!({ "content": content })), Outcome::Result(_)));
     }
 
     proptest! {
         #[test]
-        fn to_the_newer_revision_and_back_is_the_way_home(text: String, number: i64, called in 0..4_usize) {
+        fn a_translation_to_the_newer_version_and_back_changes_nothing(text: String, number: i64, called in 0..4_usize) {
             let called = ["tools/list", "resources/read", "prompts/get", "vendor/x"][called];
             let own = Response::result(Id::number(1), Raw::of(&json!({ "text": text, "n": number })));
             let server = Raw::of(&json!({ "name": "s" }));
@@ -317,9 +320,9 @@ mod tests {
         }
 
         #[test]
-        fn between_two_of_one_revision_every_byte_stays(text: String, era in 0..5_usize) {
+        fn between_equal_versions_every_byte_stays(text: String, version in 0..5_usize) {
             let own = Response::result(Id::number(1), Raw::of(&json!({ "resultType": text, "structuredContent": 1 })));
-            let spoken = Spoken::ALL[era];
+            let spoken = Spoken::ALL[version];
             prop_assert_eq!(translated("tools/call", own.clone(), spoken, spoken, None), own);
         }
     }

@@ -1,4 +1,4 @@
-//! How the gateway introduces itself to an editor, in the words of either era.
+//! The results of `initialize` and `server/discover` for an editor.
 
 use crate::protocol::json::Raw;
 use crate::protocol::mcp::{Handshake, Revision, STATELESS, gateway_info, initialize_result, meta};
@@ -6,23 +6,23 @@ use crate::protocol::mcp::{Handshake, Revision, STATELESS, gateway_info, initial
 use super::task;
 use crate::protocol::version::Spoken;
 
-/// Who the editor speaks to, and what it may ask for.
+/// The server that an editor connects to: one upstream, or all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Introduction {
-    /// Whose words the capabilities are in.
+    /// The protocol version of the capabilities.
     spoken: Spoken,
     capabilities: Raw,
     server_info: Raw,
     instructions: Option<String>,
 }
 
-/// How long an editor of the newer revision may believe what it is told of upstreams that can
-/// change at any time: not at all.
+/// How long a newer editor may cache the result: not at all, because upstreams can change at any
+/// time.
 const TTL: u64 = 0;
 
 impl Introduction {
-    /// One upstream, as it introduced itself in the words of its revision. The gateway sees itself
-    /// whether lists change.
+    /// One upstream, from its handshake in its protocol version. The gateway itself detects changed
+    /// lists.
     pub fn of_upstream(handshake: &Handshake, spoken: Spoken) -> Self {
         let mut capabilities = handshake.capabilities.clone();
         for list in ["tools", "prompts", "resources"] {
@@ -39,7 +39,7 @@ impl Introduction {
         }
     }
 
-    /// All upstreams in one, each with the title under which a person knows it.
+    /// All upstreams, each with its title.
     pub fn of_gateway(version: &str, upstreams: &[(&str, &Handshake)]) -> Self {
         let offered = |name: &str| upstreams.iter().any(|(_, handshake)| handshake.offers(name));
         let subscribable = upstreams.iter().any(|(_, handshake)| handshake.tells_of_resources());
@@ -56,8 +56,8 @@ impl Introduction {
         let instructions: Vec<String> = upstreams
             .iter()
             .filter_map(|(title, handshake)| {
-                let said = handshake.instructions.as_deref()?.trim();
-                (!said.is_empty()).then(|| format!("# {title}\n\n{said}"))
+                let text = handshake.instructions.as_deref()?.trim();
+                (!text.is_empty()).then(|| format!("# {title}\n\n{text}"))
             })
             .collect();
         Self {
@@ -75,8 +75,11 @@ impl Introduction {
     /// The result of `initialize`.
     pub fn handshake(&self, revision: Revision) -> Raw {
         let instructions = self.instructions.as_deref();
-        let capabilities =
-            task::introduced(&self.capabilities, self.spoken, Spoken::Session(revision));
+        let capabilities = task::translate_capabilities(
+            &self.capabilities,
+            self.spoken,
+            Spoken::Session(revision),
+        );
         initialize_result(revision, &capabilities, &self.server_info, instructions)
     }
 
@@ -91,13 +94,14 @@ impl Introduction {
         if let Some(instructions) = &self.instructions {
             result["instructions"] = instructions.clone().into();
         }
-        let said = Raw::of(&serde_json::json!({})).with(meta::SERVER, &self.server_info);
-        let capabilities = task::introduced(&self.capabilities, self.spoken, Spoken::Stateless);
-        Raw::of(&result).with("capabilities", &capabilities).with("_meta", &said)
+        let meta = Raw::of(&serde_json::json!({})).with(meta::SERVER, &self.server_info);
+        let capabilities =
+            task::translate_capabilities(&self.capabilities, self.spoken, Spoken::Stateless);
+        Raw::of(&result).with("capabilities", &capabilities).with("_meta", &meta)
     }
 }
 
-/// Every revision that the gateway speaks, the newest first.
+/// Every protocol version that the gateway supports, the newest first.
 pub fn supported() -> Vec<&'static str> {
     let sessions = Revision::ALL.into_iter().rev().map(Revision::as_str);
     std::iter::once(STATELESS).chain(sessions).collect()
@@ -121,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn one_upstream_is_shown_as_it_is_and_its_changes_are_told() {
+    fn one_upstream_keeps_its_values_and_gets_list_changes() {
         let one = handshake(serde_json::json!({ "tools": {}, "x": { "y": 1 } }), Some("Use it."));
         let shown = Introduction::of_upstream(&one, OLD).handshake(Revision::V2025_03_26);
         assert_eq!(
@@ -131,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_of_all_are_told_apart_by_their_titles() {
+    fn instructions_are_joined_under_their_titles() {
         let (a, b) = (
             handshake(serde_json::json!({}), Some("A.\n")),
             handshake(serde_json::json!({ "logging": {} }), None),
@@ -144,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_discovery_names_every_revision_and_who_answers() {
+    fn a_discovery_lists_every_version_and_the_server() {
         let one = handshake(serde_json::json!({ "tools": {}, "tasks": {} }), None);
         let result: serde_json::Value =
             Introduction::of_upstream(&one, OLD).discovery().read().unwrap();

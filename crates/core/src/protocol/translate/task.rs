@@ -1,9 +1,9 @@
-//! Tasks: work that goes on after its call was answered, in the words of the two eras that know it.
+//! Tasks: work that continues after the response to its call.
 //!
-//! In 2025-11-25 the editor asks for a task and fetches its result with a request that waits. In the
-//! extension of 2026-07-28 the server decides, and the result comes with the state. What needs more
-//! than one request to the upstream is an [`Errand`](super::task_adapter::Errand). The id of a task is the
-//! upstream's own, so that it is as good after a restart of the gateway.
+//! In 2025-11-25 the client asks for a task and fetches its result with a blocking request. In the
+//! extension of 2026-07-28 the server decides, and the result comes with the status. An
+//! [`Errand`](super::task_adapter::Errand) handles what needs several requests to the upstream. Task
+//! ids are the upstream's, so they stay valid after a restart of the gateway.
 
 use std::time::{Duration, SystemTime};
 
@@ -14,15 +14,15 @@ use crate::protocol::version::Spoken;
 
 /// The name of the extension.
 pub const EXTENSION: &str = "io.modelcontextprotocol/tasks";
-/// Under which a result says which task it is of, in 2025-11-25.
+/// The `_meta` key with the task of a result, in 2025-11-25.
 pub const RELATED: &str = "io.modelcontextprotocol/related-task";
 
-/// Whether capabilities of 2026-07-28, of either side, speak of the extension.
+/// Whether capabilities of 2026-07-28, of a client or a server, declare the extension.
 pub fn is_declared(capabilities: &Raw) -> bool {
     capabilities.member("extensions").is_some_and(|all| all.member(EXTENSION).is_some())
 }
 
-/// Whether a server whose capabilities these are makes tasks of tool calls.
+/// Whether a server with these capabilities can turn tool calls into tasks.
 pub fn is_offered(capabilities: &Raw, spoken: Spoken) -> bool {
     match spoken {
         Spoken::Stateless => is_declared(capabilities),
@@ -33,14 +33,14 @@ pub fn is_offered(capabilities: &Raw, spoken: Spoken) -> bool {
     }
 }
 
-/// Capabilities of a client that can follow tasks.
+/// The capabilities with the extension declared.
 pub fn declared(capabilities: &Raw) -> Raw {
-    let extensions = capabilities.member("extensions").unwrap_or_else(nothing);
-    capabilities.with("extensions", &extensions.with(EXTENSION, &nothing()))
+    let extensions = capabilities.member("extensions").unwrap_or_else(empty);
+    capabilities.with("extensions", &extensions.with(EXTENSION, &empty()))
 }
 
-/// Capabilities of a server for an editor of either era.
-pub fn introduced(capabilities: &Raw, from: Spoken, to: Spoken) -> Raw {
+/// Translates the capabilities of a server for an editor of version `to`.
+pub(super) fn translate_capabilities(capabilities: &Raw, from: Spoken, to: Spoken) -> Raw {
     let offered = is_offered(capabilities, from);
     match (from, to) {
         (Spoken::Session(_), Spoken::Stateless) => {
@@ -56,57 +56,57 @@ pub fn introduced(capabilities: &Raw, from: Spoken, to: Spoken) -> Raw {
     }
 }
 
-/// The tools of a newer server that makes tasks, for an editor of 2025-11-25: each may become one.
+/// Marks every tool of a newer server with tasks as possible task, for an editor of 2025-11-25.
 pub fn supported(tools: &Raw) -> Option<Raw> {
-    let offered = tools.member("tools")?.elements()?;
-    let marked: Vec<Raw> = offered
+    let all = tools.member("tools")?.elements()?;
+    let marked: Vec<Raw> = all
         .iter()
         .map(|tool| {
-            let execution = tool.member("execution").unwrap_or_else(nothing);
+            let execution = tool.member("execution").unwrap_or_else(empty);
             tool.with("execution", &execution.with("taskSupport", &Raw::of("optional")))
         })
         .collect();
     Some(tools.with("tools", &Raw::of(&marked)))
 }
 
-/// A task of 2026-07-28 in the words of 2025-11-25.
+/// Translates a task of 2026-07-28 to 2025-11-25.
 pub fn older(task: &Raw) -> Raw {
     let null = Raw::of(&serde_json::Value::Null);
     let ttl = task.member("ttlMs").unwrap_or(null);
-    let told = copied(task).with("ttl", &ttl);
+    let translated = copied(task).with("ttl", &ttl);
     match task.member("pollIntervalMs") {
-        Some(pause) => told.with("pollInterval", &pause),
-        None => told,
+        Some(interval) => translated.with("pollInterval", &interval),
+        None => translated,
     }
 }
 
-/// A task of 2025-11-25 in the words of 2026-07-28.
+/// Translates a task of 2025-11-25 to 2026-07-28.
 pub fn newer(task: &Raw) -> Raw {
     let null = Raw::of(&serde_json::Value::Null);
     let ttl = task.member("ttl").unwrap_or(null);
-    let told = copied(task).with("ttlMs", &ttl);
+    let translated = copied(task).with("ttlMs", &ttl);
     match task.member("pollInterval") {
-        Some(pause) => told.with("pollIntervalMs", &pause),
-        None => told,
+        Some(interval) => translated.with("pollIntervalMs", &interval),
+        None => translated,
     }
 }
 
-/// What both call the same.
+/// The members that have the same name in both.
 fn copied(task: &Raw) -> Raw {
     ["taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt"]
         .into_iter()
         .filter_map(|key| Some((key, task.member(key)?)))
-        .fold(nothing(), |told, (key, value)| told.with(key, &value))
+        .fold(empty(), |copy, (key, value)| copy.with(key, &value))
 }
 
-/// A result with the name of its task.
+/// The result with its task id in `_meta`.
 pub fn related(result: &Raw, id: &Raw) -> Raw {
-    let said = result.member("_meta").unwrap_or_else(nothing);
-    let task = nothing().with("taskId", id);
-    result.with("_meta", &said.with(RELATED, &task))
+    let meta = result.member("_meta").unwrap_or_else(empty);
+    let task = empty().with("taskId", id);
+    result.with("_meta", &meta.with(RELATED, &task))
 }
 
-/// A task of 2025-11-25 that was over when it was made.
+/// A task of 2025-11-25 that was already completed when it was created.
 pub fn over(id: &str, at: SystemTime, kept_for: Duration) -> Raw {
     let at = humantime::format_rfc3339_millis(at).to_string();
     Raw::of(&serde_json::json!({
@@ -118,7 +118,7 @@ pub fn over(id: &str, at: SystemTime, kept_for: Duration) -> Raw {
     }))
 }
 
-pub(super) fn nothing() -> Raw {
+pub(super) fn empty() -> Raw {
     Raw::of(&serde_json::json!({}))
 }
 
@@ -131,31 +131,31 @@ mod tests {
     const OLD: Spoken = Spoken::Session(Revision::V2025_11_25);
 
     #[test]
-    fn each_era_is_offered_tasks_in_its_own_words() {
+    fn capabilities_are_translated_in_both_directions() {
         let older = Raw::of(
             &json!({ "tools": {}, "tasks": { "list": {}, "requests": { "tools": { "call": {} } } } }),
         );
-        let shown: Value = introduced(&older, OLD, Spoken::Stateless).read().unwrap();
+        let shown: Value = translate_capabilities(&older, OLD, Spoken::Stateless).read().unwrap();
         assert_eq!(shown, json!({ "tools": {}, "extensions": { EXTENSION: {} } }));
         let newer = Raw::of(&json!({ "tools": {}, "extensions": { EXTENSION: {}, "x": 1 } }));
-        let shown: Value = introduced(&newer, Spoken::Stateless, OLD).read().unwrap();
+        let shown: Value = translate_capabilities(&newer, Spoken::Stateless, OLD).read().unwrap();
         assert_eq!(shown["tasks"]["requests"]["tools"]["call"], json!({}));
         assert_eq!(shown["tasks"]["list"], Value::Null);
         let june = Spoken::Session(Revision::V2025_06_18);
-        assert_eq!(introduced(&newer, Spoken::Stateless, june), newer);
+        assert_eq!(translate_capabilities(&newer, Spoken::Stateless, june), newer);
         let none = Raw::of(&json!({ "tools": {}, "tasks": {} }));
-        let shown: Value = introduced(&none, OLD, Spoken::Stateless).read().unwrap();
+        let shown: Value = translate_capabilities(&none, OLD, Spoken::Stateless).read().unwrap();
         assert_eq!(shown, json!({ "tools": {} }));
     }
 
     #[test]
-    fn who_declares_tasks_is_heard() {
+    fn declared_tasks_are_recognised() {
         let declared = declared(&Raw::of(&json!({ "roots": {} })));
         assert!(is_declared(&declared) && !is_declared(&Raw::of(&json!({ "roots": {} }))));
     }
 
     #[test]
-    fn a_result_says_which_task_it_is_of() {
+    fn a_result_names_its_task() {
         let result = related(&Raw::of(&json!({ "content": [] })), &Raw::of("t1"));
         let result: Value = result.read().unwrap();
         assert_eq!(result["_meta"][RELATED]["taskId"], "t1");
@@ -163,16 +163,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_task_keeps_what_it_says_on_the_way_there_and_back(
-            id: String, said in prop::option::of(any::<String>()), ttl in prop::option::of(any::<u32>()),
-            pause in prop::option::of(any::<u32>()),
+        fn a_task_translated_there_and_back_is_unchanged(
+            id: String, message in prop::option::of(any::<String>()), ttl in prop::option::of(any::<u32>()),
+            interval in prop::option::of(any::<u32>()),
         ) {
             let mut task = json!({ "taskId": id, "status": "working", "createdAt": "a", "lastUpdatedAt": "b", "ttl": ttl });
-            if let Some(said) = said {
-                task["statusMessage"] = said.into();
+            if let Some(message) = message {
+                task["statusMessage"] = message.into();
             }
-            if let Some(pause) = pause {
-                task["pollInterval"] = pause.into();
+            if let Some(interval) = interval {
+                task["pollInterval"] = interval.into();
             }
             let back: Value = older(&newer(&Raw::of(&task))).read().unwrap();
             prop_assert_eq!(back, task);

@@ -184,7 +184,7 @@ impl Minder {
 
     fn cannot(&self, what: &str) -> Outcome {
         self.say(what.to_owned());
-        let remedy = "Start it yourself; it is connected by itself.";
+        let remedy = "Start it yourself; Evermoor connects automatically.";
         let failure = Failure::new(Code::Internal, what, remedy);
         Outcome::Failed { at: Stage::Launch, failure }
     }

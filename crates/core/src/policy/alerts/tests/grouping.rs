@@ -1,66 +1,66 @@
-//! Several that fail at the same time are one notice.
+//! Outages that begin at the same time share an alert.
 
 use super::*;
 
 #[test]
-fn two_that_fail_within_fifteen_seconds_share_a_notice() {
-    let mut stage = Stage::new();
-    stage.down(PIECES, Code::Crashed);
-    assert_eq!(stage.wait(15 * SECOND), ["show 0: PiecesOS quit unexpectedly"]);
-    stage.down(NOTES, Code::Crashed);
-    assert_eq!(stage.wait(MINUTE), ["replace 0: 2 apps stopped responding"]);
+fn two_outages_within_fifteen_seconds_share_an_alert() {
+    let mut fixture = Fixture::new();
+    fixture.down(PIECES, Code::Crashed);
+    assert_eq!(fixture.wait(15 * SECOND), ["show 0: PiecesOS quit unexpectedly"]);
+    fixture.down(NOTES, Code::Crashed);
+    assert_eq!(fixture.wait(MINUTE), ["replace 0: 2 servers are down"]);
 }
 
 #[test]
-fn two_that_fail_further_apart_do_not() {
-    let mut stage = Stage::new();
-    stage.down(PIECES, Code::Crashed);
-    stage.wait(15 * SECOND + 1);
-    stage.down(NOTES, Code::Crashed);
-    assert_eq!(stage.wait(MINUTE), ["show 1: Notes quit unexpectedly"]);
+fn two_outages_further_apart_do_not() {
+    let mut fixture = Fixture::new();
+    fixture.down(PIECES, Code::Crashed);
+    fixture.wait(15 * SECOND + 1);
+    fixture.down(NOTES, Code::Crashed);
+    assert_eq!(fixture.wait(MINUTE), ["show 1: Notes quit unexpectedly"]);
 }
 
 #[test]
-fn several_that_are_due_at_once_are_told_at_once() {
-    let mut stage = Stage::new();
+fn outages_that_are_due_together_are_announced_together() {
+    let mut fixture = Fixture::new();
     for name in [PIECES, NOTES, GITHUB] {
-        stage.upstream(name).link = down(Code::Timeout, 1);
+        fixture.upstream(name).link = down(Code::Timeout, 1);
     }
-    stage.seen();
-    assert_eq!(stage.wait(MINUTE), ["show 0: 3 apps stopped responding"]);
+    fixture.seen();
+    assert_eq!(fixture.wait(MINUTE), ["show 0: 3 servers are down"]);
 }
 
 #[test]
-fn the_notice_follows_who_comes_back() {
-    let mut stage = Stage::new();
+fn the_alert_changes_as_servers_come_back() {
+    let mut fixture = Fixture::new();
     for name in [PIECES, NOTES, GITHUB] {
-        stage.down(name, Code::Crashed);
+        fixture.down(name, Code::Crashed);
     }
-    stage.wait(MINUTE);
-    assert_eq!(stage.up(NOTES), ["replace 0: 2 apps stopped responding"]);
-    assert_eq!(stage.up(GITHUB), ["replace 0: PiecesOS quit unexpectedly"]);
-    assert_eq!(stage.up(PIECES), ["replace 0: 3 apps are back"]);
-    assert_eq!(stage.down(NOTES, Code::Crashed), ["withdraw 0"]);
+    fixture.wait(MINUTE);
+    assert_eq!(fixture.up(NOTES), ["replace 0: 2 servers are down"]);
+    assert_eq!(fixture.up(GITHUB), ["replace 0: PiecesOS quit unexpectedly"]);
+    assert_eq!(fixture.up(PIECES), ["replace 0: 3 servers are back"]);
+    assert_eq!(fixture.down(NOTES, Code::Crashed), ["withdraw 0"]);
 }
 
 #[test]
-fn who_recovers_and_fails_again_is_no_longer_in_the_notice() {
-    let mut stage = Stage::new();
-    stage.down(PIECES, Code::Crashed);
-    stage.down(NOTES, Code::Crashed);
-    stage.wait(MINUTE);
-    assert_eq!(stage.up(NOTES), ["replace 0: PiecesOS quit unexpectedly"]);
-    assert!(stage.down(NOTES, Code::Crashed).is_empty());
-    assert_eq!(stage.up(PIECES), ["replace 0: PiecesOS is back"]);
+fn a_server_that_recovers_and_fails_again_is_no_longer_in_the_alert() {
+    let mut fixture = Fixture::new();
+    fixture.down(PIECES, Code::Crashed);
+    fixture.down(NOTES, Code::Crashed);
+    fixture.wait(MINUTE);
+    assert_eq!(fixture.up(NOTES), ["replace 0: PiecesOS quit unexpectedly"]);
+    assert!(fixture.down(NOTES, Code::Crashed).is_empty());
+    assert_eq!(fixture.up(PIECES), ["replace 0: PiecesOS is back"]);
 }
 
 #[test]
-fn what_changes_while_muted_is_written_when_the_mute_ends() {
-    let mut stage = Stage::new();
-    stage.down(PIECES, Code::Crashed);
-    stage.down(NOTES, Code::Crashed);
-    stage.wait(MINUTE);
-    stage.alerts.network_changed(stage.now);
-    assert!(stage.up(NOTES).is_empty());
-    assert_eq!(stage.wait(MINUTE), ["replace 0: PiecesOS quit unexpectedly"]);
+fn changes_while_muted_are_shown_when_the_mute_ends() {
+    let mut fixture = Fixture::new();
+    fixture.down(PIECES, Code::Crashed);
+    fixture.down(NOTES, Code::Crashed);
+    fixture.wait(MINUTE);
+    fixture.alerts.network_changed(fixture.now);
+    assert!(fixture.up(NOTES).is_empty());
+    assert_eq!(fixture.wait(MINUTE), ["replace 0: PiecesOS quit unexpectedly"]);
 }

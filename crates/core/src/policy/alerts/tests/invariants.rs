@@ -1,4 +1,4 @@
-//! What holds whatever happens, in whatever order.
+//! Invariants of the alert rules under any sequence of events.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Something that happens.
+/// An input of the rules.
 #[derive(Clone, Debug)]
 enum Event {
     Link(usize, Link),
@@ -19,7 +19,7 @@ enum Event {
     Network,
     Lost,
     Level(Notifications),
-    Broken(bool),
+    CannotShow(bool),
 }
 
 fn codes() -> impl Strategy<Value = Code> {
@@ -67,13 +67,13 @@ fn events() -> impl Strategy<Value = Event> {
         1 => Just(Event::Network),
         1 => Just(Event::Lost),
         1 => prop::sample::select(levels).prop_map(Event::Level),
-        1 => any::<bool>().prop_map(Event::Broken),
+        1 => any::<bool>().prop_map(Event::CannotShow),
     ]
 }
 
-/// Who checks everything that is ordered.
-struct Witness {
-    stage: Stage,
+/// Checks every order.
+struct Checker {
+    fixture: Fixture,
     /// What is on the screen.
     screen: BTreeMap<Id, Notice>,
     shown: Vec<(u64, Notice)>,
@@ -81,10 +81,10 @@ struct Witness {
     ignored: Vec<(String, u64)>,
 }
 
-impl Witness {
-    fn happens(&mut self, event: Event) {
-        let now = self.stage.now;
-        let status = &mut self.stage.status;
+impl Checker {
+    fn apply(&mut self, event: Event) {
+        let now = self.fixture.now;
+        let status = &mut self.fixture.status;
         match event {
             Event::Link(which, link) => status.upstreams[which].link = link,
             Event::GaveUp(gave_up) => {
@@ -100,16 +100,16 @@ impl Witness {
                     self.ignored
                         .push((upstream.clone(), now.awake + until.saturating_sub(now.wall)));
                 }
-                let orders = self.stage.alerts.act(&act, now);
+                let orders = self.fixture.alerts.act(&act, now);
                 return self.check(orders);
             }
             Event::Wait(time) => return self.wait(time),
             Event::Sleep(time) => {
-                self.stage.now.wall += time;
+                self.fixture.now.wall += time;
                 if time >= 30 * SECOND {
                     self.mute();
                 }
-                let orders = self.stage.alerts.look(self.stage.now);
+                let orders = self.fixture.alerts.look(self.fixture.now);
                 return self.check(orders);
             }
             Event::Wake => {
@@ -118,77 +118,81 @@ impl Witness {
             }
             Event::Network => {
                 self.mute();
-                let orders = self.stage.alerts.network_changed(now);
+                let orders = self.fixture.alerts.network_changed(now);
                 return self.check(orders);
             }
             Event::Lost => {
-                let orders = self.stage.alerts.lose(&failure(Code::ConnectionLost), now);
+                let orders = self.fixture.alerts.lose(&failure(Code::ConnectionLost), now);
                 return self.check(orders);
             }
             Event::Level(level) => status.tray.notifications = level,
-            Event::Broken(broken) => {
-                self.stage.broken = broken;
+            Event::CannotShow(cannot_show) => {
+                self.fixture.cannot_show = cannot_show;
                 return;
             }
         }
-        let orders = self.stage.alerts.see(&self.stage.status, now);
+        let orders = self.fixture.alerts.see(&self.fixture.status, now);
         self.check(orders);
-        if self.stage.status.tray.notifications == Notifications::None {
-            assert!(self.screen.is_empty(), "nothing is left for who wants nothing");
+        if self.fixture.status.tray.notifications == Notifications::None {
+            assert!(self.screen.is_empty(), "notifications are off");
         }
     }
 
     fn mute(&mut self) {
-        self.muted_until = self.stage.now.awake + 45 * SECOND;
+        self.muted_until = self.fixture.now.awake + 45 * SECOND;
     }
 
     fn wait(&mut self, time: u64) {
-        let end = self.stage.now.awake + time;
-        while let Some(next) = self.stage.alerts.next_look(self.stage.now) {
+        let end = self.fixture.now.awake + time;
+        while let Some(next) = self.fixture.alerts.next_look(self.fixture.now) {
             assert!(next > 0);
-            if self.stage.now.awake + next > end {
+            if self.fixture.now.awake + next > end {
                 break;
             }
-            self.stage.pass(next);
-            let orders = self.stage.alerts.look(self.stage.now);
+            self.fixture.pass(next);
+            let orders = self.fixture.alerts.look(self.fixture.now);
             self.check(orders);
         }
-        self.stage.pass(end - self.stage.now.awake);
-        assert_eq!(self.stage.alerts.look(self.stage.now), [], "it asks to be asked in time");
+        self.fixture.pass(end - self.fixture.now.awake);
+        assert_eq!(self.fixture.alerts.look(self.fixture.now), [], "nothing is overdue");
     }
 
     fn check(&mut self, orders: Vec<Order>) {
-        let (now, muted) = (self.stage.now.awake, self.stage.now.awake < self.muted_until);
-        self.stage.done(orders.clone());
+        let (now, muted) = (self.fixture.now.awake, self.fixture.now.awake < self.muted_until);
+        self.fixture.done(orders.clone());
         for order in orders {
             match order {
                 Order::Show(id, notice) => {
-                    assert!(!muted, "nothing is shown while it is muted: {notice:?}");
-                    assert!(!notice.title.ends_with("back") || notice.title.contains("did not"));
-                    self.is_not_ignored(&notice);
-                    self.is_in_time(&notice);
-                    if !self.stage.broken {
+                    assert!(!muted, "shown while muted: {notice:?}");
+                    assert!(!notice.title.ends_with("back"), "a recovery only replaces an alert");
+                    self.check_not_ignored(&notice);
+                    self.check_rate(&notice);
+                    if !self.fixture.cannot_show {
                         assert!(self.screen.insert(id, notice.clone()).is_none());
                     }
                     self.shown.push((now, notice));
                 }
                 Order::Replace(id, notice) => {
-                    assert!(!muted, "nothing is written while it is muted: {notice:?}");
-                    assert!(self.screen.insert(id, notice).is_some(), "it was on the screen");
+                    assert!(!muted, "replaced while muted: {notice:?}");
+                    assert!(
+                        self.screen.insert(id, notice).is_some(),
+                        "it replaces an alert on the screen"
+                    );
                 }
                 Order::Withdraw(id) => assert!(self.screen.remove(&id).is_some()),
             }
         }
-        self.is_true();
+        self.check_screen();
     }
 
-    /// At most four in an hour and one that sums up, and one per upstream and kind in ten minutes.
-    fn is_in_time(&self, notice: &Notice) {
-        let now = self.stage.now.awake;
+    /// At most four alerts and one summary in an hour, and one per upstream and kind in ten minutes.
+    fn check_rate(&self, notice: &Notice) {
+        let now = self.fixture.now.awake;
         let is_summary = |notice: &Notice| notice.title.starts_with("Several");
         let recent = self.shown.iter().filter(|(at, _)| now - at < HOUR);
-        let (sums, others): (Vec<_>, Vec<_>) = recent.partition(|(_, other)| is_summary(other));
-        let before = if is_summary(notice) { (sums.len(), 1) } else { (others.len(), 4) };
+        let (summaries, others): (Vec<_>, Vec<_>) =
+            recent.partition(|(_, other)| is_summary(other));
+        let before = if is_summary(notice) { (summaries.len(), 1) } else { (others.len(), 4) };
         assert!(before.0 < before.1, "{} in an hour", before.0 + 1);
         if let [_] = notice.about.as_slice() {
             let same = others
@@ -198,24 +202,24 @@ impl Witness {
         }
     }
 
-    fn is_not_ignored(&self, notice: &Notice) {
-        let now = self.stage.now.awake;
+    fn check_not_ignored(&self, notice: &Notice) {
+        let now = self.fixture.now.awake;
         let ignored =
             |name: &String| self.ignored.iter().any(|(own, until)| own == name && now < *until);
         assert!(!notice.about.iter().any(ignored), "{notice:?} is ignored");
     }
 
-    /// Nothing on the screen is a lie about what is connected, paused or off.
-    fn is_true(&self) {
+    /// No alert on the screen contradicts the state of its upstreams.
+    fn check_screen(&self) {
         for notice in self.screen.values().filter(|notice| !notice.about.is_empty()) {
             let back = notice.title.ends_with("is back") || notice.title.ends_with("are back");
             for name in notice.about.iter().filter(|name| !name.is_empty()) {
-                let upstreams = &self.stage.status.upstreams;
+                let upstreams = &self.fixture.status.upstreams;
                 let link = &upstreams.iter().find(|upstream| upstream.name == *name).unwrap().link;
-                let well = matches!(link, Link::Connected { .. });
-                let unseen = matches!(link, Link::Connecting);
-                let muted = self.stage.now.awake < self.muted_until;
-                assert!(back == well || unseen || muted, "{notice:?} while {link:?}");
+                let connected = matches!(link, Link::Connected { .. });
+                let connecting = matches!(link, Link::Connecting);
+                let muted = self.fixture.now.awake < self.muted_until;
+                assert!(back == connected || connecting || muted, "{notice:?} while {link:?}");
             }
         }
     }
@@ -224,18 +228,18 @@ impl Witness {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
-    fn nobody_is_disturbed_too_often_or_at_the_wrong_time_or_with_what_is_not_true(
+    fn alerts_are_rare_well_timed_and_true(
         events in prop::collection::vec(events(), 1..120),
     ) {
-        let mut witness = Witness {
-            stage: Stage::new(),
+        let mut checker = Checker {
+            fixture: Fixture::new(),
             screen: BTreeMap::new(),
             shown: Vec::new(),
             muted_until: 0,
             ignored: Vec::new(),
         };
         for event in events {
-            witness.happens(event);
+            checker.apply(event);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The rules, one by one, and what must hold whatever happens.
+//! The alert rules one by one, and the invariants that hold for any sequence of events.
 
 mod grouping;
 mod invariants;
@@ -8,17 +8,17 @@ mod text;
 mod user_actions;
 
 use super::*;
-use crate::api::{App, Link, Restart, RestartEnd, Upstream};
-use crate::failure::Code;
+use crate::api::{App, Link, Notifications, Restart, RestartEnd, Status, Upstream};
+use crate::failure::{Code, Failure};
 use crate::policy::app::state::Next;
 
-/// A person, three upstreams and a clock.
-struct Stage {
+/// The rules with three upstreams and a clock.
+struct Fixture {
     alerts: Alerts,
     status: Status,
     now: Now,
-    /// What could not be shown.
-    broken: bool,
+    /// The desktop shows nothing.
+    cannot_show: bool,
 }
 
 const SECOND: u64 = 1000;
@@ -28,8 +28,8 @@ const PIECES: &str = "pieces";
 const NOTES: &str = "notes";
 const GITHUB: &str = "github";
 
-impl Stage {
-    /// Everything is connected. PiecesOS is an application, notes a program, GitHub elsewhere.
+impl Fixture {
+    /// Everything is connected. PiecesOS is an app, notes a child process, GitHub a remote server.
     fn new() -> Self {
         Self::at(false)
     }
@@ -44,9 +44,9 @@ impl Stage {
         let status = Status::of("1".into(), 1, endpoint, upstreams, vec![]);
         let now = Now { awake: 7 * HOUR, wall: 1_000 * HOUR };
         let alerts = Alerts::new(Times::default(), login, now);
-        let mut stage = Self { alerts, status, now, broken: false };
-        assert_eq!(stage.seen(), Vec::<String>::new());
-        stage
+        let mut fixture = Self { alerts, status, now, cannot_show: false };
+        assert_eq!(fixture.seen(), Vec::<String>::new());
+        fixture
     }
 
     fn upstream(&mut self, name: &str) -> &mut Upstream {
@@ -76,7 +76,7 @@ impl Stage {
         self.done(orders)
     }
 
-    /// The restart of PiecesOS with this number.
+    /// Reports this restart of PiecesOS.
     fn restart(&mut self, number: u64, end: Option<Option<Code>>) -> Vec<String> {
         let end = end.map(|code| RestartEnd { at: 2, failure: code.map(failure) });
         let restart = Restart { number, began: 1, steps: vec![], end };
@@ -84,22 +84,22 @@ impl Stage {
         self.seen()
     }
 
-    /// Lets time pass, asking whenever the rules want to be asked. What was said, and when.
+    /// Lets time pass, evaluating the rules whenever they ask for it. Returns what was shown.
     fn wait(&mut self, time: u64) -> Vec<String> {
-        let (end, mut said) = (self.now.awake + time, Vec::new());
+        let (end, mut shown) = (self.now.awake + time, Vec::new());
         while let Some(next) = self.alerts.next_look(self.now) {
-            assert!(next > 0, "it does not ask to be asked all the time");
+            assert!(next > 0, "no busy loop");
             if self.now.awake + next > end {
                 break;
             }
             self.pass(next);
             let orders = self.alerts.look(self.now);
-            said.extend(self.done(orders));
+            shown.extend(self.done(orders));
         }
         self.pass(end - self.now.awake);
         let orders = self.alerts.look(self.now);
-        assert_eq!(orders, [], "it asks to be asked in time");
-        said
+        assert_eq!(orders, [], "nothing is overdue");
+        shown
     }
 
     fn pass(&mut self, time: u64) {
@@ -109,16 +109,16 @@ impl Stage {
     fn done(&mut self, orders: Vec<Order>) -> Vec<String> {
         for order in &orders {
             if let Order::Show(id, _) = order
-                && self.broken
+                && self.cannot_show
             {
                 self.alerts.was_not_shown(*id);
             }
         }
-        orders.iter().map(said).collect()
+        orders.iter().map(summary).collect()
     }
 }
 
-fn said(order: &Order) -> String {
+fn summary(order: &Order) -> String {
     match order {
         Order::Show(Id(id), notice) => format!("show {id}: {}", notice.title),
         Order::Replace(Id(id), notice) => format!("replace {id}: {}", notice.title),

@@ -1,4 +1,4 @@
-//! What a person reads, as a whole.
+//! The texts of all alerts.
 
 use super::*;
 
@@ -15,17 +15,17 @@ fn read(orders: &[Order]) -> String {
     orders.iter().map(one).collect()
 }
 
-/// The notice about this trouble of this upstream.
+/// The alert about this failure of this upstream.
 fn about(name: &str, code: Code) -> String {
-    let mut stage = Stage::new();
-    stage.upstream(name).link = down(code, 1);
-    let at_once = read(&stage.alerts.see(&stage.status, stage.now));
-    stage.pass(MINUTE);
-    at_once + &read(&stage.alerts.look(stage.now))
+    let mut fixture = Fixture::new();
+    fixture.upstream(name).link = down(code, 1);
+    let at_once = read(&fixture.alerts.see(&fixture.status, fixture.now));
+    fixture.pass(MINUTE);
+    at_once + &read(&fixture.alerts.look(fixture.now))
 }
 
 #[test]
-fn every_notice_says_what_happened_and_what_to_do() {
+fn every_alert_says_what_happened_and_what_to_do() {
     let mut all = String::new();
     for name in [PIECES, GITHUB] {
         for code in [
@@ -39,22 +39,22 @@ fn every_notice_says_what_happened_and_what_to_do() {
             all += &about(name, code);
         }
     }
-    let mut stage = Stage::new();
-    stage.down(PIECES, Code::Crashed);
-    stage.down(NOTES, Code::Crashed);
-    stage.pass(MINUTE);
-    all += &read(&stage.alerts.look(stage.now));
+    let mut fixture = Fixture::new();
+    fixture.down(PIECES, Code::Crashed);
+    fixture.down(NOTES, Code::Crashed);
+    fixture.pass(MINUTE);
+    all += &read(&fixture.alerts.look(fixture.now));
     for name in [PIECES, NOTES] {
-        stage.upstream(name).link = connected();
+        fixture.upstream(name).link = connected();
     }
-    all += &read(&stage.alerts.see(&stage.status, stage.now));
-    stage.status.tray.notifications = Notifications::All;
-    stage.status.endpoint = "http://127.0.0.1:7421/mcp".into();
-    all += &read(&stage.alerts.see(&stage.status, stage.now));
-    all += &read(&stage.alerts.update_is_ready("1.4.0", stage.now));
-    stage.alerts.lose(&failure(Code::PortTaken), stage.now);
-    stage.pass(MINUTE);
-    all += &read(&stage.alerts.look(stage.now));
+    all += &read(&fixture.alerts.see(&fixture.status, fixture.now));
+    fixture.status.tray.notifications = Notifications::All;
+    fixture.status.endpoint = "http://127.0.0.1:7421/mcp".into();
+    all += &read(&fixture.alerts.see(&fixture.status, fixture.now));
+    all += &read(&fixture.alerts.update_is_ready("1.4.0", fixture.now));
+    fixture.alerts.lose(&failure(Code::PortTaken), fixture.now);
+    fixture.pass(MINUTE);
+    all += &read(&fixture.alerts.look(fixture.now));
     insta::assert_snapshot!(all);
 }
 

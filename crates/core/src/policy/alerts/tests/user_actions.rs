@@ -1,4 +1,4 @@
-//! What a person does is not told to them.
+//! The effects of the user's own actions are not announced.
 
 use super::*;
 use crate::api::Touched;
@@ -8,145 +8,145 @@ fn restart() -> Act {
 }
 
 #[test]
-fn a_restart_that_a_person_asked_for_is_not_told() {
-    let mut stage = Stage::new();
-    stage.act(&restart());
-    stage.down(PIECES, Code::ConnectionLost);
-    assert!(stage.wait(50 * SECOND).is_empty());
-    assert!(stage.up(PIECES).is_empty());
-    assert!(stage.wait(HOUR).is_empty());
+fn a_restart_by_the_user_is_not_announced() {
+    let mut fixture = Fixture::new();
+    fixture.act(&restart());
+    fixture.down(PIECES, Code::ConnectionLost);
+    assert!(fixture.wait(50 * SECOND).is_empty());
+    assert!(fixture.up(PIECES).is_empty());
+    assert!(fixture.wait(HOUR).is_empty());
 }
 
-/// What the gateway says once a person did something to PiecesOS in a dashboard.
-fn touched(stage: &mut Stage, ago: u64, restarts: bool) {
-    let at = stage.now.wall - ago;
-    stage.upstream(PIECES).touched = Some(Touched { at, restarts });
-}
-
-#[test]
-fn a_restart_in_the_dashboard_is_not_told_either_and_excuses_nothing_later() {
-    let mut stage = Stage::new();
-    touched(&mut stage, SECOND, true);
-    stage.down(PIECES, Code::ConnectionLost);
-    assert!(stage.wait(50 * SECOND).is_empty());
-    assert!(stage.up(PIECES).is_empty());
-    assert!(stage.wait(HOUR).is_empty());
-    stage.down(PIECES, Code::Crashed);
-    assert_eq!(stage.wait(MINUTE), ["show 0: PiecesOS quit unexpectedly"]);
+/// The gateway reports that the user acted on PiecesOS in the dashboard.
+fn user_acted(fixture: &mut Fixture, ago: u64, restarts: bool) {
+    let at = fixture.now.wall - ago;
+    fixture.upstream(PIECES).touched = Some(Touched { at, restarts });
 }
 
 #[test]
-fn one_that_does_not_come_back_from_a_restart_in_the_dashboard_is_told_so() {
-    let mut stage = Stage::new();
-    stage.down(PIECES, Code::Crashed);
-    stage.wait(MINUTE);
-    touched(&mut stage, 0, true);
-    assert!(stage.seen().is_empty());
-    assert!(stage.wait(59 * SECOND).is_empty());
-    assert_eq!(stage.wait(SECOND), ["replace 0: PiecesOS did not come back"]);
+fn a_restart_in_the_dashboard_is_not_announced_but_a_later_crash_is() {
+    let mut fixture = Fixture::new();
+    user_acted(&mut fixture, SECOND, true);
+    fixture.down(PIECES, Code::ConnectionLost);
+    assert!(fixture.wait(50 * SECOND).is_empty());
+    assert!(fixture.up(PIECES).is_empty());
+    assert!(fixture.wait(HOUR).is_empty());
+    fixture.down(PIECES, Code::Crashed);
+    assert_eq!(fixture.wait(MINUTE), ["show 0: PiecesOS quit unexpectedly"]);
 }
 
 #[test]
-fn a_tray_that_starts_long_after_somebody_acted_tells_as_usual() {
+fn a_restart_in_the_dashboard_that_fails_is_announced() {
+    let mut fixture = Fixture::new();
+    fixture.down(PIECES, Code::Crashed);
+    fixture.wait(MINUTE);
+    user_acted(&mut fixture, 0, true);
+    assert!(fixture.seen().is_empty());
+    assert!(fixture.wait(59 * SECOND).is_empty());
+    assert_eq!(fixture.wait(SECOND), ["replace 0: PiecesOS did not restart"]);
+}
+
+#[test]
+fn an_action_long_before_the_tray_started_has_no_effect() {
     for restarts in [true, false] {
-        let mut stage = Stage::new();
-        touched(&mut stage, HOUR, restarts);
-        stage.down(PIECES, Code::Crashed);
-        assert_eq!(stage.wait(MINUTE), ["show 0: PiecesOS quit unexpectedly"]);
+        let mut fixture = Fixture::new();
+        user_acted(&mut fixture, HOUR, restarts);
+        fixture.down(PIECES, Code::Crashed);
+        assert_eq!(fixture.wait(MINUTE), ["show 0: PiecesOS quit unexpectedly"]);
     }
 }
 
 #[test]
-fn a_crash_long_after_a_restart_is_told_as_one() {
-    let mut stage = Stage::new();
-    stage.act(&restart());
-    stage.wait(HOUR);
-    stage.down(PIECES, Code::Crashed);
-    assert_eq!(stage.wait(MINUTE), ["show 0: PiecesOS quit unexpectedly"]);
+fn a_crash_long_after_a_restart_is_announced_as_a_crash() {
+    let mut fixture = Fixture::new();
+    fixture.act(&restart());
+    fixture.wait(HOUR);
+    fixture.down(PIECES, Code::Crashed);
+    assert_eq!(fixture.wait(MINUTE), ["show 0: PiecesOS quit unexpectedly"]);
 }
 
 #[test]
-fn one_that_does_not_come_back_from_a_restart_is_told_so() {
-    let mut stage = Stage::new();
-    stage.down(PIECES, Code::Crashed);
-    stage.wait(MINUTE);
-    stage.act(&restart());
-    assert!(stage.wait(59 * SECOND).is_empty());
-    assert_eq!(stage.wait(SECOND), ["replace 0: PiecesOS did not come back"]);
-    assert_eq!(stage.up(PIECES), ["replace 0: PiecesOS is back"]);
+fn a_server_that_is_not_back_in_time_after_a_restart_is_announced() {
+    let mut fixture = Fixture::new();
+    fixture.down(PIECES, Code::Crashed);
+    fixture.wait(MINUTE);
+    fixture.act(&restart());
+    assert!(fixture.wait(59 * SECOND).is_empty());
+    assert_eq!(fixture.wait(SECOND), ["replace 0: PiecesOS did not restart"]);
+    assert_eq!(fixture.up(PIECES), ["replace 0: PiecesOS is back"]);
 }
 
 #[test]
-fn a_restart_that_failed_is_told_at_once() {
-    let mut stage = Stage::new();
-    stage.restart(1, Some(Some(Code::NotRunning)));
-    stage.down(PIECES, Code::Quit);
-    assert!(stage.wait(MINUTE).is_empty());
-    assert!(stage.act(&restart()).is_empty());
-    assert!(stage.restart(2, None).is_empty());
+fn a_failed_restart_is_announced_at_once() {
+    let mut fixture = Fixture::new();
+    fixture.restart(1, Some(Some(Code::NotRunning)));
+    fixture.down(PIECES, Code::Quit);
+    assert!(fixture.wait(MINUTE).is_empty());
+    assert!(fixture.act(&restart()).is_empty());
+    assert!(fixture.restart(2, None).is_empty());
     assert_eq!(
-        stage.restart(2, Some(Some(Code::NotRunning))),
-        ["show 0: PiecesOS did not come back"]
+        fixture.restart(2, Some(Some(Code::NotRunning))),
+        ["show 0: PiecesOS did not restart"]
     );
 }
 
 #[test]
-fn a_restart_pressed_in_the_notice_ends_in_the_same_notice() {
-    let mut stage = Stage::new();
-    stage.down(PIECES, Code::Crashed);
-    stage.wait(MINUTE);
-    assert!(stage.act(&restart()).is_empty());
-    stage.restart(1, None);
-    stage.restart(1, Some(None));
-    assert_eq!(stage.up(PIECES), ["replace 0: PiecesOS is back"]);
+fn a_restart_from_the_alert_ends_in_the_same_alert() {
+    let mut fixture = Fixture::new();
+    fixture.down(PIECES, Code::Crashed);
+    fixture.wait(MINUTE);
+    assert!(fixture.act(&restart()).is_empty());
+    fixture.restart(1, None);
+    fixture.restart(1, Some(None));
+    assert_eq!(fixture.up(PIECES), ["replace 0: PiecesOS is back"]);
 }
 
 #[test]
-fn what_is_paused_or_turned_off_is_no_trouble() {
+fn pausing_or_turning_off_withdraws_the_alert() {
     for link in [Link::Paused { since: 1 }, Link::Off] {
-        let mut stage = Stage::new();
-        stage.down(PIECES, Code::Crashed);
-        stage.wait(MINUTE);
-        assert!(stage.act(&Act::Touch(Some(PIECES.into()))).is_empty());
-        assert_eq!(stage.link(PIECES, link), ["withdraw 0"]);
-        assert!(stage.wait(HOUR).is_empty());
-        stage.link(PIECES, Link::Connecting);
-        stage.down(PIECES, Code::NotRunning);
-        assert!(stage.wait(HOUR).is_empty(), "nobody missed it before it was there again");
+        let mut fixture = Fixture::new();
+        fixture.down(PIECES, Code::Crashed);
+        fixture.wait(MINUTE);
+        assert!(fixture.act(&Act::Touch(Some(PIECES.into()))).is_empty());
+        assert_eq!(fixture.link(PIECES, link), ["withdraw 0"]);
+        assert!(fixture.wait(HOUR).is_empty());
+        fixture.link(PIECES, Link::Connecting);
+        fixture.down(PIECES, Code::NotRunning);
+        assert!(fixture.wait(HOUR).is_empty(), "it has not been connected since");
     }
 }
 
 #[test]
-fn while_a_person_pauses_everything_nothing_is_told() {
-    let mut stage = Stage::new();
-    stage.act(&Act::Touch(None));
-    stage.down(PIECES, Code::ConnectionLost);
-    stage.down(NOTES, Code::Crashed);
-    assert!(stage.wait(59 * SECOND).is_empty());
+fn nothing_is_announced_while_the_user_pauses_everything() {
+    let mut fixture = Fixture::new();
+    fixture.act(&Act::Touch(None));
+    fixture.down(PIECES, Code::ConnectionLost);
+    fixture.down(NOTES, Code::Crashed);
+    assert!(fixture.wait(59 * SECOND).is_empty());
 }
 
 #[test]
-fn what_is_ignored_for_today_is_heard_of_tomorrow() {
-    let mut stage = Stage::new();
-    stage.down(PIECES, Code::Timeout);
-    stage.wait(MINUTE);
-    let until = stage.now.wall + 10 * HOUR;
+fn an_ignored_server_is_announced_again_the_next_day() {
+    let mut fixture = Fixture::new();
+    fixture.down(PIECES, Code::Timeout);
+    fixture.wait(MINUTE);
+    let until = fixture.now.wall + 10 * HOUR;
     let ignore = Act::Ignore { upstream: PIECES.into(), until };
-    assert_eq!(stage.act(&ignore), ["withdraw 0"]);
-    assert!(stage.up(PIECES).is_empty());
-    stage.down(PIECES, Code::Crashed);
-    assert!(stage.wait(11 * HOUR).is_empty());
-    stage.up(PIECES);
-    stage.down(PIECES, Code::Crashed);
-    assert_eq!(stage.wait(MINUTE), ["show 1: PiecesOS quit unexpectedly"]);
+    assert_eq!(fixture.act(&ignore), ["withdraw 0"]);
+    assert!(fixture.up(PIECES).is_empty());
+    fixture.down(PIECES, Code::Crashed);
+    assert!(fixture.wait(11 * HOUR).is_empty());
+    fixture.up(PIECES);
+    fixture.down(PIECES, Code::Crashed);
+    assert_eq!(fixture.wait(MINUTE), ["show 1: PiecesOS quit unexpectedly"]);
 }
 
 #[test]
-fn who_quits_leaves_nothing_behind() {
-    let mut stage = Stage::new();
-    stage.down(PIECES, Code::Timeout);
-    stage.wait(MINUTE);
-    assert_eq!(stage.act(&Act::Quit), ["withdraw 0"]);
-    stage.down(NOTES, Code::Crashed);
-    assert!(stage.wait(HOUR).is_empty());
+fn quitting_withdraws_every_alert() {
+    let mut fixture = Fixture::new();
+    fixture.down(PIECES, Code::Timeout);
+    fixture.wait(MINUTE);
+    assert_eq!(fixture.act(&Act::Quit), ["withdraw 0"]);
+    fixture.down(NOTES, Code::Crashed);
+    assert!(fixture.wait(HOUR).is_empty());
 }

@@ -1,42 +1,48 @@
-//! What follows from how a process ended.
+//! The exit status of a process, and the cause that follows from it.
 
-use super::{Cause, Ending, Exit, Verdict};
+use super::{Cause, Ending, Verdict};
 use crate::preset::Os;
+
+/// The exit status of a process, where the system reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+}
 
 impl Exit {
     pub(super) fn verdict(self, ending: &Ending<'_>) -> Verdict {
-        let told = self.told(ending.os);
-        let (cause, said) = match self.kind(ending.os) {
-            End::Crash => (Cause::Crashed { how: told.clone() }, format!("It ended with {told}.")),
-            End::Order => (Cause::Quit, format!("It ended with {told}.")),
-            End::Killed if ending.asked => (Cause::Quit, format!("It was ended with {told}.")),
-            End::Killed => {
-                let said = format!(
-                    "It was ended with {told}, by the system or by somebody; nothing says by whom."
-                );
-                (Cause::Unknown, said)
+        let how = self.short(ending.os);
+        let (cause, why) = match self.kind(ending.os) {
+            ExitKind::Crash => {
+                (Cause::Crashed { how: how.clone() }, format!("It exited with {how}."))
+            }
+            ExitKind::Normal => (Cause::Quit, format!("It exited with {how}.")),
+            ExitKind::Killed if ending.asked => (Cause::Quit, format!("It was killed with {how}.")),
+            ExitKind::Killed => {
+                let why = format!("It was killed with {how}; it is not known by whom.");
+                (Cause::Unknown, why)
             }
         };
-        Verdict { cause, evidence: vec![said], top: vec![] }
+        Verdict { cause, evidence: vec![why], top: vec![] }
     }
 
-    /// What follows the name of the program in a sentence.
+    /// The predicate of a sentence about the program.
     pub fn sentence(self, os: Os) -> String {
         match self {
-            // Windows reports a crash as a code with the highest bits set, known by its hex form.
+            // Windows reports a crash as a code with the highest bits set, usually written in hex.
             Self::Code(code) if code < 0 => format!("exited with code 0x{code:08X}"),
             Self::Code(code) => format!("exited with code {code}"),
             Self::Signal(signal) => match signal_name(os, signal) {
-                Some(name) => format!("was ended by signal {signal} ({name})"),
-                None => format!("was ended by signal {signal}"),
+                Some(name) => format!("was killed by signal {signal} ({name})"),
+                None => format!("was killed by signal {signal}"),
             },
         }
     }
 
-    /// In words that follow "with".
-    fn told(self, os: Os) -> String {
+    /// A short form: "SIGABRT", "exit code 1".
+    fn short(self, os: Os) -> String {
         match self {
-            // Windows reports a crash as a code with the highest bits set, known by its hex form.
             Self::Code(code) if os == Os::Windows && !(0..256).contains(&code) => {
                 format!("exception 0x{code:08X}")
             }
@@ -48,35 +54,35 @@ impl Exit {
         }
     }
 
-    fn kind(self, os: Os) -> End {
+    fn kind(self, os: Os) -> ExitKind {
         match (os, self) {
-            (_, Self::Code(0)) => End::Order,
-            // Ctrl-C, and a session that ends.
-            (Os::Windows, Self::Code(code)) if [CONTROL_C, SESSION_ENDS].contains(&code) => {
-                End::Order
+            (_, Self::Code(0)) => ExitKind::Normal,
+            // Ctrl-C, or the end of the user's session.
+            (Os::Windows, Self::Code(code)) if [CONTROL_C, SESSION_ENDED].contains(&code) => {
+                ExitKind::Normal
             }
-            // What the task manager leaves.
-            (Os::Windows, Self::Code(1)) => End::Killed,
-            (_, Self::Code(_)) => End::Crash,
+            // The Task Manager kills with code 1.
+            (Os::Windows, Self::Code(1)) => ExitKind::Killed,
+            (_, Self::Code(_)) => ExitKind::Crash,
             (_, Self::Signal(signal)) => match signal_name(os, signal) {
-                Some("SIGHUP" | "SIGINT" | "SIGTERM") => End::Order,
-                Some("SIGKILL") | None => End::Killed,
-                Some(_) => End::Crash,
+                Some("SIGHUP" | "SIGINT" | "SIGTERM") => ExitKind::Normal,
+                Some("SIGKILL") | None => ExitKind::Killed,
+                Some(_) => ExitKind::Crash,
             },
         }
     }
 }
 
-enum End {
+enum ExitKind {
     Crash,
-    Order,
+    Normal,
     Killed,
 }
 
 const CONTROL_C: i32 = 0xC000_013A_u32.cast_signed();
-const SESSION_ENDS: i32 = 0x4001_0004;
+const SESSION_ENDED: i32 = 0x4001_0004;
 
-/// The signals that end programs. Most have the same number everywhere; SIGBUS and SIGSYS do not.
+/// The name of a signal that ends programs. SIGBUS and SIGSYS have other numbers on macOS.
 pub fn signal_name(os: Os, signal: i32) -> Option<&'static str> {
     let apple = os == Os::MacOs;
     Some(match signal {
@@ -107,13 +113,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_is_told_in_words() {
-        let told = |exit: Exit| exit.sentence(Os::Linux);
-        assert_eq!(told(Exit::Code(1)), "exited with code 1");
-        assert_eq!(told(Exit::Signal(6)), "was ended by signal 6 (SIGABRT)");
-        assert_eq!(told(Exit::Signal(7)), "was ended by signal 7 (SIGBUS)");
-        assert_eq!(Exit::Signal(7).sentence(Os::MacOs), "was ended by signal 7");
-        assert_eq!(told(Exit::Signal(60)), "was ended by signal 60");
+    fn an_exit_is_described_in_a_sentence() {
+        let sentence = |exit: Exit| exit.sentence(Os::Linux);
+        assert_eq!(sentence(Exit::Code(1)), "exited with code 1");
+        assert_eq!(sentence(Exit::Signal(6)), "was killed by signal 6 (SIGABRT)");
+        assert_eq!(sentence(Exit::Signal(7)), "was killed by signal 7 (SIGBUS)");
+        assert_eq!(Exit::Signal(7).sentence(Os::MacOs), "was killed by signal 7");
+        assert_eq!(sentence(Exit::Signal(60)), "was killed by signal 60");
         let access_violation = Exit::Code(0xC000_0005_u32.cast_signed());
         assert_eq!(access_violation.sentence(Os::Windows), "exited with code 0xC0000005");
     }

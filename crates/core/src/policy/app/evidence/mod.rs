@@ -1,9 +1,9 @@
-//! What systems say of a process that ended, and what follows from it.
+//! Why a process exited, from its exit status and the reports of the operating system.
 //!
-//! A crash, a normal quit, a hang and an end for want of memory call for different things. Each
-//! system leaves traces of its own: macOS `.ips` files, Linux the journal, Windows Error Reporting
-//! its folders. They are read here, tolerantly: a field that is missing or new costs only that
-//! field. When the traces do not decide, that is the verdict.
+//! A crash, a quit, a hang and an out-of-memory kill need different responses. Each system leaves
+//! its own evidence: macOS `.ips` files, Linux the journal, Windows the folders of Windows Error
+//! Reporting. The parsers tolerate missing and unknown fields. If the evidence is inconclusive, the
+//! cause is unknown.
 
 mod exit;
 mod ips;
@@ -16,123 +16,117 @@ use std::time::{Duration, SystemTime};
 
 use crate::preset::Os;
 
-pub use exit::signal_name;
+pub use exit::{Exit, signal_name};
 pub use ips::parse as ips;
 pub use linux::{coredump_info, coredumps, journal};
 pub use wer::parse as wer;
 
-/// Why an application ended.
+/// Why an app exited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// With a signal or an exception, such as "SIGABRT".
+    /// `how` is a signal or an exception, such as "SIGABRT".
     Crashed { how: String },
-    /// It ended in order, or was asked to.
+    /// It exited normally, or was asked to.
     Quit,
-    /// It had stopped answering, and was ended for that.
+    /// It had stopped responding.
     Hung,
-    /// The system ended it because memory ran out.
+    /// The system killed it because memory ran out.
     OutOfMemory,
-    /// The evidence does not decide.
+    /// The evidence is inconclusive.
     Unknown,
 }
 
-/// What a system wrote down about one process.
+/// A report of the operating system about one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    pub kind: Kind,
+    pub kind: ReportKind,
     pub pid: Option<u32>,
-    /// Its name, without a path.
+    /// The name of its program, without a path.
     pub process: Option<String>,
     pub bundle: Option<String>,
     pub version: Option<String>,
     pub at: Option<SystemTime>,
-    /// What happened, in a few words: "EXC_CRASH (SIGABRT)".
+    /// A short description: "EXC_CRASH (SIGABRT)".
     pub how: String,
-    /// The top of the report, line by line, without a path or a name of a person.
+    /// The first lines of the report, without paths or names of people.
     pub top: Vec<String>,
 }
 
 /// What a report is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ReportKind {
     Crash,
     Hang,
     OutOfMemory,
 }
 
-/// How a process ended, where its system says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    Code(i32),
-    Signal(i32),
-}
-
-/// All that is known of an end.
+/// Everything that is known about an exit.
 #[derive(Clone, Debug)]
 pub struct Ending<'a> {
     pub os: Os,
     pub pid: u32,
-    /// What reports may call it.
+    /// The names that reports may use for it.
     pub names: &'a [String],
     pub at: SystemTime,
     pub exit: Option<Exit>,
     pub reports: &'a [Report],
-    /// Whether a crash would have left a report here, and had the time to.
+    /// Whether a crash would have left a report by now.
     pub would_be_reported: bool,
-    /// Whether it was asked to end, by Evermoor or through it.
+    /// Whether Evermoor asked it to exit.
     pub asked: bool,
-    /// Whether it had stopped answering before.
+    /// Whether it had stopped responding before.
     pub hung: bool,
 }
 
-/// Why it ended, and what says so.
+/// Why it exited, and the evidence for that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     pub cause: Cause,
-    /// For the record: one sentence each, without a path or a name of a person.
+    /// One sentence each, without paths or names of people.
     pub evidence: Vec<String>,
-    /// The top of the report that decided, if one did.
+    /// The first lines of the decisive report, if there is one.
     pub top: Vec<String>,
 }
 
-/// A report belongs to an end if it was written this long before it or after.
+/// A report belongs to an exit if it was written at most this long before or after it.
 const BEFORE: Duration = Duration::from_secs(120);
 const AFTER: Duration = Duration::from_secs(60);
 
-/// Weighs what is known: a report of the system first, then how the process ended, then silence.
+/// Decides by the system's reports first, then by the exit status, then by the absence of both.
 pub fn judge(ending: &Ending<'_>) -> Verdict {
     let ours: Vec<&Report> = ending.reports.iter().filter(|report| ending.owns(report)).collect();
-    let of = |kind: Kind| ours.iter().find(|report| report.kind == kind);
-    let verdict = |cause: Cause, said: String| Verdict { cause, evidence: vec![said], top: vec![] };
-    if let Some(report) = of(Kind::OutOfMemory) {
-        let said = format!("The system wrote down that it ended it: {}.", report.how);
-        return Verdict { top: report.top.clone(), ..verdict(Cause::OutOfMemory, said) };
+    let of = |kind: ReportKind| ours.iter().find(|report| report.kind == kind);
+    let verdict = |cause: Cause, why: String| Verdict { cause, evidence: vec![why], top: vec![] };
+    if let Some(report) = of(ReportKind::OutOfMemory) {
+        let why = format!("The system reported that it killed the process: {}.", report.how);
+        return Verdict { top: report.top.clone(), ..verdict(Cause::OutOfMemory, why) };
     }
-    if let Some(report) = of(Kind::Crash) {
-        let said = format!("The system wrote a crash report: {}.", report.how);
+    if let Some(report) = of(ReportKind::Crash) {
+        let why = format!("The system wrote a crash report: {}.", report.how);
         let cause = Cause::Crashed { how: report.how.clone() };
-        return Verdict { top: report.top.clone(), ..verdict(cause, said) };
+        return Verdict { top: report.top.clone(), ..verdict(cause, why) };
     }
-    if ending.hung || of(Kind::Hang).is_some() {
-        let top = of(Kind::Hang).map(|report| report.top.clone()).unwrap_or_default();
-        let said = "It had stopped answering before it ended.".to_owned();
-        return Verdict { top, ..verdict(Cause::Hung, said) };
+    if ending.hung || of(ReportKind::Hang).is_some() {
+        let top = of(ReportKind::Hang).map(|report| report.top.clone()).unwrap_or_default();
+        let why = "It had stopped responding before it exited.".to_owned();
+        return Verdict { top, ..verdict(Cause::Hung, why) };
     }
     match ending.exit {
         Some(exit) => exit.verdict(ending),
         None if ending.asked => verdict(Cause::Quit, "It was asked to quit.".into()),
         None if ending.would_be_reported => {
-            verdict(Cause::Quit, "The system reports crashes, and it reported none.".into())
+            verdict(Cause::Quit, "The system reports crashes and reported none.".into())
         }
         None => {
-            let said = "The system says neither how it ended nor whether it crashed.";
-            verdict(Cause::Unknown, said.into())
+            let why = "The system does not say how it exited or whether it crashed.";
+            verdict(Cause::Unknown, why.into())
         }
     }
 }
 
 impl Ending<'_> {
-    /// Whether a report is about this end. A number decides if there is one: names are shared.
+    /// Whether a report is about this exit. The process id decides if the report has one, because
+    /// several processes may share a name.
     fn owns(&self, report: &Report) -> bool {
         let same_process = match report.pid {
             Some(pid) => pid == self.pid,
@@ -146,7 +140,7 @@ impl Ending<'_> {
 }
 
 impl Cause {
-    /// Whether it is evidence of something that went wrong in the application.
+    /// Whether something went wrong in the app.
     pub fn is_crash(&self) -> bool {
         match self {
             Self::Crashed { .. } | Self::OutOfMemory => true,
@@ -154,20 +148,20 @@ impl Cause {
         }
     }
 
-    /// One sentence about an application of this title.
+    /// A sentence about the app with this title.
     pub fn sentence(&self, title: &str) -> String {
         match self {
             Self::Crashed { how } => format!("{title} crashed ({how})."),
             Self::Quit => format!("{title} was quit."),
-            Self::Hung => format!("{title} stopped answering."),
-            Self::OutOfMemory => format!("The system ended {title} because memory ran out."),
-            Self::Unknown => format!("{title} ended, and the evidence does not say why."),
+            Self::Hung => format!("{title} stopped responding."),
+            Self::OutOfMemory => format!("The system ran out of memory and killed {title}."),
+            Self::Unknown => format!("{title} exited for an unknown reason."),
         }
     }
 }
 
-/// Whether a file or folder of this name may be a report that says something of the application.
-/// What it says decides; the name only spares reading the others.
+/// Whether a file or folder of this name may be a report about the app. The content decides; the
+/// name only avoids reading other reports.
 pub fn is_report(os: Os, names: &[String], file: &str) -> bool {
     match os {
         Os::MacOs => {
@@ -177,13 +171,13 @@ pub fn is_report(os: Os, names: &[String], file: &str) -> bool {
             };
             file.ends_with(".ips") && (file.starts_with("JetsamEvent") || names.iter().any(about))
         }
-        // Windows shortens names in ways of its own.
+        // Windows may shorten the names of programs.
         Os::Windows => file.starts_with("AppCrash_") || file.starts_with("AppHang_"),
         Os::Linux => false,
     }
 }
 
-/// Reads a report that lay in a folder of this system.
+/// Reads a report file of this system.
 pub fn read(os: Os, bytes: &[u8]) -> Vec<Report> {
     match os {
         Os::MacOs => ips(&String::from_utf8_lossy(bytes)),
@@ -192,15 +186,15 @@ pub fn read(os: Os, bytes: &[u8]) -> Vec<Report> {
     }
 }
 
-/// The last part of a path of any system.
-fn bare(path: &str) -> &str {
+/// The last component of a path of any system.
+fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// `2026-08-22 00:14:53.00 +0300`, as Apple writes a moment.
+/// Parses Apple's time format, `2026-08-22 00:14:53.00 +0300`.
 fn apple_time(text: &str) -> Option<SystemTime> {
-    let mut words = text.split_whitespace();
-    let (day, time, zone) = (words.next()?, words.next()?, words.next()?);
+    let mut parts = text.split_whitespace();
+    let (day, time, zone) = (parts.next()?, parts.next()?, parts.next()?);
     let time = time.split('.').next()?;
     let utc = humantime::parse_rfc3339(&format!("{day}T{time}Z")).ok()?;
     let (sign, digits) = zone.split_at_checked(1)?;

@@ -1,4 +1,4 @@
-//! Samples of the documented shape, and what follows from them.
+//! Sample reports in the documented formats, and the causes that follow from them.
 
 use super::*;
 use proptest::prelude::*;
@@ -50,9 +50,9 @@ fn at(text: &str) -> SystemTime {
 }
 
 #[test]
-fn a_crash_report_of_macos_is_read_in_both_parts() {
+fn both_parts_of_a_macos_crash_report_are_read() {
     let report = ips(CRASH).pop().unwrap();
-    assert_eq!((report.kind, report.pid), (Kind::Crash, Some(812)));
+    assert_eq!((report.kind, report.pid), (ReportKind::Crash, Some(812)));
     assert_eq!(report.how, "EXC_CRASH (SIGABRT)");
     assert_eq!(report.process.as_deref(), Some("Pieces OS"));
     assert_eq!(report.bundle.as_deref(), Some("com.pieces.os"));
@@ -69,10 +69,10 @@ fn a_crash_report_of_macos_is_read_in_both_parts() {
 }
 
 #[test]
-fn a_crash_report_cut_off_in_the_middle_still_says_that_something_crashed() {
+fn a_truncated_crash_report_still_says_that_something_crashed() {
     let (head, _) = CRASH.split_once('\n').unwrap();
     let report = ips(&CRASH[..head.len() + 200]).pop().unwrap();
-    assert_eq!(report.kind, Kind::Crash);
+    assert_eq!(report.kind, ReportKind::Crash);
     assert_eq!(report.process.as_deref(), Some("Pieces OS"));
     assert_eq!(report.pid, None);
     assert_eq!(report.at, Some(at("2026-08-21T21:14:53Z")));
@@ -81,18 +81,18 @@ fn a_crash_report_cut_off_in_the_middle_still_says_that_something_crashed() {
 }
 
 #[test]
-fn what_macos_ended_for_memory_is_named_and_its_neighbours_are_not() {
+fn only_the_process_that_macos_killed_for_memory_is_reported() {
     let reports = ips(JETSAM);
     assert_eq!(reports.len(), 1);
-    assert_eq!((reports[0].kind, reports[0].pid), (Kind::OutOfMemory, Some(812)));
+    assert_eq!((reports[0].kind, reports[0].pid), (ReportKind::OutOfMemory, Some(812)));
     assert_eq!(reports[0].how, "per-process-limit");
 }
 
 #[test]
-fn the_journal_tells_of_core_dumps_and_of_what_the_kernel_ended() {
+fn the_journal_has_core_dumps_and_kernel_kills() {
     let reports = journal(JOURNAL);
     assert_eq!(reports.len(), 2);
-    assert_eq!((reports[0].kind, reports[0].how.as_str()), (Kind::Crash, "SIGABRT"));
+    assert_eq!((reports[0].kind, reports[0].how.as_str()), (ReportKind::Crash, "SIGABRT"));
     assert_eq!(
         reports[0].top,
         [
@@ -101,12 +101,12 @@ fn the_journal_tells_of_core_dumps_and_of_what_the_kernel_ended() {
             "#1 0x0000563a n/a (os_server + 0x1a2b)"
         ]
     );
-    assert_eq!((reports[1].kind, reports[1].pid), (Kind::OutOfMemory, Some(900)));
+    assert_eq!((reports[1].kind, reports[1].pid), (ReportKind::OutOfMemory, Some(900)));
     assert_eq!(reports[1].process.as_deref(), Some("os_server"));
 }
 
 #[test]
-fn coredumpctl_is_understood_as_a_list_and_as_a_text() {
+fn both_formats_of_coredumpctl_are_read() {
     let reports = coredumps(COREDUMPS);
     assert_eq!(reports.len(), 1);
     assert_eq!((reports[0].pid, reports[0].how.as_str()), (Some(812), "SIGABRT"));
@@ -118,25 +118,25 @@ fn coredumpctl_is_understood_as_a_list_and_as_a_text() {
 }
 
 #[test]
-fn windows_error_reporting_is_read_by_the_names_of_its_values() {
+fn values_of_windows_error_reporting_are_found_by_name() {
     for bytes in [wide(WER), WER.as_bytes().to_vec()] {
         let report = wer(&bytes).unwrap();
         assert_eq!(
             (report.kind, report.how.as_str()),
-            (Kind::Crash, "exception 0xC0000005 in ntdll.dll")
+            (ReportKind::Crash, "exception 0xC0000005 in ntdll.dll")
         );
         assert_eq!(report.process.as_deref(), Some("Pieces OS.exe"));
         assert_eq!(report.at, Some(at("2024-09-30T13:20:00Z")));
         assert!(!report.top.join("\n").contains("jo"), "{:?}", report.top);
     }
     let hang = WER.replace("APPCRASH", "AppHangB1");
-    assert_eq!(wer(&wide(&hang)).unwrap().kind, Kind::Hang);
+    assert_eq!(wer(&wide(&hang)).unwrap().kind, ReportKind::Hang);
     assert_eq!(wer(&wide(&WER.replace("APPCRASH", "WindowsUpdateFailure"))), None);
     assert_eq!(wer(&[0xff]), None);
 }
 
 #[test]
-fn only_files_that_may_be_about_the_application_are_read() {
+fn only_files_that_may_be_about_the_app_are_read() {
     let names = NAMES.map(str::to_owned);
     let wanted = |os, file| is_report(os, &names, file);
     assert!(wanted(Os::MacOs, "Pieces OS-2026-08-22-001453.ips"));
@@ -152,7 +152,7 @@ fn only_files_that_may_be_about_the_application_are_read() {
 
 const NAMES: [&str; 2] = ["os_server", "Pieces OS"];
 
-fn judged(
+fn verdict(
     os: Os,
     exit: Option<Exit>,
     reports: &[Report],
@@ -175,8 +175,8 @@ fn judged(
 }
 
 #[test]
-fn a_crash_report_decides_whatever_else_is_known() {
-    let verdict = judged(Os::Linux, Some(Exit::Code(0)), &journal(JOURNAL), |_| {});
+fn a_crash_report_decides() {
+    let verdict = verdict(Os::Linux, Some(Exit::Code(0)), &journal(JOURNAL), |_| {});
     assert_eq!(verdict.cause, Cause::Crashed { how: "SIGABRT".into() });
     assert_eq!(verdict.top[0], "Signal: SIGABRT");
 }
@@ -184,52 +184,53 @@ fn a_crash_report_decides_whatever_else_is_known() {
 #[test]
 fn a_report_about_another_process_or_another_day_decides_nothing() {
     let reports = journal(JOURNAL);
-    let other = judged(Os::Linux, None, &reports, |ending| ending.pid = 813);
+    let other = verdict(Os::Linux, None, &reports, |ending| ending.pid = 813);
     assert_eq!(other.cause, Cause::Unknown);
-    let late = judged(Os::Linux, None, &reports, |ending| ending.at += Duration::from_secs(86_400));
+    let late =
+        verdict(Os::Linux, None, &reports, |ending| ending.at += Duration::from_secs(86_400));
     assert_eq!(late.cause, Cause::Unknown);
 }
 
 #[test]
-fn a_crash_a_quit_a_hang_and_an_end_for_memory_are_told_apart() {
-    let end = |exit| judged(Os::Linux, exit, &[], |_| {}).cause;
+fn a_crash_a_quit_a_hang_and_an_out_of_memory_kill_are_distinguished() {
+    let end = |exit| verdict(Os::Linux, exit, &[], |_| {}).cause;
     assert_eq!(end(Some(Exit::Signal(6))), Cause::Crashed { how: "SIGABRT".into() });
     assert_eq!(end(Some(Exit::Signal(11))), Cause::Crashed { how: "SIGSEGV".into() });
     assert_eq!(end(Some(Exit::Code(255))), Cause::Crashed { how: "exit code 255".into() });
     assert_eq!(end(Some(Exit::Code(0))), Cause::Quit);
     assert_eq!(end(Some(Exit::Signal(15))), Cause::Quit);
-    let hung = judged(Os::Linux, Some(Exit::Signal(9)), &[], |ending| ending.hung = true);
+    let hung = verdict(Os::Linux, Some(Exit::Signal(9)), &[], |ending| ending.hung = true);
     assert_eq!(hung.cause, Cause::Hung);
     let memory =
-        judged(Os::Linux, Some(Exit::Signal(9)), &journal(JOURNAL), |ending| ending.pid = 900);
+        verdict(Os::Linux, Some(Exit::Signal(9)), &journal(JOURNAL), |ending| ending.pid = 900);
     assert_eq!(memory.cause, Cause::OutOfMemory);
 }
 
 #[test]
-fn when_the_evidence_does_not_decide_it_says_so() {
-    let nothing = judged(Os::Linux, None, &[], |_| {});
+fn inconclusive_evidence_means_an_unknown_cause() {
+    let nothing = verdict(Os::Linux, None, &[], |_| {});
     assert_eq!(nothing.cause, Cause::Unknown);
     assert_eq!(nothing.evidence.len(), 1);
-    assert_eq!(judged(Os::Linux, Some(Exit::Signal(9)), &[], |_| {}).cause, Cause::Unknown);
-    assert_eq!(judged(Os::Windows, Some(Exit::Code(1)), &[], |_| {}).cause, Cause::Unknown);
-    let quiet = judged(Os::MacOs, None, &[], |ending| ending.would_be_reported = true);
-    assert_eq!(quiet.cause, Cause::Quit, "where crashes are reported, silence is an answer");
-    let asked = judged(Os::MacOs, None, &[], |ending| ending.asked = true);
+    assert_eq!(verdict(Os::Linux, Some(Exit::Signal(9)), &[], |_| {}).cause, Cause::Unknown);
+    assert_eq!(verdict(Os::Windows, Some(Exit::Code(1)), &[], |_| {}).cause, Cause::Unknown);
+    let quiet = verdict(Os::MacOs, None, &[], |ending| ending.would_be_reported = true);
+    assert_eq!(quiet.cause, Cause::Quit, "where crashes are reported, no report means no crash");
+    let asked = verdict(Os::MacOs, None, &[], |ending| ending.asked = true);
     assert_eq!(asked.cause, Cause::Quit);
 }
 
 #[test]
-fn windows_tells_a_crash_by_its_code() {
+fn windows_reports_a_crash_in_the_exit_code() {
     let end =
-        |code: u32| judged(Os::Windows, Some(Exit::Code(code.cast_signed())), &[], |_| {}).cause;
+        |code: u32| verdict(Os::Windows, Some(Exit::Code(code.cast_signed())), &[], |_| {}).cause;
     assert_eq!(end(0xC000_0005), Cause::Crashed { how: "exception 0xC0000005".into() });
     assert_eq!(end(0xC000_013A), Cause::Quit);
 }
 
 proptest! {
     #[test]
-    fn no_file_is_too_strange_to_be_read(text in ".{0,200}", bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let cut = CRASH.char_indices().map(|(place, _)| place).nth(text.len() * 7).unwrap_or(CRASH.len());
+    fn no_input_makes_the_parsers_panic(text in ".{0,200}", bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let cut = CRASH.char_indices().map(|(index, _)| index).nth(text.len() * 7).unwrap_or(CRASH.len());
         for text in [text.as_str(), &CRASH[..cut], &format!("{}{text}", &CRASH[..cut])] {
             let _ = (ips(text), journal(text), coredumps(text), coredump_info(text));
         }
@@ -237,13 +238,13 @@ proptest! {
     }
 
     #[test]
-    fn every_verdict_has_evidence_and_a_crash_needs_some(
-        code in any::<i32>(), signal in 1_i32..40, told in 0_u8..3,
+    fn every_verdict_has_evidence_and_a_crash_needs_an_exit_status(
+        code in any::<i32>(), signal in 1_i32..40, status in 0_u8..3,
         asked in any::<bool>(), hung in any::<bool>(), would in any::<bool>(),
     ) {
-        let exit = match told { 0 => None, 1 => Some(Exit::Code(code)), _ => Some(Exit::Signal(signal)) };
+        let exit = match status { 0 => None, 1 => Some(Exit::Code(code)), _ => Some(Exit::Signal(signal)) };
         for os in [Os::MacOs, Os::Linux, Os::Windows] {
-            let verdict = judged(os, exit, &[], |ending| {
+            let verdict = verdict(os, exit, &[], |ending| {
                 (ending.asked, ending.hung, ending.would_be_reported) = (asked, hung, would);
             });
             prop_assert!(!verdict.evidence.is_empty());

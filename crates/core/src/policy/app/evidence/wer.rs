@@ -1,13 +1,13 @@
 //! Windows Error Reporting: `Report.wer`, lines of `name=value` in UTF-16.
 //!
-//! What the numbered values mean depends on the kind of report, so each is found by the name beside
-//! it and never by its number.
+//! The meaning of a numbered value depends on the kind of report, so values are found by the name
+//! that the report gives them, never by number.
 
 use std::time::{Duration, SystemTime};
 
-use super::{Kind, Report, bare};
+use super::{Report, ReportKind, file_name};
 
-/// Reads a file.
+/// Reads a `Report.wer` file.
 pub fn parse(bytes: &[u8]) -> Option<Report> {
     let text = decode(bytes)?;
     let lines: Vec<(&str, &str)> =
@@ -24,14 +24,14 @@ pub fn parse(bytes: &[u8]) -> Option<Report> {
     };
     let event = value("EventType")?;
     let kind = match event {
-        // AppHangB1, AppHangXProcB1: it stopped responding.
-        _ if event.to_ascii_lowercase().starts_with("apphang") => Kind::Hang,
-        // A crash, an overrun, one of .NET, one that the program reported itself.
-        "APPCRASH" | "BEX" | "BEX64" | "CLR20r3" | "MoAppCrash" | "MoBEX" => Kind::Crash,
-        _ if event.to_ascii_uppercase().contains("CRASH") => Kind::Crash,
+        // AppHangB1, AppHangXProcB1.
+        _ if event.to_ascii_lowercase().starts_with("apphang") => ReportKind::Hang,
+        // A crash, a buffer overrun, a .NET exception, a crash of a Store app.
+        "APPCRASH" | "BEX" | "BEX64" | "CLR20r3" | "MoAppCrash" | "MoBEX" => ReportKind::Crash,
+        _ if event.to_ascii_uppercase().contains("CRASH") => ReportKind::Crash,
         _ => return None,
     };
-    let module = signature("Fault Module Name").map(bare);
+    let module = signature("Fault Module Name").map(file_name);
     let exception = signature("Exception Code");
     let how = match (exception, module) {
         (Some(code), Some(module)) => format!("exception 0x{} in {module}", code.to_uppercase()),
@@ -46,27 +46,29 @@ pub fn parse(bytes: &[u8]) -> Option<Report> {
         "Exception Code",
         "Exception Offset",
     ];
-    top.extend(kept.iter().filter_map(|name| Some(format!("{name}: {}", bare(signature(name)?)))));
+    top.extend(
+        kept.iter().filter_map(|name| Some(format!("{name}: {}", file_name(signature(name)?)))),
+    );
     Some(Report {
         kind,
         pid: value("TargetProcessId").and_then(|pid| pid.parse().ok()),
         process: signature("Application Name")
             .or_else(|| value("NsAppName"))
             .or_else(|| value("AppPath"))
-            .map(|name| bare(name).to_owned()),
+            .map(|name| file_name(name).to_owned()),
         bundle: None,
         version: signature("Application Version").map(str::to_owned),
-        at: value("EventTime").and_then(|ticks| moment(ticks.parse().ok()?)),
+        at: value("EventTime").and_then(|ticks| time(ticks.parse().ok()?)),
         how,
         top,
     })
 }
 
-/// UTF-16 with the mark of its byte order; some copies are plain text.
+/// Decodes UTF-16 with a byte order mark, or UTF-8.
 fn decode(bytes: &[u8]) -> Option<String> {
     let wide = |from: fn([u8; 2]) -> u16| {
         let units = bytes[2..].chunks_exact(2).map(|pair| from([pair[0], pair[1]]));
-        char::decode_utf16(units).map(|sign| sign.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+        char::decode_utf16(units).map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
     };
     match bytes {
         [0xff, 0xfe, ..] => Some(wide(u16::from_le_bytes)),
@@ -75,8 +77,8 @@ fn decode(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Steps of 100 ns since 1601.
-fn moment(ticks: u64) -> Option<SystemTime> {
+/// Converts 100 ns ticks since 1601.
+fn time(ticks: u64) -> Option<SystemTime> {
     const TO_UNIX: u64 = 11_644_473_600;
     let since = Duration::from_secs((ticks / 10_000_000).checked_sub(TO_UNIX)?);
     SystemTime::UNIX_EPOCH.checked_add(since)

@@ -1,44 +1,43 @@
-//! What may be done to an application without asking, and when to stop.
+//! What Evermoor does to an app without asking, and when it stops.
 //!
 //! # Theory of operation
-//! A crash is evidence that nobody wanted this; a quit may be just what a person wanted. So the
-//! usual policy restarts after a crash and offers otherwise. What restarts by itself can also do
-//! harm by itself: three restarts in ten minutes stop it until a person acts, or until the
-//! application has run well for as long.
+//! Nobody wants a crash, but a quit may be what the user wants. So the default policy restarts an
+//! app after a crash and only offers a restart otherwise. Automatic restarts can do harm too: after
+//! three in ten minutes they stop until the user acts, or until the app has run for ten minutes.
 //!
-//! Memory over the alarm is met with the application's own relief first. Only if that did not help,
-//! and only if the person allowed it, is the application restarted, while nobody uses it, and at
-//! most once an hour. Otherwise the restart is offered.
+//! If memory use is over the alarm, the app is first asked to free memory. If that does not help
+//! and the user allowed it, the app is restarted while it is idle, at most once an hour. Otherwise
+//! the restart is offered.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::evidence::Cause;
 
-/// How Evermoor looks after an application.
+/// What Evermoor may do to an app.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     pub restart: Restart,
     pub recycle: Recycle,
-    /// In bytes, in place of the preset's.
+    /// In bytes; overrides the preset's.
     pub memory_alarm: Option<u64>,
 }
 
-/// When an application that ended is started again by itself.
+/// When an app that exited is restarted automatically.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Restart {
-    /// After a crash. Anything else is offered.
+    /// After a crash; after any other exit, a restart is offered.
     #[default]
     OnCrash,
-    /// Never; it is offered.
+    /// Never; a restart is offered.
     Ask,
-    /// Whatever ended it.
+    /// After every exit.
     Always,
-    /// Never, and nothing is offered.
+    /// Never, and a restart is not offered.
     Never,
 }
 
-/// When an application that uses too much memory is restarted by itself.
+/// When an app that uses too much memory is restarted automatically.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recycle {
     #[default]
@@ -46,68 +45,68 @@ pub enum Recycle {
     WhenIdle,
 }
 
-/// What to do about an end.
+/// What to do after an exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Response {
     Restart,
     Offer,
-    /// It ended too often; a person is told once, and asked.
+    /// It exited too often: tell the user once and offer a restart.
     Stop,
     Nothing,
 }
 
-/// What to do about memory.
+/// What to do about memory use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Care {
     Nothing,
-    /// Ask it to use less.
+    /// Ask the app to free memory.
     Relieve,
-    /// Restart it, now that nobody uses it.
+    /// Restart it now, while it is idle.
     Recycle,
-    /// It would be restarted, if it were idle or the hour were over.
+    /// Nothing yet: the app is in use, was restarted recently, or needs time to free memory.
     Wait,
-    /// Tell a person and offer a restart.
+    /// Tell the user and offer a restart.
     Offer,
 }
 
-/// Three restarts in this time are too many.
-pub const WINDOW: Duration = Duration::from_secs(600);
-pub const MOST: usize = 3;
-/// Between two restarts for memory.
-pub const RECYCLE_PAUSE: Duration = Duration::from_secs(3600);
-/// Relief is not asked for all the time.
-pub const RELIEF_PAUSE: Duration = Duration::from_secs(1800);
-/// Nobody is told anything right after a wake: everything is down for a moment then.
+/// Automatic restarts stop after `MAX_RESTARTS` within `RESTART_WINDOW`.
+pub const RESTART_WINDOW: Duration = Duration::from_secs(600);
+pub const MAX_RESTARTS: usize = 3;
+/// The time between two restarts to free memory.
+pub const RECYCLE_INTERVAL: Duration = Duration::from_secs(3600);
+/// The time between two requests to free memory.
+pub const RELIEF_INTERVAL: Duration = Duration::from_secs(1800);
+/// How long alerts are muted after a wake, when everything is down for a moment.
 pub const MUTED: Duration = Duration::from_secs(45);
 
-/// What was done by itself, and what follows for the next time.
+/// What was done automatically so far, which limits what may be done next.
 #[derive(Debug, Default)]
 pub struct Guard {
     restarts: VecDeque<Instant>,
     stopped: bool,
     recycled: Option<Instant>,
     relieved: Option<Instant>,
-    /// The offer about memory was made for this run.
+    /// A restart to free memory was offered during this run.
     offered: bool,
     woke: Option<Instant>,
 }
 
-/// What is known when memory is looked at.
+/// An app's memory use and load.
 #[derive(Clone, Copy, Debug)]
 pub struct Pressure {
     pub used: u64,
     pub alarm: u64,
-    /// How long the application's own relief takes until it shows, if it has one.
+    /// How long a request to free memory takes to have an effect, if the app has one.
     pub relief: Option<Duration>,
-    /// For how long nobody has used it; `None` while a call is under way.
+    /// For how long it has not been called; `None` while a call is in flight.
     pub idle: Option<Duration>,
-    /// Who has not been called for this long is idle.
+    /// It is idle if it has not been called for this long.
     pub idle_after: Duration,
 }
 
 impl Guard {
-    /// The application ended at `now` after it had run for `lived`. A restart that is told here
-    /// counts.
+    /// The app exited at `now` after running for `lived`. A returned restart counts towards the
+    /// limit.
     pub fn ended(
         &mut self,
         policy: Policy,
@@ -115,30 +114,30 @@ impl Guard {
         lived: Duration,
         now: Instant,
     ) -> Response {
-        if lived >= WINDOW {
+        if lived >= RESTART_WINDOW {
             self.forgive();
         }
         self.begins();
-        let by_itself = match policy.restart {
+        let automatic = match policy.restart {
             Restart::Never => return Response::Nothing,
             Restart::Ask => false,
             Restart::Always => true,
             Restart::OnCrash => cause.is_crash(),
         };
-        if !by_itself {
+        if !automatic {
             return Response::Offer;
         }
         while self
             .restarts
             .front()
-            .is_some_and(|then| now.saturating_duration_since(*then) >= WINDOW)
+            .is_some_and(|then| now.saturating_duration_since(*then) >= RESTART_WINDOW)
         {
             self.restarts.pop_front();
         }
         if self.stopped {
             return Response::Offer;
         }
-        if self.restarts.len() >= MOST {
+        if self.restarts.len() >= MAX_RESTARTS {
             self.stopped = true;
             return Response::Stop;
         }
@@ -146,24 +145,24 @@ impl Guard {
         Response::Restart
     }
 
-    /// The application stopped answering. It may be busy, so only `always` restarts it by itself.
+    /// The app stopped responding. It may be busy, so only `always` restarts it.
     pub fn hung(&mut self, policy: Policy, lived: Duration, now: Instant) -> Response {
         self.ended(policy, &Cause::Hung, lived, now)
     }
 
-    /// Memory was looked at.
+    /// Decides what to do about this memory use.
     pub fn memory(&mut self, policy: Policy, pressure: Pressure, now: Instant) -> Care {
         if pressure.used < pressure.alarm {
             return Care::Nothing;
         }
-        let past = |then: Option<Instant>, pause: Duration| {
-            then.is_none_or(|then| now.saturating_duration_since(then) >= pause)
+        let elapsed = |since: Option<Instant>, time: Duration| {
+            since.is_none_or(|since| now.saturating_duration_since(since) >= time)
         };
-        if pressure.relief.is_some() && past(self.relieved, RELIEF_PAUSE) {
+        if pressure.relief.is_some() && elapsed(self.relieved, RELIEF_INTERVAL) {
             self.relieved = Some(now);
             return Care::Relieve;
         }
-        if pressure.relief.is_some_and(|shows| !past(self.relieved, shows)) {
+        if pressure.relief.is_some_and(|effect| !elapsed(self.relieved, effect)) {
             return Care::Wait;
         }
         let may_restart = match policy.restart {
@@ -173,7 +172,7 @@ impl Guard {
         match policy.recycle {
             Recycle::WhenIdle if may_restart => {
                 let idle = pressure.idle.is_some_and(|idle| idle >= pressure.idle_after);
-                if idle && past(self.recycled, RECYCLE_PAUSE) {
+                if idle && elapsed(self.recycled, RECYCLE_INTERVAL) {
                     self.recycled = Some(now);
                     return Care::Recycle;
                 }
@@ -187,19 +186,19 @@ impl Guard {
         }
     }
 
-    /// A new run begins: what was done about the memory of the last one says nothing of it.
+    /// A new run began, so what was done about the memory of the last one no longer counts.
     pub fn begins(&mut self) {
         self.offered = false;
         self.relieved = None;
     }
 
-    /// A person restarted or resumed it: what was held against it is forgotten.
+    /// The user restarted or resumed it, so earlier restarts no longer count.
     pub fn forgive(&mut self) {
         self.restarts.clear();
         self.stopped = false;
     }
 
-    /// Whether it ended too often to be restarted by itself.
+    /// Whether it exited too often to be restarted automatically.
     pub fn has_stopped(&self) -> bool {
         self.stopped
     }
@@ -208,21 +207,21 @@ impl Guard {
         self.woke = Some(now);
     }
 
-    /// Whether nobody is to be told anything now.
+    /// Whether alerts are muted.
     pub fn is_muted(&self, now: Instant) -> bool {
         self.woke.is_some_and(|woke| now.saturating_duration_since(woke) < MUTED)
     }
 }
 
 impl Response {
-    /// What a person is told; `None` if nothing is to be said.
+    /// The text for the user, if there is one.
     pub fn sentence(self, title: &str) -> Option<String> {
         match self {
-            Self::Offer => Some(format!("{title} can be started again with one click.")),
+            Self::Offer => Some(format!("You can start {title} again with one click.")),
             Self::Stop => Some(format!(
-                "{title} keeps crashing. Evermoor stopped restarting it after {MOST} tries in ten minutes."
+                "{title} keeps crashing. Evermoor stopped restarting it after {MAX_RESTARTS} attempts in ten minutes."
             )),
-            // A restart tells its own steps.
+            // A restart reports its own progress.
             Self::Restart | Self::Nothing => None,
         }
     }

@@ -1,4 +1,4 @@
-//! The policies, and that no sequence of events gets around their limits.
+//! The policies, and their limits under any sequence of events.
 
 use super::*;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 const IDLE: Duration = Duration::from_secs(120);
 
 fn start() -> Instant {
-    #[expect(clippy::disallowed_methods, reason = "any moment will do to count from")]
+    #[expect(clippy::disallowed_methods, reason = "any starting point will do")]
     Instant::now()
 }
 
@@ -25,7 +25,7 @@ fn respond(policy: Restart, cause: &Cause) -> Response {
 }
 
 #[test]
-fn a_crash_restarts_by_itself_and_a_quit_is_only_offered() {
+fn a_crash_is_restarted_automatically_and_a_quit_is_only_offered() {
     assert_eq!(respond(Restart::OnCrash, &crash()), Response::Restart);
     assert_eq!(respond(Restart::OnCrash, &Cause::OutOfMemory), Response::Restart);
     for cause in [Cause::Quit, Cause::Unknown, Cause::Hung] {
@@ -37,7 +37,7 @@ fn a_crash_restarts_by_itself_and_a_quit_is_only_offered() {
 }
 
 #[test]
-fn three_restarts_in_ten_minutes_stop_it_once_and_a_person_sets_it_going_again() {
+fn restarts_stop_after_three_in_ten_minutes_until_the_user_acts() {
     let (mut guard, t0) = (Guard::default(), start());
     let mut ended = |at: Duration| guard.ended(Policy::default(), &crash(), SECOND, t0 + at);
     let responses: Vec<Response> = (0..5).map(|n| ended(MINUTE * n)).collect();
@@ -45,14 +45,14 @@ fn three_restarts_in_ten_minutes_stop_it_once_and_a_person_sets_it_going_again()
         responses,
         [Response::Restart, Response::Restart, Response::Restart, Response::Stop, Response::Offer]
     );
-    assert_eq!(ended(MINUTE * 60), Response::Offer, "it stays stopped, however long ago it was");
+    assert_eq!(ended(MINUTE * 60), Response::Offer, "it stays stopped");
     guard.forgive();
     let again = guard.ended(Policy::default(), &crash(), SECOND, t0 + MINUTE * 61);
     assert_eq!(again, Response::Restart);
 }
 
 #[test]
-fn crashes_far_apart_are_no_loop_and_a_long_life_is_forgiven() {
+fn crashes_far_apart_are_no_loop_and_a_long_run_resets_the_limit() {
     let (mut guard, t0) = (Guard::default(), start());
     for n in 0..20 {
         let now = t0 + MINUTE * 4 * n;
@@ -62,7 +62,7 @@ fn crashes_far_apart_are_no_loop_and_a_long_life_is_forgiven() {
         guard.ended(Policy::default(), &crash(), SECOND, t0 + MINUTE * 90 + SECOND * n);
     }
     assert!(guard.has_stopped());
-    let later = guard.ended(Policy::default(), &crash(), WINDOW, t0 + MINUTE * 120);
+    let later = guard.ended(Policy::default(), &crash(), RESTART_WINDOW, t0 + MINUTE * 120);
     assert_eq!(later, Response::Restart);
 }
 
@@ -75,27 +75,27 @@ const WHEN_IDLE: Policy =
     Policy { restart: Restart::OnCrash, recycle: Recycle::WhenIdle, memory_alarm: None };
 
 #[test]
-fn memory_is_met_with_relief_then_with_a_restart_in_an_idle_moment_once_an_hour() {
+fn the_app_frees_memory_first_and_is_then_restarted_when_idle_once_an_hour() {
     let (mut guard, t0) = (Guard::default(), start());
-    let mut look = |at: Duration, idle| guard.memory(WHEN_IDLE, pressure(idle, true), t0 + at);
+    let mut check = |at: Duration, idle| guard.memory(WHEN_IDLE, pressure(idle, true), t0 + at);
     let idle = Some(MINUTE * 5);
-    assert_eq!(look(SECOND, idle), Care::Relieve);
-    assert_eq!(look(SECOND * 16, idle), Care::Wait, "relief needs a while");
-    assert_eq!(look(SECOND * 62, None), Care::Wait, "a call is under way");
-    assert_eq!(look(SECOND * 70, Some(SECOND)), Care::Wait, "somebody just used it");
-    assert_eq!(look(SECOND * 80, idle), Care::Recycle);
-    assert_eq!(look(MINUTE * 20, idle), Care::Wait, "at most once an hour");
-    assert_eq!(look(MINUTE * 32, idle), Care::Relieve);
-    assert_eq!(look(MINUTE * 64, idle), Care::Relieve);
-    assert_eq!(look(MINUTE * 66, idle), Care::Recycle);
+    assert_eq!(check(SECOND, idle), Care::Relieve);
+    assert_eq!(check(SECOND * 16, idle), Care::Wait, "freeing memory takes time");
+    assert_eq!(check(SECOND * 62, None), Care::Wait, "a call is in flight");
+    assert_eq!(check(SECOND * 70, Some(SECOND)), Care::Wait, "it was just used");
+    assert_eq!(check(SECOND * 80, idle), Care::Recycle);
+    assert_eq!(check(MINUTE * 20, idle), Care::Wait, "at most once an hour");
+    assert_eq!(check(MINUTE * 32, idle), Care::Relieve);
+    assert_eq!(check(MINUTE * 64, idle), Care::Relieve);
+    assert_eq!(check(MINUTE * 66, idle), Care::Recycle);
 }
 
 #[test]
-fn without_leave_a_restart_is_offered_once() {
+fn without_permission_a_restart_is_offered_once() {
     let (mut guard, t0) = (Guard::default(), start());
-    let mut look = |at: Duration| guard.memory(Policy::default(), pressure(None, false), t0 + at);
+    let mut check = |at: Duration| guard.memory(Policy::default(), pressure(None, false), t0 + at);
     assert_eq!(
-        (look(SECOND), look(MINUTE), look(MINUTE * 90)),
+        (check(SECOND), check(MINUTE), check(MINUTE * 90)),
         (Care::Offer, Care::Wait, Care::Wait)
     );
     guard.ended(Policy::default(), &crash(), MINUTE, t0 + MINUTE * 91);
@@ -104,13 +104,13 @@ fn without_leave_a_restart_is_offered_once() {
 }
 
 #[test]
-fn memory_below_the_alarm_is_nobodys_business() {
+fn memory_below_the_alarm_needs_nothing() {
     let below = Pressure { used: 1, ..pressure(Some(MINUTE), true) };
     assert_eq!(Guard::default().memory(WHEN_IDLE, below, start()), Care::Nothing);
 }
 
 #[test]
-fn nobody_is_told_anything_right_after_a_wake() {
+fn alerts_are_muted_right_after_a_wake() {
     let (mut guard, t0) = (Guard::default(), start());
     assert!(!guard.is_muted(t0));
     guard.woke(t0);
@@ -120,7 +120,7 @@ fn nobody_is_told_anything_right_after_a_wake() {
 
 proptest! {
     #[test]
-    fn however_it_ends_it_is_never_restarted_more_than_three_times_in_ten_minutes(
+    fn it_is_never_restarted_more_than_three_times_in_ten_minutes(
         policy in prop_oneof![Just(Restart::OnCrash), Just(Restart::Always), Just(Restart::Ask), Just(Restart::Never)],
         ends in prop::collection::vec((0_u64..200, 0_u64..400, 0_u8..4), 1..60),
     ) {
@@ -140,23 +140,23 @@ proptest! {
             }
             prop_assert_eq!(response == Response::Nothing, policy == Restart::Never);
         }
-        for four in restarts.windows(MOST + 1) {
-            prop_assert!(four[MOST] - four[0] >= WINDOW);
+        for four in restarts.windows(MAX_RESTARTS + 1) {
+            prop_assert!(four[MAX_RESTARTS] - four[0] >= RESTART_WINDOW);
         }
     }
 
     #[test]
-    fn however_memory_goes_it_is_recycled_idle_and_once_an_hour_at_most(
-        looks in prop::collection::vec((1_u64..600, any::<bool>(), prop::option::of(0_u64..400)), 1..80),
+    fn it_is_recycled_only_when_idle_and_at_most_once_an_hour(
+        checks in prop::collection::vec((1_u64..600, any::<bool>(), prop::option::of(0_u64..400)), 1..80),
         relief in any::<bool>(),
     ) {
         let (mut guard, mut now, mut recycled) = (Guard::default(), start(), Vec::new());
-        for (gap, high, idle) in looks {
+        for (gap, high, idle) in checks {
             now += Duration::from_secs(gap);
             let idle = idle.map(Duration::from_secs);
             let used = if high { 3 } else { 1 };
-            let shows = relief.then_some(MINUTE);
-            let pressure = Pressure { used, alarm: 2, relief: shows, idle, idle_after: IDLE };
+            let effect = relief.then_some(MINUTE);
+            let pressure = Pressure { used, alarm: 2, relief: effect, idle, idle_after: IDLE };
             match guard.memory(WHEN_IDLE, pressure, now) {
                 Care::Recycle => {
                     prop_assert!(high && idle.is_some_and(|idle| idle >= IDLE));
@@ -169,7 +169,7 @@ proptest! {
             }
         }
         for two in recycled.windows(2) {
-            prop_assert!(two[1] - two[0] >= RECYCLE_PAUSE);
+            prop_assert!(two[1] - two[0] >= RECYCLE_INTERVAL);
         }
     }
 }

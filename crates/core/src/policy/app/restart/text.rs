@@ -1,4 +1,4 @@
-//! What a person reads while an application is restarted.
+//! The texts that the user reads during a restart.
 
 use std::time::Duration;
 
@@ -7,22 +7,22 @@ use crate::failure::{Code, Failure};
 
 pub(super) fn draining(calls: usize) -> String {
     match calls {
-        1 => "Waiting for a call to end.".into(),
-        calls => format!("Waiting for {calls} calls to end."),
+        1 => "Waiting for 1 call to finish.".into(),
+        calls => format!("Waiting for {calls} calls to finish."),
     }
 }
 
 pub(super) fn not_drained() -> String {
-    "Some calls did not end in time; they are told that nobody knows what became of them.".into()
+    "Some calls did not finish in time. Their editors are told that the outcome is unknown.".into()
 }
 
-pub(super) fn own_way(title: &str) -> String {
+pub(super) fn self_restart(title: &str) -> String {
     format!("Asking {title} to restart itself.")
 }
 
-pub(super) fn own_way_failed(title: &str, why: Option<&str>) -> String {
+pub(super) fn self_restart_failed(title: &str, why: Option<&str>) -> String {
     match why {
-        Some(why) => format!("{title} would not restart itself: {}", sentence(why)),
+        Some(why) => format!("{title} could not restart itself: {}", sentence(why)),
         None => format!("{title} did not restart itself in time."),
     }
 }
@@ -32,35 +32,35 @@ pub(super) fn quit(title: &str) -> String {
 }
 
 pub(super) fn quit_failed(title: &str, why: &str) -> String {
-    format!("{title} would not quit: {}", sentence(why))
+    format!("{title} could not quit: {}", sentence(why))
 }
 
-pub(super) fn end(title: &str) -> String {
-    format!("Ending {title}.")
+pub(super) fn stop(title: &str) -> String {
+    format!("Stopping {title}.")
 }
 
-pub(super) fn force(title: &str) -> String {
-    format!("{title} does not end when asked. Ending it by force.")
+pub(super) fn kill(title: &str) -> String {
+    format!("{title} did not stop when asked. Killing it.")
 }
 
-pub(super) fn gone(title: &str) -> String {
-    format!("{title} has ended.")
+pub(super) fn exited(title: &str) -> String {
+    format!("{title} exited.")
 }
 
 pub(super) fn launch(title: &str) -> String {
     format!("Starting {title}.")
 }
 
-pub(super) fn answering(title: &str) -> String {
-    format!("{title} runs again. Waiting for its tools.")
+pub(super) fn running(title: &str) -> String {
+    format!("{title} is running again. Waiting for its tools.")
 }
 
-pub(super) fn still_the_old(title: &str) -> String {
-    format!("The {title} from before still answers; that is no restart yet.")
+pub(super) fn still_the_old_run(title: &str) -> String {
+    format!("The old {title} process still responds; it has not restarted yet.")
 }
 
-pub(super) fn proven(title: &str, took: Duration) -> String {
-    format!("{title} is back, after {:.1} s.", took.as_secs_f64())
+pub(super) fn restarted(title: &str, took: Duration) -> String {
+    format!("{title} is back after {:.1} s.", took.as_secs_f64())
 }
 
 pub(super) fn failed(
@@ -70,53 +70,53 @@ pub(super) fn failed(
     unsaved_work: bool,
     ways: usize,
 ) -> Failure {
-    let why = why.map(|why| format!(": {}", sentence(why)));
-    let ended = |what: &str| match &why {
-        Some(why) => format!("{what}{why}"),
+    let with_reason = |what: String| match why {
+        Some(why) => format!("{what}: {}", sentence(why)),
         None => format!("{what}."),
     };
+    let start = || format!("Start {title} yourself; Evermoor connects automatically.");
     let (code, what, remedy) = match at {
-        Stage::OwnWay => (
+        Stage::SelfRestart => (
             Code::Timeout,
-            ended(&format!("{title} did not restart itself")),
-            format!("Quit {title} and start it yourself; Evermoor does not know how to launch it."),
+            with_reason(format!("{title} did not restart itself")),
+            format!(
+                "Quit {title} and start it again yourself; Evermoor does not know how to launch it."
+            ),
         ),
         Stage::Quit if unsaved_work => (
             Code::Timeout,
-            ended(&format!("{title} did not quit when it was asked")),
+            with_reason(format!("{title} did not quit when asked")),
             format!(
-                "Look at {title}: it may be asking about unsaved work. It is not ended by force."
+                "Check {title}; it may be asking about unsaved work. Apps that may hold unsaved work are never killed."
             ),
         ),
         Stage::Quit | Stage::End => (
             Code::Timeout,
-            ended(&format!("{title} could not be ended")),
-            format!("End {title} yourself, then start it; it is connected by itself."),
+            with_reason(format!("{title} could not be stopped")),
+            format!("Quit {title} yourself and start it again; Evermoor connects automatically."),
         ),
         Stage::Launch if ways == 0 => (
             Code::NotRunning,
             format!("Evermoor does not know how to launch {title} on this machine."),
-            format!("Start {title} yourself; it is connected by itself."),
+            start(),
         ),
-        Stage::Launch => (
-            Code::NotRunning,
-            ended(&format!("{title} could not be launched")),
-            format!("Start {title} yourself; it is connected by itself."),
-        ),
+        Stage::Launch => {
+            (Code::NotRunning, with_reason(format!("{title} could not be launched")), start())
+        }
         Stage::Answer => (
             Code::Starting,
-            format!("{title} runs again, but its tools do not answer yet."),
-            "They are connected as soon as they answer; if they never do, look at its log.".into(),
+            format!("{title} is running again, but its tools do not respond yet."),
+            "Evermoor connects when they do. If this continues, check its log.".into(),
         ),
     };
     Failure { code, what, remedy }
 }
 
-/// A reason as a sentence, whoever wrote it.
+/// A reason as a sentence that ends in one full stop.
 fn sentence(why: &str) -> String {
     let why = why.trim();
     if why.is_empty() {
-        return "it did not say why.".into();
+        return "it gave no reason.".into();
     }
     format!("{}.", why.trim_end_matches('.'))
 }

@@ -1,7 +1,7 @@
-//! How an application stands, from what was observed a moment ago, in a sentence with the next step.
+//! The state of an app, from what was just observed, with a text and the next step.
 //!
-//! Nothing here is remembered: whoever asks brings fresh facts, so a state is never a lie that was
-//! true once. A newer version than the known ones is worth a word and changes nothing else.
+//! Nothing is remembered: every state is computed from fresh observations, so it is never stale. A
+//! version newer than the tested ones adds a note and changes nothing else.
 
 #[cfg(test)]
 mod tests;
@@ -17,47 +17,47 @@ use ts_rs::TS;
 use super::evidence::Cause;
 use crate::failure::{Code, Failure};
 use crate::preset::{Fit, Preset, TellKind, Words};
-use text::{newer, words};
+use text::{describe, newer_version};
 
-/// What was observed of an application.
+/// What was observed of an app.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// A person paused it: nothing else was looked at.
+    /// The user paused it, so nothing else was observed.
     pub paused: bool,
-    /// Whether it is on this machine; unknown where that cannot be told.
+    /// Whether it is installed; `None` where that cannot be determined.
     pub installed: Option<bool>,
-    /// It was launched a moment ago, by Evermoor or through it.
+    /// Evermoor has just launched it.
     pub launching: bool,
-    /// For how long its process has been running, if one does.
+    /// For how long its process has been running, if there is one.
     pub running: Option<Duration>,
-    /// The port at which it is known by its identity.
+    /// The port where the app identified itself.
     pub port: Option<u16>,
-    /// For how long it has answered nothing, while it ran and had answered before.
+    /// For how long it has not responded, if it responded before in this run.
     pub silent: Option<Duration>,
-    /// Whether it answers MCP.
+    /// Whether it responds to MCP.
     pub serves: bool,
-    /// As it says it itself.
+    /// The version that it reports.
     pub version: Option<String>,
-    /// What it tells of itself, in the order of the preset's `tells`; `None` if it did not say.
+    /// Whether each of the preset's `tells` holds, in their order; `None` if the app did not say.
     pub told: Vec<Option<bool>>,
-    /// How its last run ended, if none has begun since.
+    /// Why its last run ended, if no other has begun since.
     pub ended: Option<Cause>,
 }
 
-/// How it stands.
+/// The state of an app.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     Paused,
     NotInstalled,
     NotRunning,
-    /// It crashed, was quit, or ended otherwise, and has not come back.
+    /// Its process exited and has not come back.
     Ended(Cause),
     Starting,
-    /// It runs and answers at none of its ports, or its MCP server is turned off.
+    /// It is running but responds on none of its ports, or its MCP server is turned off.
     Off,
-    /// It answers, and its MCP server does not yet.
+    /// It responds, but its MCP server does not yet.
     HalfUp,
-    /// It runs, answered once, and answers no more.
+    /// It is running and has stopped responding.
     Hung {
         silent: Duration,
     },
@@ -66,14 +66,14 @@ pub enum State {
         name: String,
         words: Words,
     },
-    /// It serves, and is older than what is known.
+    /// It is connected, but older than the supported versions.
     OldVersion {
         version: String,
     },
     Ready,
 }
 
-/// How it stands, and what else is worth knowing.
+/// The state of an app with its text, the next step, and notes about lesser states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     pub state: State,
@@ -82,10 +82,10 @@ pub struct Standing {
     pub notes: Vec<Words>,
 }
 
-/// The one thing that helps.
+/// What the user should do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(test, derive(TS))]
+#[cfg_attr(test, derive(TS), ts(rename = "Next"))]
 pub enum Next {
     Nothing,
     Wait,
@@ -93,26 +93,26 @@ pub enum Next {
     Start,
     Restart,
     Resume,
-    /// Something in the application itself: sign in, turn on, update.
+    /// Something in the app itself: sign in, turn on a feature, update.
     Open,
 }
 
-/// A process may take this long until it answers at a port.
-pub const STARTING: Duration = Duration::from_secs(60);
-/// Who answers nothing for this long hangs. Who works on something is not asked this hard.
+/// How long a new process may take to respond on a port.
+const STARTUP_TIME: Duration = Duration::from_secs(60);
+/// An app that has not responded for this long hangs.
 pub const HUNG: Duration = Duration::from_secs(20);
 
 impl Standing {
     pub fn of(preset: &Preset, facts: &Facts) -> Self {
         let mut states = states(preset, facts);
         let state = states.remove(0);
-        let words = words(preset, &state);
-        let notes = states.iter().map(|state| text::words(preset, state));
-        let notes = notes.chain(newer(preset, facts)).collect();
+        let words = describe(preset, &state);
+        let notes = states.iter().map(|state| describe(preset, state));
+        let notes = notes.chain(newer_version(preset, facts)).collect();
         Self { next: state.next(preset), words, notes, state }
     }
 
-    /// What a reader may want to choose by and act on; `None` while it can be used.
+    /// The state as a failure; `None` while the app can be used.
     pub fn failure(&self) -> Option<Failure> {
         let Words { what, remedy } = self.words.clone();
         self.state.code().map(|code| Failure { code, what, remedy })
@@ -120,8 +120,8 @@ impl Standing {
 }
 
 impl State {
-    /// Whether its tools can be called. What it tells of itself takes away some of them at most,
-    /// and it says so itself when they are called.
+    /// Whether its tools can be called. Signed out or with a feature off, only some of them fail,
+    /// and the app itself says why.
     pub fn is_usable(&self) -> bool {
         match self {
             Self::Ready
@@ -139,15 +139,15 @@ impl State {
         }
     }
 
-    /// The state in a word or two, for a row.
+    /// A label of one or two words, for a row of a list.
     pub fn word(&self) -> &'static str {
         match self {
             Self::OldVersion { .. } => "Old version",
             Self::Ready => "Connected",
-            Self::HalfUp => "Half up",
+            Self::HalfUp => "Not ready",
             Self::SignedOut(_) => "Signed out",
-            Self::FeatureOff { .. } => "Partly off",
-            Self::Ended(Cause::Unknown | Cause::Hung) => "Ended",
+            Self::FeatureOff { .. } => "Feature off",
+            Self::Ended(Cause::Unknown | Cause::Hung) => "Exited",
             Self::Paused
             | Self::NotInstalled
             | Self::NotRunning
@@ -191,7 +191,7 @@ impl State {
     }
 }
 
-/// The state, and behind it the lesser ones that hold as well.
+/// The state, followed by the lesser ones that also hold.
 fn states(preset: &Preset, facts: &Facts) -> Vec<State> {
     if facts.paused {
         return vec![State::Paused];
@@ -204,14 +204,14 @@ fn states(preset: &Preset, facts: &Facts) -> Vec<State> {
             None => State::NotRunning,
         }];
     }
-    // Who answered at a port before, and now at none, hangs from the first moment.
-    let hangs = |silent: &Duration| *silent >= HUNG || facts.port.is_none();
-    if let Some(silent) = facts.silent.filter(hangs) {
+    // An app that responded on a port before and now on none hangs at once.
+    let is_hung = |silent: &Duration| *silent >= HUNG || facts.port.is_none();
+    if let Some(silent) = facts.silent.filter(is_hung) {
         return vec![State::Hung { silent }];
     }
     if facts.port.is_none() {
-        let young = facts.running.is_some_and(|age| age < STARTING);
-        return vec![if facts.launching || young { State::Starting } else { State::Off }];
+        let is_new = facts.running.is_some_and(|age| age < STARTUP_TIME);
+        return vec![if facts.launching || is_new { State::Starting } else { State::Off }];
     }
     if !facts.serves {
         return vec![State::HalfUp];
@@ -239,7 +239,7 @@ fn usable(preset: &Preset, facts: &Facts) -> Vec<State> {
     states
 }
 
-/// The version, if it stands so to the window of those that are known.
+/// The version, if it compares like this with the supported range.
 fn version<'f>(preset: &Preset, facts: &'f Facts, fit: Fit) -> Option<&'f str> {
     let check = preset.version.as_ref()?;
     facts.version.as_deref().filter(|version| check.fit(version) == fit)

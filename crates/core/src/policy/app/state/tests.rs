@@ -1,4 +1,4 @@
-//! Every state with its sentence and next step, and the rules between them.
+//! Every state with its text and next step, and the rules between them.
 
 use super::*;
 use crate::preset::Shelf;
@@ -25,21 +25,21 @@ fn hours(hours: u64) -> Option<Duration> {
 }
 
 #[test]
-fn every_state_has_its_own_sentence_and_next_step() {
+fn every_state_has_its_own_text_and_next_step() {
     let gone = |ended| Facts { installed: Some(true), ended, ..Facts::default() };
     let cases = [
         ("paused", Facts { paused: true, ..ready() }),
         ("not installed", Facts { installed: Some(false), ..Facts::default() }),
         ("installed, not running", gone(None)),
         ("crashed", gone(Some(Cause::Crashed { how: "SIGABRT".into() }))),
-        ("ended for memory", gone(Some(Cause::OutOfMemory))),
+        ("out of memory", gone(Some(Cause::OutOfMemory))),
         ("quit", gone(Some(Cause::Quit))),
-        ("hung and ended", gone(Some(Cause::Hung))),
-        ("ended, nobody knows why", gone(Some(Cause::Unknown))),
+        ("hung and exited", gone(Some(Cause::Hung))),
+        ("exited for an unknown reason", gone(Some(Cause::Unknown))),
         ("launched", Facts { launching: true, ..gone(Some(Cause::Quit)) }),
-        ("young", Facts { running: Some(Duration::from_secs(5)), ..Facts::default() }),
+        ("new process", Facts { running: Some(Duration::from_secs(5)), ..Facts::default() }),
         ("off", Facts { running: hours(1), ..Facts::default() }),
-        ("half up", Facts { serves: false, ..ready() }),
+        ("not ready", Facts { serves: false, ..ready() }),
         ("hung", Facts { silent: Some(Duration::from_secs(42)), ..ready() }),
         ("signed out", Facts { told: vec![Some(true), None], ..ready() }),
         ("long-term memory off", Facts { told: vec![Some(false), Some(true)], ..ready() }),
@@ -64,7 +64,7 @@ fn every_state_has_its_own_sentence_and_next_step() {
 }
 
 #[test]
-fn a_newer_version_is_a_warning_and_not_a_refusal() {
+fn a_newer_version_adds_a_note_and_nothing_else() {
     let standing = Standing::of(&pieces(), &Facts { version: Some("14.0.0".into()), ..ready() });
     assert_eq!(standing.state, State::Ready);
     assert!(standing.notes[0].what.contains("14.0.0"), "{:?}", standing.notes);
@@ -72,17 +72,17 @@ fn a_newer_version_is_a_warning_and_not_a_refusal() {
 }
 
 #[test]
-fn what_it_did_not_say_is_not_said_of_it() {
-    let unsaid = Standing::of(&pieces(), &Facts { told: vec![None, None], ..ready() });
-    assert_eq!(unsaid.state, State::Ready);
+fn an_unreported_condition_does_not_hold() {
+    let unreported = Standing::of(&pieces(), &Facts { told: vec![None, None], ..ready() });
+    assert_eq!(unreported.state, State::Ready);
     let early = Standing::of(&pieces(), &Facts { told: vec![], version: None, ..ready() });
     assert_eq!(early.state, State::Ready);
     let unknown = Standing::of(&pieces(), &Facts::default());
-    assert_eq!(unknown.state, State::NotRunning, "nobody looked whether it is installed");
+    assert_eq!(unknown.state, State::NotRunning, "unknown whether it is installed");
 }
 
 #[test]
-fn an_application_whose_server_is_turned_off_says_how_to_turn_it_on() {
+fn an_app_whose_server_is_turned_off_says_how_to_turn_it_on() {
     let figma = Shelf::of_our_own().get("figma").unwrap().clone();
     let standing = Standing::of(&figma, &Facts { running: hours(1), ..Facts::default() });
     assert!(standing.words.remedy.contains("Dev Mode"), "{:?}", standing.words);
@@ -122,19 +122,19 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn whatever_is_observed_there_is_a_sentence_and_a_true_one(facts in facts()) {
+    fn every_observation_has_a_text_that_is_true(facts in facts()) {
         let standing = Standing::of(&pieces(), &facts);
         let state = &standing.state;
         prop_assert!(standing.words.what.ends_with('.') && standing.words.remedy.ends_with('.'));
         prop_assert!(!state.word().is_empty());
         prop_assert_eq!(standing.failure().is_none(), state.is_usable());
         prop_assert_eq!(*state == State::Paused, facts.paused);
-        // It is never said to be usable unless it serves, nor gone while it runs.
-        let there = facts.running.is_some() || facts.port.is_some();
+        // Usable only if it responds to MCP, and not gone while it is running.
+        let is_there = facts.running.is_some() || facts.port.is_some();
         prop_assert!(!state.is_usable() || facts.serves && facts.port.is_some());
         let gone = matches!(state, State::NotInstalled | State::NotRunning | State::Ended(_));
-        prop_assert!(!(gone && there));
-        // A version outside the window refuses nothing.
+        prop_assert!(!(gone && is_there));
+        // An unsupported version keeps the app usable.
         let without = Standing::of(&pieces(), &Facts { version: None, ..facts.clone() });
         prop_assert_eq!(without.state.is_usable(), state.is_usable());
     }

@@ -1,79 +1,78 @@
-//! What a person reads about each state.
+//! The texts of the states.
 
 use super::super::evidence::Cause;
 use super::{Facts, State};
 use crate::preset::{Fit, Preset, Words};
 
-pub(super) fn newer(preset: &Preset, facts: &Facts) -> Option<Words> {
+/// A note about a version that is newer than the tested ones.
+pub(super) fn newer_version(preset: &Preset, facts: &Facts) -> Option<Words> {
     let version = super::version(preset, facts, Fit::Newer)?;
     let before = &preset.version.as_ref()?.before;
     let title = &preset.title;
-    Some(say(
-        format!("{title} {version} is newer than what Evermoor knows, which is before {before}."),
-        "It is used all the same. Update Evermoor if its tools misbehave.",
+    Some(text(
+        format!("{title} {version} is newer than the tested versions (before {before})."),
+        "It should work. If its tools misbehave, update Evermoor.",
     ))
 }
 
-pub(super) fn words(preset: &Preset, state: &State) -> Words {
+pub(super) fn describe(preset: &Preset, state: &State) -> Words {
     let title = &preset.title;
     match state {
-        State::Paused => {
-            say(format!("{title} is paused."), "Resume it when you want its tools back.")
-        }
-        State::NotInstalled => say(
+        State::Paused => text(format!("{title} is paused."), "Resume it to use its tools again."),
+        State::NotInstalled => text(
             format!("{title} is not installed."),
             match &preset.about {
-                Some(about) => format!("Get it from {about}; it is connected by itself."),
-                None => "Install it; it is connected by itself.".to_owned(),
+                Some(url) => format!("Get it from {url}; Evermoor connects automatically."),
+                None => "Install it; Evermoor connects automatically.".to_owned(),
             },
         ),
         State::NotRunning => {
-            say(format!("{title} is not running."), "Start it; it is connected by itself.")
+            text(format!("{title} is not running."), "Start it; Evermoor connects automatically.")
         }
-        State::Ended(cause) => say(
+        State::Ended(cause) => text(
             cause.sentence(title),
             match cause {
                 Cause::Quit => "Start it when you need it; your editors stay connected.",
                 Cause::Crashed { .. } | Cause::OutOfMemory | Cause::Hung | Cause::Unknown => {
-                    "Start it again; your editors stay connected meanwhile."
+                    "Start it again; your editors stay connected."
                 }
             },
         ),
-        State::Starting => say(
+        State::Starting => text(
             format!("{title} is starting."),
-            "It is connected as soon as it answers; calls wait for it.",
+            "Evermoor connects when it is ready; calls wait for it.",
         ),
         State::Off => preset.off.clone().unwrap_or_else(|| {
             let ports = &preset.find.ports;
-            let place = match (ports.start(), ports.end()) {
+            let ports = match (ports.start(), ports.end()) {
                 (from, to) if from == to => format!("port {from}"),
                 (from, to) => format!("any port from {from} to {to}"),
             };
-            say(format!("{title} is running, but does not answer at {place}."), "Restart it.")
+            text(format!("{title} is running but does not respond on {ports}."), "Restart it.")
         }),
-        State::HalfUp => say(
+        State::HalfUp => text(
             format!("{title} is running, but its tools are not ready yet."),
-            "They are connected as soon as they answer; calls wait for them.",
+            "Evermoor connects when they are ready; calls wait for them.",
         ),
-        State::Hung { silent } => say(
-            format!("{title} is running, but has not answered for {} seconds.", silent.as_secs()),
+        State::Hung { silent } => text(
+            format!("{title} is running but has not responded for {} s.", silent.as_secs()),
             "Restart it.",
         ),
         State::SignedOut(words) | State::FeatureOff { words, .. } => words.clone(),
         State::OldVersion { version } => {
-            let from = preset.version.as_ref().map(|check| format!(" ({} and later)", check.from));
-            say(
+            let from = preset.version.as_ref().map(|check| format!(" ({} or later)", check.from));
+            text(
                 format!(
-                    "{title} {version} is older than what Evermoor knows{}.",
+                    "{title} {version} is older than the supported versions{}.",
                     from.unwrap_or_default()
                 ),
-                format!("Update {title} if its tools misbehave."),
+                format!("If its tools misbehave, update {title}."),
             )
         }
-        State::Ready => say(format!("{title} is ready."), "Nothing needs to be done."),
+        State::Ready => text(format!("{title} is ready."), "Nothing to do."),
     }
 }
 
-fn say(what: String, remedy: impl Into<String>) -> Words {
+fn text(what: String, remedy: impl Into<String>) -> Words {
     Words { what, remedy: remedy.into() }
 }

@@ -1,7 +1,7 @@
-//! A request about a task that an upstream of the other era is asked for in several steps.
+//! Task requests that take several requests to an upstream of another version.
 //!
-//! It is told what the upstream answered, and says what to do next: ask again, now or later, have the
-//! editor asked, or be done.
+//! The adapter takes each response of the upstream and returns the next step: send another request,
+//! now or later, ask the editor for input, or finish.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,30 +10,30 @@ use crate::protocol::envelope::{Id, Outcome, Request};
 use crate::protocol::json::Raw;
 use crate::protocol::mcp::method;
 
-use super::response::unmarked;
-use super::task::{self, newer, nothing, older, related};
+use super::response::without_newer_members;
+use super::task::{self, empty, newer, older, related};
 use crate::protocol::version::Spoken;
 
-/// What is to be done next.
+/// The next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// This is the answer, in the editor's words.
+    /// The response, translated for the editor.
     Done(Outcome),
-    /// The upstream made no task of the call and has finished it with this result.
+    /// The upstream did not create a task; the call is complete with this result.
     Finished(Raw),
-    /// The upstream is asked this, after so long.
+    /// Send this request to the upstream after this time.
     Ask(Duration, Request),
-    /// The editor is asked these (an object of requests by name); the answers go into the request.
+    /// Ask the editor for input (an object of requests by key) and send its answers in the request.
     Input(Raw, Request),
 }
 
-/// A request under way.
+/// A task request in progress.
 #[derive(Clone, Debug)]
 pub struct Errand {
     kind: Kind,
-    /// The task's id as it was written, once there is one.
+    /// The id of the task; empty until the task exists.
     id: Raw,
-    /// Questions that the editor has answered.
+    /// The keys of the input that the editor has already given.
     answered: BTreeSet<String>,
 }
 
@@ -47,44 +47,45 @@ enum Kind {
     /// For an editor of 2026-07-28.
     CreateForNewer,
     GetForNewer,
-    /// The task is over, or waits for its editor; this is its state.
+    /// The task ended or needs input; this is its status.
     ResultForNewer(Raw),
     CancelForNewer,
 }
 
-const SHORTEST_PAUSE: u64 = 20;
-const LONGEST_PAUSE: u64 = 5_000;
-const PAUSE: u64 = 500;
-const INTERNAL: i32 = -32603;
+/// Bounds and default of the time between two polls, in milliseconds.
+const MIN_POLL_INTERVAL: u64 = 20;
+const MAX_POLL_INTERVAL: u64 = 5_000;
+const POLL_INTERVAL: u64 = 500;
+const INTERNAL_ERROR: i32 = -32603;
 
 impl Errand {
-    /// The errand that a request of an editor is to an upstream of the other era, and its first step.
-    /// `makes_tasks`: whether a tool call is to become a task.
+    /// An adapter for a request of an editor, with the first request to the upstream. `None` if the
+    /// request needs none. `makes_tasks` says whether a tool call becomes a task.
     pub fn of(
         request: &Request,
         editor: Spoken,
         upstream: Spoken,
         makes_tasks: bool,
     ) -> Option<(Self, Request)> {
-        let params = request.params.clone().unwrap_or_else(nothing);
+        let params = request.params.clone().unwrap_or_else(empty);
         let called = request.method.as_str();
-        let own = || params.member("taskId");
+        let id = || params.member("taskId");
         let (kind, id, params, asked) = match (editor.is_stateless(), upstream.is_stateless()) {
             (false, true) => match called {
                 method::TOOLS_CALL if makes_tasks => {
-                    (Kind::CreateForOlder, nothing(), params.without(&["task"]), called)
+                    (Kind::CreateForOlder, empty(), params.without(&["task"]), called)
                 }
-                method::TASKS_GET => (Kind::GetForOlder, own()?, params, called),
-                method::TASKS_RESULT => (Kind::ResultForOlder, own()?, params, method::TASKS_GET),
-                method::TASKS_CANCEL => (Kind::CancelForOlder, own()?, params, called),
+                method::TASKS_GET => (Kind::GetForOlder, id()?, params, called),
+                method::TASKS_RESULT => (Kind::ResultForOlder, id()?, params, method::TASKS_GET),
+                method::TASKS_CANCEL => (Kind::CancelForOlder, id()?, params, called),
                 _ => return None,
             },
             (true, false) => match called {
                 method::TOOLS_CALL if makes_tasks => {
-                    (Kind::CreateForNewer, nothing(), params.with("task", &nothing()), called)
+                    (Kind::CreateForNewer, empty(), params.with("task", &empty()), called)
                 }
-                method::TASKS_GET => (Kind::GetForNewer, own()?, params, called),
-                method::TASKS_CANCEL => (Kind::CancelForNewer, own()?, params, called),
+                method::TASKS_GET => (Kind::GetForNewer, id()?, params, called),
+                method::TASKS_CANCEL => (Kind::CancelForNewer, id()?, params, called),
                 _ => return None,
             },
             (false, false) | (true, true) => return None,
@@ -93,7 +94,7 @@ impl Errand {
         Some((Self { kind, id, answered: BTreeSet::new() }, first))
     }
 
-    /// What to do after the upstream answered the last request.
+    /// The step after the upstream's response to the last request.
     pub fn next(&mut self, outcome: Outcome) -> Step {
         let result = match (&self.kind, outcome) {
             (Kind::ResultForNewer(task), outcome) => return Step::Done(ended(task, outcome)),
@@ -102,14 +103,14 @@ impl Errand {
         };
         match &self.kind {
             Kind::CreateForOlder => match result.text_member("resultType").as_deref() {
-                Some("task") => done(nothing().with("task", &older(&result))),
-                Some(_) | None => Step::Finished(unmarked(&result)),
+                Some("task") => done(empty().with("task", &older(&result))),
+                Some(_) | None => Step::Finished(without_newer_members(&result)),
             },
             Kind::GetForOlder => done(older(&result)),
             Kind::ResultForOlder => self.outcome(&result),
             Kind::CancelForOlder => {
                 self.kind = Kind::GetForOlder;
-                Step::Ask(Duration::ZERO, self.ask(method::TASKS_GET))
+                Step::Ask(Duration::ZERO, self.request(method::TASKS_GET))
             }
             Kind::CreateForNewer => match result.member("task") {
                 Some(task) => done(newer(&task).with("resultType", &Raw::of("task"))),
@@ -118,39 +119,39 @@ impl Errand {
             Kind::GetForNewer => match status(&result).as_str() {
                 "completed" | "failed" | "input_required" => {
                     self.kind = Kind::ResultForNewer(newer(&result));
-                    Step::Ask(Duration::ZERO, self.ask(method::TASKS_RESULT))
+                    Step::Ask(Duration::ZERO, self.request(method::TASKS_RESULT))
                 }
                 _ => done(newer(&result)),
             },
-            Kind::CancelForNewer => done(nothing()),
+            Kind::CancelForNewer => done(empty()),
             Kind::ResultForNewer(_) => done(result),
         }
     }
 
-    /// The state of a task that waits for its editor, if that is what it waits for. `needed` is an
-    /// object of requests by name.
+    /// The status of a task that needs input, if this request can report it. `needed` is an object of
+    /// requests by key.
     pub fn waiting(&self, needed: &Raw) -> Option<Raw> {
         let Kind::ResultForNewer(task) = &self.kind else { return None };
-        let waits = task.with("status", &Raw::of("input_required"));
-        Some(waits.with("inputRequests", needed))
+        let status = task.with("status", &Raw::of("input_required"));
+        Some(status.with("inputRequests", needed))
     }
 
-    /// The id of the task it is about.
+    /// The id of the task.
     pub fn id(&self) -> &Raw {
         &self.id
     }
 
-    /// The end of a task of the newer revision, or what to do until then.
+    /// The outcome of a newer task, or the step until it ends.
     fn outcome(&mut self, task: &Raw) -> Step {
-        let poll = |errand: &Self| Step::Ask(pause(task), errand.ask(method::TASKS_GET));
+        let poll =
+            |adapter: &Self| Step::Ask(poll_interval(task), adapter.request(method::TASKS_GET));
         match status(task).as_str() {
             "completed" => {
-                let result = task.member("result").unwrap_or_else(nothing);
-                done(related(&unmarked(&result), &self.id))
+                let result = task.member("result").unwrap_or_else(empty);
+                done(related(&without_newer_members(&result), &self.id))
             }
             "failed" => Step::Done(Outcome::Error(
-                task.member("error")
-                    .unwrap_or_else(|| error("The task failed and does not say why.")),
+                task.member("error").unwrap_or_else(|| error("The task failed without a reason.")),
             )),
             "cancelled" => Step::Done(Outcome::Error(error("The task was cancelled."))),
             "input_required" => {
@@ -161,37 +162,37 @@ impl Errand {
                     .filter(|(key, _)| !self.answered.contains(key))
                     .collect();
                 if new.is_empty() {
-                    // What was said may not have reached the task yet.
+                    // The answers may not have reached the task yet.
                     return poll(self);
                 }
                 self.answered.extend(new.iter().map(|(key, _)| key.clone()));
-                let needed = new.iter().fold(nothing(), |all, (key, one)| all.with(key, one));
-                Step::Input(needed, self.ask(method::TASKS_UPDATE))
+                let needed = new.iter().fold(empty(), |all, (key, one)| all.with(key, one));
+                Step::Input(needed, self.request(method::TASKS_UPDATE))
             }
-            // It works, or the upstream acknowledged what was said.
+            // It is working, or the upstream acknowledged the answers.
             _ => poll(self),
         }
     }
 
-    fn ask(&self, called: &str) -> Request {
-        Request::new(Id::number(0), called, Some(nothing().with("taskId", &self.id)))
+    fn request(&self, called: &str) -> Request {
+        Request::new(Id::number(0), called, Some(empty().with("taskId", &self.id)))
     }
 }
 
-/// The state of a task with what its upstream says is its end.
+/// The status of a task with its result or error.
 fn ended(task: &Raw, outcome: Outcome) -> Outcome {
-    let told = match outcome {
+    let status = match outcome {
         Outcome::Result(result) => {
-            task.with("status", &Raw::of("completed")).with("result", &unrelated(&result))
+            task.with("status", &Raw::of("completed")).with("result", &without_task(&result))
         }
         Outcome::Error(error) => task.with("status", &Raw::of("failed")).with("error", &error),
     };
-    Outcome::Result(told)
+    Outcome::Result(status)
 }
 
-/// The newer revision says nowhere in a result which task it is of.
-fn unrelated(result: &Raw) -> Raw {
-    match result.member("_meta").map(|said| said.without(&[task::RELATED])) {
+/// The result without its task id, which 2026-07-28 does not have.
+fn without_task(result: &Raw) -> Raw {
+    match result.member("_meta").map(|meta| meta.without(&[task::RELATED])) {
         Some(rest) if rest.as_str() == "{}" => result.without(&["_meta"]),
         Some(rest) => result.with("_meta", &rest),
         None => result.clone(),
@@ -202,18 +203,20 @@ fn status(task: &Raw) -> String {
     task.text_member("status").unwrap_or_default()
 }
 
-/// How long the upstream wants to be left alone.
-fn pause(task: &Raw) -> Duration {
-    let asked = task.member("pollIntervalMs").and_then(|pause| pause.read().ok());
-    Duration::from_millis(asked.unwrap_or(PAUSE).clamp(SHORTEST_PAUSE, LONGEST_PAUSE))
+/// How long to wait before polling a task again.
+fn poll_interval(task: &Raw) -> Duration {
+    let interval = task.member("pollIntervalMs").and_then(|interval| interval.read().ok());
+    Duration::from_millis(
+        interval.unwrap_or(POLL_INTERVAL).clamp(MIN_POLL_INTERVAL, MAX_POLL_INTERVAL),
+    )
 }
 
 fn done(result: Raw) -> Step {
     Step::Done(Outcome::Result(result))
 }
 
-fn error(words: &str) -> Raw {
-    Raw::of(&serde_json::json!({ "code": INTERNAL, "message": words }))
+fn error(message: &str) -> Raw {
+    Raw::of(&serde_json::json!({ "code": INTERNAL_ERROR, "message": message }))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Errands between the eras: each request about a task, step by step.
+//! Each kind of task request between two versions, step by step.
 
 use super::*;
 use crate::protocol::mcp::Revision;
@@ -34,31 +34,31 @@ fn asked(step: Step) -> (String, Value) {
 }
 
 #[test]
-fn an_older_editor_gets_the_task_that_a_newer_server_made() {
+fn an_older_editor_gets_the_task_that_a_newer_server_created() {
     let call = request("tools/call", json!({ "name": "x", "task": { "ttl": 1 } }));
-    let (mut errand, first) = Errand::of(&call, OLD, NEW, true).unwrap();
+    let (mut adapter, first) = Errand::of(&call, OLD, NEW, true).unwrap();
     assert_eq!(first.params.unwrap().as_str(), r#"{"name":"x"}"#);
     let made =
-        read(errand.next(task("working", json!({ "resultType": "task", "pollIntervalMs": 9 }))));
+        read(adapter.next(task("working", json!({ "resultType": "task", "pollIntervalMs": 9 }))));
     assert_eq!(
         made,
         json!({ "task": { "taskId": "t", "status": "working", "createdAt": "a", "lastUpdatedAt": "b",
             "ttl": 5, "pollInterval": 9 } })
     );
-    let (mut errand, _) = Errand::of(&call, OLD, NEW, true).unwrap();
-    let finished = errand.next(result(json!({ "resultType": "complete", "content": [] })));
+    let (mut adapter, _) = Errand::of(&call, OLD, NEW, true).unwrap();
+    let finished = adapter.next(result(json!({ "resultType": "complete", "content": [] })));
     assert_eq!(finished, Step::Finished(Raw::of(&json!({ "content": [] }))));
 }
 
 #[test]
-fn an_older_editor_waits_for_the_result_and_is_asked_on_the_way_once() {
+fn an_older_editor_waits_for_the_result_and_is_asked_for_input_once() {
     let wait = request("tasks/result", json!({ "taskId": "t" }));
-    let (mut errand, first) = Errand::of(&wait, OLD, NEW, false).unwrap();
+    let (mut adapter, first) = Errand::of(&wait, OLD, NEW, false).unwrap();
     assert_eq!(first.method, "tasks/get");
-    let step = errand.next(task("working", json!({ "pollIntervalMs": 1 })));
-    assert_eq!(step, Step::Ask(Duration::from_millis(20), errand.ask("tasks/get")));
+    let step = adapter.next(task("working", json!({ "pollIntervalMs": 1 })));
+    assert_eq!(step, Step::Ask(Duration::from_millis(20), adapter.request("tasks/get")));
     let needs = json!({ "inputRequests": { "who": { "method": "elicitation/create" } } });
-    let Step::Input(needed, update) = errand.next(task("input_required", needs.clone())) else {
+    let Step::Input(needed, update) = adapter.next(task("input_required", needs.clone())) else {
         panic!("the editor is asked")
     };
     assert_eq!(needed.as_str(), r#"{"who":{"method":"elicitation/create"}}"#);
@@ -66,10 +66,10 @@ fn an_older_editor_waits_for_the_result_and_is_asked_on_the_way_once() {
         (update.method.as_str(), update.params.unwrap().as_str()),
         ("tasks/update", r#"{"taskId":"t"}"#)
     );
-    assert_eq!(asked(errand.next(result(json!({ "resultType": "complete" })))).0, "tasks/get");
-    assert_eq!(asked(errand.next(task("input_required", needs))).0, "tasks/get");
+    assert_eq!(asked(adapter.next(result(json!({ "resultType": "complete" })))).0, "tasks/get");
+    assert_eq!(asked(adapter.next(task("input_required", needs))).0, "tasks/get");
     let end =
-        read(errand.next(task(
+        read(adapter.next(task(
             "completed",
             json!({ "result": { "resultType": "complete", "content": [] } }),
         )));
@@ -77,52 +77,52 @@ fn an_older_editor_waits_for_the_result_and_is_asked_on_the_way_once() {
 }
 
 #[test]
-fn the_end_of_a_task_that_failed_or_was_cancelled_is_an_error() {
+fn a_failed_or_cancelled_task_is_an_error() {
     let wait = request("tasks/result", json!({ "taskId": "t" }));
-    let (mut errand, _) = Errand::of(&wait, OLD, NEW, false).unwrap();
+    let (mut adapter, _) = Errand::of(&wait, OLD, NEW, false).unwrap();
     let failure = json!({ "code": 5, "message": "no" });
-    let step = errand.clone().next(task("failed", json!({ "error": failure })));
+    let step = adapter.clone().next(task("failed", json!({ "error": failure })));
     assert_eq!(step, Step::Done(Outcome::Error(Raw::of(&failure))));
-    let Step::Done(Outcome::Error(_)) = errand.next(task("cancelled", json!({}))) else {
+    let Step::Done(Outcome::Error(_)) = adapter.next(task("cancelled", json!({}))) else {
         panic!("an error")
     };
 }
 
 #[test]
-fn an_older_editor_that_cancels_is_told_the_state() {
+fn an_older_editor_that_cancels_gets_the_status() {
     let cancel = request("tasks/cancel", json!({ "taskId": "t" }));
-    let (mut errand, first) = Errand::of(&cancel, OLD, NEW, false).unwrap();
+    let (mut adapter, first) = Errand::of(&cancel, OLD, NEW, false).unwrap();
     assert_eq!(first.method, "tasks/cancel");
     assert_eq!(
-        asked(errand.next(result(json!({})))),
+        asked(adapter.next(result(json!({})))),
         ("tasks/get".into(), json!({ "taskId": "t" }))
     );
-    assert_eq!(read(errand.next(task("cancelled", json!({}))))["status"], "cancelled");
+    assert_eq!(read(adapter.next(task("cancelled", json!({}))))["status"], "cancelled");
 }
 
 #[test]
-fn a_newer_editor_gets_the_task_that_an_older_server_made_for_it() {
+fn a_newer_editor_gets_the_task_that_an_older_server_created() {
     let call = request("tools/call", json!({ "name": "x" }));
-    let (mut errand, first) = Errand::of(&call, NEW, OLD, true).unwrap();
+    let (mut adapter, first) = Errand::of(&call, NEW, OLD, true).unwrap();
     assert_eq!(first.params.unwrap().as_str(), r#"{"name":"x","task":{}}"#);
     let made =
         json!({ "task": { "taskId": "t", "status": "working", "ttl": null, "pollInterval": 3 } });
     assert_eq!(
-        read(errand.next(result(made))),
+        read(adapter.next(result(made))),
         json!({ "resultType": "task", "taskId": "t", "status": "working", "ttlMs": null, "pollIntervalMs": 3 })
     );
 }
 
 #[test]
-fn a_newer_editor_gets_the_result_with_the_state() {
+fn a_newer_editor_gets_the_result_with_the_status() {
     let get = request("tasks/get", json!({ "taskId": "t" }));
-    let (mut errand, _) = Errand::of(&get, NEW, OLD, false).unwrap();
-    let mut other = errand.clone();
-    assert_eq!(read(errand.clone().next(task("working", json!({}))))["status"], "working");
-    let (called, _) = asked(errand.next(task("completed", json!({}))));
+    let (mut adapter, _) = Errand::of(&get, NEW, OLD, false).unwrap();
+    let mut other = adapter.clone();
+    assert_eq!(read(adapter.clone().next(task("working", json!({}))))["status"], "working");
+    let (called, _) = asked(adapter.next(task("completed", json!({}))));
     assert_eq!(called, "tasks/result");
-    let said = json!({ "content": [], "_meta": { task::RELATED: { "taskId": "t" } } });
-    let end = read(errand.next(result(said)));
+    let completed = json!({ "content": [], "_meta": { task::RELATED: { "taskId": "t" } } });
+    let end = read(adapter.next(result(completed)));
     assert_eq!((&end["status"], &end["result"]), (&json!("completed"), &json!({ "content": [] })));
     asked(other.next(task("failed", json!({}))));
     let failure = Raw::of(&json!({ "code": 5, "message": "no" }));
@@ -131,21 +131,21 @@ fn a_newer_editor_gets_the_result_with_the_state() {
 }
 
 #[test]
-fn a_newer_editor_is_told_what_a_task_of_an_older_server_waits_for() {
+fn a_newer_editor_gets_the_input_requests_of_an_older_servers_task() {
     let get = request("tasks/get", json!({ "taskId": "t" }));
-    let (mut errand, _) = Errand::of(&get, NEW, OLD, false).unwrap();
+    let (mut adapter, _) = Errand::of(&get, NEW, OLD, false).unwrap();
     let needed = Raw::of(&json!({ "answer": { "method": "elicitation/create" } }));
-    assert_eq!(errand.waiting(&needed), None);
-    assert_eq!(asked(errand.next(task("input_required", json!({})))).0, "tasks/result");
-    let told: Value = errand.waiting(&needed).unwrap().read().unwrap();
+    assert_eq!(adapter.waiting(&needed), None);
+    assert_eq!(asked(adapter.next(task("input_required", json!({})))).0, "tasks/result");
+    let status: Value = adapter.waiting(&needed).unwrap().read().unwrap();
     assert_eq!(
-        (&told["status"], &told["inputRequests"]["answer"]["method"]),
+        (&status["status"], &status["inputRequests"]["answer"]["method"]),
         (&json!("input_required"), &json!("elicitation/create"))
     );
 }
 
 #[test]
-fn between_two_of_one_era_there_is_no_errand() {
+fn equal_versions_need_no_adapter() {
     let get = request("tasks/get", json!({ "taskId": "t" }));
     assert!(
         Errand::of(&get, OLD, OLD, true).is_none() && Errand::of(&get, NEW, NEW, true).is_none()

@@ -140,7 +140,7 @@ async fn a_program_that_dies_takes_only_the_call_in_flight_with_it() {
     let error = call(&connected).await.unwrap_err();
     assert!(matches!(error, CallError::Unknown { connection_broke: true, .. }), "{error}");
     let failure = why_closed(&mut connected.incoming).await.expect("the reason is told");
-    assert_eq!(failure.what, "`sh` was ended by signal 6 (SIGABRT).");
+    assert_eq!(failure.what, "`sh` was killed by signal 6 (SIGABRT).");
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     let error = call(&connected).await.unwrap_err();
     assert!(matches!(error, CallError::NotSent(_)), "{error}");

@@ -1,33 +1,33 @@
-//! A notice: what is shown, and what its buttons do.
+//! An alert: its text, its buttons and the dashboard page behind it.
 
-/// One notice on the screen, for as long as it is replaced in its place.
+/// Identifies an alert on the screen, also after it was replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(pub u64);
 
-/// What is shown.
+/// The content of an alert.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     pub title: String,
     pub body: String,
     pub buttons: Vec<Button>,
-    /// The upstreams it speaks of.
+    /// The names of the upstreams it is about.
     pub about: Vec<String>,
-    /// Where a click on it leads.
+    /// The page that a click on it opens.
     pub leads_to: Place,
     /// It makes no sound.
     pub quiet: bool,
 }
 
-/// What is to be done on the screen.
+/// A change to the alerts on the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
     Show(Id, Notice),
-    /// Takes the place of what was shown under this id.
+    /// Replaces the alert with this id.
     Replace(Id, Notice),
     Withdraw(Id),
 }
 
-/// A button, which acts on all upstreams that its notice speaks of.
+/// A button of an alert. It acts on all upstreams that the alert is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Button {
     Restart,
@@ -38,14 +38,14 @@ pub enum Button {
     SignIn,
 }
 
-/// A place in the dashboard.
+/// A page of the dashboard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     Overview,
     Editors,
     Settings,
     Upstream(String),
-    /// With the button that restarts it focused.
+    /// The upstream's page with its restart button focused.
     Restart(String),
     Log(String),
 }
@@ -60,7 +60,7 @@ impl Button {
         Self::SignIn,
     ];
 
-    /// By which the desktop says that it was pressed.
+    /// The key that the desktop reports when the button is pressed.
     pub fn key(self) -> &'static str {
         match self {
             Self::Restart => "restart",
@@ -76,7 +76,6 @@ impl Button {
         Self::ALL.into_iter().find(|button| button.key() == key)
     }
 
-    /// What a person reads on it.
     pub fn label(self) -> &'static str {
         match self {
             Self::Restart => "Restart",

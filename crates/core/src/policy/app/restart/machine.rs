@@ -1,0 +1,306 @@
+//! The restart state machine: its phases, and what each event does in each of them.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use super::super::Run;
+use super::super::command::Firmness;
+use super::{Action, Event, Limits, Outcome, Stage, Subject, text};
+
+/// A restart in progress.
+#[derive(Debug)]
+pub struct Restart {
+    title: String,
+    old: Option<Run>,
+    /// The old run exited, or there was none.
+    gone: bool,
+    unsaved_work: bool,
+    ways: usize,
+    limits: Limits,
+    began: Instant,
+    next: VecDeque<Step>,
+    phase: Phase,
+    /// The user was told that the old process still responds.
+    reported_old_run: bool,
+}
+
+/// A way to make the old run end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    SelfRestart,
+    Quit,
+    End,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Draining { until: Instant },
+    SelfRestart { until: Instant },
+    Ending { step: Step, firmness: Firmness, until: Instant },
+    Launching { way: usize, until: Instant },
+    Answering { until: Instant },
+    Over,
+}
+
+impl Restart {
+    /// Begins a restart. Only one may be in progress at a time.
+    pub fn begin(subject: Subject<'_>, limits: Limits, now: Instant) -> (Self, Vec<Action>) {
+        let preset = subject.preset;
+        let mut restart = Self {
+            title: preset.title.clone(),
+            old: subject.old.filter(|_| subject.up),
+            gone: !subject.up,
+            unsaved_work: preset.unsaved_work,
+            ways: subject.ways,
+            limits,
+            began: now,
+            next: steps(&subject),
+            phase: Phase::Over,
+            reported_old_run: false,
+        };
+        let mut actions = Vec::new();
+        // Calls to an app that does not respond would never finish.
+        if subject.calls > 0 && subject.up && subject.answers {
+            restart.phase = Phase::Draining { until: now + limits.drain };
+            actions.push(Action::Say(text::draining(subject.calls)));
+            actions.push(Action::Drain);
+        } else {
+            restart.advance(now, &mut actions);
+        }
+        (restart, actions)
+    }
+
+    /// Handles an event and returns what to do.
+    pub fn on(&mut self, event: Event, now: Instant) -> Vec<Action> {
+        let mut actions = Vec::new();
+        match event {
+            Event::Drained => {
+                if let Phase::Draining { .. } = self.phase {
+                    self.advance(now, &mut actions);
+                }
+            }
+            Event::Refused(why) => self.refused(&why, now, &mut actions),
+            Event::Gone => self.old_run_exited(now, &mut actions),
+            Event::Seen(run) => self.seen(run, now, &mut actions),
+            Event::Shook(run) => self.handshake_completed(run, now, &mut actions),
+            Event::Tick => {
+                if self.deadline().is_some_and(|deadline| now >= deadline) {
+                    self.timed_out(now, &mut actions);
+                }
+            }
+        }
+        actions
+    }
+
+    /// When to send the next [`Event::Tick`]; `None` when the restart is over.
+    pub fn deadline(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Draining { until }
+            | Phase::SelfRestart { until }
+            | Phase::Ending { until, .. }
+            | Phase::Launching { until, .. }
+            | Phase::Answering { until } => Some(until),
+            Phase::Over => None,
+        }
+    }
+
+    /// Whether the old run exited, or there was none.
+    pub fn has_gone(&self) -> bool {
+        self.gone
+    }
+
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over)
+    }
+
+    /// Takes the next step: ends the old run, or launches the app if there is none.
+    fn advance(&mut self, now: Instant, actions: &mut Vec<Action>) {
+        if self.gone {
+            return self.launch(0, now, actions);
+        }
+        let Some(step) = self.next.pop_front() else {
+            let stage = match &self.phase {
+                Phase::SelfRestart { .. } => Stage::SelfRestart,
+                Phase::Ending { step: Step::Quit, .. } => Stage::Quit,
+                Phase::Draining { .. }
+                | Phase::Ending { .. }
+                | Phase::Launching { .. }
+                | Phase::Answering { .. }
+                | Phase::Over => Stage::End,
+            };
+            return self.fail(stage, None, actions);
+        };
+        let limits = self.limits;
+        match step {
+            Step::SelfRestart => {
+                self.phase = Phase::SelfRestart { until: now + limits.self_restart };
+                actions.push(Action::Say(text::self_restart(&self.title)));
+                actions.push(Action::AskToRestart);
+            }
+            Step::Quit => {
+                let firmness = Firmness::Asked;
+                self.phase = Phase::Ending { step, firmness, until: now + limits.quit };
+                actions.push(Action::Say(text::quit(&self.title)));
+                actions.push(Action::AskToQuit);
+            }
+            Step::End => {
+                let firmness = Firmness::Asked;
+                self.phase = Phase::Ending { step, firmness, until: now + limits.stop };
+                actions.push(Action::Say(text::stop(&self.title)));
+                actions.push(Action::End(firmness));
+            }
+        }
+    }
+
+    /// The deadline of the phase has passed.
+    fn timed_out(&mut self, now: Instant, actions: &mut Vec<Action>) {
+        match self.phase {
+            Phase::Draining { .. } => {
+                actions.push(Action::Say(text::not_drained()));
+                self.advance(now, actions);
+            }
+            Phase::SelfRestart { .. } if !self.gone => {
+                actions.push(Action::Say(text::self_restart_failed(&self.title, None)));
+                self.advance(now, actions);
+            }
+            Phase::SelfRestart { .. } => self.launch(0, now, actions),
+            Phase::Ending { step: Step::End, firmness: Firmness::Asked, .. } => {
+                let (step, firmness) = (Step::End, Firmness::Forced);
+                self.phase = Phase::Ending { step, firmness, until: now + self.limits.kill };
+                actions.push(Action::Say(text::kill(&self.title)));
+                actions.push(Action::End(firmness));
+            }
+            Phase::Ending { .. } => self.advance(now, actions),
+            Phase::Launching { .. } => self.fail(Stage::Launch, None, actions),
+            Phase::Answering { .. } => self.fail(Stage::Answer, None, actions),
+            Phase::Over => {}
+        }
+    }
+
+    fn refused(&mut self, why: &str, now: Instant, actions: &mut Vec<Action>) {
+        match self.phase {
+            Phase::SelfRestart { .. } if !self.gone => {
+                actions.push(Action::Say(text::self_restart_failed(&self.title, Some(why))));
+                self.advance(now, actions);
+            }
+            Phase::Ending { step: Step::Quit, .. } if !self.gone => {
+                actions.push(Action::Say(text::quit_failed(&self.title, why)));
+                self.advance(now, actions);
+            }
+            // The process could not be asked to stop, so it is killed.
+            Phase::Ending { step: Step::End, firmness: Firmness::Asked, .. } => {
+                self.timed_out(now, actions);
+            }
+            Phase::Launching { way, .. } if way + 1 < self.ways => {
+                self.launch(way + 1, now, actions);
+            }
+            Phase::Launching { .. } => self.fail(Stage::Launch, Some(why), actions),
+            Phase::Ending { .. } => self.fail(Stage::End, Some(why), actions),
+            // After the exit, a failed request means only that the connection broke.
+            Phase::SelfRestart { .. }
+            | Phase::Draining { .. }
+            | Phase::Answering { .. }
+            | Phase::Over => {}
+        }
+    }
+
+    fn old_run_exited(&mut self, now: Instant, actions: &mut Vec<Action>) {
+        if self.gone {
+            return;
+        }
+        self.gone = true;
+        match self.phase {
+            Phase::SelfRestart { until } => {
+                let until = until.min(now + self.limits.reappear);
+                self.phase = Phase::SelfRestart { until };
+                actions.push(Action::Say(text::exited(&self.title)));
+            }
+            Phase::Draining { .. } | Phase::Ending { .. } => {
+                actions.push(Action::Say(text::exited(&self.title)));
+                self.launch(0, now, actions);
+            }
+            Phase::Launching { .. } | Phase::Answering { .. } | Phase::Over => {}
+        }
+    }
+
+    /// An app may have several processes, so another one means nothing until the old run exits.
+    fn seen(&mut self, run: Run, now: Instant, actions: &mut Vec<Action>) {
+        if !self.gone || self.old == Some(run) {
+            return;
+        }
+        match self.phase {
+            // It came back, or somebody else started it: there is nothing left to launch.
+            Phase::SelfRestart { .. } | Phase::Launching { .. } => {
+                self.phase = Phase::Answering { until: now + self.limits.handshake };
+                actions.push(Action::Say(text::running(&self.title)));
+            }
+            Phase::Ending { .. }
+            | Phase::Draining { .. }
+            | Phase::Answering { .. }
+            | Phase::Over => {}
+        }
+    }
+
+    fn handshake_completed(&mut self, run: Option<Run>, now: Instant, actions: &mut Vec<Action>) {
+        if self.is_over() {
+            return;
+        }
+        if self.proves(run) {
+            let took = now.saturating_duration_since(self.began);
+            self.phase = Phase::Over;
+            actions.push(Action::Say(text::restarted(&self.title, took)));
+            actions.push(Action::Finish(Outcome::Proven { run, took }));
+        } else if !self.reported_old_run && !matches!(self.phase, Phase::Draining { .. }) {
+            self.reported_old_run = true;
+            actions.push(Action::Say(text::still_the_old_run(&self.title)));
+        }
+    }
+
+    /// Whether a handshake with this run proves that the app restarted.
+    fn proves(&self, run: Option<Run>) -> bool {
+        match (self.old, run) {
+            (Some(old), Some(run)) => run != old,
+            (Some(_) | None, None) | (None, Some(_)) => self.gone,
+        }
+    }
+
+    fn launch(&mut self, way: usize, now: Instant, actions: &mut Vec<Action>) {
+        if self.ways == 0 {
+            return self.fail(Stage::Launch, None, actions);
+        }
+        self.phase = Phase::Launching { way, until: now + self.limits.launch };
+        if way == 0 {
+            actions.push(Action::Say(text::launch(&self.title)));
+        }
+        actions.push(Action::Launch { way });
+    }
+
+    fn fail(&mut self, at: Stage, why: Option<&str>, actions: &mut Vec<Action>) {
+        let failure = text::failed(&self.title, at, why, self.unsaved_work, self.ways);
+        self.phase = Phase::Over;
+        actions.push(Action::Say(failure.what.clone()));
+        actions.push(Action::Finish(Outcome::Failed { at, failure }));
+    }
+}
+
+/// The steps that are possible, in order.
+fn steps(subject: &Subject<'_>) -> VecDeque<Step> {
+    let preset = subject.preset;
+    let mut steps = VecDeque::new();
+    if !subject.up {
+        return steps;
+    }
+    if preset.restart.is_some() && subject.answers {
+        steps.push_back(Step::SelfRestart);
+    }
+    // An app that Evermoor cannot launch is not stopped either.
+    if subject.ways > 0 {
+        if subject.answers || preset.quit.is_none() {
+            steps.push_back(Step::Quit);
+        }
+        if !preset.unsaved_work {
+            steps.push_back(Step::End);
+        }
+    }
+    steps
+}
