@@ -14,8 +14,9 @@
 //! - [`catalog_cache`]: the last known catalog of each upstream, on disk
 //! - `simulation`: a day of faults on a paused clock
 //!
-//! This folder uses `config::secrets`, `history`, `monitoring::redaction`, `system` and the state of
-//! `apps`. It knows nothing of editors' sessions (`mcp`) or routing, which are built on it.
+//! This folder uses `config::secrets`, `history`, `monitoring`, `system`, the state of `apps` and the
+//! demo server of `server`. It does not know the sessions of editors (`mcp`) or `routing`, which are
+//! built on it.
 
 pub mod catalog_cache;
 pub(crate) mod delivery;

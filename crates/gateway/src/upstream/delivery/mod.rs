@@ -347,7 +347,7 @@ impl<'a> Delivery<'a> {
         undelivered.answer(self.request.id.clone())
     }
 
-    /// Tells the supervisor that a connection failed a call.
+    /// Reports to the supervisor that a connection failed a call.
     async fn report(&self, ready: &Ready, failure: Failure) {
         let broken = Command::Broken { generation: ready.generation, failure };
         let _ = self.handle.commands.send(broken).await;

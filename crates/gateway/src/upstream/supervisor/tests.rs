@@ -54,6 +54,6 @@ async fn a_supervisor_that_panics_starts_over() {
         let shown = state.wait_for(
             |state| matches!(&state.link, Link::Down { failure, .. } if failure.code == wanted),
         );
-        shown.await.expect("the supervisor goes on");
+        shown.await.expect("the supervisor runs on");
     }
 }

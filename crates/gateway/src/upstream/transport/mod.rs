@@ -8,8 +8,9 @@
 //!   handshake
 //! - [`resubscribe`]: restores subscriptions on a new connection
 //!
-//! Transports know the caller of a request (`server_requests`) and the subscriptions of editors, but
-//! not the supervisor that owns them or the delivery of calls.
+//! Transports know the caller of a request (`server_requests`), the subscriptions of editors and the
+//! count of calls in flight (`delivery::in_flight`), but not the supervisor that owns them or the
+//! retries of calls.
 
 pub(crate) mod connection;
 pub(crate) mod connector;
