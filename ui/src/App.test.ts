@@ -51,7 +51,7 @@ test('every state has a word and a shape of its own', async () => {
   expect(rowShapes()).toEqual(['healthy', 'down', 'busy'])
   expect(row('A').textContent).toMatch(/Connected\s+for 2 h.*12 tools/)
   expect(row('B').textContent).toMatch(/Not running\s+· retrying in 4 s/)
-  expect(row('B').textContent).toContain('Nothing listens at localhost:39300. Start PiecesOS.')
+  expect(row('B').textContent).toContain('Connection refused at localhost:39300. Start PiecesOS.')
   expect(row('C').textContent).toContain('Connecting')
 })
 

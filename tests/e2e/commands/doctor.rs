@@ -41,7 +41,7 @@ async fn an_upstream_that_is_away_is_told_with_how_far_one_came_and_what_to_do()
     let said = text(&looked.stdout);
     assert_eq!(looked.status.code(), Some(4), "{said}");
     assert!(said.contains("✗ notes"), "{said}");
-    assert!(said.contains("not reached. Nothing listens"), "{said}");
+    assert!(said.contains("not reached. Connection refused"), "{said}");
     assert!(said.contains("→ Start the server"), "{said}");
     let inside = gateway.control(Method::GET, "/api/doctor").await;
     assert!(check(&inside, "upstream.notes").fixable);

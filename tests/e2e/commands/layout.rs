@@ -45,7 +45,7 @@ async fn a_narrow_terminal_cuts_what_matters_least() {
     let narrow = evermoor_among(&scene.home(), &["status"], &[("COLUMNS", "40")]).await;
     let narrow = text(&narrow.stdout);
     assert!(narrow.contains("  ○ a-rather-long-name   Not ru"), "{narrow}");
-    assert!(narrow.contains("    Nothing listens at"), "{narrow}");
+    assert!(narrow.contains("    Connection refused at"), "{narrow}");
     let wide = text(&evermoor(&scene.home(), &["status"]).await.stdout);
     assert!(wide.contains("http://127.0.0.1:9/a/long/path/to/mcp"), "{wide}");
 }

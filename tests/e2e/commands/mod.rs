@@ -76,7 +76,7 @@ async fn status_says_how_things_are_in_words_in_json_and_in_its_exit_code() {
     assert_eq!(degraded.status.code(), Some(4));
     let said = text(&degraded.stdout);
     assert!(said.starts_with("notes is not running\n"), "{said}");
-    assert!(said.contains("Start the server; Evermoor reconnects by itself."), "{said}");
+    assert!(said.contains("Start the server; Evermoor reconnects automatically."), "{said}");
 }
 
 #[tokio::test]

@@ -188,7 +188,7 @@ async fn a_redirect_to_another_server_is_not_followed_and_one_at_home_is() {
     remote.works(&gateway, "moved").await;
     let down = gateway.until_down("away").await;
     let told = failure(&down);
-    assert!(told.what.contains(&format!("points to 127.0.0.1:{port}")), "{told}");
+    assert!(told.what.contains(&format!("redirects to 127.0.0.1:{port}")), "{told}");
     let nobody = std::future::poll_fn(|context| match other.poll_accept(context) {
         std::task::Poll::Ready(_) => std::task::Poll::Ready(false),
         std::task::Poll::Pending => std::task::Poll::Ready(true),

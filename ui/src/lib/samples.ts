@@ -7,7 +7,7 @@ export const NOON = Date.UTC(2026, 5, 1, 12)
 
 export const failure = (code: Code = 'connection_refused'): Failure => ({
   code,
-  what: 'Nothing listens at localhost:39300.',
+  what: 'Connection refused at localhost:39300.',
   remedy: 'Start PiecesOS.',
 })
 

@@ -1,10 +1,9 @@
-//! What upstreams last said of themselves, on the disk: an editor that starts while everything is
-//! down sees its tools.
+//! The last known catalog of each upstream, on disk: an editor that starts while everything is down
+//! still sees its tools.
 //!
-//! Each upstream has a file in the form of [`evermoor_core::catalog::cache`]. It is written when what an
-//! upstream says differs from what the file says, by a task of its own: no call waits for a disk.
-//! A disk that is full or closed to us costs the memory and nothing else. Nothing is written while
-//! the [`Pen`] is another gateway's.
+//! Each upstream has a file in the format of [`evermoor_core::catalog::cache`]. A separate task writes
+//! it when the catalog changes, so no call waits for the disk. If the disk is full or read-only, only
+//! the cache is lost. Nothing is written while another gateway holds the [`Pen`].
 
 use std::collections::HashMap;
 use std::io;
@@ -23,53 +22,53 @@ use crate::monitoring::status::Overview;
 use crate::system::write_lease::Pen;
 use crate::upstream::{Handle, Known, Link};
 
-/// The folder of these files.
+/// The folder with the catalog files.
 #[derive(Clone)]
 pub struct Store {
     folder: PathBuf,
-    pen: Pen,
+    lease: Pen,
     tasks: TaskTracker,
 }
 
 impl Store {
-    pub fn new(folder: PathBuf, pen: Pen, tasks: TaskTracker) -> Self {
-        Self { folder, pen, tasks }
+    pub fn new(folder: PathBuf, lease: Pen, tasks: TaskTracker) -> Self {
+        Self { folder, lease, tasks }
     }
 
-    /// What this upstream last said of itself, if that is known and about this target.
+    /// The cached catalog of an upstream, if there is one for the same target.
     pub async fn recall(&self, upstream: &config::Upstream) -> Option<Arc<Known>> {
         let (path, target) = (self.path(&upstream.name), upstream.transport.fingerprint());
         let known = self.tasks.spawn_blocking(move || read(&path, &target)).await;
         known.ok().flatten().map(Arc::new)
     }
 
-    /// Writes down what upstreams say of themselves, for as long as `overview` tells of changes.
+    /// Writes catalogs when `overview` changes, until its sender is gone.
     pub async fn keep(
         self,
         upstreams: watch::Receiver<Arc<[Handle]>>,
         mut overview: watch::Receiver<Overview>,
     ) {
         let mut written: HashMap<UpstreamName, Arc<Known>> = HashMap::new();
-        let mut complained = false;
+        let mut warned = false;
         loop {
-            let Some(writing) = self.pen.take().await else {
-                self.pen.until_ours().await;
+            let Some(writing) = self.lease.take().await else {
+                self.lease.until_ours().await;
                 continue;
             };
             let present = Arc::clone(&upstreams.borrow());
             written.retain(|name, _| present.iter().any(|handle| handle.name() == name));
             for handle in present.iter() {
-                let Some(known) = fresh(handle, &written) else {
+                let Some(known) = unwritten(handle, &written) else {
                     continue;
                 };
                 match self.write(&handle.config, &known).await {
                     Ok(()) => {
                         written.insert(handle.name().clone(), known);
-                        complained = false;
+                        warned = false;
                     }
-                    Err(error) if !complained => {
-                        tracing::warn!(upstream = %handle.name(), %error, "the catalog cannot be written");
-                        complained = true;
+                    Err(error) if !warned => {
+                        tracing::warn!(upstream = %handle.name(), %error, "cannot write the catalog file");
+                        warned = true;
                     }
                     Err(_) => {}
                 }
@@ -94,31 +93,31 @@ impl Store {
     }
 }
 
-/// What an upstream that is connected says of itself, unless that is written already.
-fn fresh(handle: &Handle, written: &HashMap<UpstreamName, Arc<Known>>) -> Option<Arc<Known>> {
+/// The catalog of a connected upstream, unless it is written already.
+fn unwritten(handle: &Handle, written: &HashMap<UpstreamName, Arc<Known>>) -> Option<Arc<Known>> {
     let state = handle.state();
-    let said = match state.link {
+    let current = match state.link {
         Link::Ready(_) => state.known?,
         Link::Connecting | Link::Down { .. } | Link::Paused { .. } => return None,
     };
-    let same = written.get(handle.name()).is_some_and(|known| Arc::ptr_eq(known, &said));
-    (!same).then_some(said)
+    let same = written.get(handle.name()).is_some_and(|known| Arc::ptr_eq(known, &current));
+    (!same).then_some(current)
 }
 
 fn read(path: &Path, target: &str) -> Option<Known> {
     let content = private::read_private(path)
-        .inspect_err(|error| tracing::warn!(%error, "a catalog is not used"))
+        .inspect_err(|error| tracing::warn!(%error, "ignoring a catalog file"))
         .ok()??;
     match cache::decode(target, &content.into()) {
         Ok(known) => Some(known),
         Err(why) => {
-            tracing::info!(file = %path.display(), %why, "a catalog is not used");
+            tracing::info!(file = %path.display(), %why, "ignoring a catalog file");
             None
         }
     }
 }
 
-/// Writes a file, unless it says this already.
+/// Writes a file, unless it has this content already.
 fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     match private::read_private(path) {
         Ok(Some(found)) if found == content => Ok(()),
@@ -135,10 +134,10 @@ mod tests {
     use evermoor_core::protocol::mcp::Handshake;
 
     fn known(tool: &'static str) -> Known {
-        let said = br#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
+        let expected = br#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
         let raw = |text: &'static [u8]| Raw::parse(Bytes::from_static(text)).unwrap();
         let catalog = Catalog { tools: vec![raw(tool.as_bytes())], ..Catalog::default() };
-        Known::new(Handshake::read(&raw(said)).unwrap(), catalog, None)
+        Known::new(Handshake::read(&raw(expected)).unwrap(), catalog, None)
     }
 
     fn upstream(port: u16) -> config::Upstream {
@@ -153,32 +152,32 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_written_is_recalled_for_its_target_only() {
+    async fn a_catalog_is_loaded_for_its_own_target_only() {
         let (_folder, store) = store();
-        let said = known(r#"{ "name":"x" }"#);
+        let expected = known(r#"{ "name":"x" }"#);
         assert_eq!(store.recall(&upstream(1)).await, None);
-        store.write(&upstream(1), &said).await.unwrap();
-        assert_eq!(store.recall(&upstream(1)).await.as_deref(), Some(&said));
+        store.write(&upstream(1), &expected).await.unwrap();
+        assert_eq!(store.recall(&upstream(1)).await.as_deref(), Some(&expected));
         assert_eq!(store.recall(&upstream(2)).await, None, "another server has other tools");
     }
 
     #[tokio::test]
-    async fn a_damaged_file_is_as_none_and_is_written_anew() {
+    async fn a_corrupt_catalog_file_is_ignored_and_replaced() {
         let (_folder, store) = store();
-        let said = known(r#"{"name":"x"}"#);
-        store.write(&upstream(1), &said).await.unwrap();
+        let expected = known(r#"{"name":"x"}"#);
+        store.write(&upstream(1), &expected).await.unwrap();
         let path = store.path(&upstream(1).name);
         let whole = std::fs::read(&path).unwrap();
-        for damaged in [&whole[..whole.len() / 2], b"", b"\xff\x00", b"{}"] {
-            private::write_private(&path, damaged).unwrap();
+        for corrupt in [&whole[..whole.len() / 2], b"", b"\xff\x00", b"{}"] {
+            private::write_private(&path, corrupt).unwrap();
             assert_eq!(store.recall(&upstream(1)).await, None);
         }
-        store.write(&upstream(1), &said).await.unwrap();
-        assert_eq!(store.recall(&upstream(1)).await.as_deref(), Some(&said));
+        store.write(&upstream(1), &expected).await.unwrap();
+        assert_eq!(store.recall(&upstream(1)).await.as_deref(), Some(&expected));
     }
 
     #[tokio::test]
-    async fn a_file_that_says_it_already_is_not_written_again() {
+    async fn an_unchanged_catalog_is_not_written_again() {
         let (_folder, store) = store();
         let path = store.path(&upstream(1).name);
         let written = || std::fs::metadata(&path).unwrap().modified().unwrap();
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_folder_that_cannot_be_written_is_an_error_and_no_more() {
+    async fn a_folder_that_cannot_be_written_is_only_an_error() {
         let (folder, store) = store();
         std::fs::write(folder.path().join("catalogs"), "a file, not a folder").unwrap();
         assert!(store.write(&upstream(1), &known(r#"{"name":"x"}"#)).await.is_err());

@@ -1,10 +1,10 @@
-//! Connections of editors' own, to an upstream that is not to be shared.
+//! Per-client connections, for an upstream that editors must not share.
 //!
 //! # Theory of operation
-//! The shared connection stays: it is how the upstream is watched and its lists are known. Besides
-//! it, each session (or each editor that has no sessions) gets a whole upstream to itself when it
-//! first calls, with a supervisor, a connection and subscriptions of its own. One that is not used
-//! for a while, and listens to nothing, is closed; the next call makes it anew.
+//! The shared connection stays: it shows whether the upstream is up and what it offers. In addition,
+//! each session (or each editor without sessions) gets its own supervisor, connection and
+//! subscriptions with its first call. A connection that is not used for a while and has no
+//! subscriptions is closed; the next call opens a new one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,70 +19,51 @@ use evermoor_core::config::{self, Sharing};
 use super::{Handle, Known, Lane, Link, Owner, Surroundings};
 use crate::history::History;
 
-pub(super) struct Privates {
-    around: Surroundings,
+pub(super) struct PerClientConnections {
+    context: Surroundings,
     stop: CancellationToken,
-    table: Mutex<HashMap<Owner, Private>>,
+    by_owner: Mutex<HashMap<Owner, PerClientConnection>>,
 }
 
-struct Private {
+struct PerClientConnection {
     handle: Handle,
     stop: CancellationToken,
     used: Instant,
 }
 
-/// A connection that nobody has used for this long is closed.
-const IDLE: Duration = Duration::from_secs(30 * 60);
-/// How often that is looked at.
-const LOOK: Duration = Duration::from_secs(60);
+/// A connection that is not used for this long is closed.
+const IDLE_LIMIT: Duration = Duration::from_secs(30 * 60);
+const IDLE_CHECK: Duration = Duration::from_secs(60);
 
-impl Handle {
-    /// The upstream as `owner` may use it: shared with others, or to itself.
-    pub fn used_by(&self, owner: &Owner) -> Self {
-        match (&self.privates, self.config.sharing) {
-            (Some(privates), Sharing::PerClient) => privates.handle(self, owner),
-            (None, _) | (_, Sharing::Shared) => self.clone(),
-        }
+impl PerClientConnections {
+    pub(super) fn new(context: Surroundings, stop: CancellationToken) -> Self {
+        // Only the shared connection has a history.
+        let context = Surroundings { history: History::nowhere(), ..context };
+        Self { context, stop, by_owner: Mutex::default() }
     }
 
-    /// `owner` is gone for good.
-    pub fn release(&self, owner: &Owner) {
-        if let Some(privates) = &self.privates {
-            privates.release(owner);
-        }
-    }
-}
-
-impl Privates {
-    pub(super) fn new(around: Surroundings, stop: CancellationToken) -> Self {
-        // What is written down of an upstream is about the connection that all share.
-        let around = Surroundings { history: History::nowhere(), ..around };
-        Self { around, stop, table: Mutex::default() }
-    }
-
-    /// The upstream as `owner` has it to itself.
+    /// The handle of `owner`, started if there is none.
     pub(super) fn handle(self: &Arc<Self>, shared: &Handle, owner: &Owner) -> Handle {
-        let mut table = self.table.lock();
-        if table.is_empty() {
-            let tidy = Arc::clone(self).tidy();
-            self.around.tasks.spawn(self.stop.clone().run_until_cancelled_owned(tidy));
+        let mut by_owner = self.by_owner.lock();
+        if by_owner.is_empty() {
+            let closing = Arc::clone(self).close_idle();
+            self.context.tasks.spawn(self.stop.clone().run_until_cancelled_owned(closing));
         }
-        let private = table.entry(owner.clone()).or_insert_with(|| {
+        let connection = by_owner.entry(owner.clone()).or_insert_with(|| {
             let stop = self.stop.child_token();
             let lane = Lane { upstream: shared.name().clone(), owner: Some(owner.clone()) };
             let (config, known) = ((*shared.config).clone(), shared.state().known);
-            tracing::info!(upstream = %shared.name(), "an editor gets a connection of its own");
-            let handle = Handle::on_lane(lane, config, known, &self.around, stop.clone());
-            Private { handle, stop, used: Instant::now() }
+            tracing::info!(upstream = %shared.name(), "opening a connection for one editor");
+            let handle = Handle::start_in_scope(lane, config, known, &self.context, stop.clone());
+            PerClientConnection { handle, stop, used: Instant::now() }
         });
-        private.used = Instant::now();
-        private.handle.clone()
+        connection.used = Instant::now();
+        connection.handle.clone()
     }
 
-    /// Its owner is gone.
     pub(super) fn release(&self, owner: &Owner) {
-        if let Some(private) = self.table.lock().remove(owner) {
-            private.stop.cancel();
+        if let Some(connection) = self.by_owner.lock().remove(owner) {
+            connection.stop.cancel();
         }
     }
 
@@ -92,54 +73,55 @@ impl Privates {
         }
     }
 
-    /// Follows the entry in the configuration.
+    /// Applies a new configuration to all of them, or closes them if the upstream is shared now.
     pub(super) async fn configure(&self, config: &config::Upstream, known: Option<&Arc<Known>>) {
         if config.sharing == Sharing::Shared {
-            for (_, private) in self.table.lock().drain() {
-                private.stop.cancel();
+            for (_, connection) in self.by_owner.lock().drain() {
+                connection.stop.cancel();
             }
         }
         for handle in self.handles() {
             let Some(owner) = &handle.lane.owner else { continue };
-            let altered = Box::pin(handle.configure(config.clone(), known.cloned())).await;
-            if let Some(private) = self.table.lock().get_mut(owner) {
-                private.handle = altered;
+            let updated = Box::pin(handle.configure(config.clone(), known.cloned())).await;
+            if let Some(connection) = self.by_owner.lock().get_mut(owner) {
+                connection.handle = updated;
             }
         }
     }
 
     pub(super) fn handles(&self) -> Vec<Handle> {
-        self.table.lock().values().map(|private| private.handle.clone()).collect()
+        self.by_owner.lock().values().map(|connection| connection.handle.clone()).collect()
     }
 
-    /// Closes what nobody uses, until there is nothing left to close.
-    async fn tidy(self: Arc<Self>) {
+    /// Closes idle connections until there are none left.
+    async fn close_idle(self: Arc<Self>) {
         loop {
-            sleep(LOOK).await;
-            let mut table = self.table.lock();
-            table.retain(|_, private| {
-                let wanted = private.used.elapsed() < IDLE || private.is_needed(&self.around);
-                if !wanted {
-                    private.stop.cancel();
+            sleep(IDLE_CHECK).await;
+            let mut by_owner = self.by_owner.lock();
+            by_owner.retain(|_, connection| {
+                let keep =
+                    connection.used.elapsed() < IDLE_LIMIT || connection.is_needed(&self.context);
+                if !keep {
+                    connection.stop.cancel();
                 }
-                wanted
+                keep
             });
-            if table.is_empty() {
+            if by_owner.is_empty() {
                 return;
             }
         }
     }
 }
 
-impl Private {
-    /// Whether a call is under way, or somebody listens.
-    fn is_needed(&self, around: &Surroundings) -> bool {
+impl PerClientConnection {
+    /// Whether it has a call in flight, a held call or a subscription.
+    fn is_needed(&self, context: &Surroundings) -> bool {
         let busy = match &self.handle.state.borrow().link {
             Link::Ready(ready) => ready.in_flight() > 0,
             Link::Connecting | Link::Down { .. } | Link::Paused { .. } => {
                 *self.handle.held.borrow() > 0
             }
         };
-        busy || !around.interests.on_lane(&self.handle.lane).borrow().resources.is_empty()
+        busy || !context.interests.on_lane(&self.handle.lane).borrow().resources.is_empty()
     }
 }

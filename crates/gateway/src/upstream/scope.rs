@@ -1,21 +1,21 @@
-//! Lanes to an upstream: the one that all editors share, or one of an editor's own.
+//! The scope of a connection to an upstream: shared by all editors, or owned by one.
 
 use evermoor_core::catalog::naming::UpstreamName;
 
-/// One way to an upstream, with a connection, subscriptions and news of its own.
+/// Identifies a connection to an upstream, with its subscriptions and notifications.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lane {
     pub upstream: UpstreamName,
-    /// Whom it is for; `None` if it is for everybody.
+    /// The owner of the connection; `None` if it is shared.
     pub owner: Option<Owner>,
 }
 
-/// Whom a lane may be for.
+/// Who can own a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Owner {
     /// A session, by its number.
     Session(u64),
-    /// An editor that has no sessions, by its name.
+    /// An editor without sessions, by its name.
     Editor(String),
 }
 
@@ -24,7 +24,7 @@ impl Lane {
         Self { upstream: upstream.clone(), owner: None }
     }
 
-    /// Whether what is said on it is for `listener`.
+    /// Whether `listener` receives the notifications of this connection.
     pub fn is_for(&self, listener: &Owner) -> bool {
         self.owner.as_ref().is_none_or(|owner| owner == listener)
     }

@@ -1,13 +1,12 @@
-//! Questions: requests of an upstream to the editor whose call caused them.
+//! Requests that a server sends to the editor whose call caused them.
 //!
 //! # Theory of operation
-//! A tool may need its caller, to sample the model or to ask the person. Each call brings its
-//! [`Caller`], and the connection knows which callers it works for at the moment. Over HTTP a
-//! question that comes on a call's own stream belongs to that call. Over pipes, and on the stream
-//! on which a server speaks of its own accord, nothing says whose it is: it belongs to the editor
-//! that is being worked for, if there is only one. Otherwise it is turned away, for one editor's
-//! question must never be shown to another. A question that nobody answers is answered for them
-//! when it is dropped, so that no upstream waits for ever.
+//! A tool may need its caller, to sample the model or to ask the user. Each call brings its
+//! [`Caller`], and the connection knows the callers of the calls in flight. Over HTTP a request on
+//! the reply stream of a call belongs to that call. Over stdio, and on the stream for messages that
+//! belong to no call, nothing says whose it is: it goes to the editor that has calls in flight, if
+//! there is only one. Otherwise it is rejected, because one editor's request must never be shown to
+//! another. A request that is dropped is answered with an error, so that no server waits forever.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -26,45 +25,44 @@ use evermoor_core::protocol::mcp::method;
 use evermoor_core::protocol::translate::client_capabilities::ELICIT;
 use evermoor_core::protocol::translate::client_meta::WhoAsks;
 
-/// Who makes a call.
+/// The editor that makes a call.
 #[derive(Clone)]
 pub struct Caller {
-    /// Tells editors' sessions apart.
+    /// The number of the editor's session.
     pub session: u64,
-    /// What an upstream without handshakes is told of the caller; `None` if the call says it itself.
+    /// The client metadata for a stateless upstream; `None` if the call already has it.
     pub who_asks: Option<WhoAsks>,
-    /// Where questions about the call go.
+    /// Receives the server's requests about the call.
     pub questions: mpsc::Sender<Question>,
-    /// Where log messages go that the upstream says to nobody in particular while it works, if the
-    /// caller can hear them on its call alone.
+    /// Receives log messages that belong to no call, if the caller can only get them on its call.
     pub logs: Option<mpsc::Sender<Notification>>,
-    /// What an upstream without sessions is told in headers too, by name.
+    /// Headers for a stateless upstream that repeat parts of the call, by name.
     pub headers: Vec<(String, String)>,
-    pub journey: Arc<Journey>,
+    pub journey: Arc<DeliveryStatus>,
 }
 
-/// How far a call has come.
+/// How far the delivery of a call has come.
 #[derive(Debug, Default)]
-pub struct Journey {
-    /// Set as soon as an upstream may have the call.
+pub struct DeliveryStatus {
+    /// Set as soon as the upstream may have received the call.
     sent: AtomicBool,
-    /// How long it waited for its upstream, in milliseconds.
+    /// How long the call was held, in milliseconds.
     held: AtomicU64,
 }
 
 impl Caller {
-    /// From now on an upstream may have the call.
-    pub(super) fn is_being_sent(&self) {
+    /// From now on the upstream may have received the call.
+    pub(super) fn mark_sent(&self) {
         self.journey.sent.store(true, Ordering::Relaxed);
     }
 
-    /// It waited so long for its upstream, once more.
-    pub(super) fn waited(&self, time: Duration) {
+    /// Adds to the time that the call was held.
+    pub(super) fn add_held(&self, time: Duration) {
         let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         self.journey.held.fetch_add(time, Ordering::Relaxed);
     }
 
-    /// How long it waited for its upstream so far.
+    /// How long the call was held so far.
     pub fn held(&self) -> Duration {
         Duration::from_millis(self.journey.held.load(Ordering::Relaxed))
     }
@@ -74,15 +72,15 @@ impl Caller {
     }
 }
 
-/// A request of an upstream that wants an answer.
+/// A request of a server that waits for an answer.
 pub struct Question {
     pub request: Request,
-    /// Cancelled when the upstream does not want the answer any more.
+    /// Cancelled when the server cancels the request.
     pub withdrawn: CancellationToken,
     answer: Option<SendAnswer>,
 }
 
-/// Takes an answer back to the upstream.
+/// Sends an answer back to the server.
 pub(super) type SendAnswer = Box<dyn FnOnce(Response) + Send>;
 
 impl Question {
@@ -90,7 +88,7 @@ impl Question {
         Self { request, withdrawn: CancellationToken::new(), answer: Some(send) }
     }
 
-    /// Answers under the id that the upstream gave.
+    /// Answers under the server's own id.
     pub fn answer(mut self, outcome: Outcome) {
         let response = Response { id: Some(self.request.id.clone()), outcome };
         if let Some(send) = self.answer.take() {
@@ -98,17 +96,17 @@ impl Question {
         }
     }
 
-    /// Says that a person did not want to.
+    /// Answers that the user did not respond.
     pub fn decline(self) {
         match self.request.method == ELICIT {
             true => {
                 self.answer(Outcome::Result(Raw::of(&serde_json::json!({ "action": "cancel" }))))
             }
-            false => self.turn_away("The editor did not come back with an answer."),
+            false => self.turn_away("The editor did not answer."),
         }
     }
 
-    /// Says that nobody can answer this.
+    /// Answers that the request cannot be handled.
     pub fn turn_away(mut self, why: &str) {
         if let Some(send) = self.answer.take() {
             send(Response::error(Some(self.request.id.clone()), METHOD_NOT_FOUND, why));
@@ -120,14 +118,14 @@ impl Drop for Question {
     fn drop(&mut self) {
         if let Some(send) = self.answer.take() {
             let id = Some(self.request.id.clone());
-            send(Response::error(id, -32603, "The editor went away before it answered."));
+            send(Response::error(id, -32603, "The editor disconnected before it answered."));
         }
     }
 }
 
-/// The callers that a connection works for, and the questions that are open.
+/// The callers with calls in flight on a connection, and the server requests without an answer.
 #[derive(Clone, Default)]
-pub(super) struct Questions(Arc<Mutex<Table>>);
+pub(super) struct ServerRequests(Arc<Mutex<Table>>);
 
 #[derive(Default)]
 struct Table {
@@ -135,27 +133,27 @@ struct Table {
     open: HashMap<Id, CancellationToken>,
 }
 
-/// A place among the callers, given back with the call.
-pub(super) struct AtWork {
+/// Keeps a caller registered while its call is in flight.
+pub(super) struct CallerGuard {
     number: u64,
-    questions: Questions,
+    questions: ServerRequests,
 }
 
-impl Drop for AtWork {
+impl Drop for CallerGuard {
     fn drop(&mut self) {
         self.questions.0.lock().callers.remove(&self.number);
     }
 }
 
-impl Questions {
-    /// The connection works for `caller` until the guard is dropped.
-    pub(super) fn working_for(&self, number: u64, caller: &Caller) -> AtWork {
+impl ServerRequests {
+    /// Registers `caller` until the guard is dropped.
+    pub(super) fn register(&self, number: u64, caller: &Caller) -> CallerGuard {
         self.0.lock().callers.insert(number, caller.clone());
-        AtWork { number, questions: self.clone() }
+        CallerGuard { number, questions: self.clone() }
     }
 
-    /// Hands a question on: to the caller it is known to belong to, or to the only one there is.
-    pub(super) fn ask(&self, request: Request, caller: Option<Caller>, send: SendAnswer) {
+    /// Passes a request on to its caller or, if that is not known, to the only caller there is.
+    pub(super) fn dispatch(&self, request: Request, caller: Option<Caller>, send: SendAnswer) {
         if request.method == method::PING {
             return send(Response::result(request.id, Raw::of(&serde_json::json!({}))));
         }
@@ -163,36 +161,36 @@ impl Questions {
         let question = Question::new(request, self.closing(send));
         let withdrawn = question.withdrawn.clone();
         let Some(caller) = caller.or_else(|| self.only_caller()) else {
-            let why = "It cannot be told which editor this is for.";
+            let why = "Evermoor cannot tell which editor this request is for.";
             return question.turn_away(why);
         };
         self.0.lock().open.insert(id, withdrawn);
         if let Err(refused) = caller.questions.try_send(question) {
-            let why = "The editor has too many questions open.";
+            let why = "The editor has too many open requests.";
             refused.into_inner().turn_away(why);
         }
     }
 
-    /// Lets callers hear a log message that they could not hear otherwise.
-    pub(super) fn overhear(&self, told: &Notification) {
-        if told.method != method::LOG {
+    /// Sends a log message to the callers that can only get it on their call.
+    pub(super) fn forward_log(&self, notification: &Notification) {
+        if notification.method != method::LOG {
             return;
         }
         for caller in self.0.lock().callers.values() {
-            // One that is this far behind can do without.
-            let _ = caller.logs.as_ref().map(|logs| logs.try_send(told.clone()));
+            // If the channel is full, the caller loses this message.
+            let _ = caller.logs.as_ref().map(|logs| logs.try_send(notification.clone()));
         }
     }
 
-    /// Passes on that the upstream does not want an answer any more. Says whether it was about a
-    /// question.
-    pub(super) fn withdraw(&self, notification: &Notification) -> bool {
-        let asked = notification.params.as_ref().and_then(|params| params.member("requestId"));
-        let open = asked.and_then(|id| self.0.lock().open.remove(&Id::from_raw(id)?));
+    /// Handles a `cancelled` notification from the server. Returns whether it was about an open
+    /// request.
+    pub(super) fn cancel(&self, notification: &Notification) -> bool {
+        let cancelled = notification.params.as_ref().and_then(|params| params.member("requestId"));
+        let open = cancelled.and_then(|id| self.0.lock().open.remove(&Id::from_raw(id)?));
         open.inspect(CancellationToken::cancel).is_some()
     }
 
-    /// The same answer, after which the question is not open any more.
+    /// Wraps `send` so that the answer also closes the request.
     fn closing(&self, send: SendAnswer) -> SendAnswer {
         let table = Arc::clone(&self.0);
         Box::new(move |response| {
@@ -211,8 +209,9 @@ impl Questions {
     }
 }
 
-/// The parameters of a call as a server wants them that shook hands, or that did not.
-pub(super) fn signed(
+/// Adds client metadata to a call's parameters for a stateless server, or removes it for one with
+/// sessions.
+pub(super) fn with_client_meta(
     params: Option<Raw>,
     caller: Option<&Caller>,
     stateless: Option<&WhoAsks>,
@@ -246,57 +245,57 @@ mod tests {
         )
     }
 
-    fn ask(questions: &Questions, number: u64) -> oneshot::Receiver<Response> {
+    fn dispatch(questions: &ServerRequests, number: u64) -> oneshot::Receiver<Response> {
         let (send, answered) = oneshot::channel();
         let request = Request::new(Id::number(number), "elicitation/create", None);
-        questions.ask(request, None, Box::new(move |response| drop(send.send(response))));
+        questions.dispatch(request, None, Box::new(move |response| drop(send.send(response))));
         answered
     }
 
     #[tokio::test]
-    async fn a_question_reaches_the_one_editor_that_is_worked_for() {
-        let questions = Questions::default();
+    async fn a_request_reaches_the_only_editor_with_calls_in_flight() {
+        let questions = ServerRequests::default();
         let (one, mut asked) = caller(1);
-        let _places = [questions.working_for(1, &one), questions.working_for(2, &one)];
-        let answered = ask(&questions, 9);
+        let _guards = [questions.register(1, &one), questions.register(2, &one)];
+        let answered = dispatch(&questions, 9);
         let question = asked.recv().await.unwrap();
         question.answer(Outcome::Result(Raw::of("yes")));
         assert_eq!(answered.await.unwrap(), Response::result(Id::number(9), Raw::of("yes")));
     }
 
     #[tokio::test]
-    async fn a_question_that_could_be_anybodys_is_shown_to_nobody() {
-        let questions = Questions::default();
+    async fn a_request_that_could_belong_to_two_editors_is_shown_to_neither() {
+        let questions = ServerRequests::default();
         let ((one, mut first), (other, mut second)) = (caller(1), caller(2));
-        let _places = [questions.working_for(1, &one), questions.working_for(2, &other)];
-        let answer = ask(&questions, 9).await.unwrap();
+        let _guards = [questions.register(1, &one), questions.register(2, &other)];
+        let answer = dispatch(&questions, 9).await.unwrap();
         assert!(matches!(answer.outcome, Outcome::Error(_)));
         assert!(first.try_recv().is_err() && second.try_recv().is_err());
-        drop(_places);
-        assert!(matches!(ask(&questions, 10).await.unwrap().outcome, Outcome::Error(_)));
+        drop(_guards);
+        assert!(matches!(dispatch(&questions, 10).await.unwrap().outcome, Outcome::Error(_)));
     }
 
     #[tokio::test]
-    async fn a_question_that_is_dropped_is_answered_all_the_same() {
-        let questions = Questions::default();
+    async fn a_request_that_is_dropped_is_answered_with_an_error() {
+        let questions = ServerRequests::default();
         let (one, mut asked) = caller(1);
-        let _place = questions.working_for(1, &one);
-        let answered = ask(&questions, 9);
+        let _guard = questions.register(1, &one);
+        let answered = dispatch(&questions, 9);
         drop(asked.recv().await.unwrap());
         assert!(matches!(answered.await.unwrap().outcome, Outcome::Error(_)));
     }
 
     #[tokio::test]
-    async fn an_upstream_can_take_a_question_back_once() {
-        let questions = Questions::default();
+    async fn a_server_can_cancel_a_request_once() {
+        let questions = ServerRequests::default();
         let (one, mut asked) = caller(1);
-        let _place = questions.working_for(1, &one);
-        let _answered = ask(&questions, 9);
+        let _guard = questions.register(1, &one);
+        let _answered = dispatch(&questions, 9);
         let question = asked.recv().await.unwrap();
         let params = Raw::of(&serde_json::json!({ "requestId": 9 }));
         let cancelled = Notification::new(method::CANCELLED, Some(params));
-        assert!(questions.withdraw(&cancelled));
+        assert!(questions.cancel(&cancelled));
         assert!(question.withdrawn.is_cancelled());
-        assert!(!questions.withdraw(&cancelled));
+        assert!(!questions.cancel(&cancelled));
     }
 }

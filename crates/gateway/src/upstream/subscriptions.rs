@@ -1,8 +1,8 @@
-//! What editors want to hear of, added up per lane to an upstream.
+//! The subscriptions of editors, merged per connection scope.
 //!
-//! One connection serves all editors, so an upstream is asked once for what several want, and told
-//! to stop when the last one has lost interest. The sum outlives connections and upstreams: after
-//! a reconnect or a changed configuration everything is asked for again.
+//! One connection serves all editors, so an upstream gets one subscription for what several editors
+//! want, and an unsubscribe when the last one no longer wants it. The merged set outlives
+//! connections: after a reconnect or a changed configuration, everything is subscribed again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -17,46 +17,46 @@ use evermoor_core::protocol::log_level::Level;
 
 use crate::upstream::Lane;
 
-/// Everybody's interests.
+/// The subscriptions of all editors.
 #[derive(Clone, Default)]
-pub struct Interests(Arc<Mutex<HashMap<Lane, Interest>>>);
+pub struct Interests(Arc<Mutex<HashMap<Lane, ScopeSubscriptions>>>);
 
-/// What is wanted of one upstream, in sum.
+/// What one connection must subscribe to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// Resources whose changes are of interest.
+pub struct SubscriptionSet {
+    /// The resources to subscribe to.
     pub resources: BTreeSet<String>,
-    /// The quietest log message that anybody wants to hear.
+    /// The lowest log level that any editor wants.
     pub level: Option<Level>,
-    /// Where is said which of the resources are told of.
-    pub carried: Carried,
+    /// Reports which of the resources the upstream has acknowledged.
+    pub acknowledged: Acknowledged,
 }
 
-/// Which resources an upstream without sessions has said that it tells of.
+/// The resources that a stateless upstream has acknowledged in its subscription stream.
 #[derive(Clone, Debug, Default)]
-pub struct Carried(watch::Sender<BTreeSet<String>>);
+pub struct Acknowledged(watch::Sender<BTreeSet<String>>);
 
-impl Carried {
-    /// From now on these are told of, and no others.
-    pub fn are(&self, resources: &BTreeSet<String>) {
+impl Acknowledged {
+    /// Replaces the acknowledged resources.
+    pub fn set(&self, resources: &BTreeSet<String>) {
         self.0.send_replace(resources.clone());
     }
 }
 
-/// What is wanted is the same whatever came of it.
-impl PartialEq for Carried {
+/// Two sets are equal if they want the same, acknowledged or not.
+impl PartialEq for Acknowledged {
     fn eq(&self, _other: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Carried {}
+impl Eq for Acknowledged {}
 
-/// Who takes longer to say that it tells of a resource is believed to.
+/// How long to wait for an acknowledgement; without one, the subscription is assumed to work.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-impl Wanted {
-    /// The same as an upstream without sessions is asked for it, with all lists.
+impl SubscriptionSet {
+    /// The parameters of `subscriptions/listen`, which also ask for all list changes.
     pub fn filter(&self) -> Raw {
         let mut notifications = serde_json::json!({
             "toolsListChanged": true,
@@ -71,94 +71,94 @@ impl Wanted {
 }
 
 #[derive(Default)]
-struct Interest {
-    /// Which sessions want to hear of each resource.
+struct ScopeSubscriptions {
+    /// The sessions that subscribe to each resource.
     resources: BTreeMap<String, BTreeSet<u64>>,
-    /// What each session listens from.
+    /// The log level of each session.
     levels: BTreeMap<u64, Level>,
-    wanted: watch::Sender<Wanted>,
-    carried: Carried,
+    merged: watch::Sender<SubscriptionSet>,
+    acknowledged: Acknowledged,
 }
 
 impl Interests {
-    /// `session` wants to hear of a resource. Says whether it is the first that does.
+    /// Subscribes `session` to a resource. Returns whether it is the first to do so.
     pub fn subscribe(&self, lane: &Lane, session: u64, uri: &str) -> bool {
-        self.change(lane, |interest| {
-            let sessions = interest.resources.entry(uri.to_owned()).or_default();
+        self.change(lane, |scoped| {
+            let sessions = scoped.resources.entry(uri.to_owned()).or_default();
             let first = sessions.is_empty();
             sessions.insert(session);
             first
         })
     }
 
-    /// It does not any more. Says whether it was the last that did.
+    /// Unsubscribes `session` from a resource. Returns whether it was the last subscriber.
     pub fn unsubscribe(&self, lane: &Lane, session: u64, uri: &str) -> bool {
-        self.change(lane, |interest| {
-            let Some(sessions) = interest.resources.get_mut(uri) else { return false };
+        self.change(lane, |scoped| {
+            let Some(sessions) = scoped.resources.get_mut(uri) else { return false };
             let last = sessions.remove(&session) && sessions.is_empty();
             if sessions.is_empty() {
-                interest.resources.remove(uri);
+                scoped.resources.remove(uri);
             }
             last
         })
     }
 
-    /// `session` listens to log messages from `level` on. Says whether the sum changed.
+    /// Sets the log level of `session`. Returns whether the lowest level changed.
     pub fn listen_from(&self, lane: &Lane, session: u64, level: Level) -> bool {
-        self.change(lane, |interest| {
-            let before = interest.quietest();
-            interest.levels.insert(session, level);
-            interest.quietest() != before
+        self.change(lane, |scoped| {
+            let before = scoped.lowest_level();
+            scoped.levels.insert(session, level);
+            scoped.lowest_level() != before
         })
     }
 
-    /// A session that is over has no interests.
+    /// Removes a session that has ended.
     pub fn forget(&self, session: u64) {
-        for interest in self.0.lock().values_mut() {
-            interest.levels.remove(&session);
-            interest.resources.retain(|_, sessions| {
+        for scoped in self.0.lock().values_mut() {
+            scoped.levels.remove(&session);
+            scoped.resources.retain(|_, sessions| {
                 sessions.remove(&session);
                 !sessions.is_empty()
             });
-            interest.show();
+            scoped.publish();
         }
     }
 
-    /// What is wanted on a lane, now and from now on.
-    pub fn on_lane(&self, lane: &Lane) -> watch::Receiver<Wanted> {
-        self.0.lock().entry(lane.clone()).or_default().wanted.subscribe()
+    /// Watches the merged subscriptions of a scope.
+    pub fn on_lane(&self, lane: &Lane) -> watch::Receiver<SubscriptionSet> {
+        self.0.lock().entry(lane.clone()).or_default().merged.subscribe()
     }
 
-    /// Waits until an upstream without sessions has said that it tells of a resource, so that nobody
-    /// is told to listen to what is not spoken of yet.
+    /// Waits until a stateless upstream has acknowledged a resource, so that an editor is not told
+    /// that it is subscribed before it is.
     pub async fn until_carried(&self, lane: &Lane, uri: &str) {
-        let carried = self.0.lock().entry(lane.clone()).or_default().carried.clone();
-        let mut carried = carried.0.subscribe();
-        let _ = timeout(PATIENCE, carried.wait_for(|all| all.contains(uri))).await;
+        let acknowledged = self.0.lock().entry(lane.clone()).or_default().acknowledged.clone();
+        let mut acknowledged = acknowledged.0.subscribe();
+        let _ = timeout(PATIENCE, acknowledged.wait_for(|all| all.contains(uri))).await;
     }
 
-    fn change<T>(&self, lane: &Lane, change: impl FnOnce(&mut Interest) -> T) -> T {
+    fn change<T>(&self, lane: &Lane, change: impl FnOnce(&mut ScopeSubscriptions) -> T) -> T {
         let mut all = self.0.lock();
-        let interest = all.entry(lane.clone()).or_default();
-        let changed = change(interest);
-        interest.show();
+        let scoped = all.entry(lane.clone()).or_default();
+        let changed = change(scoped);
+        scoped.publish();
         changed
     }
 }
 
-impl Interest {
-    fn quietest(&self) -> Option<Level> {
+impl ScopeSubscriptions {
+    fn lowest_level(&self) -> Option<Level> {
         self.levels.values().min().copied()
     }
 
-    fn show(&self) {
+    fn publish(&self) {
         let resources = self.resources.keys().cloned().collect();
-        let carried = self.carried.clone();
-        let wanted = Wanted { resources, level: self.quietest(), carried };
-        self.wanted.send_if_modified(|shown| {
-            let news = *shown != wanted;
-            *shown = wanted;
-            news
+        let acknowledged = self.acknowledged.clone();
+        let new = SubscriptionSet { resources, level: self.lowest_level(), acknowledged };
+        self.merged.send_if_modified(|current| {
+            let changed = *current != new;
+            *current = new;
+            changed
         });
     }
 }
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_asks_and_the_last_stops() {
+    fn the_first_session_subscribes_and_the_last_unsubscribes() {
         let (all, name) = (Interests::default(), lane());
         assert!(all.subscribe(&name, 1, "x://1"));
         assert!(!all.subscribe(&name, 2, "x://1"));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quietest_listener_decides() {
+    fn the_lowest_log_level_is_used() {
         let (all, name) = (Interests::default(), lane());
         assert!(all.listen_from(&name, 1, Level::Error));
         assert!(all.listen_from(&name, 2, Level::Debug));
@@ -195,20 +195,20 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_subscribes_waits_until_it_is_told_of_and_not_for_ever() {
+    async fn a_subscriber_waits_for_the_acknowledgement_but_not_forever() {
         let (all, name) = (Interests::default(), lane());
         all.subscribe(&name, 1, "x://1");
         let wanted = all.on_lane(&name).borrow().clone();
         let began = tokio::time::Instant::now();
-        let told = async { wanted.carried.are(&wanted.resources) };
-        tokio::join!(all.until_carried(&name, "x://1"), told);
+        let acknowledge = async { wanted.acknowledged.set(&wanted.resources) };
+        tokio::join!(all.until_carried(&name, "x://1"), acknowledge);
         assert_eq!(began.elapsed(), Duration::ZERO);
         all.until_carried(&name, "x://2").await;
         assert_eq!(began.elapsed(), PATIENCE);
     }
 
     #[test]
-    fn a_session_that_is_over_leaves_nothing_behind() {
+    fn a_session_that_ended_leaves_no_subscriptions() {
         let (all, name) = (Interests::default(), lane());
         all.subscribe(&name, 1, "x://1");
         all.subscribe(&name, 2, "x://2");

@@ -64,7 +64,7 @@ fn busy() {
 
 #[test]
 fn one_upstream_down_has_its_cure_on_top_and_is_what_the_sentence_leads_to() {
-    let what = "Nothing listens at http://127.0.0.1:39300.";
+    let what = "Connection refused at http://127.0.0.1:39300.";
     let known = serving(vec![
         upstream("PiecesOS", 12, down(Code::ConnectionRefused, what)),
         upstream("GitHub", 1, connected()),
@@ -74,7 +74,7 @@ fn one_upstream_down_has_its_cure_on_top_and_is_what_the_sentence_leads_to() {
     Restart PiecesOS [restart piecesos]
     ---
     PiecesOS — Not running >
-      (Nothing listens at http://127.0.0.1:39300.)
+      (Connection refused at http://127.0.0.1:39300.)
       Restart PiecesOS [restart piecesos]
       Pause PiecesOS [pause piecesos]
       Turn off PiecesOS [turn-off piecesos]

@@ -63,7 +63,7 @@ test('an upstream that is down counts down and says what to do', () => {
   expect(rowsOf(board)[0]).toMatchObject({
     shape: 'down',
     word: 'Not running',
-    detail: 'Nothing listens at localhost:39300. Start PiecesOS.',
+    detail: 'Connection refused at localhost:39300. Start PiecesOS.',
   })
   expect([0, 1, 3_999, 4_000].map(timing)).toEqual([
     '· retrying in 4 s',
@@ -106,7 +106,7 @@ test('a restart that is under way shows its last step and is not asked for twice
 test('a refusal is told in the row', () => {
   const refused = { kind: 'refused', name: 'a', failure: failure('not_found') } as const
   expect(rowsOf(next(serving(upstream('A')), refused, NOON))[0]?.detail).toBe(
-    'Nothing listens at localhost:39300. Start PiecesOS.',
+    'Connection refused at localhost:39300. Start PiecesOS.',
   )
 })
 

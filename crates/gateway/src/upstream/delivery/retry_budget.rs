@@ -1,36 +1,35 @@
-//! How often calls may be sent again: a share of all calls, so that a server in trouble is not
-//! buried under repetitions.
+//! Limits retries to a share of all calls, so that a server in trouble is not overloaded by them.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Earns a little with every call and with time, and pays for every repetition.
-pub(crate) struct Budget {
+/// A balance that every call and every second add to, and that every retry is paid from.
+pub(crate) struct RetryBudget {
     balance: f64,
-    seen: Instant,
+    updated: Instant,
 }
 
-/// What one call earns: one repetition for every five calls.
-const SHARE: f64 = 0.2;
-/// What a second earns, so that the few calls of a quiet day can be repeated too.
+/// What one call adds: one retry for every five calls.
+const PER_CALL: f64 = 0.2;
+/// What one second adds, so that calls can be retried when there are few.
 const PER_SECOND: f64 = 1.0;
-const MOST: f64 = 20.0;
+const MAX_BALANCE: f64 = 20.0;
 
-impl Budget {
+impl RetryBudget {
     pub(crate) fn new(now: Instant) -> Self {
-        Self { balance: MOST / 2.0, seen: now }
+        Self { balance: MAX_BALANCE / 2.0, updated: now }
     }
 
-    /// A call was made.
-    pub(crate) fn earn(&mut self, now: Instant) {
-        self.pass(now);
-        self.balance = (self.balance + SHARE).min(MOST);
+    /// Adds the share of one call.
+    pub(crate) fn deposit(&mut self, now: Instant) {
+        self.accrue(now);
+        self.balance = (self.balance + PER_CALL).min(MAX_BALANCE);
     }
 
-    /// Whether a call may be sent again.
-    pub(crate) fn pay(&mut self, now: Instant) -> bool {
-        self.pass(now);
+    /// Pays for one retry; false if the balance is too low.
+    pub(crate) fn withdraw(&mut self, now: Instant) -> bool {
+        self.accrue(now);
         let affordable = self.balance >= 1.0;
         if affordable {
             self.balance -= 1.0;
@@ -38,12 +37,12 @@ impl Budget {
         affordable
     }
 
-    fn pass(&mut self, now: Instant) {
-        let passed = now.saturating_duration_since(self.seen);
-        self.seen = now;
+    fn accrue(&mut self, now: Instant) {
+        let elapsed = now.saturating_duration_since(self.updated);
+        self.updated = now;
         self.balance = (self.balance
-            + passed.min(Duration::from_secs(60)).as_secs_f64() * PER_SECOND)
-            .min(MOST);
+            + elapsed.min(Duration::from_secs(60)).as_secs_f64() * PER_SECOND)
+            .min(MAX_BALANCE);
     }
 }
 
@@ -52,22 +51,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repetitions_stay_a_fifth_of_all_calls() {
+    fn retries_stay_a_fifth_of_all_calls() {
         let now = Instant::now();
-        let mut budget = Budget::new(now);
-        while budget.pay(now) {}
-        let repeated = (0..1000).filter(|_| {
-            budget.earn(now);
-            budget.pay(now)
+        let mut budget = RetryBudget::new(now);
+        while budget.withdraw(now) {}
+        let retried = (0..1000).filter(|_| {
+            budget.deposit(now);
+            budget.withdraw(now)
         });
-        assert!((190..=200).contains(&repeated.count()));
+        assert!((190..=200).contains(&retried.count()));
     }
 
     #[test]
-    fn a_quiet_upstream_may_always_be_asked_again() {
+    fn a_call_to_a_quiet_upstream_may_always_be_retried() {
         let now = Instant::now();
-        let mut budget = Budget::new(now);
-        while budget.pay(now) {}
-        assert!(budget.pay(now + Duration::from_secs(1)));
+        let mut budget = RetryBudget::new(now);
+        while budget.withdraw(now) {}
+        assert!(budget.withdraw(now + Duration::from_secs(1)));
     }
 }

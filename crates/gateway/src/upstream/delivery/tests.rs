@@ -1,6 +1,6 @@
-//! How calls wait, and how long.
+//! How many calls are held, and how long a call may take.
 
-use super::queue::{MOST_HELD, Place};
+use super::queue::{HoldSlot, MAX_HELD};
 use super::*;
 use evermoor_core::config::Config;
 use evermoor_core::protocol::envelope::{Id, Message, Notification, Response};
@@ -23,41 +23,41 @@ fn request(bytes: usize) -> Request {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_wait_up_to_a_number_and_up_to_a_size() {
+async fn held_calls_are_limited_by_number_and_by_bytes() {
     let handle = Handle::never_connected();
-    let large: Vec<_> = (0..16).map(|_| Place::take(&handle, &request(4 << 20))).collect();
+    let large: Vec<_> = (0..16).map(|_| HoldSlot::acquire(&handle, &request(4 << 20))).collect();
     assert!(large.iter().all(Option::is_some));
-    assert!(Place::take(&handle, &request(2)).is_none(), "64 MiB wait already");
+    assert!(HoldSlot::acquire(&handle, &request(2)).is_none(), "64 MiB are held already");
     drop(large);
-    let many: Vec<_> = (0..MOST_HELD).map(|_| Place::take(&handle, &request(2))).collect();
+    let many: Vec<_> = (0..MAX_HELD).map(|_| HoldSlot::acquire(&handle, &request(2))).collect();
     assert!(many.iter().all(Option::is_some));
-    assert!(Place::take(&handle, &request(2)).is_none(), "1024 wait already");
+    assert!(HoldSlot::acquire(&handle, &request(2)).is_none(), "1024 are held already");
     drop(many);
-    assert!(Place::take(&handle, &request(4 << 20)).is_some(), "every place was given back");
+    assert!(HoldSlot::acquire(&handle, &request(4 << 20)).is_some(), "every slot was released");
 }
 
-/// An upstream over a channel that answers pings, and a call with as much progress as it is told.
-struct Talkative {
-    /// How often it speaks of a call that it never answers.
-    speaks_every: Option<Duration>,
-    /// Breaks its first connection at the first call, and takes no other.
+/// An upstream over a channel that answers pings and sends progress for calls that it never answers.
+struct ProgressServer {
+    /// How often it sends progress.
+    progress_every: Option<Duration>,
+    /// Breaks its first connection at the first call, and refuses any other.
     breaks: bool,
     connects: u32,
     tasks: TaskTracker,
 }
 
-impl Connect for Talkative {
+impl Connect for ProgressServer {
     async fn connect(&mut self) -> Result<Connected, Failure> {
         let (channel, inbox, received, incoming) = duplex::channel();
-        self.tasks.spawn(serve(received, inbox, self.speaks_every, self.breaks));
+        self.tasks.spawn(serve(received, inbox, self.progress_every, self.breaks));
         self.connects += 1;
         if self.breaks && self.connects > 1 {
-            return Err(Failure::new(Code::ConnectionRefused, "Nothing listens.", "Wait."));
+            return Err(Failure::new(Code::ConnectionRefused, "Connection refused.", "Wait."));
         }
-        let said = serde_json::json!({
+        let result = serde_json::json!({
             "protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": { "name": "s" },
         });
-        let handshake = Handshake::read(&Raw::of(&said)).expect("a handshake");
+        let handshake = Handshake::read(&Raw::of(&result)).expect("a handshake");
         Ok(Connected { connection: Connection::Duplex(Box::new(channel)), handshake, incoming })
     }
 }
@@ -65,21 +65,21 @@ impl Connect for Talkative {
 async fn serve(
     mut received: mpsc::Receiver<Outgoing>,
     inbox: Inbox,
-    speaks_every: Option<Duration>,
+    progress_every: Option<Duration>,
     breaks: bool,
 ) {
     let mut asked = false;
     let mut progress = 0;
     loop {
-        let wait = speaks_every.filter(|_| asked).unwrap_or(Duration::MAX / 4);
+        let wait = progress_every.filter(|_| asked).unwrap_or(Duration::MAX / 4);
         let next = timeout(wait, received.recv()).await;
         let Ok(next) = next else {
             progress += 1;
             inbox.deliver(step(progress));
             continue;
         };
-        let Some(Outgoing { text, fate }) = next else { return };
-        fate.send(Ok(()));
+        let Some(Outgoing { text, receipt }) = next else { return };
+        receipt.send(Ok(()));
         let Ok(Message::Request(request)) = Message::parse(&text) else { continue };
         if request.method == method::PING {
             let pong = Response::result(request.id, Raw::of(&serde_json::json!({})));
@@ -100,10 +100,10 @@ fn step(progress: u32) -> Message {
     Notification::new("notifications/progress", Some(Raw::of(&params))).into()
 }
 
-fn talkative(speaks_every: Option<Duration>, breaks: bool) -> Handle {
+fn progress_server(progress_every: Option<Duration>, breaks: bool) -> Handle {
     let config = Config::parse("[upstreams.a]\nurl = \"http://127.0.0.1:1/mcp\"\n").unwrap();
     let tasks = TaskTracker::new();
-    let around = Surroundings {
+    let context = Surroundings {
         settings: watch::channel(config.gateway.clone()).1,
         changed: Arc::default(),
         wakes: watch::channel(0).1,
@@ -116,29 +116,29 @@ fn talkative(speaks_every: Option<Duration>, breaks: bool) -> Handle {
         apps: Default::default(),
         secrets: crate::config::secrets::Secrets::of_the_system(),
     };
-    let connector = Talkative { speaks_every, breaks, connects: 0, tasks };
+    let connector = ProgressServer { progress_every, breaks, connects: 0, tasks };
     let upstream = config.upstreams[0].clone();
-    Handle::start_with(upstream, connector, None, &around, CancellationToken::new())
+    Handle::start_with(upstream, connector, None, &context, CancellationToken::new())
 }
 
-fn call(called: &str) -> Request {
+fn call(method: &str) -> Request {
     let params = serde_json::json!({ "name": "t", "_meta": { "progressToken": "mine" } });
-    Request::new(Id::number(1), called, Some(Raw::of(&params)))
+    Request::new(Id::number(1), method, Some(Raw::of(&params)))
 }
 
-fn told(response: &Response) -> serde_json::Value {
+fn json(response: &Response) -> serde_json::Value {
     serde_json::from_slice(&response.to_bytes()).unwrap()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_never_ends_is_given_up_at_the_limit_of_its_call_whatever_it_says() {
-    for speaks_every in [None, Some(Duration::from_secs(7))] {
-        let handle = talkative(speaks_every, false);
+async fn a_stream_that_never_ends_is_given_up_at_the_call_timeout_whatever_it_sends() {
+    for progress_every in [None, Some(Duration::from_secs(7))] {
+        let handle = progress_server(progress_every, false);
         let began = Instant::now();
         let Reply::Stream(messages) = handle.call(&call("tools/call"), None).await else {
             panic!("progress came first")
         };
-        let answer = told(&messages.answer().await.unwrap());
+        let answer = json(&messages.answer().await.unwrap());
         let details = &answer["result"]["_meta"]["dev.evermoor/outcome"];
         assert_eq!((&details["code"], &details["cause"]), (&(-33011).into(), &"timeout".into()));
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
@@ -153,11 +153,11 @@ async fn a_stream_that_never_ends_is_given_up_at_the_limit_of_its_call_whatever_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_read_that_may_have_run_is_not_called_unsent_when_the_hold_ends() {
-    let handle = talkative(None, true);
+async fn a_read_that_may_have_run_is_not_reported_as_unsent_when_the_hold_ends() {
+    let handle = progress_server(None, true);
     let Reply::Whole(answer) = handle.call(&call("resources/read"), None).await else {
         panic!("nothing was streamed")
     };
-    let data = &told(&answer)["error"]["data"];
+    let data = &json(&answer)["error"]["data"];
     assert_eq!((&data["outcome"], &data["sent"]), (&"unknown".into(), &true.into()), "{data}");
 }

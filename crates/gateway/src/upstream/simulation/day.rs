@@ -15,9 +15,9 @@ use evermoor_core::protocol::envelope::{Id, Outcome, Request};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 
-use super::dice::Dice;
-use super::oracle::{Answer, Call, Log};
-use super::server::{Mood, Server};
+use super::oracle::{CallLog, RecordedAnswer, RecordedCall};
+use super::random::SeededRandom;
+use super::server::{Behaviour, SimulatedServer};
 use crate::system::environment::Chance;
 use crate::upstream::{Handle, Reply, Surroundings};
 
@@ -43,28 +43,28 @@ impl Day {
         Self { length: HOUR * hours, ..self }
     }
 
-    pub(super) fn play(&self) -> Log {
+    pub(super) fn run(&self) -> CallLog {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
-        runtime.expect("a runtime can be made").block_on(self.run())
+        runtime.expect("a runtime can be made").block_on(self.simulate())
     }
 
-    async fn run(&self) -> Log {
+    async fn simulate(&self) -> CallLog {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let (_wakes, woken) = watch::channel(0);
         let (_settings, settings) = watch::channel(Config::default().gateway);
         let (noon, began) =
             (SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000), Instant::now());
-        let servers: Vec<Server> =
-            (0..SERVERS).map(|_| Server::new(self.seed, tasks.clone())).collect();
-        let start = |(number, server): (usize, &Server)| {
-            let dice = Mutex::new(Dice::of(self.seed, ("waits", number)));
-            let around = Surroundings {
+        let servers: Vec<SimulatedServer> =
+            (0..SERVERS).map(|_| SimulatedServer::new(self.seed, tasks.clone())).collect();
+        let start = |(number, server): (usize, &SimulatedServer)| {
+            let random = Mutex::new(SeededRandom::of(self.seed, ("waits", number)));
+            let context = Surroundings {
                 settings: settings.clone(),
                 changed: Arc::new(Notify::new()),
                 wakes: woken.clone(),
                 chance: Chance::new(
-                    move || u32::try_from(dice.lock().next() >> 32).unwrap_or(0),
+                    move || u32::try_from(random.lock().next() >> 32).unwrap_or(0),
                     move || noon + began.elapsed(),
                 ),
                 tasks: tasks.clone(),
@@ -77,26 +77,26 @@ impl Day {
             };
             let text = format!("[upstreams.s{number}]\nurl = \"http://127.0.0.1:1/\"\n");
             let config = Config::parse(&text).expect("a valid configuration").upstreams.remove(0);
-            Handle::start_with(config, server.clone(), None, &around, stop.child_token())
+            Handle::start_with(config, server.clone(), None, &context, stop.child_token())
         };
         let handles: Arc<[Handle]> = servers.iter().enumerate().map(start).collect();
 
-        let log = Arc::new(Mutex::new(Log::new(servers.clone())));
+        let log = Arc::new(Mutex::new(CallLog::new(servers.clone())));
         let end = began + self.length;
         let editors = TaskTracker::new();
         for editor in 0..EDITORS {
-            let dice = Dice::of(self.seed, ("editor", editor));
-            editors.spawn(call_all_day(editor, handles.clone(), dice, log.clone(), end));
+            let random = SeededRandom::of(self.seed, ("editor", editor));
+            editors.spawn(call_all_day(editor, handles.clone(), random, log.clone(), end));
         }
-        let dice = Dice::of(self.seed, "faults");
-        editors.spawn(misbehave(servers.clone(), dice, log.clone(), end));
+        let random = SeededRandom::of(self.seed, "faults");
+        editors.spawn(inject_faults(servers.clone(), random, log.clone(), end));
         editors.close();
         editors.wait().await;
 
         for server in &servers {
-            server.be(Mood::Well, false);
+            server.set(Behaviour::Healthy, false);
         }
-        // Whoever was hit last has its longest wait behind it by then.
+        // Longer than the longest wait of a supervisor, so that all have reconnected.
         sleep(Duration::from_secs(6)).await;
         for number in 0..SERVERS {
             let call = call(&handles, number, format!("last-{number}"), None).await;
@@ -111,15 +111,15 @@ impl Day {
 async fn call_all_day(
     editor: usize,
     handles: Arc<[Handle]>,
-    mut dice: Dice,
-    log: Arc<Mutex<Log>>,
+    mut random: SeededRandom,
+    log: Arc<Mutex<CallLog>>,
     end: Instant,
 ) {
     let mut number = 0;
     while Instant::now() < end {
-        sleep(dice.up_to(CALL_EVERY * 2)).await;
-        let server = dice.below(SERVERS);
-        let patience = dice.one_in(20).then(|| dice.up_to(Duration::from_secs(20)));
+        sleep(random.up_to(CALL_EVERY * 2)).await;
+        let server = random.below(SERVERS);
+        let patience = random.one_in(20).then(|| random.up_to(Duration::from_secs(20)));
         let call = call(&handles, server, format!("{editor}-{number}"), patience).await;
         log.lock().calls.push(call);
         number += 1;
@@ -131,7 +131,7 @@ async fn call(
     server: usize,
     nonce: String,
     patience: Option<Duration>,
-) -> Call {
+) -> RecordedCall {
     let params = serde_json::json!({ "name": "record", "arguments": { "nonce": nonce } });
     let request = Request::new(Id::number(1), method::TOOLS_CALL, Some(Raw::of(&params)));
     let began = Instant::now();
@@ -141,41 +141,46 @@ async fn call(
         None => Some(calling.await),
     };
     let answer = match reply {
-        None => Answer::GaveUp,
-        Some(Reply::Stream(_)) => Answer::Nonsense,
+        None => RecordedAnswer::GaveUp,
+        Some(Reply::Stream(_)) => RecordedAnswer::Malformed,
         Some(Reply::Whole(response)) => match response.outcome {
-            Outcome::Error(_) => Answer::Nonsense,
+            Outcome::Error(_) => RecordedAnswer::Malformed,
             Outcome::Result(result) => read(&result),
         },
     };
-    Call { server, nonce, answer, took: began.elapsed() }
+    RecordedCall { server, nonce, answer, took: began.elapsed() }
 }
 
-fn read(result: &Raw) -> Answer {
+fn read(result: &Raw) -> RecordedAnswer {
     if let Some(nonce) = result.text_member("nonce") {
-        return Answer::Result(nonce);
+        return RecordedAnswer::Result(nonce);
     }
     let outcome = result.member("_meta").and_then(|meta| meta.member(META_KEY));
     match outcome.and_then(|outcome| outcome.text_member("outcome")).as_deref() {
-        Some("not_sent") => Answer::NotSent,
-        Some("unknown") => Answer::Unknown,
-        _ => Answer::Nonsense,
+        Some("not_sent") => RecordedAnswer::NotSent,
+        Some("unknown") => RecordedAnswer::Unknown,
+        _ => RecordedAnswer::Malformed,
     }
 }
 
-/// Gives servers bad moods, and takes them back.
-async fn misbehave(servers: Vec<Server>, mut dice: Dice, log: Arc<Mutex<Log>>, end: Instant) {
+/// Starts and ends faults until the day ends.
+async fn inject_faults(
+    servers: Vec<SimulatedServer>,
+    mut random: SeededRandom,
+    log: Arc<Mutex<CallLog>>,
+    end: Instant,
+) {
     let tasks = TaskTracker::new();
     while Instant::now() < end {
-        sleep(dice.up_to(FAULT_EVERY * 2)).await;
-        let server = servers[dice.below(SERVERS)].clone();
-        let mood = Mood::BAD[dice.below(Mood::BAD.len())];
+        sleep(random.up_to(FAULT_EVERY * 2)).await;
+        let server = servers[random.below(SERVERS)].clone();
+        let fault = Behaviour::FAULTS[random.below(Behaviour::FAULTS.len())];
         log.lock().faults += 1;
-        server.be(mood, dice.one_in(3));
-        let (length, breaks) = (dice.up_to(LONGEST_FAULT), dice.one_in(3));
+        server.set(fault, random.one_in(3));
+        let (length, breaks) = (random.up_to(LONGEST_FAULT), random.one_in(3));
         tasks.spawn(async move {
             sleep(length).await;
-            server.be(Mood::Well, breaks);
+            server.set(Behaviour::Healthy, breaks);
         });
     }
     tasks.close();

@@ -1,21 +1,21 @@
-//! A day of faults in seconds: the whole delivery of calls, on a paused clock, against servers that
-//! misbehave by a seed.
+//! A day of faults in seconds: the delivery of calls, on a paused clock, against servers whose faults
+//! depend on a seed.
 //!
-//! The oracle compares what editors were told with what the servers really did: nothing lost,
-//! nothing executed twice, nothing swapped, and no "nobody knows" where the gateway could know. A
-//! seed replays the same day, fault by fault; `SEED=n` adds one of your own.
+//! The oracle compares the answers that editors got with what the servers executed: no call is lost,
+//! executed twice or answered with another call's result, and none that ran is reported as not sent.
+//! A seed replays the same day, fault by fault; `SEED=n` runs another one.
 
 mod day;
-mod dice;
 mod oracle;
+mod random;
 mod server;
 
 use day::Day;
 
-/// Plays a day and judges it.
+/// Simulates a day and checks it.
 fn a_day_of_faults(seed: u64) {
-    let log = Day::of(seed).play();
-    oracle::judge(&log);
+    let log = Day::of(seed).run();
+    oracle::check(&log);
     println!("seed {seed}: {log}");
 }
 
@@ -42,6 +42,6 @@ fn nothing_is_lost_doubled_or_swapped_on_a_day_of_your_choice() {
 
 #[test]
 fn a_seed_replays_the_same_day() {
-    let (one, other) = (Day::of(5).hours(2).play(), Day::of(5).hours(2).play());
+    let (one, other) = (Day::of(5).hours(2).run(), Day::of(5).hours(2).run());
     assert_eq!(one.fingerprint(), other.fingerprint());
 }

@@ -1,4 +1,4 @@
-//! A server in memory that keeps a ledger and misbehaves on command.
+//! A server in memory that records what it executes and fails on command.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use evermoor_core::protocol::envelope::{Message, Request, Response};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{Revision, initialize_result, method};
 
-use super::dice::Dice;
+use super::random::SeededRandom;
 use crate::upstream::transport::connection::{Connected, Connection};
 use crate::upstream::transport::connector::Connect;
 use crate::upstream::transport::duplex;
@@ -24,77 +24,77 @@ use crate::upstream::transport::handshake;
 
 /// What a server does with the calls that reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mood {
-    Well,
-    /// Nothing listens.
+pub(super) enum Behaviour {
+    Healthy,
+    /// Refuses connections.
     Down,
-    /// Accepts connections and says nothing, not even who it is.
+    /// Accepts connections but answers nothing, not even the handshake.
     Hung,
-    /// Takes each call, executes it, and dies before it answers.
-    DiesAfterExecuting,
-    /// Takes each call and dies before it executes it.
-    DiesBeforeExecuting,
-    /// The pipe breaks before a call gets through it.
+    /// Executes each call and crashes before it answers.
+    CrashesAfterExecuting,
+    /// Crashes before it executes a call.
+    CrashesBeforeExecuting,
+    /// The pipe breaks before a call is sent.
     BreaksBeforeSending,
-    /// Answers twice, and once to nobody.
-    Babbles,
+    /// Answers twice, and once with an unknown id.
+    DuplicateAnswers,
     /// Answers everything, late.
     Slow,
 }
 
-impl Mood {
-    pub(super) const BAD: [Self; 7] = [
+impl Behaviour {
+    pub(super) const FAULTS: [Self; 7] = [
         Self::Down,
         Self::Hung,
-        Self::DiesAfterExecuting,
-        Self::DiesBeforeExecuting,
+        Self::CrashesAfterExecuting,
+        Self::CrashesBeforeExecuting,
         Self::BreaksBeforeSending,
-        Self::Babbles,
+        Self::DuplicateAnswers,
         Self::Slow,
     ];
 }
 
 /// A server, as the day and the connector hold it.
 #[derive(Clone)]
-pub(super) struct Server {
-    state: Arc<Mutex<State>>,
+pub(super) struct SimulatedServer {
+    state: Arc<Mutex<ServerState>>,
     seed: u64,
     tasks: TaskTracker,
 }
 
-struct State {
-    mood: Mood,
+struct ServerState {
+    behaviour: Behaviour,
     /// How often each call was executed.
-    ledger: BTreeMap<String, u32>,
-    /// Ends the connections of now.
+    executed: BTreeMap<String, u32>,
+    /// Breaks the current connections.
     connections: CancellationToken,
 }
 
-impl Server {
+impl SimulatedServer {
     pub(super) fn new(seed: u64, tasks: TaskTracker) -> Self {
-        let state = State {
-            mood: Mood::Well,
-            ledger: BTreeMap::new(),
+        let state = ServerState {
+            behaviour: Behaviour::Healthy,
+            executed: BTreeMap::new(),
             connections: CancellationToken::new(),
         };
         Self { state: Arc::new(Mutex::new(state)), seed, tasks }
     }
 
-    /// Changes what it does, and breaks every connection if it is to.
-    pub(super) fn be(&self, mood: Mood, breaks: bool) {
+    /// Changes the behaviour and, if `breaks`, breaks every connection.
+    pub(super) fn set(&self, behaviour: Behaviour, breaks: bool) {
         let mut state = self.state.lock();
-        state.mood = mood;
-        if mood == Mood::Down || breaks {
+        state.behaviour = behaviour;
+        if behaviour == Behaviour::Down || breaks {
             std::mem::take(&mut state.connections).cancel();
         }
     }
 
     pub(super) fn executions(&self, nonce: &str) -> u32 {
-        self.state.lock().ledger.get(nonce).copied().unwrap_or(0)
+        self.state.lock().executed.get(nonce).copied().unwrap_or(0)
     }
 
-    fn mood(&self) -> Mood {
-        self.state.lock().mood
+    fn behaviour(&self) -> Behaviour {
+        self.state.lock().behaviour
     }
 
     /// Serves one connection until it is broken.
@@ -110,15 +110,15 @@ impl Server {
                 () = broken.cancelled() => None,
                 () = inbox.closed() => None,
             };
-            let Some(Outgoing { text, fate }) = next else { break };
-            if fate.is_closed() {
+            let Some(Outgoing { text, receipt }) = next else { break };
+            if receipt.is_closed() {
                 continue;
             }
-            if self.mood() == Mood::BreaksBeforeSending {
-                let _ = fate.send(Err(SendError::NotSent("the pipe broke".into())));
+            if self.behaviour() == Behaviour::BreaksBeforeSending {
+                let _ = receipt.send(Err(SendError::NotSent("the pipe broke".into())));
                 break;
             }
-            let _ = fate.send(Ok(()));
+            let _ = receipt.send(Ok(()));
             let Ok(Message::Request(request)) = Message::parse(&text) else { continue };
             let handling = self.clone().handle(request, inbox.clone(), broken.clone());
             self.tasks.spawn(broken.clone().run_until_cancelled_owned(handling));
@@ -128,54 +128,54 @@ impl Server {
 
     async fn handle(self, request: Request, inbox: Inbox, broken: CancellationToken) {
         let nonce = nonce(&request);
-        let mut dice = Dice::of(self.seed, &nonce);
-        // No two calls of different editors take the same time, so that none tie.
-        let place = nonce.split('-').next().and_then(|editor| editor.parse().ok()).unwrap_or(0);
-        sleep(Duration::from_millis(1 + 8 * dice.below(5) as u64 + place)).await;
+        let mut random = SeededRandom::of(self.seed, &nonce);
+        // Calls of different editors take different times, so that no two events coincide.
+        let offset = nonce.split('-').next().and_then(|editor| editor.parse().ok()).unwrap_or(0);
+        sleep(Duration::from_millis(1 + 8 * random.below(5) as u64 + offset)).await;
         let id = request.id.clone();
-        let mood = self.mood();
+        let behaviour = self.behaviour();
         let called = request.method == method::TOOLS_CALL;
-        match mood {
-            Mood::Hung | Mood::Down => return std::future::pending().await,
-            Mood::DiesBeforeExecuting if called => return broken.cancel(),
-            Mood::Slow => {
-                sleep(Duration::from_millis(2000 + 8 * dice.below(1000) as u64 + place)).await
+        match behaviour {
+            Behaviour::Hung | Behaviour::Down => return std::future::pending().await,
+            Behaviour::CrashesBeforeExecuting if called => return broken.cancel(),
+            Behaviour::Slow => {
+                sleep(Duration::from_millis(2000 + 8 * random.below(1000) as u64 + offset)).await
             }
-            Mood::Well
-            | Mood::DiesBeforeExecuting
-            | Mood::DiesAfterExecuting
-            | Mood::BreaksBeforeSending
-            | Mood::Babbles => {}
+            Behaviour::Healthy
+            | Behaviour::CrashesBeforeExecuting
+            | Behaviour::CrashesAfterExecuting
+            | Behaviour::BreaksBeforeSending
+            | Behaviour::DuplicateAnswers => {}
         }
         let result = match request.method.as_str() {
             method::INITIALIZE => initialize(),
             method::TOOLS_LIST => Raw::of(&serde_json::json!({ "tools": [{ "name": "record" }] })),
             method::TOOLS_CALL => {
-                *self.state.lock().ledger.entry(nonce.clone()).or_default() += 1;
+                *self.state.lock().executed.entry(nonce.clone()).or_default() += 1;
                 Raw::of(&serde_json::json!({ "nonce": nonce }))
             }
             _ => Raw::of(&serde_json::json!({})),
         };
-        if mood == Mood::DiesAfterExecuting && called {
+        if behaviour == Behaviour::CrashesAfterExecuting && called {
             return broken.cancel();
         }
         let answer = Response::result(id, result);
-        if mood == Mood::Babbles {
+        if behaviour == Behaviour::DuplicateAnswers {
             inbox.deliver(Message::Response(answer.clone()));
-            let nobody = Response {
+            let unknown = Response {
                 id: Some(evermoor_core::protocol::envelope::Id::number(u64::MAX)),
                 ..answer.clone()
             };
-            inbox.deliver(Message::Response(nobody));
+            inbox.deliver(Message::Response(unknown));
         }
         inbox.deliver(Message::Response(answer));
     }
 }
 
-impl Connect for Server {
+impl Connect for SimulatedServer {
     async fn connect(&mut self) -> Result<Connected, Failure> {
-        if self.mood() == Mood::Down {
-            return Err(Failure::new(Code::ConnectionRefused, "Nothing listens.", "Wait."));
+        if self.behaviour() == Behaviour::Down {
+            return Err(Failure::new(Code::ConnectionRefused, "Connection refused.", "Wait."));
         }
         let (channel, inbox, outgoing, incoming) = duplex::channel();
         let broken = self.state.lock().connections.child_token();

@@ -1,12 +1,12 @@
-//! Finds out that a connection is dead before a call does.
+//! Detects a dead connection before a call does.
 //!
 //! # Theory of operation
-//! Nothing is asked while the upstream is heard. After a silence it is asked for a sign of life:
-//! `ping`, or `server/discover` where there is no `ping`. Any answer will do, an error too. No
-//! answer makes the connection *silent*, which people are shown; how silence ends depends on what
-//! the upstream is doing. While it works on no call of ours, it is dead and the connection is made
-//! anew. While it does, it may be a server that does one thing at a time, so it is only taken for
-//! stalled if it has answered during a call before, or if a person says how often it must.
+//! While the upstream sends anything, it is not probed. After a silence it gets a `ping`, or
+//! `server/discover` in versions without `ping`. Any answer counts, including an error. Without an
+//! answer, the result depends on the calls in flight. With none, the upstream is dead and the
+//! connection is replaced. With at least one, it may be a server that handles one request at a time,
+//! so it is shown as not responding. It is considered dead only after several missed pings, and only
+//! if it has answered a ping during a call before or the user configured a keepalive interval.
 
 use std::time::Duration;
 
@@ -17,46 +17,45 @@ use evermoor_core::failure::{Code, Failure};
 
 use crate::upstream::Ready;
 
-/// What a look at the connection came to.
-pub(crate) enum Verdict {
-    /// It answers.
+/// The result of a probe.
+pub(crate) enum ProbeResult {
     Alive,
-    /// It does not answer, and may be busy.
+    /// It does not answer, but may be busy.
     Silent(Failure),
-    /// It must be replaced.
+    /// The connection must be replaced.
     Dead(Failure),
 }
 
-pub(crate) struct Keepalive {
-    /// How long a silence may be; `None` if the upstream wants to be left alone.
+pub(crate) struct KeepaliveProbe {
+    /// How long a silence may last before a ping; `None` if pings are disabled.
     interval: Option<Duration>,
-    /// How long a sign of life may take.
+    /// How long a ping may take.
     patience: Duration,
-    /// The connection is to be looked at now: the machine slept.
+    /// Ping at once, because the machine slept.
     suspected: bool,
-    /// Signs of life that did not come, one after the other.
+    /// Consecutive pings without an answer.
     missed: u32,
-    /// Silence during a call counts against it: it has answered during a call before, or a person
-    /// says that it must.
+    /// Missed pings count even during a call: it has answered one during a call before, or the user
+    /// configured an interval.
     must_answer: bool,
 }
 
-/// Interval and patience together are how long a frozen server goes unnoticed: 20 s.
+/// Interval and patience. Their sum is how long a frozen server goes unnoticed: 20 s.
 const LOCAL: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(5));
 const REMOTE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(10));
-/// With a call under way, silence is looked into after this long, whatever the interval.
+/// The longest interval while a call is in flight.
 const BUSY_INTERVAL: Duration = Duration::from_secs(15);
-/// After a sleep there is no time to lose.
+/// After a wake-up, a dead connection must be replaced quickly.
 const WAKE_PATIENCE: Duration = Duration::from_secs(2);
-/// So many signs of life must be missing before a call is given up.
-const MOST_MISSED: u32 = 3;
+/// How many pings must be missed before calls in flight are given up.
+const MAX_MISSED: u32 = 3;
 
-impl Keepalive {
+impl KeepaliveProbe {
     pub(crate) fn new(config: &config::Upstream) -> Self {
         let (usual, patience) = if config.transport.is_local() { LOCAL } else { REMOTE };
         Self {
             interval: match config.keepalive {
-                // A program's end is seen at once; only one that works on a call is asked.
+                // A process that exits is noticed at once, so it is pinged only during calls.
                 config::Keepalive::Usual if config.transport.is_process() => Some(Duration::MAX),
                 config::Keepalive::Usual => Some(usual),
                 config::Keepalive::Every(interval) => Some(interval),
@@ -69,39 +68,38 @@ impl Keepalive {
         }
     }
 
-    /// The machine slept: nothing that was known of the connection counts any more.
+    /// Makes the next probe immediate: the machine slept, and the connection may not have survived.
     pub(crate) fn suspect(&mut self) {
         self.suspected = true;
     }
 
-    /// Waits for the next silence, looks into it, and says what it means. May be dropped and
-    /// called again at any time.
-    pub(crate) async fn watch(&mut self, ready: &Ready) -> Verdict {
+    /// Waits for the next silence and sends a ping. Cancel-safe.
+    pub(crate) async fn probe(&mut self, ready: &Ready) -> ProbeResult {
         self.silence(ready).await;
         let patience = if self.suspected { WAKE_PATIENCE } else { self.patience };
         let busy = ready.in_flight() > 0;
-        let answered = timeout(patience, ready.sign_of_life()).await;
+        let answered = timeout(patience, ready.ping()).await;
         let woke = std::mem::take(&mut self.suspected);
         match answered {
             Ok(Ok(())) => {
                 self.missed = 0;
                 self.must_answer |= busy;
-                ready.heard_now();
-                Verdict::Alive
+                ready.record_activity();
+                ProbeResult::Alive
             }
-            Ok(Err(failure)) => Verdict::Dead(failure),
-            Err(_) if woke || !busy => Verdict::Dead(unanswered(patience)),
+            Ok(Err(failure)) => ProbeResult::Dead(failure),
+            Err(_) if woke || !busy => ProbeResult::Dead(unanswered(patience)),
             Err(_) => {
                 self.missed += 1;
-                match self.must_answer && self.missed >= MOST_MISSED {
-                    true => Verdict::Dead(unanswered(patience * self.missed)),
-                    false => Verdict::Silent(unanswered(patience)),
+                match self.must_answer && self.missed >= MAX_MISSED {
+                    true => ProbeResult::Dead(unanswered(patience * self.missed)),
+                    false => ProbeResult::Silent(unanswered(patience)),
                 }
             }
         }
     }
 
-    /// Returns when the upstream has not been heard for too long.
+    /// Returns when the upstream has been silent for too long.
     async fn silence(&self, ready: &Ready) {
         loop {
             if self.suspected || self.missed > 0 {
@@ -122,6 +120,6 @@ impl Keepalive {
 }
 
 fn unanswered(patience: Duration) -> Failure {
-    let what = format!("It has not answered for {} s.", patience.as_secs());
-    Failure::new(Code::Timeout, what, "Restart it if it stays like this; Evermoor keeps trying.")
+    let what = format!("No reply for {} s.", patience.as_secs());
+    Failure::new(Code::Timeout, what, "If this continues, restart it. Evermoor keeps trying.")
 }

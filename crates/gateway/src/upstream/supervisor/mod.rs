@@ -1,26 +1,21 @@
 //! The task that owns one upstream.
 //!
 //! # Theory of operation
-//! Three states, each a function: *connect* makes a connection and reads what the upstream offers;
-//! *serve* watches it until it breaks; *rest* waits for the next attempt. The loop never ends: no
-//! number of failures makes an upstream dead for good. The wait grows while attempts fail and
-//! starts over after a connection that lived. While a call is held, the wait is short. Because
-//! every call waits while there is no connection, the one attempt of this task is all that a
-//! server in trouble sees of us. When the configuration names another way to the upstream, the task
-//! turns to it and starts over, and the calls that are held wait for that.
+//! Each state is a function: *connect* makes a connection and reads the catalog, *serve* watches the
+//! connection until it breaks, *rest* waits for the next attempt, *pause* waits for the user, and
+//! *wait_for_app* waits while the application restarts. The loop never ends: no number of failures
+//! makes the supervisor give up. The wait grows while attempts fail, starts over after a connection
+//! that lasted, and is short while a call is held. Calls never connect on their own, so a server in
+//! trouble sees one attempt at a time. When the configuration changes the transport, the supervisor
+//! starts over with the new one, and held calls wait for it.
 
-pub(crate) mod app_commands;
-mod connecting;
-pub(crate) mod keepalive;
-pub(crate) mod liveness_socket;
-mod pacing;
-mod pausing;
-pub(crate) mod published;
-pub(crate) mod read_catalog;
-pub(crate) mod resubscribe;
-mod serving;
-mod stand_aside;
-mod text;
+mod failures;
+mod keepalive;
+mod pause_watch;
+pub(super) mod published;
+mod read_catalog;
+#[cfg(test)]
+mod tests;
 #[cfg(test)]
 mod wake_tests;
 
@@ -30,30 +25,31 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt as _;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use evermoor_core::catalog::Catalog;
 use evermoor_core::config;
-use evermoor_core::failure::Failure;
+use evermoor_core::failure::{Code, Failure};
+use evermoor_core::history::incident::How;
 use evermoor_core::policy::backoff::Backoff;
-use evermoor_core::policy::timing::CrashLoop;
+use evermoor_core::policy::timing::{CrashLoop, SLOW_LANE};
 
-use super::transport::connection::Incoming;
+use super::transport::connection::{Connected, Incoming};
 use super::transport::connector::Connect;
-use super::{Command, Link, Ready, State};
+use super::{Command, Configure, Known, Link, Ready, State};
 use crate::config::secrets::is_about_secrets;
 use crate::monitoring::redaction;
 use crate::system::environment::Chance;
-use connecting::backoff;
-use keepalive::{Keepalive, Verdict};
-pub(super) use pausing::Pausing;
-use published::Board;
-use text::{crash_loop, panicked, restarted};
+use failures::{being_restarted, crash_loop, panicked, restarted, slow_lists};
+use keepalive::{KeepaliveProbe, ProbeResult};
+pub(super) use pause_watch::PauseWatch;
+use published::PublishedState;
 
 pub(super) struct Supervisor<C> {
     config: Arc<config::Upstream>,
     connector: C,
-    board: Board,
-    pausing: Pausing,
+    published: PublishedState,
+    pause: PauseWatch,
     commands: mpsc::Receiver<Command>,
     held: watch::Receiver<usize>,
     /// Counts how often the machine woke up.
@@ -65,32 +61,32 @@ pub(super) struct Supervisor<C> {
 }
 
 /// How a connection, or the attempt to make one, ended.
-enum End {
+enum ConnectionEnd {
     Failed(Failure),
-    /// A person wants it made anew.
-    Wished,
-    /// The configuration leads elsewhere now.
-    Turned,
-    /// A person paused it.
+    /// The user wants a new connection.
+    RestartRequested,
+    /// The configuration names another transport.
+    Reconfigured,
+    /// The user paused the upstream.
     Paused,
     /// The application behind it is being restarted.
-    Aside,
+    AppRestarting,
 }
 
-/// A bug must not become a busy loop.
+/// Keeps a bug from becoming a busy loop.
 const AFTER_A_PANIC: Duration = Duration::from_secs(1);
-/// While somebody waits, an upstream on this machine is tried this often.
-const WATCHED: Duration = Duration::from_millis(150);
-/// How long all the lists of an upstream may take.
+/// The longest wait between attempts to reach a local upstream while calls are held.
+const LONGEST_WAIT_IF_HELD: Duration = Duration::from_millis(150);
+/// How long reading all lists of an upstream may take.
 const LISTING_LIMIT: Duration = Duration::from_secs(10);
-/// However often an upstream says that its lists changed, they are read once in this time.
-const REFRESH_PAUSE: Duration = Duration::from_secs(1);
+/// A burst of `list_changed` notifications within this time causes one read.
+const REFRESH_DELAY: Duration = Duration::from_millis(100);
 
 impl<C: Connect> Supervisor<C> {
     pub(super) fn new(
         config: Arc<config::Upstream>,
         connector: C,
-        board: Board,
+        published: PublishedState,
         commands: mpsc::Receiver<Command>,
         held: watch::Receiver<usize>,
         wakes: watch::Receiver<u64>,
@@ -98,12 +94,12 @@ impl<C: Connect> Supervisor<C> {
     ) -> Self {
         let backoff = backoff(&config);
         let crashes = CrashLoop::default();
-        let pausing = Pausing { paused: board.paused.clone(), upstream: config.name.clone() };
+        let pause = PauseWatch { paused: published.paused.clone(), upstream: config.name.clone() };
         Self {
             config,
             connector,
-            board,
-            pausing,
+            published,
+            pause,
             commands,
             held,
             wakes,
@@ -114,16 +110,15 @@ impl<C: Connect> Supervisor<C> {
         }
     }
 
-    /// Runs for ever. A bug that makes it panic costs this upstream a second, and the others
-    /// nothing.
+    /// Runs forever. A panic costs this upstream one second and does not affect the others.
     pub(super) async fn run(mut self) {
         while AssertUnwindSafe(self.keep_connected()).catch_unwind().await.is_err() {
-            tracing::error!(upstream = %self.config.name, "the supervisor panicked and is started again");
+            tracing::error!(upstream = %self.config.name, "the supervisor panicked and restarts");
             let (since, failure) = (self.chance.now(), panicked());
             self.went_down(&failure);
             let retry_at = since + AFTER_A_PANIC;
             let link = Link::Down { since, retry_at, attempts: 0, failure };
-            self.board.set(State { link, known: self.board.known() });
+            self.published.set(State { link, known: self.published.known() });
             sleep(AFTER_A_PANIC).await;
         }
     }
@@ -131,12 +126,12 @@ impl<C: Connect> Supervisor<C> {
     async fn keep_connected(&mut self) {
         let (mut attempt, mut since) = (0, self.chance.now());
         loop {
-            if self.pausing.is_paused() {
+            if self.pause.is_paused() {
                 self.pause().await;
                 (attempt, since) = (0, self.chance.now());
             }
-            if *self.board.aside.borrow() {
-                self.stand_aside().await;
+            if *self.published.app_restarting.borrow() {
+                self.wait_for_app().await;
                 (attempt, since) = (0, self.chance.now());
                 continue;
             }
@@ -153,13 +148,15 @@ impl<C: Connect> Supervisor<C> {
                 Err(end) => end,
             };
             let failure = match end {
-                End::Failed(failure) => {
+                ConnectionEnd::Failed(failure) => {
                     let failure = redaction::of(failure);
                     self.went_down(&failure);
                     failure
                 }
-                End::Wished => restarted(),
-                End::Turned | End::Paused | End::Aside => {
+                ConnectionEnd::RestartRequested => restarted(),
+                ConnectionEnd::Reconfigured
+                | ConnectionEnd::Paused
+                | ConnectionEnd::AppRestarting => {
                     (attempt, since) = (0, self.chance.now());
                     continue;
                 }
@@ -171,21 +168,80 @@ impl<C: Connect> Supervisor<C> {
                 tracing::warn!(upstream = %self.config.name, %failure, "upstream down");
             }
             attempt = match self.rest(attempt, since, failure, looping).await {
-                Some(End::Turned | End::Paused | End::Aside) => 0,
-                Some(End::Failed(_) | End::Wished) | None => attempt + 1,
+                Some(
+                    ConnectionEnd::Reconfigured
+                    | ConnectionEnd::Paused
+                    | ConnectionEnd::AppRestarting,
+                ) => 0,
+                Some(ConnectionEnd::Failed(_) | ConnectionEnd::RestartRequested) | None => {
+                    attempt + 1
+                }
             };
         }
     }
 
     fn went_down(&mut self, failure: &Failure) {
-        self.board.chronicle.went_down(&self.config.title, failure, self.chance.now());
+        self.published.incidents.went_down(&self.config.title, failure, self.chance.now());
     }
 
-    /// Watches a connection until it breaks, and says why it did.
-    async fn serve(&mut self, ready: &Arc<Ready>, mut incoming: mpsc::Receiver<Incoming>) -> End {
-        let mut keepalive = Keepalive::new(&self.config);
+    async fn connect(&mut self) -> Result<(Arc<Ready>, mpsc::Receiver<Incoming>), ConnectionEnd> {
+        let made = {
+            let mut making = std::pin::pin!(connect_and_list(&mut self.connector));
+            loop {
+                tokio::select! {
+                    biased;
+                    () = self.pause.until(true) => return Err(ConnectionEnd::Paused),
+                    () = until_app_restarting(&mut self.published.app_restarting, true) => return Err(ConnectionEnd::AppRestarting),
+                    Some(command) = self.commands.recv() => match command {
+                        Command::Configure(new) if new.changes_transport(&self.config) => break Err(new),
+                        Command::Configure(new) => self.config = new.apply(),
+                        // A new connection is already being made.
+                        Command::Restart | Command::Reachable | Command::Broken { .. } => {}
+                    },
+                    made = &mut making => break Ok(made),
+                }
+            }
+        };
+        let (Connected { connection, handshake, incoming }, catalog) = match made {
+            Ok(made) => made.map_err(ConnectionEnd::Failed)?,
+            Err(new) => return Err(self.switch_transport(new)),
+        };
+        self.generation += 1;
+        tracing::info!(
+            upstream = %self.config.name,
+            server = %handshake.server.name,
+            tools = catalog.tools.len(),
+            "upstream connected"
+        );
+        connection.subscribe(self.published.wanted.clone(), &handshake).await;
+        let ready = Arc::new(Ready::new(self.generation, connection, self.chance.now()));
+        let known = Arc::new(Known::new(handshake, catalog, self.connector.dialect()));
+        self.published.set(State { link: Link::Ready(Arc::clone(&ready)), known: Some(known) });
+        self.published.incidents.is_over(How::Reconnected, ready.since);
+        Ok((ready, incoming))
+    }
+
+    /// Switches to the transport that the configuration names now.
+    fn switch_transport(&mut self, new: Configure) -> ConnectionEnd {
+        let dialect = new.known.as_ref().and_then(|known| known.dialect);
+        self.connector.switch_to(&new.config, dialect);
+        self.backoff = backoff(&new.config);
+        self.crashes = CrashLoop::default();
+        self.published.incidents.is_over(How::Changed, self.chance.now());
+        self.published.set(State { link: Link::Connecting, known: new.known.clone() });
+        self.config = new.apply();
+        ConnectionEnd::Reconfigured
+    }
+
+    /// Watches a connection until it breaks, and returns why it did.
+    async fn serve(
+        &mut self,
+        ready: &Arc<Ready>,
+        mut incoming: mpsc::Receiver<Incoming>,
+    ) -> ConnectionEnd {
+        let mut keepalive = KeepaliveProbe::new(&self.config);
         let mut refresh_at = None;
-        let mut heard = self.board.wanted.borrow_and_update().clone();
+        let mut subscribed = self.published.wanted.borrow_and_update().clone();
         loop {
             let refresh = async {
                 match refresh_at {
@@ -196,171 +252,242 @@ impl<C: Connect> Supervisor<C> {
             tokio::select! {
                 biased;
                 Some(message) = incoming.recv() => match message {
-                    Incoming::Closed(failure) => return End::Failed(failure),
-                    Incoming::Notification(told) => {
-                        ready.heard_now();
-                        if told.method.ends_with("/list_changed") {
-                            refresh_at.get_or_insert(Instant::now() + REFRESH_PAUSE / 10);
+                    Incoming::Closed(failure) => return ConnectionEnd::Failed(failure),
+                    Incoming::Notification(notification) => {
+                        ready.record_activity();
+                        if notification.method.ends_with("/list_changed") {
+                            refresh_at.get_or_insert(Instant::now() + REFRESH_DELAY);
                         } else {
-                            self.board.news.publish(&self.board.lane, told);
+                            self.published.news.publish(&self.published.lane, notification);
                         }
                     }
                 },
                 command = self.commands.recv() => match command {
                     Some(Command::Broken { generation, failure }) if generation == ready.generation => {
-                        return End::Failed(failure);
+                        return ConnectionEnd::Failed(failure);
                     }
-                    Some(Command::Broken { .. } | Command::IsThere) => {}
-                    Some(Command::Configure(new)) if new.leads_elsewhere(&self.config) => {
-                        let end = self.turn(new);
-                        // A call under way keeps the old connection until it is answered.
+                    Some(Command::Broken { .. } | Command::Reachable) => {}
+                    Some(Command::Configure(new)) if new.changes_transport(&self.config) => {
+                        let end = self.switch_transport(new);
+                        // Calls in flight keep the old connection until they are answered.
                         if ready.in_flight() == 0 {
                             ready.connection.close().await;
                         }
                         return end;
                     }
                     Some(Command::Configure(new)) => {
-                        self.config = new.settle();
-                        keepalive = Keepalive::new(&self.config);
+                        self.config = new.apply();
+                        keepalive = KeepaliveProbe::new(&self.config);
                     }
                     Some(Command::Restart) | None => {
                         ready.connection.close().await;
-                        return End::Wished;
+                        return ConnectionEnd::RestartRequested;
                     }
                 },
-                () = self.pausing.until(true) => {
-                    // A call under way keeps the connection until it is answered.
+                () = self.pause.until(true) => {
+                    // Calls in flight keep the connection until they are answered.
                     if ready.in_flight() == 0 {
                         ready.connection.close().await;
                     }
-                    return End::Paused;
+                    return ConnectionEnd::Paused;
                 }
-                () = stand_aside::until(&mut self.board.aside, true) => {
+                () = until_app_restarting(&mut self.published.app_restarting, true) => {
                     if ready.in_flight() == 0 {
                         ready.connection.close().await;
                     }
-                    return End::Aside;
+                    return ConnectionEnd::AppRestarting;
                 }
                 Ok(()) = self.wakes.changed() => keepalive.suspect(),
-                Ok(()) = self.board.wanted.changed() => {
-                    let now = self.board.wanted.borrow_and_update().clone();
-                    ready.connection.hear_less(&heard, &now).await;
-                    heard = now;
+                Ok(()) = self.published.wanted.changed() => {
+                    let now = self.published.wanted.borrow_and_update().clone();
+                    ready.connection.unsubscribe(&subscribed, &now).await;
+                    subscribed = now;
                 }
-                verdict = keepalive.watch(ready) => match verdict {
-                    Verdict::Alive => self.show_stall(ready, None),
-                    Verdict::Silent(failure) => self.show_stall(ready, Some(failure)),
-                    Verdict::Dead(failure) => {
+                verdict = keepalive.probe(ready) => match verdict {
+                    ProbeResult::Alive => self.show_stall(ready, None),
+                    ProbeResult::Silent(failure) => self.show_stall(ready, Some(failure)),
+                    ProbeResult::Dead(failure) => {
                         ready.abandon();
-                        return End::Failed(failure);
+                        return ConnectionEnd::Failed(failure);
                     }
                 },
                 () = refresh => {
                     refresh_at = None;
                     if let Some(failure) = self.refresh(ready).await {
-                        return End::Failed(failure);
+                        return ConnectionEnd::Failed(failure);
                     }
                 }
             }
         }
     }
 
-    /// Waits for the next attempt. A person's wish and a machine that wakes end the wait, and a
-    /// held call shortens it. Says so if the next attempt leads elsewhere.
+    /// Reads the lists again and publishes them if they changed. Returns why the connection broke,
+    /// if it did.
+    async fn refresh(&mut self, ready: &Arc<Ready>) -> Option<Failure> {
+        let known = self.published.known()?;
+        let listed =
+            timeout(LISTING_LIMIT, read_catalog::catalog(&ready.connection, &known.handshake))
+                .await;
+        match listed.unwrap_or_else(|_| Err(slow_lists())) {
+            Ok(catalog) if catalog != known.catalog => {
+                let (handshake, dialect) = (known.handshake.clone(), known.dialect);
+                let known = Known::new(handshake, catalog, dialect);
+                let link = Link::Ready(Arc::clone(ready));
+                self.published.set(State { link, known: Some(Arc::new(known)) });
+                None
+            }
+            Ok(_) => None,
+            Err(failure) if failure.code == Code::ConnectionLost => Some(failure),
+            // If the server is slow, the lists it had stay.
+            Err(failure) => {
+                tracing::debug!(upstream = %self.config.name, %failure, "cannot read its lists");
+                None
+            }
+        }
+    }
+
+    fn show_stall(&mut self, ready: &Arc<Ready>, stalled: Option<Failure>) {
+        if ready.set_stalled(stalled.clone()) {
+            match stalled {
+                Some(failure) => self.went_down(&failure),
+                None => self.published.incidents.is_over(How::Answered, self.chance.now()),
+            }
+            self.published.changed.notify_one();
+        }
+    }
+
+    /// Waits for the next attempt. A restart by the user or a wake-up of the machine ends the wait,
+    /// and a held call shortens it. Returns `Some` if something other than the time ended it.
     async fn rest(
         &mut self,
         attempt: u32,
         since: SystemTime,
         failure: Failure,
         looping: bool,
-    ) -> Option<End> {
+    ) -> Option<ConnectionEnd> {
         let wait = self.wait(attempt, failure.code, looping);
         let retry_at = self.chance.now() + wait;
         let failure = if looping { crash_loop(&failure) } else { failure };
         let link = Link::Down { since, retry_at, attempts: attempt, failure };
-        self.board.set(State { link, known: self.board.known() });
+        self.published.set(State { link, known: self.published.known() });
         let began = Instant::now();
         loop {
-            let watched =
+            let urgent =
                 self.config.transport.is_local() && !looping && *self.held.borrow_and_update() > 0;
-            let wait = if watched { wait.min(WATCHED) } else { wait };
+            let wait = if urgent { wait.min(LONGEST_WAIT_IF_HELD) } else { wait };
             tokio::select! {
                 biased;
                 () = sleep(wait.saturating_sub(began.elapsed())) => return None,
                 Ok(()) = self.held.changed() => {}
                 Ok(()) = self.wakes.changed() => return None,
-                () = self.pausing.until(true) => return Some(End::Paused),
-                () = stand_aside::until(&mut self.board.aside, true) => return Some(End::Aside),
+                () = self.pause.until(true) => return Some(ConnectionEnd::Paused),
+                () = until_app_restarting(&mut self.published.app_restarting, true) => return Some(ConnectionEnd::AppRestarting),
                 Some(command) = self.commands.recv() => match command {
-                    Command::Restart | Command::IsThere => return None,
-                    Command::Configure(new) if new.leads_elsewhere(&self.config) => {
-                        return Some(self.turn(new));
+                    Command::Restart | Command::Reachable => return None,
+                    Command::Configure(new) if new.changes_transport(&self.config) => {
+                        return Some(self.switch_transport(new));
                     }
-                    Command::Configure(new) => self.config = new.settle(),
+                    Command::Configure(new) => self.config = new.apply(),
                     Command::Broken { .. } => {}
+                },
+            }
+        }
+    }
+    /// The wait after this many attempts, the last of which failed with `code`.
+    fn wait(&self, attempt: u32, code: Code, looping: bool) -> Duration {
+        match attempt {
+            _ if looping => SLOW_LANE,
+            // After a connection breaks, the first attempt is immediate.
+            0 => Duration::ZERO,
+            // The keychain is on this machine, wherever the server is.
+            _ if is_about_secrets(code) => Backoff::LOCAL.wait(attempt - 1, self.chance.dice()),
+            _ => self.backoff.wait(attempt - 1, self.chance.dice()),
+        }
+    }
+
+    /// Waits until the user resumes the upstream. Changes of the configuration still apply.
+    async fn pause(&mut self) {
+        tracing::info!(upstream = %self.config.name, "upstream paused");
+        let since = self.chance.now();
+        self.published.incidents.is_over(How::Paused, since);
+        self.show(Link::Paused { since });
+        loop {
+            tokio::select! {
+                biased;
+                () = self.pause.until(false) => break,
+                Some(command) = self.commands.recv() => match command {
+                    Command::Configure(new) if new.changes_transport(&self.config) => {
+                        self.switch_transport(new);
+                        self.show(Link::Paused { since });
+                    }
+                    Command::Configure(new) => self.config = new.apply(),
+                    Command::Restart | Command::Reachable | Command::Broken { .. } => {}
+                },
+            }
+        }
+        tracing::info!(upstream = %self.config.name, "upstream resumed");
+        self.show(Link::Connecting);
+    }
+
+    fn show(&self, link: Link) {
+        self.published.set(State { link, known: self.published.known() });
+    }
+
+    /// Waits until the application has restarted. Calls are held as in any outage, and it is
+    /// recorded as one.
+    async fn wait_for_app(&mut self) {
+        let (since, failure) = (self.chance.now(), being_restarted(&self.config.title));
+        // During an outage, the restart itself records its steps.
+        if !self.published.incidents.is_down() {
+            self.went_down(&failure);
+        }
+        self.show(Link::Down { since, retry_at: since, attempts: 0, failure });
+        loop {
+            tokio::select! {
+                biased;
+                () = until_app_restarting(&mut self.published.app_restarting, false) => return,
+                () = self.pause.until(true) => return,
+                Some(command) = self.commands.recv() => match command {
+                    Command::Configure(new) if new.changes_transport(&self.config) => {
+                        self.switch_transport(new);
+                        return;
+                    }
+                    Command::Configure(new) => self.config = new.apply(),
+                    Command::Restart | Command::Reachable | Command::Broken { .. } => {}
                 },
             }
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::transport::connection::Connected;
-    use super::super::{Handle, Surroundings};
-    use super::*;
-    use evermoor_core::config::Config;
-    use evermoor_core::failure::Code;
-    use tokio_util::sync::CancellationToken;
-    use tokio_util::task::TaskTracker;
+/// Makes a connection and reads the catalog.
+async fn connect_and_list(connector: &mut impl Connect) -> Result<(Connected, Catalog), Failure> {
+    let connected = connector.connect().await?;
+    let listing = read_catalog::catalog(&connected.connection, &connected.handshake);
+    let catalog = timeout(LISTING_LIMIT, listing).await.unwrap_or_else(|_| Err(slow_lists()))?;
+    Ok((connected, catalog))
+}
 
-    /// Panics at its first attempts, then refuses.
-    struct Panics(u32);
+fn backoff(config: &config::Upstream) -> Backoff {
+    if config.transport.is_local() { Backoff::LOCAL } else { Backoff::REMOTE }
+}
 
-    impl Connect for Panics {
-        async fn connect(&mut self) -> Result<Connected, Failure> {
-            self.0 = self.0.saturating_sub(1);
-            assert_eq!(self.0, 0, "a bug");
-            Err(Failure::new(Code::ConnectionRefused, "Nothing listens.", "Wait."))
-        }
+impl Configure {
+    fn changes_transport(&self, from: &config::Upstream) -> bool {
+        self.config.transport != from.transport
     }
 
-    /// An upstream that connects like this.
-    fn start(connector: impl Connect) -> Handle {
-        let config = Config::default();
-        let around = Surroundings {
-            settings: watch::channel(config.gateway.clone()).1,
-            changed: Arc::default(),
-            wakes: watch::channel(0).1,
-            chance: Chance::real(),
-            tasks: TaskTracker::new(),
-            news: crate::upstream::notification_log::Newsroom::default(),
-            interests: crate::upstream::subscriptions::Interests::default(),
-            history: crate::history::History::nowhere(),
-            paused: watch::channel(evermoor_core::policy::pause::Paused::default()).1,
-            apps: Default::default(),
-            secrets: crate::config::secrets::Secrets::of_the_system(),
-        };
-        let upstream = config.upstreams[0].clone();
-        Handle::start_with(upstream, connector, None, &around, CancellationToken::new())
+    /// Confirms the change and returns the new configuration.
+    fn apply(self) -> Arc<config::Upstream> {
+        let _ = self.done.send(());
+        self.config
     }
+}
 
-    impl Handle {
-        /// An upstream that refuses every attempt.
-        pub(crate) fn never_connected() -> Self {
-            start(Panics(0))
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_supervisor_that_panics_starts_over() {
-        let handle = start(Panics(3));
-        let mut state = handle.state.clone();
-        for wanted in [Code::Internal, Code::ConnectionRefused] {
-            let shown = state.wait_for(
-                |state| matches!(&state.link, Link::Down { failure, .. } if failure.code == wanted),
-            );
-            shown.await.expect("the supervisor goes on");
-        }
+/// Waits until the application is being restarted, or until it is not.
+async fn until_app_restarting(restarting: &mut watch::Receiver<bool>, wanted: bool) {
+    if restarting.wait_for(|restarting| *restarting == wanted).await.is_err() {
+        // The sender is gone, so the value can no longer change.
+        std::future::pending().await
     }
 }

@@ -1,40 +1,39 @@
-//! Where a supervisor shows the state of its upstream, and what it is to listen for.
+//! What a supervisor publishes about its upstream, and the watches it reacts to.
 
 use std::sync::Arc;
 
 use tokio::sync::{Notify, watch};
 
 use evermoor_core::catalog::Catalog;
-
 use evermoor_core::policy::pause::Paused;
 
 use crate::history::recorder::Chronicle;
 use crate::upstream::notification_log::Newsroom;
-use crate::upstream::subscriptions::Wanted;
+use crate::upstream::subscriptions::SubscriptionSet;
 use crate::upstream::{Known, Lane, State};
 
-/// Where the state is shown.
-pub(crate) struct Board {
+pub(crate) struct PublishedState {
     pub(crate) lane: Lane,
-    pub(crate) show: watch::Sender<State>,
+    pub(crate) state: watch::Sender<State>,
+    /// Notified of every change of state.
     pub(crate) changed: Arc<Notify>,
     pub(crate) news: Newsroom,
-    /// Where its outages are written down.
-    pub(crate) chronicle: Chronicle,
-    /// What a person paused.
+    /// Records its outages.
+    pub(crate) incidents: Chronicle,
+    /// Which upstreams the user paused.
     pub(crate) paused: watch::Receiver<Paused>,
-    /// Whether nothing is to be sent, because the application is being restarted.
-    pub(crate) aside: watch::Receiver<bool>,
-    /// What editors want to hear of.
-    pub(crate) wanted: watch::Receiver<Wanted>,
+    /// True while the application is being restarted and nothing may be sent to it.
+    pub(crate) app_restarting: watch::Receiver<bool>,
+    /// What editors subscribe to.
+    pub(crate) wanted: watch::Receiver<SubscriptionSet>,
 }
 
-impl Board {
-    /// Shows a state.
+impl PublishedState {
     pub(crate) fn set(&self, state: State) {
         let new = state.known.clone();
-        let old = self.show.send_replace(state).known;
-        // What everybody is told is made of all upstreams together; this concerns one editor.
+        let old = self.state.send_replace(state).known;
+        // List changes of shared connections are published for all upstreams together, by the
+        // status task. Here they concern the one editor that owns the connection.
         if let (Some(_), Some(new)) = (&self.lane.owner, new)
             && old.as_ref().is_none_or(|old| !Arc::ptr_eq(old, &new))
         {
@@ -46,6 +45,6 @@ impl Board {
     }
 
     pub(crate) fn known(&self) -> Option<Arc<Known>> {
-        self.show.borrow().known.clone()
+        self.state.borrow().known.clone()
     }
 }

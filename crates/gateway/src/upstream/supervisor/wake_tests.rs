@@ -1,4 +1,4 @@
-//! What happens when the machine wakes, on a paused clock and with the real supervisors.
+//! Real supervisors, on a paused clock, when the machine wakes up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -23,38 +23,38 @@ use crate::upstream::transport::duplex;
 use crate::upstream::transport::duplex::{Inbox, Outgoing};
 use crate::upstream::{Handle, Link, Reply, Surroundings};
 
-/// A server whose connections do not outlive a sleep, and nobody says so.
+/// A server whose connections silently die when the machine sleeps.
 #[derive(Clone)]
-struct Server {
-    /// The sleep that connections made before it did not survive.
+struct SleepyServer {
+    /// How often the machine slept; connections made before the last time are dead.
     slept: Arc<AtomicU32>,
-    /// Whether it can be connected to.
+    /// Whether it refuses connections.
     away: Arc<AtomicBool>,
     connects: Arc<AtomicU32>,
     executed: Arc<AtomicU32>,
     tasks: TaskTracker,
 }
 
-impl Connect for Server {
+impl Connect for SleepyServer {
     async fn connect(&mut self) -> Result<Connected, Failure> {
         self.connects.fetch_add(1, Ordering::SeqCst);
         if self.away.load(Ordering::SeqCst) {
-            return Err(Failure::new(Code::ConnectionRefused, "Nothing listens.", "Wait."));
+            return Err(Failure::new(Code::ConnectionRefused, "Connection refused.", "Wait."));
         }
         let (channel, inbox, received, incoming) = duplex::channel();
         self.tasks.spawn(serve(received, inbox, self.clone()));
-        let said = serde_json::json!({
+        let result = serde_json::json!({
             "protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": { "name": "s" },
         });
-        let handshake = Handshake::read(&Raw::of(&said)).expect("a handshake");
+        let handshake = Handshake::read(&Raw::of(&result)).expect("a handshake");
         Ok(Connected { connection: Connection::Duplex(Box::new(channel)), handshake, incoming })
     }
 }
 
-async fn serve(mut received: mpsc::Receiver<Outgoing>, inbox: Inbox, server: Server) {
+async fn serve(mut received: mpsc::Receiver<Outgoing>, inbox: Inbox, server: SleepyServer) {
     let born = server.slept.load(Ordering::SeqCst);
-    while let Some(Outgoing { text, fate }) = received.recv().await {
-        fate.send(Ok(()));
+    while let Some(Outgoing { text, receipt }) = received.recv().await {
+        receipt.send(Ok(()));
         if server.slept.load(Ordering::SeqCst) > born {
             continue;
         }
@@ -69,10 +69,10 @@ async fn serve(mut received: mpsc::Receiver<Outgoing>, inbox: Inbox, server: Ser
 
 /// A machine with some upstreams on it.
 struct Machine {
-    servers: Vec<Server>,
+    servers: Vec<SleepyServer>,
     handles: Vec<Handle>,
     wakes: watch::Sender<u64>,
-    /// How long it slept altogether; only the wall clock knows.
+    /// How long it slept in total; only the wall clock counts that.
     asleep: Arc<Mutex<Duration>>,
 }
 
@@ -92,7 +92,7 @@ impl Machine {
                     + began.elapsed()
                     + *slept.lock()
             };
-            let around = Surroundings {
+            let context = Surroundings {
                 settings: watch::channel(config.gateway.clone()).1,
                 changed: Arc::default(),
                 wakes: woken.clone(),
@@ -105,7 +105,7 @@ impl Machine {
                 apps: Default::default(),
                 secrets: crate::config::secrets::Secrets::of_the_system(),
             };
-            let server = Server {
+            let server = SleepyServer {
                 slept: Arc::default(),
                 away: Arc::default(),
                 connects: Arc::default(),
@@ -114,7 +114,7 @@ impl Machine {
             };
             let upstream = config.upstreams[0].clone();
             let handle =
-                Handle::start_with(upstream, server.clone(), None, &around, stop.child_token());
+                Handle::start_with(upstream, server.clone(), None, &context, stop.child_token());
             handle.until_generation(1).await;
             servers.push(server);
             handles.push(handle);
@@ -122,7 +122,7 @@ impl Machine {
         Self { servers, handles, wakes, asleep }
     }
 
-    /// Sleeps, and is noticed to wake.
+    /// Sleeps, and wakes up.
     fn sleep(&self, length: Duration) {
         for server in &self.servers {
             server.slept.fetch_add(1, Ordering::SeqCst);
@@ -155,7 +155,7 @@ fn call() -> Request {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_sleep_every_connection_is_replaced_within_three_seconds_and_once() {
+async fn after_a_sleep_every_connection_is_replaced_once_within_three_seconds() {
     let machine = Machine::with(12).await;
     machine.sleep(NIGHT);
     let woke = Instant::now();
@@ -164,7 +164,7 @@ async fn after_a_sleep_every_connection_is_replaced_within_three_seconds_and_onc
     }
     assert!(woke.elapsed() <= Duration::from_secs(3), "{:?}", woke.elapsed());
     sleep(Duration::from_secs(60)).await;
-    assert_eq!(machine.connects(), [2; 12], "no storm");
+    assert_eq!(machine.connects(), [2; 12], "each reconnects once");
     let Reply::Whole(_) = machine.handles[0].call(&call(), None).await else {
         panic!("one answer")
     };
@@ -172,7 +172,7 @@ async fn after_a_sleep_every_connection_is_replaced_within_three_seconds_and_onc
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sleep_that_a_connection_survives_costs_it_nothing() {
+async fn a_connection_that_survives_a_sleep_is_kept() {
     let machine = Machine::with(3).await;
     machine.wakes.send_modify(|count| *count += 1);
     sleep(Duration::from_secs(60)).await;
@@ -180,7 +180,7 @@ async fn a_sleep_that_a_connection_survives_costs_it_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_waited_through_a_night_is_not_made_in_the_morning() {
+async fn a_call_held_through_a_night_is_not_sent_in_the_morning() {
     let machine = Machine::with(1).await;
     let (server, handle) = (&machine.servers[0], &machine.handles[0]);
     server.away.store(true, Ordering::SeqCst);
@@ -197,12 +197,12 @@ async fn a_call_that_waited_through_a_night_is_not_made_in_the_morning() {
     };
     let (reply, ()) = tokio::join!(calling, night);
     let Reply::Whole(answer) = reply else { panic!("one answer") };
-    let told: serde_json::Value = serde_json::from_slice(&answer.to_bytes()).unwrap();
-    let details = &told["result"]["_meta"]["dev.evermoor/outcome"];
+    let json: serde_json::Value = serde_json::from_slice(&answer.to_bytes()).unwrap();
+    let details = &json["result"]["_meta"]["dev.evermoor/outcome"];
     assert_eq!(
         (&details["code"], &details["cause"]),
         (&(-33003).into(), &"slept".into()),
-        "{told}"
+        "{json}"
     );
     handle.until_generation(2).await;
     sleep(Duration::from_secs(60)).await;

@@ -1,8 +1,8 @@
-//! What every kind of connection to an upstream has in common.
+//! A connection to an upstream, over any transport, and the reply to a call.
 //!
-//! Two shapes cover all transports. Over Streamable HTTP each request is a POST with its own
-//! answer ([`HttpConnection`]). Over pipes and over the older HTTP+SSE, messages flow both ways
-//! and answers find their call by its id ([`Duplex`]). Callers do not know which one they use.
+//! There are two kinds. Over Streamable HTTP each request is a POST with its own answer
+//! ([`HttpConnection`]). Over stdio and HTTP+SSE, messages flow both ways and answers are matched to
+//! calls by id ([`Duplex`]). Callers do not know which one they use.
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
@@ -17,11 +17,11 @@ use evermoor_core::protocol::mcp::Handshake;
 
 use super::duplex::Duplex;
 use super::http::HttpConnection;
+use super::resubscribe;
 use crate::history::Count;
 use crate::monitoring::redaction;
 use crate::upstream::server_requests::Caller;
-use crate::upstream::subscriptions::Wanted;
-use crate::upstream::supervisor::resubscribe;
+use crate::upstream::subscriptions::SubscriptionSet;
 
 /// A live connection to an upstream.
 pub(crate) enum Connection {
@@ -29,61 +29,61 @@ pub(crate) enum Connection {
     Duplex(Box<Duplex>),
 }
 
-/// A connection that has been made, with what the upstream said of itself.
+/// A new connection with the result of its handshake.
 pub(crate) struct Connected {
     pub(crate) connection: Connection,
     pub(crate) handshake: Handshake,
-    /// What the upstream sends of its own accord.
+    /// Messages that belong to no call.
     pub(crate) incoming: mpsc::Receiver<Incoming>,
 }
 
-/// What an upstream sends without being asked.
+/// What an upstream sends outside of calls.
 #[derive(Debug)]
 pub(crate) enum Incoming {
     Notification(Notification),
-    /// The connection is dead, and this is why.
+    /// The connection is dead, for this reason.
     Closed(Failure),
 }
 
-/// What an upstream answered.
+/// The reply to a call.
 pub enum Reply {
-    /// The one answer.
+    /// Only the answer.
     Whole(Response),
-    /// Messages about the call, and at the end the one answer.
+    /// Messages about the call, then the answer.
     Stream(ReplyStream),
 }
 
-/// Messages about one call as they arrive. The last one is its answer, whatever happens to the
-/// upstream in between.
+/// Messages about one call as they arrive. The last one is always an answer, even if the upstream
+/// never sends one.
 pub struct ReplyStream {
     first: Option<Message>,
     answered: bool,
     messages: mpsc::Receiver<Message>,
-    /// What the editor is told if the upstream never answers.
-    otherwise: Option<Box<Response>>,
-    /// Ends when the answer is waited for no longer, with what the editor is told then, and whether
-    /// an outage is the reason.
-    unless: Option<BoxFuture<'static, GivenUp>>,
+    /// The answer if the stream ends without one.
+    fallback: Option<Box<Response>>,
+    /// Resolves when the call is given up.
+    give_up: Option<BoxFuture<'static, GivenUp>>,
     count: Option<Count>,
-    /// Lives for as long as somebody wants the answer.
-    wanted: Vec<Box<dyn Send>>,
+    /// Dropped when the answer has been read or the stream is dropped.
+    guards: Vec<Box<dyn Send>>,
 }
 
+/// The answer to a call that was given up, and whether an outage is the reason.
 type GivenUp = (Response, bool);
 
-/// Why a call got no answer from its upstream.
+/// Why a call got no answer from the upstream.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
-    /// Nothing was executed: it never left, or the upstream turned it away unread.
+    /// Nothing was executed: it was never sent, or the upstream rejected it unread.
     #[error("{0}")]
     NotSent(Failure),
-    /// The upstream wants credentials and turned the call away.
+    /// The upstream rejected the call because it requires credentials.
     #[error("{0}")]
     AuthRequired(Failure),
-    /// The upstream is busy and turned the call away; it may be asked again after this long.
+    /// The upstream is busy and rejected the call; it may be retried after `wait`.
     #[error("it is busy")]
     Busy { wait: std::time::Duration },
-    /// The upstream cannot serve now and turned the call away, perhaps not before it was read.
+    /// The upstream is unavailable and rejected the call, perhaps after reading it.
     #[error("{detail}")]
     Unavailable { wait: std::time::Duration, detail: String },
     /// It may have been executed.
@@ -91,11 +91,11 @@ pub(crate) enum CallError {
     Unknown { why: Unknown, detail: String, connection_broke: bool },
 }
 
-/// The most that is read of one answer, one event or one line.
+/// The size limit of one answer, event or line.
 pub(crate) const LARGEST_REPLY: usize = 16 << 20;
 
 impl Connection {
-    /// Sends a request under an id of our own; the answer comes back under the caller's.
+    /// Sends a request under a new id. The answer has the caller's id.
     pub(crate) async fn call(
         &self,
         request: &Request,
@@ -107,15 +107,19 @@ impl Connection {
         }
     }
 
-    /// A request of the gateway's own, with its result.
-    pub(crate) async fn ask(&self, called: &str, params: Option<Raw>) -> Result<Raw, Failure> {
-        let request = Request::new(Id::number(0), called, params);
+    /// Sends a request of the gateway itself and returns its result.
+    pub(crate) async fn request(&self, method: &str, params: Option<Raw>) -> Result<Raw, Failure> {
+        let request = Request::new(Id::number(0), method, params);
         let answer = self.call(&request, None).await;
-        answer_of(called, answer).await
+        result_of(method, answer).await
     }
 
-    /// Asks for everything that editors want to hear of.
-    pub(crate) async fn hear_of(&self, wanted: watch::Receiver<Wanted>, handshake: &Handshake) {
+    /// Subscribes to everything that editors want.
+    pub(crate) async fn subscribe(
+        &self,
+        wanted: watch::Receiver<SubscriptionSet>,
+        handshake: &Handshake,
+    ) {
         match self {
             Self::Http(http) if !http.has_ping() => http.subscribe(wanted),
             Self::Duplex(duplex) if duplex.is_stateless() => {
@@ -124,27 +128,27 @@ impl Connection {
             }
             Self::Http(_) | Self::Duplex(_) => {
                 let wanted = wanted.borrow().clone();
-                resubscribe::replay(self, handshake, wanted).await;
+                resubscribe::restore(self, handshake, wanted).await;
             }
         }
     }
 
-    /// Stops asking for what nobody wants to hear of any more. An upstream without sessions is asked
-    /// anew for all that is wanted now.
-    pub(crate) async fn hear_less(&self, before: &Wanted, now: &Wanted) {
+    /// Unsubscribes from what no editor wants any more. A stateless upstream gets a new subscription
+    /// for everything that is wanted now.
+    pub(crate) async fn unsubscribe(&self, before: &SubscriptionSet, now: &SubscriptionSet) {
         match self {
-            // It listens to one stream for everything, and opens another one.
+            // The task of the subscription stream watches the set and opens a new stream.
             Self::Http(http) if !http.has_ping() => {}
             Self::Duplex(duplex) if duplex.is_stateless() => {
                 if before.resources != now.resources {
                     duplex.listen(now).await;
                 }
             }
-            Self::Http(_) | Self::Duplex(_) => resubscribe::stop(self, before, now).await,
+            Self::Http(_) | Self::Duplex(_) => resubscribe::unsubscribe(self, before, now).await,
         }
     }
 
-    /// Whether the upstream's revision knows `ping`.
+    /// Whether the upstream's protocol version has `ping`.
     pub(crate) fn has_ping(&self) -> bool {
         match self {
             Self::Http(http) => http.has_ping(),
@@ -152,7 +156,7 @@ impl Connection {
         }
     }
 
-    /// Says goodbye, as the transport does.
+    /// Closes the connection in the way of its transport.
     pub(crate) async fn close(&self) {
         match self {
             Self::Http(http) => http.close().await,
@@ -161,9 +165,9 @@ impl Connection {
     }
 }
 
-/// The result in the answer to a request of the gateway's own.
-pub(crate) async fn answer_of(
-    called: &str,
+/// The result of a request of the gateway itself.
+pub(crate) async fn result_of(
+    method: &str,
     answer: Result<Reply, CallError>,
 ) -> Result<Raw, Failure> {
     let response = match answer {
@@ -177,13 +181,13 @@ pub(crate) async fn answer_of(
     match response.map(|response| response.outcome) {
         Some(Outcome::Result(result)) => Ok(result),
         Some(Outcome::Error(error)) => {
-            let said = error.text_member("message").unwrap_or_default();
-            let what = format!("It answered `{called}` with an error: {said}.");
-            Err(Failure::new(Code::Refused, what, "Look at the server's own log."))
+            let message = error.text_member("message").unwrap_or_default();
+            let what = format!("It answered `{method}` with an error: {message}.");
+            Err(Failure::new(Code::Refused, what, "Check the server's log."))
         }
         None => {
-            let what = format!("It did not answer `{called}`.");
-            Err(Failure::new(Code::Timeout, what, "Evermoor tries again by itself."))
+            let what = format!("It did not answer `{method}`.");
+            Err(Failure::new(Code::Timeout, what, "Evermoor retries automatically."))
         }
     }
 }
@@ -194,39 +198,40 @@ impl ReplyStream {
             first: None,
             answered: false,
             messages,
-            otherwise: None,
-            unless: None,
+            fallback: None,
+            give_up: None,
             count: None,
-            wanted: Vec::new(),
+            guards: Vec::new(),
         }
     }
 
-    /// A stream of which the first message has been read already.
+    /// A stream whose first message has been read already.
     pub(crate) fn starting_with(first: Message, messages: mpsc::Receiver<Message>) -> Self {
         Self { first: Some(first), ..Self::new(messages) }
     }
 
-    pub(crate) fn or(self, otherwise: Response) -> Self {
-        Self { otherwise: Some(Box::new(otherwise)), ..self }
+    /// Sets the answer for a stream that ends without one.
+    pub(crate) fn or(self, fallback: Response) -> Self {
+        Self { fallback: Some(Box::new(fallback)), ..self }
     }
 
-    /// Waits for the answer until `unless` says what to tell in its place.
-    pub(crate) fn unless(self, unless: impl Future<Output = GivenUp> + Send + 'static) -> Self {
-        Self { unless: Some(unless.boxed()), ..self }
+    /// Waits for the answer until `give_up` resolves with one in its place.
+    pub(crate) fn until(self, give_up: impl Future<Output = GivenUp> + Send + 'static) -> Self {
+        Self { give_up: Some(give_up.boxed()), ..self }
     }
 
-    /// Counts the end of the call, if an outage touched it already or ends it.
+    /// Counts the end of the call if an outage affects it.
     pub(crate) fn counted(self, count: Count) -> Self {
         Self { count: Some(count), ..self }
     }
 
-    /// Keeps `wanted` until the answer has been read or nobody reads any more.
-    pub(crate) fn keeping(mut self, wanted: impl Send + 'static) -> Self {
-        self.wanted.push(Box::new(wanted));
+    /// Keeps `guard` until the answer has been read or the stream is dropped.
+    pub(crate) fn keeping(mut self, guard: impl Send + 'static) -> Self {
+        self.guards.push(Box::new(guard));
         self
     }
 
-    /// The next message; `None` after the answer, whatever else may have come.
+    /// The next message; `None` after the answer.
     pub async fn next(&mut self) -> Option<Message> {
         if self.answered {
             return None;
@@ -239,28 +244,28 @@ impl ReplyStream {
             if let Some(count) = self.count.take() {
                 count.lost();
             }
-            self.otherwise.take().map(|otherwise| Message::Response(*otherwise))
+            self.fallback.take().map(|fallback| Message::Response(*fallback))
         });
         if let Some(Message::Response(_)) | None = next {
             if let Some(count) = self.count.take() {
                 count.answered();
             }
             self.answered = true;
-            self.unless = None;
-            self.wanted.clear();
+            self.give_up = None;
+            self.guards.clear();
             self.messages.close();
         }
         next
     }
 
     async fn receive(&mut self) -> Option<Message> {
-        let Some(unless) = &mut self.unless else { return self.messages.recv().await };
+        let Some(give_up) = &mut self.give_up else { return self.messages.recv().await };
         let (given_up, by_outage) = tokio::select! {
             biased;
-            given_up = unless => given_up,
+            given_up = give_up => given_up,
             message = self.messages.recv() => return message,
         };
-        // An answer that is here already, behind what nobody has read yet, is better than none.
+        // An answer may already be in the buffer, behind messages that were not read yet.
         while let Ok(message) = self.messages.try_recv() {
             if let Message::Response(_) = message {
                 return Some(message);
@@ -272,7 +277,7 @@ impl ReplyStream {
         Some(Message::Response(given_up))
     }
 
-    /// The answer alone.
+    /// Skips to the answer.
     pub async fn answer(mut self) -> Option<Response> {
         while let Some(message) = self.next().await {
             if let Message::Response(response) = message {
@@ -283,7 +288,8 @@ impl ReplyStream {
     }
 }
 
-/// The start of a body, for an error text. More is looked at, so that no secret is cut before it is found.
+/// The start of a body, for an error text. Secrets are removed from a longer part before it is cut,
+/// so that no half of a secret remains.
 pub(crate) fn excerpt(body: &Bytes) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(2000)]);
     let text: String = redaction::scrub(&text).chars().take(200).collect();

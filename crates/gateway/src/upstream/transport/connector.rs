@@ -1,11 +1,11 @@
-//! How an upstream is connected to, as its configuration says.
+//! Connects to an upstream as its configuration says.
 
 use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use url::Url;
 
-use evermoor_core::config::{self, Address, Reach, Transport};
+use evermoor_core::config::{self, Address, Reach};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::preset::Wire;
 use evermoor_core::protocol::dialect::Dialect;
@@ -13,55 +13,53 @@ use evermoor_core::security::secret_ref::Reference;
 
 use super::connection::Connected;
 use super::discovery;
-use super::http::Clients;
-use super::stdio::Program;
+use super::http::HttpClients;
+use super::stdio::StdioServer;
 use crate::apps::App;
 use crate::config::secrets::{Found, Secrets};
 use crate::server::demo;
 
-/// Makes connections. The supervisor knows nothing else of what is behind them.
+/// Makes connections. This is all that the supervisor knows about the transport.
 pub(crate) trait Connect: Send + 'static {
     fn connect(&mut self) -> impl Future<Output = Result<Connected, Failure>> + Send;
 
-    /// What the server of the last connection was found to speak.
+    /// The transport and version that the last server was found to speak.
     fn dialect(&self) -> Option<Dialect> {
         None
     }
 
-    /// From now on connections lead to where `config` says.
-    fn turn_to(&mut self, _config: &config::Upstream, _dialect: Option<Dialect>) {}
+    /// Makes connections as `config` says from now on.
+    fn switch_to(&mut self, _config: &config::Upstream, _dialect: Option<Dialect>) {}
 }
 
-/// The connector for what `config.toml` can describe.
+/// The connector for everything that `config.toml` can describe.
 pub(crate) struct Connector {
-    way: Way,
-    /// What is known of the application, if it is one.
+    target: Target,
+    /// The state of the application, if the upstream is one.
     app: App,
-    /// Where the secrets that it needs are looked for.
     secrets: Secrets,
-    /// What it needs of them.
+    /// The secrets that the configuration refers to.
     needed: Vec<Reference>,
     tasks: TaskTracker,
     stop: CancellationToken,
     dialect: Option<Dialect>,
 }
 
-enum Way {
+enum Target {
     Http {
         url: Address,
         local: bool,
         reach: Box<Reach>,
     },
-    Program(Box<Program>),
+    Stdio(Box<StdioServer>),
     /// An application, by its preset.
     App(String),
-    /// The demo server is kept for as long as it is to run.
+    /// The demo server, which runs until it is dropped.
     Demo(Option<demo::Server>),
 }
 
 impl Connector {
-    /// A connector to a server that spoke `dialect` when it was last heard. `stop` ends what the
-    /// connector started itself.
+    /// A connector to a server that last spoke `dialect`. `stop` ends the processes it started.
     pub(crate) fn new(
         config: &config::Upstream,
         app: App,
@@ -70,30 +68,28 @@ impl Connector {
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        let (way, needed) = (Way::Demo(None), Vec::new());
-        let mut connector = Self { way, app, secrets, needed, tasks, stop, dialect };
-        connector.turn_to(config, dialect);
+        let (target, needed) = (Target::Demo(None), Vec::new());
+        let mut connector = Self { target, app, secrets, needed, tasks, stop, dialect };
+        connector.switch_to(config, dialect);
         connector
     }
 
-    async fn over_http(
+    async fn connect_http(
         &mut self,
         url: Url,
         local: bool,
         reach: &Reach,
         found: &Found,
     ) -> Result<Connected, Failure> {
-        // New clients for each connection: no socket of the last one can be reused by mistake.
-        let clients = Clients::new(&url, local, reach, found).await?;
+        // New clients for each connection, so that no socket of the last one is reused.
+        let clients = HttpClients::new(&url, local, reach, found).await?;
         let (connected, dialect) =
             discovery::connect(&clients, &url, self.dialect, &self.tasks).await?;
         self.dialect = Some(dialect);
         Ok(connected)
     }
-}
 
-impl Connector {
-    /// Connects to the application, wherever it is at the moment.
+    /// Connects to an application on the port where it listens now.
     async fn connect_app(&mut self, preset: &str) -> Result<Connected, Failure> {
         let app = self.app.clone();
         let preset = app.preset(preset)?;
@@ -106,7 +102,7 @@ impl Connector {
                     Wire::Sse => Some(Dialect::Events),
                 };
                 let Ok(url) = Url::parse(&address) else { continue };
-                match self.over_http(url, true, &Reach::default(), &Found::default()).await {
+                match self.connect_http(url, true, &Reach::default(), &Found::default()).await {
                     Ok(connected) => {
                         app.serves(&preset, port);
                         return Ok(connected);
@@ -121,59 +117,59 @@ impl Connector {
 
 impl Connect for Connector {
     fn dialect(&self) -> Option<Dialect> {
-        match &self.way {
-            Way::Program(program) => program.dialect(),
-            Way::Http { .. } | Way::App(_) | Way::Demo(_) => self.dialect,
+        match &self.target {
+            Target::Stdio(server) => server.dialect(),
+            Target::Http { .. } | Target::App(_) | Target::Demo(_) => self.dialect,
         }
     }
 
-    fn turn_to(&mut self, config: &config::Upstream, dialect: Option<Dialect>) {
-        let before = match &self.way {
-            Way::Program(program) => Some(program.retire()),
-            Way::Http { .. } | Way::App(_) | Way::Demo(_) => None,
+    fn switch_to(&mut self, config: &config::Upstream, dialect: Option<Dialect>) {
+        let previous = match &self.target {
+            Target::Stdio(server) => Some(server.retire()),
+            Target::Http { .. } | Target::App(_) | Target::Demo(_) => None,
         };
         self.dialect = dialect;
         self.needed = config.transport.references().into_iter().cloned().collect();
-        self.way = match &config.transport {
-            Transport::Http { url, reach } => Way::Http {
+        self.target = match &config.transport {
+            config::Transport::Http { url, reach } => Target::Http {
                 url: url.clone(),
                 local: config.transport.is_local(),
                 reach: Box::new(reach.clone()),
             },
-            Transport::Stdio(program) => {
+            config::Transport::Stdio(program) => {
                 let (tasks, stop) = (self.tasks.clone(), self.stop.child_token());
-                let program = Program::new(config.name.clone(), program, dialect, tasks, stop);
-                Way::Program(Box::new(program.after(before)))
+                let server = StdioServer::new(config.name.clone(), program, dialect, tasks, stop);
+                Target::Stdio(Box::new(server.after(previous)))
             }
-            Transport::App { preset } => Way::App(preset.clone()),
-            Transport::Demo => Way::Demo(None),
+            config::Transport::App { preset } => Target::App(preset.clone()),
+            config::Transport::Demo => Target::Demo(None),
         };
     }
 
     async fn connect(&mut self) -> Result<Connected, Failure> {
-        match &mut self.way {
-            Way::Program(program) => {
+        match &mut self.target {
+            Target::Stdio(server) => {
                 let found = self.secrets.find(&self.needed).await?;
-                program.connect(&found).await
+                server.connect(&found).await
             }
-            Way::Http { url, local, reach } => {
+            Target::Http { url, local, reach } => {
                 let (address, local, reach) = (url.clone(), *local, reach.clone());
                 let found = self.secrets.find(&self.needed).await?;
                 let url = address.fill(|reference| found.value(reference))?;
-                self.over_http(url, local, &reach, &found).await
+                self.connect_http(url, local, &reach, &found).await
             }
-            Way::App(preset) => {
+            Target::App(preset) => {
                 let preset = preset.clone();
                 self.connect_app(&preset).await
             }
-            Way::Demo(server) => {
+            Target::Demo(server) => {
                 let started = demo::Server::start("127.0.0.1:0", &self.tasks).await;
                 let started = started.map_err(|error| {
-                    let what = format!("The demo server cannot listen: {error}.");
+                    let what = format!("The demo server cannot open a port: {error}.");
                     Failure::new(Code::Internal, what, "Restart Evermoor.")
                 })?;
                 let url = server.insert(started).url();
-                self.over_http(url, true, &Reach::default(), &Found::default()).await
+                self.connect_http(url, true, &Reach::default(), &Found::default()).await
             }
         }
     }

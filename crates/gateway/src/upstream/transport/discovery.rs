@@ -1,9 +1,9 @@
-//! A `url` alone is enough: which era and which transport a server speaks is found out.
+//! Finds out which transport and protocol version the server at a `url` speaks.
 //!
-//! The order is the specification's. A request of 2026-07-28 comes first; a server that does not
-//! know it answers with an error of its own, and gets the handshake of the older revisions; one
-//! that has no POST at its address at all may be an HTTP+SSE server of 2024-11-05. What was found
-//! is remembered and tried first the next time; when it fails, everything is tried again.
+//! The order is that of the specification. First comes a `server/discover` of 2026-07-28. A server
+//! that does not know it answers with an error and gets the `initialize` of the older versions. One
+//! that accepts no POST may be an HTTP+SSE server of 2024-11-05. The result is remembered and tried
+//! first the next time; if that fails, everything is tried again.
 
 use url::Url;
 
@@ -11,13 +11,13 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::dialect::Dialect;
 
 use super::connection::Connected;
-use super::http::{Clients, HttpConnection};
+use super::http::{HttpClients, HttpConnection};
 use super::sse;
 use tokio_util::task::TaskTracker;
 
-/// Finds out how a server wants to be spoken to, and connects.
+/// Connects with the first transport and version that works.
 pub(crate) async fn connect(
-    clients: &Clients,
+    clients: &HttpClients,
     url: &Url,
     known: Option<Dialect>,
     tasks: &TaskTracker,
@@ -25,24 +25,25 @@ pub(crate) async fn connect(
     if let Some(dialect) = known {
         match try_dialect(dialect, clients, url, tasks).await {
             Ok(connected) => return Ok((connected, dialect)),
-            Err(failure) if nobody_is_there(failure.code) => return Err(failure),
+            Err(failure) if is_unreachable(failure.code) => return Err(failure),
             Err(_) => {}
         }
     }
-    let mut worst = None;
+    let mut first = None;
     for dialect in order(url) {
         match try_dialect(dialect, clients, url, tasks).await {
             Ok(connected) => return Ok((connected, dialect)),
-            // Nobody is there, or nobody lets us in: another dialect would not help.
+            // The server is unreachable or requires credentials: no other transport would help.
             Err(failure) if !another_may_help(failure.code) => return Err(failure),
-            Err(failure) => worst = worst.or(Some(failure)),
+            Err(failure) => first = first.or(Some(failure)),
         }
     }
-    Err(worst
-        .unwrap_or_else(|| Failure::new(Code::NotMcp, "It speaks no MCP.", "Check its address.")))
+    Err(first.unwrap_or_else(|| {
+        Failure::new(Code::NotMcp, "It is not an MCP server.", "Check its URL.")
+    }))
 }
 
-/// An address that ends in `/sse` says itself what it is.
+/// A path that ends in `/sse` most likely belongs to an HTTP+SSE server.
 fn order(url: &Url) -> [Dialect; 3] {
     if url.path().trim_end_matches('/').ends_with("/sse") {
         [Dialect::Events, Dialect::Stateless, Dialect::Session]
@@ -53,7 +54,7 @@ fn order(url: &Url) -> [Dialect; 3] {
 
 async fn try_dialect(
     dialect: Dialect,
-    clients: &Clients,
+    clients: &HttpClients,
     url: &Url,
     tasks: &TaskTracker,
 ) -> Result<Connected, Failure> {
@@ -64,8 +65,8 @@ async fn try_dialect(
     }
 }
 
-/// What was known is not refuted by a server that is away.
-fn nobody_is_there(code: Code) -> bool {
+/// A server that cannot be reached does not prove that the remembered transport is wrong.
+fn is_unreachable(code: Code) -> bool {
     matches!(code, Code::ConnectionRefused | Code::DnsFailure | Code::ConnectTimeout | Code::Tls)
 }
 
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_names_its_transport_is_believed_first() {
+    fn a_path_that_names_its_transport_is_tried_with_it_first() {
         let first = |url: &str| order(&Url::parse(url).unwrap())[0];
         assert_eq!(
             first("http://127.0.0.1:39300/model_context_protocol/2024-11-05/sse"),

@@ -1,13 +1,13 @@
-//! The handshake over a channel with messages both ways: which era, and who is there.
+//! The handshake over a duplex channel: which protocol version the server speaks, and its details.
 //!
 //! # Theory of operation
-//! 2026-07-28 has no handshake but a question, `server/discover`; the older revisions begin with
-//! `initialize`. The question comes first. A server that does not know it answers with an error,
-//! or not at all, or, if it takes the first message for `initialize` or nothing, by ending. An error
-//! is answered with `initialize`, and so is silence, but then the question stays open: a program
-//! that is still being downloaded is silent too, and answers both in the end. What it ended over is
-//! for the transport to see and to avoid the next time. An error that says that the server knows
-//! 2026-07-28 is no reason to try another: it is asked once more.
+//! 2026-07-28 has only `server/discover`; the older versions begin with `initialize`. `server/discover`
+//! is sent first. A server that does not know it answers with an error, does not answer, or exits
+//! because it expects `initialize`. After an error, `initialize` is sent. After a silence it is sent
+//! too, but the first request stays open, because a program that is still being downloaded is also
+//! silent and answers both in the end. If the program exits, the transport starts it again with
+//! `initialize`. If the error says that the server supports 2026-07-28, `server/discover` is sent once
+//! more.
 
 use std::time::Duration;
 
@@ -22,20 +22,20 @@ use evermoor_core::protocol::translate::client_meta::WhoAsks;
 use evermoor_core::protocol::unsupported_version::wanted_instead;
 use evermoor_core::protocol::version::Spoken;
 
-use super::connection::{Reply, answer_of};
+use super::connection::{Reply, result_of};
 use super::duplex::Duplex;
 
-/// A server that is reached over the network and takes longer to say who it is has not started.
+/// How long the handshake with a server over the network may take.
 const LIMIT: Duration = Duration::from_secs(10);
-/// After this long without an answer, the older way is tried beside the newer one.
+/// After this long without an answer to `server/discover`, `initialize` is sent as result.
 const PROBE: Duration = Duration::from_secs(2);
 
-/// Which kind of revision a server speaks.
+/// Whether a server has sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Era {
-    /// 2026-07-28: every request speaks for itself.
+    /// 2026-07-28: every request carries the client's metadata.
     Stateless,
-    /// Up to 2025-11-25: it begins with a handshake.
+    /// Up to 2025-11-25: a session begins with `initialize`.
     Session,
 }
 
@@ -57,12 +57,12 @@ impl From<Era> for Dialect {
     }
 }
 
-/// Says who we are to a server of the older revisions, and hears who it is.
+/// The handshake of the versions up to 2025-11-25.
 pub(crate) async fn initialize(duplex: &Duplex) -> Result<Handshake, Failure> {
-    timeout(LIMIT, shake(duplex)).await.unwrap_or_else(|_| Err(silent(LIMIT)))
+    timeout(LIMIT, send_initialize(duplex)).await.unwrap_or_else(|_| Err(silent(LIMIT)))
 }
 
-/// Finds out which era a server speaks, or takes `known` for it, and who it is.
+/// Finds out whether a server has sessions, unless that is `known`, and does the handshake.
 pub(crate) async fn negotiate(
     duplex: &mut Duplex,
     known: Option<Era>,
@@ -74,14 +74,14 @@ pub(crate) async fn negotiate(
             discovered.map(|discovered| discovered.map(|handshake| (handshake, Era::Stateless)))
         }
         Some(Era::Session) => {
-            let shaken = timeout(limit, shake(duplex)).await;
-            shaken.map(|shaken| shaken.map(|handshake| (handshake, Era::Session)))
+            let initialized = timeout(limit, send_initialize(duplex)).await;
+            initialized.map(|initialized| initialized.map(|handshake| (handshake, Era::Session)))
         }
         None => timeout(limit, probe(duplex)).await,
     };
     let (handshake, era) = found.unwrap_or_else(|_| Err(silent(limit)))?;
     if era == Era::Stateless {
-        duplex.speak_stateless();
+        duplex.set_stateless();
     }
     Ok((handshake, era))
 }
@@ -89,23 +89,23 @@ pub(crate) async fn negotiate(
 async fn probe(duplex: &Duplex) -> Result<(Handshake, Era), Failure> {
     let stateless = |handshake| (handshake, Era::Stateless);
     let session = |handshake| (handshake, Era::Session);
-    let mut question = std::pin::pin!(discover(duplex));
-    match timeout(PROBE, &mut question).await {
+    let mut discovering = std::pin::pin!(discover(duplex));
+    match timeout(PROBE, &mut discovering).await {
         Ok(Ok(handshake)) => return Ok(stateless(handshake)),
         Ok(Err(failure)) if duplex.is_closed() => return Err(failure),
-        Ok(Err(_)) => return shake(duplex).await.map(session),
+        Ok(Err(_)) => return send_initialize(duplex).await.map(session),
         Err(_) => {}
     }
-    let mut greeting = std::pin::pin!(shake(duplex));
+    let mut initializing = std::pin::pin!(send_initialize(duplex));
     tokio::select! {
-        discovered = &mut question => match discovered {
+        discovered = &mut discovering => match discovered {
             Ok(handshake) => Ok(stateless(handshake)),
-            Err(_) => greeting.await.map(session),
+            Err(_) => initializing.await.map(session),
         },
-        shaken = &mut greeting => match shaken {
+        initialized = &mut initializing => match initialized {
             Ok(handshake) => Ok(session(handshake)),
             Err(failure) if duplex.is_closed() => Err(failure),
-            Err(failure) => question.await.map(stateless).map_err(|_| failure),
+            Err(failure) => discovering.await.map(stateless).map_err(|_| failure),
         },
     }
 }
@@ -119,31 +119,27 @@ async fn discover(duplex: &Duplex) -> Result<Handshake, Failure> {
     {
         answer = duplex.call(&request, None).await;
     }
-    let result = answer_of(method::DISCOVER, answer).await?;
+    let result = result_of(method::DISCOVER, answer).await?;
     Handshake::discovered(&result).ok_or_else(|| not_mcp(method::DISCOVER))
 }
 
-async fn shake(duplex: &Duplex) -> Result<Handshake, Failure> {
+async fn send_initialize(duplex: &Duplex) -> Result<Handshake, Failure> {
     let params = mcp::initialize_params(Revision::LATEST, crate::VERSION);
     let request = Request::new(Id::number(0), method::INITIALIZE, Some(params));
-    let result = answer_of(method::INITIALIZE, duplex.call(&request, None).await).await?;
+    let result = result_of(method::INITIALIZE, duplex.call(&request, None).await).await?;
     let handshake = Handshake::read(&result).ok_or_else(|| not_mcp(method::INITIALIZE))?;
     duplex.notify(&Notification::new(method::INITIALIZED, None)).await?;
     Ok(handshake)
 }
 
-fn not_mcp(called: &str) -> Failure {
-    let what = format!("Its answer to `{called}` is not one of MCP.");
+fn not_mcp(method: &str) -> Failure {
+    let what = format!("Its answer to `{method}` is not valid MCP.");
     Failure::new(Code::NotMcp, what, "Check that it is an MCP server.")
 }
 
 fn silent(limit: Duration) -> Failure {
-    let what = format!("It did not say who it is within {} s.", limit.as_secs());
-    Failure::new(
-        Code::Timeout,
-        what,
-        "Look at the server's own log; Evermoor tries again by itself.",
-    )
+    let what = format!("It did not complete the handshake within {} s.", limit.as_secs());
+    Failure::new(Code::Timeout, what, "Check the server's log. Evermoor retries automatically.")
 }
 
 #[cfg(test)]
@@ -156,15 +152,15 @@ mod tests {
     use tokio::sync::mpsc;
     use tokio::time::sleep;
 
-    /// What a server does with each of the two first messages.
+    /// What a server does with `server/discover` or `initialize`.
     #[derive(Clone, Copy)]
     enum Answer {
-        Well,
+        Success,
         Error,
-        /// The first time with an error that lists this revision, then well.
-        Hesitant(&'static str),
+        /// First an error that lists this version, then success.
+        ErrorThenSuccess(&'static str),
         Never,
-        End,
+        Exit,
     }
 
     async fn serve(
@@ -175,11 +171,11 @@ mod tests {
         initialize: Answer,
     ) {
         sleep(starts_after).await;
-        let mut hesitated = false;
-        while let Some(Outgoing { text, fate }) = received.recv().await {
-            fate.send(Ok(()));
+        let mut failed_once = false;
+        while let Some(Outgoing { text, receipt }) = received.recv().await {
+            receipt.send(Ok(()));
             let Ok(Message::Request(request)) = Message::parse(&text) else { continue };
-            let (answer, well) = match request.method.as_str() {
+            let (answer, result) = match request.method.as_str() {
                 method::DISCOVER => {
                     (discover, serde_json::json!({ "supportedVersions": ["2026-07-28"] }))
                 }
@@ -189,7 +185,7 @@ mod tests {
                 ),
             };
             match answer {
-                Answer::Hesitant(listed) if !std::mem::replace(&mut hesitated, true) => {
+                Answer::ErrorThenSuccess(listed) if !std::mem::replace(&mut failed_once, true) => {
                     let data = serde_json::json!({ "supported": [listed] });
                     let error =
                         serde_json::json!({ "code": -32022, "message": "no", "data": data });
@@ -197,8 +193,8 @@ mod tests {
                     let id = Some(request.id);
                     inbox.deliver(Message::Response(Response { id, outcome }));
                 }
-                Answer::Well | Answer::Hesitant(_) => {
-                    inbox.deliver(Message::Response(Response::result(request.id, Raw::of(&well))))
+                Answer::Success | Answer::ErrorThenSuccess(_) => {
+                    inbox.deliver(Message::Response(Response::result(request.id, Raw::of(&result))))
                 }
                 Answer::Error => {
                     inbox.deliver(Message::Response(Response::error(
@@ -208,7 +204,7 @@ mod tests {
                     )));
                 }
                 Answer::Never => {}
-                Answer::End => return inbox.close(silent(LIMIT)),
+                Answer::Exit => return inbox.close(silent(LIMIT)),
             }
         }
     }
@@ -225,29 +221,29 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_era_is_found_whatever_a_server_does_with_the_question() {
-        use Answer::{End, Error, Never, Well};
-        assert_eq!(found(0, Well, Error).await, Ok(Era::Stateless));
-        assert_eq!(found(0, Error, Well).await, Ok(Era::Session));
-        assert_eq!(found(0, Never, Well).await, Ok(Era::Session));
-        assert_eq!(found(0, End, Well).await, Err(Code::Timeout));
+    async fn the_version_is_found_whatever_a_server_does_with_discover() {
+        use Answer::{Error, Exit, Never, Success};
+        assert_eq!(found(0, Success, Error).await, Ok(Era::Stateless));
+        assert_eq!(found(0, Error, Success).await, Ok(Era::Session));
+        assert_eq!(found(0, Never, Success).await, Ok(Era::Session));
+        assert_eq!(found(0, Exit, Success).await, Err(Code::Timeout));
         assert_eq!(found(0, Never, Never).await, Err(Code::Timeout));
         assert_eq!(found(0, Error, Error).await, Err(Code::Refused));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_refuses_a_revision_is_asked_again_in_the_one_it_lists() {
-        use Answer::{Error, Hesitant, Well};
-        assert_eq!(found(0, Hesitant("2026-07-28"), Error).await, Ok(Era::Stateless));
-        assert_eq!(found(0, Hesitant("2026-07-28"), Well).await, Ok(Era::Stateless));
-        assert_eq!(found(0, Hesitant("2025-06-18"), Well).await, Ok(Era::Session));
+    async fn a_server_that_rejects_a_version_is_asked_again_if_it_lists_it() {
+        use Answer::{Error, ErrorThenSuccess, Success};
+        assert_eq!(found(0, ErrorThenSuccess("2026-07-28"), Error).await, Ok(Era::Stateless));
+        assert_eq!(found(0, ErrorThenSuccess("2026-07-28"), Success).await, Ok(Era::Stateless));
+        assert_eq!(found(0, ErrorThenSuccess("2025-06-18"), Success).await, Ok(Era::Session));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_program_that_takes_long_to_start_is_not_taken_for_another() {
-        use Answer::{Error, Well};
-        assert_eq!(found(30, Well, Error).await, Ok(Era::Stateless));
-        assert_eq!(found(30, Error, Well).await, Ok(Era::Session));
-        assert_eq!(found(90, Error, Well).await, Err(Code::Timeout));
+    async fn a_program_that_starts_slowly_is_not_taken_for_an_older_version() {
+        use Answer::{Error, Success};
+        assert_eq!(found(30, Success, Error).await, Ok(Era::Stateless));
+        assert_eq!(found(30, Error, Success).await, Ok(Era::Session));
+        assert_eq!(found(90, Error, Success).await, Err(Code::Timeout));
     }
 }

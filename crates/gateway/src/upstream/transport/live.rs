@@ -1,4 +1,4 @@
-//! A connection in use: what its calls and its supervisor know of it together.
+//! A connection in use: the state that its calls and its supervisor share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,9 +16,9 @@ use evermoor_core::protocol::mcp::method;
 use super::connection::{CallError, Connection};
 use crate::upstream::delivery::in_flight::{CallGuard, UnderWay};
 
-/// How many calls an upstream is given at once; more wait for their turn. Over HTTP each takes a
-/// connection, and connections are what a machine runs out of first.
-const MOST_IN_FLIGHT: usize = 1024;
+/// How many calls may be in flight; further calls wait. Over HTTP each call takes a TCP connection,
+/// and sockets are the first thing that a machine runs out of.
+const MAX_IN_FLIGHT: usize = 1024;
 
 /// A connection in use.
 pub struct Ready {
@@ -26,44 +26,44 @@ pub struct Ready {
     /// Counts the connections of this upstream.
     pub(crate) generation: u64,
     pub(crate) connection: Connection,
-    born: Instant,
-    /// When the upstream was last heard, in milliseconds since the connection was made.
-    heard: AtomicU64,
+    opened: Instant,
+    /// When the upstream last sent anything, in milliseconds since the connection was made.
+    last_activity: AtomicU64,
     calls: Arc<UnderWay>,
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     stalled: Mutex<Option<Failure>>,
     abandoned: CancellationToken,
 }
 
 impl Ready {
     pub(crate) fn new(generation: u64, connection: Connection, since: SystemTime) -> Self {
-        let born = Instant::now();
+        let opened = Instant::now();
         Self {
             since,
             generation,
             connection,
-            born,
-            heard: AtomicU64::new(0),
-            calls: Arc::new(UnderWay::new(born)),
-            turns: Arc::new(Semaphore::new(MOST_IN_FLIGHT)),
+            opened,
+            last_activity: AtomicU64::new(0),
+            calls: Arc::new(UnderWay::new(opened)),
+            permits: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
             stalled: Mutex::new(None),
             abandoned: CancellationToken::new(),
         }
     }
 
-    pub(crate) fn heard_now(&self) {
-        let now = u64::try_from(self.born.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.heard.fetch_max(now, Ordering::Relaxed);
+    pub(crate) fn record_activity(&self) {
+        let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last_activity.fetch_max(now, Ordering::Relaxed);
     }
 
-    /// For how long the upstream has not been heard.
+    /// How long the upstream has sent nothing.
     pub(crate) fn silent_for(&self) -> Duration {
-        self.born
+        self.opened
             .elapsed()
-            .saturating_sub(Duration::from_millis(self.heard.load(Ordering::Relaxed)))
+            .saturating_sub(Duration::from_millis(self.last_activity.load(Ordering::Relaxed)))
     }
 
-    /// How many calls the upstream works on.
+    /// How many calls are in flight.
     pub(crate) fn in_flight(&self) -> usize {
         self.calls.count()
     }
@@ -76,22 +76,22 @@ impl Ready {
         &self.calls
     }
 
-    /// Waits for a turn if the upstream has all hands full, and counts the call for as long as the
-    /// guard lives. `None` if the connection was given up meanwhile.
+    /// Waits if too many calls are in flight, and counts the call while the guard lives. `None` if
+    /// the connection was given up meanwhile.
     pub(crate) async fn begin_call(&self) -> Option<CallGuard> {
-        let turn = tokio::select! {
+        let permit = tokio::select! {
             biased;
-            turn = Arc::clone(&self.turns).acquire_owned() => turn.ok()?,
+            permit = Arc::clone(&self.permits).acquire_owned() => permit.ok()?,
             () = self.abandoned() => return None,
         };
-        Some(self.calls.begin(turn))
+        Some(self.calls.begin(permit))
     }
 
-    /// Asks the upstream for a sign of life. An error is one, too: somebody said it. An upstream
-    /// that is too busy to be asked has not answered yet.
-    pub(crate) async fn sign_of_life(&self) -> Result<(), Failure> {
-        let asked = if self.connection.has_ping() { method::PING } else { method::DISCOVER };
-        let request = Request::new(Id::number(0), asked, None);
+    /// Sends a `ping`, or `server/discover` where there is no `ping`. Any answer counts, including an
+    /// error. If the upstream is too busy to accept the request, this never returns.
+    pub(crate) async fn ping(&self) -> Result<(), Failure> {
+        let method = if self.connection.has_ping() { method::PING } else { method::DISCOVER };
+        let request = Request::new(Id::number(0), method, None);
         match self.connection.call(&request, None).await {
             Ok(_) | Err(CallError::AuthRequired(_)) => Ok(()),
             Err(CallError::NotSent(failure)) => Err(failure),
@@ -101,25 +101,25 @@ impl Ready {
             Err(CallError::Unknown { connection_broke: false, .. }) => Ok(()),
             Err(CallError::Unknown { detail, .. }) => {
                 let what = format!("The connection broke ({detail}).");
-                Err(Failure::new(Code::ConnectionLost, what, "Evermoor reconnects by itself."))
+                Err(Failure::new(Code::ConnectionLost, what, "Evermoor reconnects automatically."))
             }
         }
     }
 
-    /// Why the upstream is shown as not responding, if it is.
+    /// Why the upstream is considered not responding, if it is.
     pub fn stalled(&self) -> Option<Failure> {
         self.stalled.lock().clone()
     }
 
-    /// Says whether that is news.
+    /// Returns whether this changed.
     pub(crate) fn set_stalled(&self, stalled: Option<Failure>) -> bool {
-        let mut shown = self.stalled.lock();
-        let news = shown.is_some() != stalled.is_some();
-        *shown = stalled;
-        news
+        let mut current = self.stalled.lock();
+        let changed = current.is_some() != stalled.is_some();
+        *current = stalled;
+        changed
     }
 
-    /// The upstream is there and answers nothing any more: its calls need not wait.
+    /// Gives up the calls in flight, because the upstream no longer answers.
     pub(crate) fn abandon(&self) {
         self.abandoned.cancel();
     }

@@ -1,9 +1,9 @@
-//! HTTP+SSE, the transport of 2024-11-05: a stream of events for one way, POSTs for the other.
+//! HTTP+SSE, the transport of 2024-11-05: an event stream from the server and POSTs to it.
 //!
 //! # Theory of operation
-//! The stream's first event names the address to post to; that address is the session. Everything
-//! the server says comes on the stream, so the stream is the connection: when it ends, the session
-//! is dead and a new one is made. A POST says only whether the message arrived.
+//! The first event of the stream has the URL to post to; that URL is the session. All messages of the
+//! server come on the stream, so the stream is the connection: when it ends, the session is dead and
+//! the supervisor connects again. The answer to a POST only says whether the message arrived.
 
 use std::time::Duration;
 
@@ -22,16 +22,16 @@ use evermoor_core::protocol::sse::Event;
 use super::connection::{Connected, Connection, LARGEST_REPLY, excerpt};
 use super::duplex::{self, Inbox, Outgoing, SendError};
 use super::handshake;
-use super::http::{Clients, body_or_nothing, errors};
+use super::http::{HttpClients, body_or_nothing, errors};
 
-/// A server that takes longer to name its address has none.
+/// How long the `endpoint` event may take.
 const ENDPOINT_LIMIT: Duration = Duration::from_secs(10);
-/// How long a POST under way may outlive the stream.
-const LAST_WORDS: Duration = Duration::from_millis(250);
+/// How long a POST in flight may outlive the stream.
+const DRAIN_LIMIT: Duration = Duration::from_millis(250);
 
-/// Opens the stream, learns where to post, and shakes hands.
+/// Opens the stream, reads the URL to post to, and does the handshake.
 pub(crate) async fn connect(
-    clients: Clients,
+    clients: HttpClients,
     url: Url,
     tasks: &TaskTracker,
 ) -> Result<Connected, Failure> {
@@ -44,7 +44,7 @@ pub(crate) async fn connect(
     Ok(Connected { connection: Connection::Duplex(Box::new(channel)), handshake, incoming })
 }
 
-async fn open(clients: &Clients, url: &Url) -> Result<(Stream, Url), Failure> {
+async fn open(clients: &HttpClients, url: &Url) -> Result<(SseEvents, Url), Failure> {
     let answer = clients
         .repeatable()
         .get(url.clone())
@@ -57,7 +57,7 @@ async fn open(clients: &Clients, url: &Url) -> Result<(Stream, Url), Failure> {
     if !answer.status().is_success() || !stream {
         return Err(errors::refused(url, answer).await);
     }
-    let mut events = Stream::new(answer);
+    let mut events = SseEvents::new(answer);
     while let Some(event) = events.next().await {
         if event.kind == "endpoint" {
             let endpoint = own_endpoint(url, &event.data)?;
@@ -67,20 +67,22 @@ async fn open(clients: &Clients, url: &Url) -> Result<(Stream, Url), Failure> {
     Err(errors::not_mcp(url))
 }
 
-/// The address to post to. Only the server's own: what we send is for it and nobody else.
+/// The URL to post to. It must have the same origin, so that no other server gets our messages.
 fn own_endpoint(url: &Url, named: &[u8]) -> Result<Url, Failure> {
     let named = std::str::from_utf8(named).unwrap_or_default();
     match url.join(named) {
         Ok(endpoint) if endpoint.origin() == url.origin() => Ok(endpoint),
         Ok(_) | Err(_) => {
-            let what =
-                format!("{} wants messages to be sent to another server.", errors::place(url));
-            Err(Failure::new(Code::NotMcp, what, "Check its address; this is not followed."))
+            let what = format!(
+                "{} asks for messages to be sent to another server.",
+                errors::host_and_port(url)
+            );
+            Err(Failure::new(Code::NotMcp, what, "Evermoor does not do that. Check its URL."))
         }
     }
 }
 
-async fn read(mut events: Stream, inbox: Inbox, url: Url) {
+async fn read(mut events: SseEvents, inbox: Inbox, url: Url) {
     let stream = async {
         while let Some(event) = events.next().await {
             if let Ok(message) = Message::parse(&event.data) {
@@ -96,11 +98,11 @@ async fn read(mut events: Stream, inbox: Inbox, url: Url) {
     inbox.close(errors::ended(&url));
 }
 
-/// Posts each message as it comes; they do not wait for each other.
+/// Posts each message as it comes, without waiting for the POSTs before it.
 async fn write(
     mut outgoing: mpsc::Receiver<Outgoing>,
     inbox: Inbox,
-    clients: Clients,
+    clients: HttpClients,
     endpoint: Url,
     tasks: TaskTracker,
 ) {
@@ -110,9 +112,9 @@ async fn write(
             next = outgoing.recv() => next,
             () = inbox.closed() => None,
         };
-        let Some(Outgoing { text, fate }) = next else { return };
-        // Cancelled while it waited: it must never be sent.
-        if fate.is_closed() {
+        let Some(Outgoing { text, receipt }) = next else { return };
+        // It was cancelled while it waited, so it must never be sent.
+        if receipt.is_closed() {
             continue;
         }
         let (inbox, endpoint) = (inbox.clone(), endpoint.clone());
@@ -125,17 +127,17 @@ async fn write(
         tasks.spawn(async move {
             let sent = tokio::select! {
                 biased;
-                answer = posting => arrived(answer, &inbox, &endpoint).await,
-                // Some servers never answer a POST for a session that they have ended.
-                () = past(&inbox) => Err(SendError::Unknown("the stream ended".into())),
+                answer = posting => post_result(answer, &inbox, &endpoint).await,
+                // Some servers never answer a POST for a session that has ended.
+                () = drained(&inbox) => Err(SendError::Unknown("the stream ended".into())),
             };
-            let _ = fate.send(sent);
+            let _ = receipt.send(sent);
         });
     }
 }
 
 /// What the answer to a POST, or the lack of one, says about its message.
-async fn arrived(
+async fn post_result(
     answer: Result<reqwest::Response, reqwest::Error>,
     inbox: &Inbox,
     endpoint: &Url,
@@ -145,7 +147,7 @@ async fn arrived(
         Ok(answer) => {
             let refused = refused(answer, endpoint).await;
             if let SendError::NotSent(_) = refused {
-                inbox.close(errors::forgotten(endpoint));
+                inbox.close(errors::session_lost(endpoint));
             }
             Err(refused)
         }
@@ -157,45 +159,45 @@ async fn arrived(
     }
 }
 
-/// Resolves when the stream has ended, and whatever was still being said about a POST has been.
-async fn past(inbox: &Inbox) {
+/// Resolves when the stream has ended and POSTs in flight had time to be answered.
+async fn drained(inbox: &Inbox) {
     inbox.closed().await;
-    sleep(LAST_WORDS).await;
+    sleep(DRAIN_LIMIT).await;
 }
 
-/// What a refusal to take a message means: whether it can have been read, and who may send it again.
+/// What an error status means for the message: whether it may have been read or may be sent again.
 async fn refused(answer: reqwest::Response, endpoint: &Url) -> SendError {
     let status = answer.status();
     if status == StatusCode::UNAUTHORIZED {
         return SendError::AuthRequired(errors::refused(endpoint, answer).await);
     }
-    let said = excerpt(&body_or_nothing(answer).await);
-    let said = format!("{status}: {said}").trim_end_matches([':', ' ']).to_owned();
+    let body = excerpt(&body_or_nothing(answer).await);
+    let text = format!("{status}: {body}").trim_end_matches([':', ' ']).to_owned();
     match status {
         StatusCode::NOT_FOUND | StatusCode::GONE | StatusCode::BAD_REQUEST => {
-            SendError::NotSent(format!("it answered {said}"))
+            SendError::NotSent(format!("it answered {text}"))
         }
         StatusCode::TOO_MANY_REQUESTS => SendError::Busy,
-        StatusCode::SERVICE_UNAVAILABLE => SendError::Unavailable(said),
-        status if status.is_server_error() => SendError::Unknown(format!("it answered {said}")),
-        _ => SendError::Refused(format!("The upstream answered {said}")),
+        StatusCode::SERVICE_UNAVAILABLE => SendError::Unavailable(text),
+        status if status.is_server_error() => SendError::Unknown(format!("it answered {text}")),
+        _ => SendError::Refused(format!("The server answered {text}")),
     }
 }
 
 /// The events of the server's stream.
-struct Stream {
+struct SseEvents {
     chunks: futures_util::stream::BoxStream<'static, Result<bytes::Bytes, reqwest::Error>>,
     parser: sse::Parser,
     ready: std::vec::IntoIter<Event>,
 }
 
-impl Stream {
+impl SseEvents {
     fn new(answer: reqwest::Response) -> Self {
         let (chunks, parser) = (answer.bytes_stream().boxed(), sse::Parser::new(LARGEST_REPLY));
         Self { chunks, parser, ready: Vec::new().into_iter() }
     }
 
-    /// The next event; `None` when the stream has ended, however it did.
+    /// The next event; `None` when the stream has ended, for whatever reason.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.ready.next() {
@@ -216,7 +218,7 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
 
-    /// What becomes of a call whose POST gets this answer, or none before the stream ends.
+    /// The error of a call whose POST gets this answer, or none before the stream ends.
     #[expect(clippy::disallowed_methods, reason = "the runtime of the test ends it")]
     async fn posted(answer: Option<&str>) -> CallError {
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -225,7 +227,7 @@ mod tests {
         let endpoint = Url::parse(&endpoint).unwrap();
         let (channel, inbox, outgoing, _incoming) = duplex::channel();
         let reach = Reach::default();
-        let clients = Clients::new(&endpoint, true, &reach, &Default::default()).await.unwrap();
+        let clients = HttpClients::new(&endpoint, true, &reach, &Default::default()).await.unwrap();
         drop(tokio::spawn(write(outgoing, inbox.clone(), clients, endpoint, TaskTracker::new())));
         let serve = async {
             let (mut socket, _) = server.accept().await.unwrap();
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_a_post_that_was_turned_away_may_be_sent_again() {
+    async fn only_a_post_that_was_rejected_may_be_sent_again() {
         let gone = posted(Some("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")).await;
         assert!(matches!(gone, CallError::NotSent(_)), "{gone}");
         let lost = posted(Some("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n")).await;
@@ -255,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_address_of_the_same_server_is_posted_to() {
+    fn messages_are_posted_to_the_same_origin_only() {
         let url = Url::parse("http://127.0.0.1:39300/sse").unwrap();
         let own = own_endpoint(&url, b"/messages?session_id=1").unwrap();
         assert_eq!(own.as_str(), "http://127.0.0.1:39300/messages?session_id=1");

@@ -1,4 +1,4 @@
-//! Where everything goes that arrives on a channel: to the call it belongs to, or to the supervisor.
+//! Passes on what arrives on a channel: to the call it belongs to, or to the supervisor.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,26 +16,26 @@ use evermoor_core::protocol::progress;
 use evermoor_core::protocol::stateless::{ACKNOWLEDGED, unsubscribed};
 
 use super::super::connection::Incoming;
-use super::{Calls, Fate, Outgoing};
-use crate::upstream::server_requests::Questions;
+use super::{Calls, Outgoing, SendReceipt};
+use crate::upstream::server_requests::ServerRequests;
 
-/// Where everything that arrives goes.
+/// The transport's side of a channel.
 #[derive(Clone)]
 pub(crate) struct Inbox {
     pub(super) calls: Calls,
     pub(super) incoming: mpsc::Sender<Incoming>,
-    /// The place kept for saying that the channel has ended, however much else waits.
-    pub(super) last_word: Arc<Mutex<Option<mpsc::OwnedPermit<Incoming>>>>,
+    /// A reserved slot for `Closed`, so that a full buffer cannot lose it.
+    pub(super) closed_slot: Arc<Mutex<Option<mpsc::OwnedPermit<Incoming>>>>,
     pub(super) outgoing: mpsc::Sender<Outgoing>,
     pub(super) closed: CancellationToken,
-    pub(super) questions: Questions,
+    pub(super) requests: ServerRequests,
 }
 
-/// How often a channel that is to end is looked at.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often [`Inbox::idle`] checks the calls in flight.
+const IDLE_CHECK: Duration = Duration::from_millis(20);
 
 impl Inbox {
-    /// Hands on what arrived.
+    /// Passes on a message that arrived.
     pub(crate) fn deliver(&self, message: Message) {
         match message {
             Message::Response(response) => self.answer(response),
@@ -44,50 +44,50 @@ impl Inbox {
             }
             Message::Notification(notification)
                 if notification.method == method::CANCELLED
-                    && self.questions.withdraw(&notification) => {}
+                    && self.requests.cancel(&notification) => {}
             Message::Notification(notification) if notification.method == ACKNOWLEDGED => {
                 self.acknowledge(notification);
             }
             Message::Notification(notification) => {
-                self.questions.overhear(&notification);
+                self.requests.forward_log(&notification);
                 let notification = unsubscribed(notification);
                 if self.incoming.try_send(Incoming::Notification(notification)).is_err() {
-                    tracing::debug!("a notification was dropped: too many wait");
+                    tracing::debug!("a notification was dropped: the buffer is full");
                 }
             }
-            Message::Request(request) => self.ask(request),
+            Message::Request(request) => self.dispatch(request),
         }
     }
 
-    /// The channel has ended: every call in flight and the supervisor learn why.
+    /// Closes the channel: ends every call in flight and gives the supervisor the reason.
     pub(crate) fn close(&self, failure: Failure) {
         self.closed.cancel();
         self.calls.lock().clear();
-        if let Some(place) = self.last_word.lock().take() {
-            place.send(Incoming::Closed(failure));
+        if let Some(slot) = self.closed_slot.lock().take() {
+            slot.send(Incoming::Closed(failure));
         }
     }
 
-    /// The answer to call `number` came and is of no use.
-    pub(crate) fn spoilt(&self, number: u64, why: Unknown, detail: String) {
+    /// Ends call `number`, whose answer arrived but is unusable.
+    pub(crate) fn lose(&self, number: u64, why: Unknown, detail: String) {
         if let Some(call) = self.calls.lock().remove(&number) {
             let _ = call.lost.set((why, detail));
         }
     }
 
-    /// How many calls the upstream has and has not answered.
-    pub(crate) fn at_work(&self) -> usize {
-        self.calls.lock().values().filter(|call| call.sent && !call.listens).count()
+    /// How many calls were sent and not answered yet.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.calls.lock().values().filter(|call| call.sent && !call.is_subscription).count()
     }
 
-    /// Resolves when no call waits for its answer.
+    /// Resolves when no call waits for an answer.
     pub(crate) async fn idle(&self) {
-        while self.calls.lock().values().any(|call| !call.listens) {
-            sleep(LOOK).await;
+        while self.calls.lock().values().any(|call| !call.is_subscription) {
+            sleep(IDLE_CHECK).await;
         }
     }
 
-    /// Resolves when nobody uses the channel any more.
+    /// Resolves when the channel is closed, by either side.
     pub(crate) async fn closed(&self) {
         self.closed.cancelled().await;
     }
@@ -96,21 +96,21 @@ impl Inbox {
         let number = response.id.as_ref().and_then(|id| id.raw().read::<u64>().ok());
         let call = number.and_then(|number| self.calls.lock().remove(&number));
         let Some(call) = call else {
-            return tracing::debug!("an answer to no call in flight was dropped");
+            return tracing::debug!("dropped an answer to no call in flight");
         };
         let response = Response { id: Some(call.id), outcome: response.outcome };
         let _ = call.messages.try_send(Message::Response(response));
     }
 
-    /// The upstream tells from now on what a call of ours asked it to.
+    /// Passes the acknowledgement of a subscription to its call.
     fn acknowledge(&self, notification: Notification) {
-        let said = notification.params.as_ref().and_then(|params| params.member("_meta"));
-        let number = said.and_then(|said| said.member(meta::SUBSCRIPTION)?.read::<u64>().ok());
+        let meta = notification.params.as_ref().and_then(|params| params.member("_meta"));
+        let number = meta.and_then(|meta| meta.member(meta::SUBSCRIPTION)?.read::<u64>().ok());
         let calls = self.calls.lock();
-        // One that does not say which can only be the last.
+        // Without an id it can only be for the newest.
         let call = match number {
             Some(number) => calls.get(&number),
-            None => calls.values().rev().find(|call| call.listens),
+            None => calls.values().rev().find(|call| call.is_subscription),
         };
         if let Some(call) = call {
             let _ = call.messages.try_send(Message::Notification(notification));
@@ -127,18 +127,18 @@ impl Inbox {
         };
         let params = Some(params.with("progressToken", token));
         let progress = Notification { params, ..notification };
-        // A reader that is this far behind can do without one step; the last place is the answer's.
+        // A reader that is this far behind loses progress; the last slot is for the answer.
         if call.messages.capacity() > 1 {
             let _ = call.messages.try_send(Message::Notification(progress));
         }
     }
 
-    fn ask(&self, request: Request) {
+    fn dispatch(&self, request: Request) {
         let outgoing = self.outgoing.clone();
         let send = move |response: Response| {
             let text = response.to_bytes();
-            let _ = outgoing.try_send(Outgoing { text, fate: Fate::of_no_interest() });
+            let _ = outgoing.try_send(Outgoing { text, receipt: SendReceipt::ignored() });
         };
-        self.questions.ask(request, None, Box::new(send));
+        self.requests.dispatch(request, None, Box::new(send));
     }
 }

@@ -1,11 +1,10 @@
-//! Messages both ways over one channel: pipes, and the older HTTP+SSE.
+//! Messages both ways over one channel: stdio and HTTP+SSE.
 //!
 //! # Theory of operation
-//! Every call gets an id of our own and a place in the table of calls in flight. Whatever arrives
-//! goes through one [`Inbox`], which hands answers and progress to the call they belong to by that
-//! id, answers pings, and passes the rest on. An answer that belongs to no call is dropped and
-//! counted: it came too late or twice. When the channel ends, every call in flight learns of it at
-//! once, because its sender in the table is dropped.
+//! Every call gets a new id and an entry in the table of calls in flight. Everything that arrives goes
+//! through one [`Inbox`], which passes answers and progress to their call by that id, answers pings,
+//! and passes the rest on. An answer that belongs to no call is dropped: it came late or twice. When
+//! the channel closes, every call in flight ends at once, because its sender in the table is dropped.
 
 mod inbox;
 mod outgoing;
@@ -31,10 +30,10 @@ use evermoor_core::protocol::translate::client_meta::WhoAsks;
 
 use super::connection::{CallError, Incoming, Reply, ReplyStream};
 use crate::upstream::server_requests;
-use crate::upstream::server_requests::{Caller, Questions};
-use crate::upstream::subscriptions::Wanted;
+use crate::upstream::server_requests::{Caller, ServerRequests};
+use crate::upstream::subscriptions::SubscriptionSet;
 pub(crate) use inbox::Inbox;
-pub(crate) use outgoing::{Fate, Outgoing, SendError};
+pub(crate) use outgoing::{Outgoing, SendError, SendReceipt};
 
 /// A channel with messages both ways.
 pub(crate) struct Duplex {
@@ -42,55 +41,54 @@ pub(crate) struct Duplex {
     calls: Calls,
     ids: AtomicU64,
     closed: CancellationToken,
-    /// Set if the upstream speaks 2026-07-28: then every request says who asks.
+    /// The metadata for every request, if the upstream speaks 2026-07-28.
     who_asks: Option<WhoAsks>,
-    questions: Questions,
-    /// The call by which an upstream without sessions is asked for news, for as long as it is kept.
-    news: Mutex<Option<ReplyStream>>,
+    requests: ServerRequests,
+    /// The open `subscriptions/listen` call to a stateless upstream.
+    subscription: Mutex<Option<ReplyStream>>,
 }
 
-type Calls = Arc<Mutex<BTreeMap<u64, Call>>>;
+type Calls = Arc<Mutex<BTreeMap<u64, PendingCall>>>;
 
 /// A call in flight.
-struct Call {
-    /// The caller's own id and progress token.
+struct PendingCall {
+    /// The caller's id and progress token.
     id: Id,
     token: Option<Raw>,
     messages: mpsc::Sender<Message>,
-    /// The upstream has it.
     sent: bool,
-    /// It lasts as long as the connection, and nobody waits for its end.
-    listens: bool,
-    /// Why no answer will come, if it is known.
+    /// It is a subscription, which stays open as long as the connection.
+    is_subscription: bool,
+    /// Why its answer was lost, if that is known.
     lost: Arc<OnceLock<(Unknown, String)>>,
 }
 
-/// An upstream that is at work is asked again after this long.
+/// A call to a busy upstream is retried after this long.
 const BUSY_WAIT: Duration = Duration::from_secs(1);
-/// A server that takes longer to say that it will tell the news does not.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// How many messages about a call, or from the upstream, wait for their reader.
+/// How long a server may take to acknowledge a subscription.
+const LISTEN_LIMIT: Duration = Duration::from_secs(2);
+/// How many messages of a call, or of the upstream, are buffered.
 const BUFFER: usize = 64;
 
-/// A new channel: the side for callers, the side for the transport, what is to be sent, and what
-/// the upstream sends of its own accord.
+/// A new channel: the side for callers, the side for the transport, the messages to send, and the
+/// messages that belong to no call.
 pub(crate) fn channel() -> (Duplex, Inbox, mpsc::Receiver<Outgoing>, mpsc::Receiver<Incoming>) {
     let (outgoing, to_send) = mpsc::channel(BUFFER);
     let (incoming, received) = mpsc::channel(BUFFER);
     let calls = Calls::default();
-    let (closed, questions) = (CancellationToken::new(), Questions::default());
-    let last_word = Arc::new(Mutex::new(incoming.clone().try_reserve_owned().ok()));
+    let (closed, requests) = (CancellationToken::new(), ServerRequests::default());
+    let closed_slot = Arc::new(Mutex::new(incoming.clone().try_reserve_owned().ok()));
     let inbox = Inbox {
         calls: Arc::clone(&calls),
         incoming,
-        last_word,
+        closed_slot,
         outgoing: outgoing.clone(),
         closed: closed.clone(),
-        questions: questions.clone(),
+        requests: requests.clone(),
     };
     let ids = AtomicU64::new(1);
-    let news = Mutex::default();
-    let duplex = Duplex { outgoing, calls, ids, closed, who_asks: None, questions, news };
+    let subscription = Mutex::default();
+    let duplex = Duplex { outgoing, calls, ids, closed, who_asks: None, requests, subscription };
     (duplex, inbox, to_send, received)
 }
 
@@ -102,22 +100,25 @@ impl Duplex {
     ) -> Result<Reply, CallError> {
         let number = self.ids.fetch_add(1, Ordering::Relaxed);
         let (params, token) = progress::outbound(request.params.as_ref(), number);
-        let params = server_requests::signed(params, caller, self.who_asks.as_ref());
+        let params = server_requests::with_client_meta(params, caller, self.who_asks.as_ref());
         let sent = Request::new(Id::number(number), &request.method, params);
         let (messages, mut received) = mpsc::channel(BUFFER);
         let lost = Arc::new(OnceLock::new());
-        let call = Call {
+        let call = PendingCall {
             id: request.id.clone(),
             token,
             messages,
             sent: false,
-            listens: request.method == method::LISTEN,
+            is_subscription: request.method == method::LISTEN,
             lost: Arc::clone(&lost),
         };
         self.calls.lock().insert(number, call);
-        let in_flight =
-            InFlight { number, calls: Arc::clone(&self.calls), outgoing: self.outgoing.clone() };
-        let at_work = caller.map(|caller| self.questions.working_for(number, caller));
+        let in_flight = InFlightGuard {
+            number,
+            calls: Arc::clone(&self.calls),
+            outgoing: self.outgoing.clone(),
+        };
+        let caller_guard = caller.map(|caller| self.requests.register(number, caller));
         if self.closed.is_cancelled() {
             return Err(CallError::NotSent(gone("the connection is closed")));
         }
@@ -128,36 +129,36 @@ impl Duplex {
                 }
             }
             Err(SendError::NotSent(why)) => {
-                in_flight.forget();
+                in_flight.finish();
                 return Err(CallError::NotSent(gone(&why)));
             }
             Err(SendError::Unknown(detail)) => return Err(broke(detail)),
             Err(SendError::Busy) => {
-                in_flight.forget();
+                in_flight.finish();
                 return Err(CallError::Busy { wait: BUSY_WAIT });
             }
             Err(SendError::AuthRequired(failure)) => {
-                in_flight.forget();
+                in_flight.finish();
                 return Err(CallError::AuthRequired(failure));
             }
             Err(SendError::Unavailable(detail)) => {
-                in_flight.forget();
+                in_flight.finish();
                 return Err(CallError::Unavailable { wait: BUSY_WAIT, detail });
             }
-            Err(SendError::Refused(said)) => {
-                in_flight.forget();
-                let response = Response::error(Some(request.id.clone()), -32603, &said);
+            Err(SendError::Refused(text)) => {
+                in_flight.finish();
+                let response = Response::error(Some(request.id.clone()), -32603, &text);
                 return Ok(Reply::Whole(response));
             }
         }
         match received.recv().await {
             Some(Message::Response(response)) => {
-                in_flight.forget();
+                in_flight.finish();
                 Ok(Reply::Whole(response))
             }
             Some(first) => {
                 let stream = ReplyStream::starting_with(first, received);
-                let stream = stream.keeping(in_flight).keeping(at_work);
+                let stream = stream.keeping(in_flight).keeping(caller_guard);
                 Ok(Reply::Stream(stream))
             }
             None => Err(match lost.get().cloned() {
@@ -177,12 +178,12 @@ impl Duplex {
                 | SendError::Refused(why),
             ) => Err(gone(&why)),
             Err(SendError::AuthRequired(failure)) => Err(failure),
-            Err(SendError::Busy) => Err(gone("it does not read")),
+            Err(SendError::Busy) => Err(gone("it does not read its input")),
         }
     }
 
-    /// From now on every request says who asks.
-    pub(crate) fn speak_stateless(&mut self) {
+    /// Adds client metadata to every request from now on.
+    pub(crate) fn set_stateless(&mut self) {
         self.who_asks = Some(WhoAsks::gateway(crate::VERSION));
     }
 
@@ -190,32 +191,33 @@ impl Duplex {
         self.who_asks.is_some()
     }
 
-    /// Whether nothing can be sent any more. The reason may still be on its way.
+    /// Whether nothing can be sent any more. The reason may still be in the channel.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.is_cancelled() || self.outgoing.is_closed()
     }
 
-    /// Asks an upstream without sessions for all that is wanted, and then gives up what it was asked
-    /// for before.
-    pub(crate) async fn listen(&self, wanted: &Wanted) {
+    /// Subscribes to everything that is wanted from a stateless upstream, then ends the subscription
+    /// before it.
+    pub(crate) async fn listen(&self, wanted: &SubscriptionSet) {
         let request = Request::new(Id::number(0), method::LISTEN, Some(wanted.filter()));
-        if let Ok(Ok(Reply::Stream(news))) = timeout(PATIENCE, self.call(&request, None)).await {
-            let before = self.news.lock().replace(news);
-            drop(before);
-            wanted.carried.are(&wanted.resources);
+        let opened = timeout(LISTEN_LIMIT, self.call(&request, None)).await;
+        if let Ok(Ok(Reply::Stream(stream))) = opened {
+            let previous = self.subscription.lock().replace(stream);
+            drop(previous);
+            wanted.acknowledged.set(&wanted.resources);
         }
     }
 
-    /// Ends the channel; the transport sees it and goes.
+    /// Closes the channel, which ends the transport.
     pub(crate) fn close(&self) {
         self.closed.cancel();
     }
 
     async fn send(&self, text: Bytes) -> Result<(), SendError> {
-        let (fate, sent) = Fate::channel();
+        let (receipt, sent) = SendReceipt::channel();
         let not_sent = || SendError::NotSent("the connection is closed".into());
-        self.outgoing.send(Outgoing { text, fate }).await.map_err(|_| not_sent())?;
-        // A transport that ends with a message in its queue has not sent it.
+        self.outgoing.send(Outgoing { text, receipt }).await.map_err(|_| not_sent())?;
+        // If the transport ends with the message in its queue, it was not sent.
         sent.await.unwrap_or_else(|_| Err(not_sent()))
     }
 }
@@ -226,36 +228,35 @@ impl Drop for Duplex {
     }
 }
 
-/// A place in the table, given back when nobody waits for the answer any more. The upstream is
-/// told then, so that it need not finish what nobody wants.
-struct InFlight {
+/// An entry in the table of calls in flight. Dropping it cancels the call at the upstream.
+struct InFlightGuard {
     number: u64,
     calls: Calls,
     outgoing: mpsc::Sender<Outgoing>,
 }
 
-impl InFlight {
-    /// There is nothing to give back and nobody to tell.
-    fn forget(self) {
+impl InFlightGuard {
+    /// Removes the entry of a call that has ended, so that it is not cancelled.
+    fn finish(self) {
         self.calls.lock().remove(&self.number);
     }
 }
 
-impl Drop for InFlight {
+impl Drop for InFlightGuard {
     fn drop(&mut self) {
         if self.calls.lock().remove(&self.number).is_none() {
             return;
         }
         let params = Raw::of(&serde_json::json!({ "requestId": self.number }));
         let cancelled = Notification::new("notifications/cancelled", Some(params));
-        let (text, fate) = (cancelled.to_bytes(), Fate::of_no_interest());
-        let _ = self.outgoing.try_send(Outgoing { text, fate });
+        let (text, receipt) = (cancelled.to_bytes(), SendReceipt::ignored());
+        let _ = self.outgoing.try_send(Outgoing { text, receipt });
     }
 }
 
 fn gone(why: &str) -> Failure {
-    let what = format!("It cannot be spoken to: {why}.");
-    Failure::new(Code::ConnectionLost, what, "Evermoor reconnects by itself.")
+    let what = format!("The connection is lost: {why}.");
+    Failure::new(Code::ConnectionLost, what, "Evermoor reconnects automatically.")
 }
 
 fn broke(detail: String) -> CallError {
@@ -271,39 +272,39 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_call_that_nobody_wants_any_more_is_cancelled_and_that_is_sent() {
+    async fn dropping_a_call_cancels_it_at_the_upstream() {
         let (duplex, _inbox, mut to_send, _incoming) = channel();
         let request = request(1);
         let mut call = Box::pin(duplex.call(&request, None));
         assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
-        to_send.recv().await.unwrap().fate.send(Ok(()));
+        to_send.recv().await.unwrap().receipt.send(Ok(()));
         assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
         drop(call);
         let cancelled = to_send.recv().await.unwrap();
-        assert!(!cancelled.fate.is_closed());
+        assert!(!cancelled.receipt.is_closed());
         assert!(
             cancelled.text.starts_with(br#"{"jsonrpc":"2.0","method":"notifications/cancelled""#)
         );
     }
 
     #[tokio::test]
-    async fn a_call_cancelled_while_it_waits_is_known_to_be_unwanted() {
+    async fn a_call_dropped_in_the_queue_is_marked_as_cancelled() {
         let (duplex, _inbox, mut to_send, _incoming) = channel();
         let request = request(1);
         let mut call = Box::pin(duplex.call(&request, None));
         assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
         drop(call);
-        assert!(to_send.recv().await.unwrap().fate.is_closed());
+        assert!(to_send.recv().await.unwrap().receipt.is_closed());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_has_a_place_however_much_progress_waits() {
+    async fn an_answer_arrives_however_much_progress_is_buffered() {
         let (duplex, inbox, mut to_send, _incoming) = channel();
         let params = Raw::of(&serde_json::json!({ "_meta": { "progressToken": "mine" } }));
         let request = Request::new(Id::number(9), "tools/call", Some(params));
         let mut call = Box::pin(duplex.call(&request, None));
         assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
-        to_send.recv().await.unwrap().fate.send(Ok(()));
+        to_send.recv().await.unwrap().receipt.send(Ok(()));
         assert!(timeout(Duration::from_millis(1), &mut call).await.is_err());
         let step = serde_json::json!({ "progressToken": 1, "progress": 1 });
         for _ in 0..2 * BUFFER {
@@ -319,12 +320,12 @@ mod tests {
         let (_duplex, inbox, mut to_send, _incoming) = channel();
         inbox.deliver(Request::new(Id::number(7), "ping", None).into());
         let answer = to_send.recv().await.unwrap();
-        assert!(!answer.fate.is_closed());
+        assert!(!answer.receipt.is_closed());
         assert_eq!(&answer.text[..], br#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
     }
 
     #[tokio::test]
-    async fn the_end_is_told_however_much_else_waits() {
+    async fn the_close_is_reported_however_much_else_is_buffered() {
         let (_duplex, inbox, _to_send, mut incoming) = channel();
         for _ in 0..1000 {
             inbox.deliver(Notification::new("notifications/message", None).into());

@@ -1,54 +1,54 @@
-//! Messages on their way out, and what becomes of them.
+//! Messages to send, and the result of sending them.
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use evermoor_core::failure::Failure;
 
-/// One message on its way out, and where to say what became of it.
+/// One message to send, and where to report the result.
 pub(crate) struct Outgoing {
     pub(crate) text: Bytes,
-    pub(crate) fate: Fate,
+    pub(crate) receipt: SendReceipt,
 }
 
-/// Where to say what became of a message; nobody asks about some.
-pub(crate) struct Fate(Option<oneshot::Sender<Result<(), SendError>>>);
+/// Reports whether a message was sent; for some messages nobody needs to know.
+pub(crate) struct SendReceipt(Option<oneshot::Sender<Result<(), SendError>>>);
 
-/// Why a message did not get out.
+/// Why a message was not sent.
 #[derive(Clone, Debug)]
 pub(crate) enum SendError {
-    /// Not one complete message left.
+    /// The upstream cannot have received the complete message.
     NotSent(String),
-    /// It may have arrived.
+    /// The upstream may have received it.
     Unknown(String),
-    /// It did not leave, because the upstream is at work and does not read.
+    /// It was not sent, because the upstream is busy and does not read.
     Busy,
-    /// The upstream wants credentials.
+    /// The upstream requires credentials.
     AuthRequired(Failure),
-    /// The upstream cannot serve now, in these words.
+    /// The upstream is unavailable, with its reason.
     Unavailable(String),
-    /// The upstream read it and said no, in these words.
+    /// The upstream read it and refused it, with its reason.
     Refused(String),
 }
 
-impl Fate {
-    /// A place to say it, and the place to hear it.
+impl SendReceipt {
     pub(super) fn channel() -> (Self, oneshot::Receiver<Result<(), SendError>>) {
-        let (fate, told) = oneshot::channel();
-        (Self(Some(fate)), told)
+        let (sender, result) = oneshot::channel();
+        (Self(Some(sender)), result)
     }
 
-    pub(super) fn of_no_interest() -> Self {
+    /// A receipt that nobody waits for.
+    pub(super) fn ignored() -> Self {
         Self(None)
     }
 
-    /// Whether whoever wanted the message sent has gone.
+    /// Whether the sender of the message no longer waits.
     pub(crate) fn is_closed(&self) -> bool {
         self.0.as_ref().is_some_and(oneshot::Sender::is_closed)
     }
 
-    /// Says what became of the message, and returns whether anybody wanted to know.
-    pub(crate) fn send(self, sent: Result<(), SendError>) -> bool {
-        self.0.is_some_and(|fate| fate.send(sent).is_ok())
+    /// Reports the result, and returns whether anyone received it.
+    pub(crate) fn send(self, result: Result<(), SendError>) -> bool {
+        self.0.is_some_and(|sender| sender.send(result).is_ok())
     }
 }

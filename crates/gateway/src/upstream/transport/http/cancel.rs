@@ -1,7 +1,7 @@
-//! A call over HTTP that nobody wants answered any more.
+//! Cancels a call over HTTP when its caller goes away.
 //!
-//! A server without sessions sees it by the stream that is closed. One with sessions must be told:
-//! up to 2025-11-25, hanging up cancels nothing.
+//! A stateless server sees that the stream is closed. A server with sessions needs a notification:
+//! up to 2025-11-25, disconnecting cancels nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,48 +14,48 @@ use evermoor_core::protocol::envelope::{Id, Notification};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 
-use super::target::{Era, Line};
+use super::target::{Era, HttpTarget};
 
-/// A server that does not take it by then does not read at all.
+/// How long the notification may take.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Tells the server when it is dropped, unless the answer came before.
-pub(super) struct Unwanted {
-    line: Arc<Line>,
+/// Sends `notifications/cancelled` when dropped, unless the call has ended.
+pub(super) struct CancelOnDrop {
+    target: Arc<HttpTarget>,
     tasks: TaskTracker,
     sent: Id,
     answered: Arc<AtomicBool>,
 }
 
-impl Unwanted {
-    /// Watches over the call that is sent under this id.
-    pub(super) fn new(line: &Arc<Line>, tasks: &TaskTracker, sent: Id) -> Self {
-        let (line, tasks) = (Arc::clone(line), tasks.clone());
-        Self { line, tasks, sent, answered: Arc::default() }
+impl CancelOnDrop {
+    /// For the call that is sent under this id.
+    pub(super) fn new(target: &Arc<HttpTarget>, tasks: &TaskTracker, sent: Id) -> Self {
+        let (target, tasks) = (Arc::clone(target), tasks.clone());
+        Self { target, tasks, sent, answered: Arc::default() }
     }
 
-    /// Set as soon as there is nothing left to cancel.
+    /// A flag to set when the answer has come.
     pub(super) fn answered(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.answered)
     }
 
-    /// There is nothing left to cancel.
-    pub(super) fn forget(self) {
+    /// The call has ended, so there is nothing to cancel.
+    pub(super) fn disarm(self) {
         self.answered.store(true, Ordering::Relaxed);
     }
 }
 
-impl Drop for Unwanted {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        let Era::Session { .. } = self.line.era else { return };
+        let Era::Session { .. } = self.target.era else { return };
         if self.answered.load(Ordering::Relaxed) {
             return;
         }
         let params = Raw::of(&serde_json::json!({ "requestId": self.sent.raw() }));
         let cancelled = Notification::new(method::CANCELLED, Some(params));
-        let line = Arc::clone(&self.line);
+        let target = Arc::clone(&self.target);
         self.tasks.spawn(async move {
-            let _ = timeout(LIMIT, line.post(&cancelled.into())).await;
+            let _ = timeout(LIMIT, target.post(&cancelled.into())).await;
         });
     }
 }

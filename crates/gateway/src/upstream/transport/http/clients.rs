@@ -1,4 +1,4 @@
-//! The HTTP clients of one connection: whom they trust, through what they go, and what they follow.
+//! The HTTP clients of one connection: certificates, proxy, headers and redirects.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -16,24 +16,23 @@ use evermoor_platform::paths;
 
 use crate::config::secrets::Found;
 
-/// The same client twice: a call that must not be repeated only reuses a socket that was active
-/// within the last second, because a socket that the server is just closing makes it unknowable
-/// whether a call ran.
+/// Two clients that differ in how long they keep idle sockets. A call that must not be repeated only
+/// reuses a socket that was active within the last second: if the server is just closing the socket,
+/// it cannot be known whether the call was executed.
 #[derive(Clone)]
-pub(crate) struct Clients {
+pub(crate) struct HttpClients {
     repeatable: reqwest::Client,
     once: reqwest::Client,
     /// Whether the server is on this machine.
     pub(crate) local: bool,
 }
 
-/// A file of certificates is not larger than this.
-const LARGEST_FILE: u64 = 4 << 20;
-/// How often a server may point to another of its own addresses.
-const MOST_REDIRECTS: usize = 3;
+/// The size limit of a `ca_file`.
+const MAX_FILE: u64 = 4 << 20;
+const MAX_REDIRECTS: usize = 3;
 
-impl Clients {
-    /// Reads the files that `reach` names, each time: one that was repaired counts at once.
+impl HttpClients {
+    /// Reads the files that `reach` names each time, so that a corrected file is used at once.
     pub(crate) async fn new(
         url: &Url,
         local: bool,
@@ -57,14 +56,14 @@ impl Clients {
                 .tcp_keepalive_interval(Duration::from_secs(alive))
                 .connect_timeout(connect)
                 .pool_idle_timeout(idle);
-            // What is said to a server on this machine does not leave it.
+            // Traffic to a local server never goes through a proxy.
             let client = match &reach.proxy {
                 _ if local => client.no_proxy(),
                 Proxy::Never => client.no_proxy(),
                 Proxy::System => client,
                 Proxy::At(proxy) => client.proxy(reqwest::Proxy::all(proxy.clone())?),
             };
-            // No certificates need to be in memory where none are looked at.
+            // Plain HTTP needs no root certificates, which take memory.
             let plain = local && url.scheme() == "http";
             let client = match plain {
                 true => client.tls_certs_only([]),
@@ -82,7 +81,7 @@ impl Clients {
         &self.repeatable
     }
 
-    /// The client for requests that may not.
+    /// The client for requests that must not be repeated.
     pub(crate) fn once(&self) -> &reqwest::Client {
         &self.once
     }
@@ -95,33 +94,40 @@ impl Clients {
     }
 }
 
-/// A server may point to another of its own addresses, as many do for a missing slash. What we say
-/// to it is for no other server, so nothing else is followed; the older kinds of redirect would
-/// turn a call into a question.
+/// Follows redirects within one origin only, as many servers send for a missing slash: no other server
+/// may get our messages and headers. 301, 302 and 303 are not followed because they turn a POST into
+/// a GET.
 fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
-    let kept =
+    let keeps_method =
         matches!(attempt.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
-    let home = attempt.previous().first().map(Url::origin);
-    if kept && home == Some(attempt.url().origin()) && attempt.previous().len() <= MOST_REDIRECTS {
+    let origin = attempt.previous().first().map(Url::origin);
+    if keeps_method
+        && origin == Some(attempt.url().origin())
+        && attempt.previous().len() <= MAX_REDIRECTS
+    {
         attempt.follow()
     } else {
         attempt.stop()
     }
 }
 
-/// The headers that are sent with every request, with their secrets in them.
+/// The configured headers, with their secrets filled in.
 fn headers(reach: &Reach, found: &Found) -> Result<HeaderMap, Failure> {
     let read = |(name, template): (&String, &Template)| {
         let value = template.fill(|reference| found.value(reference))?;
         let unsendable = |_| {
-            let what = format!("The secret in its header `{name}` holds what a header cannot.");
-            let remedy = "Set the secret again, on one line and in plain characters.";
+            let what =
+                format!("The secret for the header `{name}` has characters that a header cannot.");
+            let remedy = "Set the secret again, on one line and without special characters.";
             Failure::new(Code::Configuration, what, remedy)
         };
         let mut value = HeaderValue::try_from(value.reveal()).map_err(unsendable)?;
         value.set_sensitive(!template.is_plain());
-        let unnamed = |_| Failure::new(Code::Configuration, "It has no name.", "Name the header.");
-        Ok((HeaderName::try_from(name).map_err(unnamed)?, value))
+        let invalid = |_| {
+            let what = format!("`{name}` is not a valid header name.");
+            Failure::new(Code::Configuration, what, "Correct it in `headers`.")
+        };
+        Ok((HeaderName::try_from(name).map_err(invalid)?, value))
     };
     reach.headers.iter().map(read).collect()
 }
@@ -135,15 +141,15 @@ fn authorities(files: &[PathBuf]) -> Result<Vec<reqwest::Certificate>, Failure> 
             Failure::new(
                 Code::Configuration,
                 what,
-                "Write the whole path of a file that you can read.",
+                "Set it to the full path of a file that you can read.",
             )
         })?;
         let certificates = reqwest::Certificate::from_pem_bundle(&content).unwrap_or_default();
-        // A certificate that cannot be read is found out when it is used, together with the others.
+        // The parser accepts broken certificates; only building a client rejects them.
         if certificates.is_empty() || !usable(&certificates) {
             let what =
-                format!("Its `ca_file` {} holds no certificate in PEM form.", file.display());
-            let remedy = "Name a file with a block that starts with -----BEGIN CERTIFICATE-----.";
+                format!("Its `ca_file` {} has no certificate in PEM format.", file.display());
+            let remedy = "Use a file that contains -----BEGIN CERTIFICATE-----.";
             return Err(Failure::new(Code::Configuration, what, remedy));
         }
         found.extend(certificates);
@@ -158,9 +164,9 @@ fn usable(certificates: &[reqwest::Certificate]) -> bool {
 fn read(file: &Path) -> std::io::Result<Vec<u8>> {
     let mut content = Vec::new();
     if !file.is_absolute() {
-        return Err(std::io::Error::other("it does not say in which folder it is"));
+        return Err(std::io::Error::other("the path is not absolute"));
     }
-    std::fs::File::open(file)?.take(LARGEST_FILE).read_to_end(&mut content)?;
+    std::fs::File::open(file)?.take(MAX_FILE).read_to_end(&mut content)?;
     Ok(content)
 }
 
@@ -169,8 +175,8 @@ fn no_client(error: &dyn std::error::Error) -> Failure {
     while let Some(source) = cause.source() {
         cause = source;
     }
-    let what = format!("It cannot be connected to safely: {cause}.");
-    Failure::new(Code::Tls, what, "Check the certificates of this machine, and `ca_file`.")
+    let what = format!("Evermoor cannot set up TLS: {cause}.");
+    Failure::new(Code::Tls, what, "Check this machine's certificates and `ca_file`.")
 }
 
 #[cfg(test)]
@@ -188,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_holds_no_certificate_is_named_with_what_to_do() {
+    fn a_file_without_a_certificate_is_named_with_a_remedy() {
         let broken = b"-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n";
         for (content, says) in [
             (&b""[..], "cannot be read"),
@@ -203,8 +209,8 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_starts_nowhere_is_refused() {
+    fn a_relative_path_is_refused() {
         let failure = authorities(&["ca.pem".into()]).unwrap_err();
-        assert!(failure.what.contains("which folder"), "{failure}");
+        assert!(failure.what.contains("not absolute"), "{failure}");
     }
 }

@@ -1,4 +1,4 @@
-//! What an error of the HTTP client means: whether the call can have run, and what to tell a person.
+//! What an HTTP error means: whether the call may have been executed, and what the user should do.
 
 use bytes::Bytes;
 use http::{StatusCode, header};
@@ -10,7 +10,7 @@ use evermoor_core::failure::{Code, Failure};
 use super::super::connection::{CallError, LARGEST_REPLY, excerpt};
 use super::reply::body_or_nothing;
 
-/// Whether not one byte of the request can have reached the upstream.
+/// Whether no byte of the request can have reached the upstream.
 pub(crate) fn never_sent(error: &reqwest::Error) -> bool {
     error.is_connect()
         || error.is_builder()
@@ -39,7 +39,7 @@ pub(super) fn lost(error: &reqwest::Error) -> CallError {
     CallError::Unknown { why, detail: innermost(error), connection_broke: true }
 }
 
-/// Whether the connection was closed in good order, only too soon.
+/// Whether the connection was closed properly, but before the end of the reply.
 fn ended_early(error: &reqwest::Error) -> bool {
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
@@ -54,11 +54,12 @@ fn ended_early(error: &reqwest::Error) -> bool {
     false
 }
 
-fn explain(error: &reqwest::Error) -> (Code, String) {
+/// The code and the sentence for an error of a request to `at`.
+fn explain(error: &reqwest::Error, at: &str) -> (Code, String) {
     let why = innermost(error);
     let lower = why.to_lowercase();
     if let Some(tunnel) = tunnel(error) {
-        return (Code::ConnectTimeout, format!("The proxy makes no connection ({tunnel})"));
+        return (Code::ConnectTimeout, format!("The proxy cannot connect to {at} ({tunnel})."));
     }
     let code = if error.is_timeout() {
         if error.is_connect() { Code::ConnectTimeout } else { Code::Timeout }
@@ -75,18 +76,18 @@ fn explain(error: &reqwest::Error) -> (Code, String) {
         Code::ConnectionRefused
     };
     let what = if code == Code::ConnectionRefused {
-        "Nothing listens".to_owned()
+        format!("Connection refused at {at}.")
     } else if code == Code::ConnectTimeout {
-        "Nobody answers".to_owned()
+        format!("No answer from {at}.")
     } else if code == Code::DnsFailure {
-        "The name is not known".to_owned()
+        format!("Host not found: {at}.")
     } else {
-        format!("The connection failed ({why})")
+        format!("The connection to {at} failed ({why}).")
     };
     (code, what)
 }
 
-/// What a proxy did instead of connecting us, in the words of the HTTP client.
+/// Why a proxy did not connect, as the HTTP client reports it.
 fn tunnel(error: &reqwest::Error) -> Option<String> {
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
@@ -101,16 +102,16 @@ fn tunnel(error: &reqwest::Error) -> Option<String> {
 fn remedy(code: Code) -> &'static str {
     match code {
         Code::ConnectionRefused | Code::Timeout | Code::ConnectionLost | Code::SessionLost => {
-            "Start the server; Evermoor reconnects by itself."
+            "Start the server; Evermoor reconnects automatically."
         }
         Code::DnsFailure | Code::ConnectTimeout => {
-            "Check the address and the network; Evermoor reconnects by itself."
+            "Check the URL and the network; Evermoor reconnects automatically."
         }
         Code::Tls => {
-            "Check the server's certificate; if it is your company's own, name the file of its authority as `ca_file`."
+            "Check the server's certificate. If your company issued it, set `ca_file` to the company's CA certificate."
         }
         Code::AuthRequired => {
-            "Keep its token with `evermoor secret set NAME`, and refer to it in `headers` as `Bearer ${keyring:NAME}`."
+            "Store its token with `evermoor secret set NAME` and use it in `headers` as `Bearer ${keyring:NAME}`."
         }
         Code::CrashLoop
         | Code::NotInstalled
@@ -129,11 +130,12 @@ fn remedy(code: Code) -> &'static str {
         | Code::PortTaken
         | Code::NotFound
         | Code::Forbidden
-        | Code::Internal => "Check its address in the configuration.",
+        | Code::Internal => "Check its URL in the configuration.",
     }
 }
 
-pub(crate) fn place(url: &Url) -> String {
+/// The host and port of a URL, for texts.
+pub(crate) fn host_and_port(url: &Url) -> String {
     let port = url.port_or_known_default().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}{port}", url.host_str().unwrap_or_default())
 }
@@ -147,10 +149,9 @@ pub(crate) fn innermost(error: &reqwest::Error) -> String {
 }
 
 pub(crate) fn failure(url: &Url, error: &reqwest::Error) -> Failure {
-    let (code, what) = explain(error);
-    let what = format!("{what} at {}.", place(url));
+    let (code, what) = explain(error, &host_and_port(url));
     let remedy = match tunnel(error) {
-        Some(_) => "Check `proxy` and the proxy of the system; Evermoor reconnects by itself.",
+        Some(_) => "Check `proxy` and the system's proxy; Evermoor reconnects automatically.",
         None => remedy(code),
     };
     Failure::new(code, what, remedy)
@@ -158,15 +159,15 @@ pub(crate) fn failure(url: &Url, error: &reqwest::Error) -> Failure {
 
 pub(crate) async fn refused(url: &Url, answer: reqwest::Response) -> Failure {
     let status = answer.status();
-    if let Some(elsewhere) = elsewhere(url, &answer) {
-        return elsewhere;
+    if let Some(redirected) = redirected(url, &answer) {
+        return redirected;
     }
     refused_with(url, status, &body_or_nothing(answer).await)
 }
 
-/// The same, of an answer whose body was read.
+/// Like [`refused`], for an answer whose body was read already.
 pub(super) fn refused_with(url: &Url, status: StatusCode, body: &Bytes) -> Failure {
-    let what = format!("{} answered {status}: {}", place(url), excerpt(body));
+    let what = format!("{} answered {status}: {}", host_and_port(url), excerpt(body));
     let code = match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Code::AuthRequired,
         _ => Code::Refused,
@@ -174,35 +175,36 @@ pub(super) fn refused_with(url: &Url, status: StatusCode, body: &Bytes) -> Failu
     Failure::new(code, what, remedy(code))
 }
 
-/// A redirect to another server, which is not followed: what we say is for the one that was named.
-pub(super) fn elsewhere(url: &Url, answer: &reqwest::Response) -> Option<Failure> {
+/// A redirect to another origin, which is not followed.
+pub(super) fn redirected(url: &Url, answer: &reqwest::Response) -> Option<Failure> {
     let location = answer.headers().get(header::LOCATION)?.to_str().ok()?;
     let named = answer.url().join(location).ok().filter(|_| answer.status().is_redirection())?;
-    let what = format!("{} points to {}, which is not followed.", place(url), place(&named));
+    let what =
+        format!("{} redirects to {}, another server.", host_and_port(url), host_and_port(&named));
     Some(Failure::new(
         Code::Refused,
         what,
-        "If that is the right server, write its address as `url`.",
+        "Evermoor does not follow this. If it is the right server, change `url`.",
     ))
 }
 
 pub(crate) fn not_mcp(url: &Url) -> Failure {
-    let what = format!("What answers at {} does not speak MCP over HTTP.", place(url));
+    let what = format!("{} does not answer as an MCP server over HTTP.", host_and_port(url));
     Failure::new(Code::NotMcp, what, remedy(Code::NotMcp))
 }
 
-pub(crate) fn forgotten(url: &Url) -> Failure {
-    let what = format!("{} has forgotten the session.", place(url));
-    Failure::new(Code::SessionLost, what, "Evermoor makes a new one.")
+pub(crate) fn session_lost(url: &Url) -> Failure {
+    let what = format!("{} ended the session.", host_and_port(url));
+    Failure::new(Code::SessionLost, what, "Evermoor starts a new one automatically.")
 }
 
 pub(crate) fn silent(url: &Url) -> Failure {
-    let what = format!("{} accepts connections but does not answer.", place(url));
+    let what = format!("{} accepts connections but does not answer.", host_and_port(url));
     Failure::new(Code::Timeout, what, remedy(Code::Timeout))
 }
 
 pub(super) fn gone(url: &Url) -> Failure {
-    let what = format!("Nothing listens at {}.", place(url));
+    let what = format!("Connection refused at {}.", host_and_port(url));
     Failure::new(Code::ConnectionRefused, what, remedy(Code::ConnectionRefused))
 }
 
@@ -231,6 +233,6 @@ pub(super) fn too_large() -> CallError {
 }
 
 pub(crate) fn ended(url: &Url) -> Failure {
-    let what = format!("{} closed the stream.", place(url));
+    let what = format!("{} closed the stream.", host_and_port(url));
     Failure::new(Code::ConnectionLost, what, remedy(Code::ConnectionLost))
 }

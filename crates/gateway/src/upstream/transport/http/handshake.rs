@@ -1,4 +1,4 @@
-//! The first words to a server, and whether it takes them.
+//! The handshake over HTTP.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,67 +16,66 @@ use evermoor_core::protocol::unsupported_version::wanted_instead;
 use evermoor_core::protocol::version::Spoken;
 
 use super::super::connection::Reply;
-use super::target::Line;
+use super::target::HttpTarget;
 use super::{errors, reply};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Why the first words were not taken.
-pub(super) struct Refused {
+/// Why a handshake failed.
+pub(super) struct HandshakeError {
     failure: Failure,
-    /// The revision that the server would rather hear.
+    /// The protocol version that the server asks for instead.
     instead: Option<Spoken>,
 }
 
-impl From<Failure> for Refused {
+impl From<Failure> for HandshakeError {
     fn from(failure: Failure) -> Self {
         Self { failure, instead: None }
     }
 }
 
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
+impl From<HandshakeError> for Failure {
+    fn from(refused: HandshakeError) -> Self {
         refused.failure
     }
 }
 
-/// Asks a server that may speak 2026-07-28 who it is. One that refuses, and lists that revision
-/// among those it speaks, is asked once more: it has nothing against the words, so `initialize`
-/// would be the wrong ones.
-pub(super) async fn discover(line: &Line, tasks: &TaskTracker) -> Result<Raw, Failure> {
-    let ask = async || {
-        let request = Request::new(line.next_id(), method::DISCOVER, None);
-        let (sent, _) = line.outbound(&request, None);
-        shake_hands(line, &sent, tasks).await.map(|(result, _)| result)
+/// Sends `server/discover`. If the server refuses it but lists 2026-07-28 as supported, it is sent
+/// once more, because `initialize` cannot succeed.
+pub(super) async fn discover(target: &HttpTarget, tasks: &TaskTracker) -> Result<Raw, Failure> {
+    let attempt = async || {
+        let request = Request::new(target.next_id(), method::DISCOVER, None);
+        let (sent, _) = target.outbound(&request, None);
+        exchange(target, &sent, tasks).await.map(|(result, _)| result)
     };
-    let mut answer = ask().await;
-    if let Err(Refused { instead: Some(Spoken::Stateless), .. }) = answer {
-        answer = ask().await;
+    let mut answer = attempt().await;
+    if let Err(HandshakeError { instead: Some(Spoken::Stateless), .. }) = answer {
+        answer = attempt().await;
     }
     Ok(answer?)
 }
 
-/// A request that is part of connecting, with its result and the session that came with it.
-pub(super) async fn shake_hands(
-    line: &Line,
+/// Sends a request of the handshake, and returns its result and the session id that came with it.
+pub(super) async fn exchange(
+    target: &HttpTarget,
     request: &Request,
     tasks: &TaskTracker,
-) -> Result<(Raw, Option<HeaderValue>), Refused> {
-    let shake = async {
-        let answer = line.post(&request.clone().into()).await;
-        let answer = answer.map_err(|error| errors::failure(&line.url, &error))?;
+) -> Result<(Raw, Option<HeaderValue>), HandshakeError> {
+    let exchange = async {
+        let answer = target.post(&request.clone().into()).await;
+        let answer = answer.map_err(|error| errors::failure(&target.url, &error))?;
         if !answer.status().is_success() {
-            return Err(refused(line, answer).await);
+            return Err(refused(target, answer).await);
         }
         let session = answer.headers().get(mcp::header::SESSION).cloned();
-        let addressee = reply::Addressee {
+        let pending = reply::PendingRequest {
             id: request.id.clone(),
             sent: request.id.clone(),
             token: None,
             caller: None,
             answered: Arc::default(),
         };
-        let response = match reply::read(answer, addressee, None, tasks).await {
+        let response = match reply::read(answer, pending, None, tasks).await {
             Ok(Reply::Whole(response)) => Some(response),
             Ok(Reply::Stream(messages)) => messages.answer().await,
             Err(_) => None,
@@ -85,17 +84,17 @@ pub(super) async fn shake_hands(
             Some(Outcome::Result(result)) => Ok((result, session)),
             Some(Outcome::Error(error)) => {
                 let instead = wanted_instead(&error);
-                Err(Refused { failure: errors::not_mcp(&line.url), instead })
+                Err(HandshakeError { failure: errors::not_mcp(&target.url), instead })
             }
-            None => Err(errors::not_mcp(&line.url).into()),
+            None => Err(errors::not_mcp(&target.url).into()),
         }
     };
-    timeout(LIMIT, shake).await.unwrap_or_else(|_| Err(errors::silent(&line.url).into()))
+    timeout(LIMIT, exchange).await.unwrap_or_else(|_| Err(errors::silent(&target.url).into()))
 }
 
-async fn refused(line: &Line, answer: reqwest::Response) -> Refused {
-    if let Some(elsewhere) = errors::elsewhere(&line.url, &answer) {
-        return elsewhere.into();
+async fn refused(target: &HttpTarget, answer: reqwest::Response) -> HandshakeError {
+    if let Some(redirected) = errors::redirected(&target.url, &answer) {
+        return redirected.into();
     }
     let status = answer.status();
     let body = reply::body_or_nothing(answer).await;
@@ -105,5 +104,5 @@ async fn refused(line: &Line, answer: reqwest::Response) -> Refused {
         }
         Ok(_) | Err(_) => None,
     };
-    Refused { failure: errors::refused_with(&line.url, status, &body), instead }
+    HandshakeError { failure: errors::refused_with(&target.url, status, &body), instead }
 }

@@ -1,16 +1,17 @@
 //! MCP over HTTP, one POST per message: Streamable HTTP with sessions, and 2026-07-28 without.
 //!
 //! # Theory of operation
-//! A call is a POST; its answer is the body, or a stream of events that ends with the answer. The
-//! POST is the correlation: whatever comes back on it belongs to that call. Beside the calls, two
-//! tasks live as long as the connection. One listens on the stream on which a server with sessions
-//! speaks of its own accord. One holds a [`crate::upstream::supervisor::liveness_socket`] where the server is on this machine.
-//! Either one says `Closed` when the server has gone or has forgotten the session.
+//! A call is a POST; its answer is the body, or a stream of events that ends with the answer.
+//! Everything that comes back on a POST belongs to its call. Two tasks live as long as the connection:
+//! one reads the stream on which a server with sessions sends messages that belong to no call, and
+//! one holds a [`liveness_socket`] to a server on this machine. Either one reports `Closed` when the
+//! server is gone or has ended the session.
 
 mod cancel;
 mod clients;
 pub(super) mod errors;
 mod handshake;
+mod liveness_socket;
 mod reply;
 mod reply_events;
 mod session_stream;
@@ -37,24 +38,23 @@ use evermoor_platform::clock;
 
 use super::connection::{CallError, Connected, Connection, Incoming, Reply, excerpt};
 use crate::upstream::server_requests::Caller;
-use crate::upstream::subscriptions::Wanted;
-use crate::upstream::supervisor::liveness_socket;
-use cancel::Unwanted;
-pub(crate) use clients::Clients;
+use crate::upstream::subscriptions::SubscriptionSet;
+use cancel::CancelOnDrop;
+pub(crate) use clients::HttpClients;
 pub(super) use reply::body_or_nothing;
-use target::{Era, Line};
+use target::{Era, HttpTarget};
 
 /// A connection to an upstream over HTTP.
 pub(crate) struct HttpConnection {
-    line: Arc<Line>,
+    target: Arc<HttpTarget>,
     tasks: TaskTracker,
     incoming: mpsc::Sender<Incoming>,
     alive: CancellationToken,
     _alive: DropGuard,
 }
 
-const GOODBYE_LIMIT: Duration = Duration::from_secs(2);
-/// Nobody is left alone for longer, whatever they ask for.
+const CLOSE_LIMIT: Duration = Duration::from_secs(2);
+/// The limit for the `Retry-After` of a server.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 const INCOMING_BUFFER: usize = 64;
@@ -62,32 +62,33 @@ const INCOMING_BUFFER: usize = 64;
 impl HttpConnection {
     /// Connects to a server that speaks 2026-07-28.
     pub(crate) async fn discover(
-        clients: Clients,
+        clients: HttpClients,
         url: Url,
         tasks: &TaskTracker,
     ) -> Result<Connected, Failure> {
-        let line = Line::new(clients, url, Era::stateless());
-        let result = handshake::discover(&line, tasks).await?;
-        let handshake = Handshake::discovered(&result).ok_or_else(|| errors::not_mcp(&line.url))?;
-        Ok(connected(line, handshake, tasks))
+        let target = HttpTarget::new(clients, url, Era::stateless());
+        let result = handshake::discover(&target, tasks).await?;
+        let handshake =
+            Handshake::discovered(&result).ok_or_else(|| errors::not_mcp(&target.url))?;
+        Ok(connected(target, handshake, tasks))
     }
 
-    /// Makes a session: the handshake of the revisions up to 2025-11-25.
+    /// Opens a session: the handshake of the versions up to 2025-11-25.
     pub(crate) async fn initialize(
-        clients: Clients,
+        clients: HttpClients,
         url: Url,
         tasks: &TaskTracker,
     ) -> Result<Connected, Failure> {
         let era = Era::Session { id: None, revision: Revision::LATEST };
-        let mut line = Line::new(clients, url, era);
+        let mut target = HttpTarget::new(clients, url, era);
         let params = mcp::initialize_params(Revision::LATEST, crate::VERSION);
-        let request = Request::new(line.next_id(), method::INITIALIZE, Some(params));
-        let (result, id) = handshake::shake_hands(&line, &request, tasks).await?;
-        let handshake = Handshake::read(&result).ok_or_else(|| errors::not_mcp(&line.url))?;
-        line.era = Era::Session { id, revision: handshake.revision };
-        let told = line.post(&Notification::new(method::INITIALIZED, None).into()).await;
-        told.map_err(|error| errors::failure(&line.url, &error))?;
-        Ok(connected(line, handshake, tasks))
+        let request = Request::new(target.next_id(), method::INITIALIZE, Some(params));
+        let (result, id) = handshake::exchange(&target, &request, tasks).await?;
+        let handshake = Handshake::read(&result).ok_or_else(|| errors::not_mcp(&target.url))?;
+        target.era = Era::Session { id, revision: handshake.revision };
+        let sent = target.post(&Notification::new(method::INITIALIZED, None).into()).await;
+        sent.map_err(|error| errors::failure(&target.url, &error))?;
+        Ok(connected(target, handshake, tasks))
     }
 
     pub(crate) async fn call(
@@ -95,62 +96,66 @@ impl HttpConnection {
         request: &Request,
         caller: Option<&Caller>,
     ) -> Result<Reply, CallError> {
-        let line = &self.line;
-        let (sent, token) = line.outbound(request, caller);
+        let target = &self.target;
+        let (sent, token) = target.outbound(request, caller);
         let sent_id = sent.id.clone();
         let number = sent_id.raw().read().unwrap_or_default();
-        let at_work = caller.map(|caller| line.questions.working_for(number, caller));
-        let told = caller.map_or(&[][..], |caller| &caller.headers);
-        let unwanted = Unwanted::new(line, &self.tasks, sent_id.clone());
-        let answered = unwanted.answered();
-        let answer = match line.post_with(&sent.into(), told).await {
+        let caller_guard = caller.map(|caller| target.requests.register(number, caller));
+        let headers = caller.map_or(&[][..], |caller| &caller.headers);
+        let cancel = CancelOnDrop::new(target, &self.tasks, sent_id.clone());
+        let answered = cancel.answered();
+        let answer = match target.post_with(&sent.into(), headers).await {
             Ok(answer) => answer,
             Err(error) if errors::never_sent(&error) => {
-                unwanted.forget();
-                return Err(CallError::NotSent(errors::failure(&line.url, &error)));
+                cancel.disarm();
+                return Err(CallError::NotSent(errors::failure(&target.url, &error)));
             }
             Err(error) => {
-                unwanted.forget();
+                cancel.disarm();
                 return Err(self.crashed_or(errors::lost(&error)).await);
             }
         };
         let (id, caller) = (request.id.clone(), caller.cloned());
-        let addressee = reply::Addressee { id, sent: sent_id, token, caller, answered };
+        let pending = reply::PendingRequest { id, sent: sent_id, token, caller, answered };
         let reply = match answer.status() {
             status if status.is_success() => {
-                match reply::read(answer, addressee, Some(line), &self.tasks).await {
+                match reply::read(answer, pending, Some(target), &self.tasks).await {
                     Err(error @ CallError::Unknown { connection_broke: true, .. }) => {
                         Err(self.crashed_or(error).await)
                     }
                     Ok(Reply::Stream(messages)) => {
-                        let messages = messages.keeping(at_work).keeping(unwanted);
+                        let messages = messages.keeping(caller_guard).keeping(cancel);
                         return Ok(Reply::Stream(messages));
                     }
                     reply => reply,
                 }
             }
             StatusCode::UNAUTHORIZED => {
-                Err(CallError::AuthRequired(errors::refused(&line.url, answer).await))
+                Err(CallError::AuthRequired(errors::refused(&target.url, answer).await))
             }
             StatusCode::TOO_MANY_REQUESTS => Err(busy(&answer)),
             StatusCode::SERVICE_UNAVAILABLE => Err(unavailable(answer).await),
             StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => Err(CallError::Unknown {
                 why: Unknown::BadGateway,
-                detail: format!("{} answered {}", errors::place(&line.url), answer.status()),
+                detail: format!(
+                    "{} answered {}",
+                    errors::host_and_port(&target.url),
+                    answer.status()
+                ),
                 connection_broke: false,
             }),
-            _ => reply::refusal(answer, addressee, line).await,
+            _ => reply::refusal(answer, pending, target).await,
         };
-        unwanted.forget();
+        cancel.disarm();
         reply
     }
 
-    /// A connection that broke because nobody listens any more broke because the server died.
+    /// If nothing listens any more, the connection broke because the server crashed.
     async fn crashed_or(&self, error: CallError) -> CallError {
-        let local = self.line.clients.local;
+        let local = self.target.clients.local;
         if let CallError::Unknown { detail, .. } = &error
             && local
-            && liveness_socket::is_dead(&self.line.url).await
+            && liveness_socket::is_dead(&self.target.url).await
         {
             let (why, detail) = (Unknown::UpstreamCrashed, detail.clone());
             return CallError::Unknown { why, detail, connection_broke: true };
@@ -158,42 +163,42 @@ impl HttpConnection {
         error
     }
 
-    /// Hears of what is wanted of a server without sessions, for as long as the connection lives.
-    pub(crate) fn subscribe(&self, wanted: watch::Receiver<Wanted>) {
+    /// Keeps a subscription to what is wanted from a stateless server, as long as the connection lives.
+    pub(crate) fn subscribe(&self, wanted: watch::Receiver<SubscriptionSet>) {
         let listening =
-            subscription_stream::subscribe(Arc::clone(&self.line), self.incoming.clone(), wanted);
+            subscription_stream::subscribe(Arc::clone(&self.target), self.incoming.clone(), wanted);
         self.tasks.spawn(self.alive.clone().run_until_cancelled_owned(listening));
     }
 
     pub(crate) fn has_ping(&self) -> bool {
-        matches!(self.line.era, Era::Session { .. })
+        matches!(self.target.era, Era::Session { .. })
     }
 
-    /// Ends the session, so that the server need not keep it.
+    /// Ends the session, so that the server can free it.
     pub(crate) async fn close(&self) {
-        let _ = timeout(GOODBYE_LIMIT, self.line.delete()).await;
+        let _ = timeout(CLOSE_LIMIT, self.target.delete()).await;
     }
 }
 
-/// A line that works, with the tasks that live as long as it does.
-fn connected(line: Line, handshake: Handshake, tasks: &TaskTracker) -> Connected {
-    let line = Arc::new(line);
+/// A connection after its handshake, with the tasks that live as long as it does.
+fn connected(target: HttpTarget, handshake: Handshake, tasks: &TaskTracker) -> Connected {
+    let target = Arc::new(target);
     let (send, incoming) = mpsc::channel(INCOMING_BUFFER);
     let alive = CancellationToken::new();
-    if let Era::Session { .. } = line.era {
-        let listening = session_stream::listen(Arc::clone(&line), send.clone(), tasks.clone());
+    if let Era::Session { .. } = target.era {
+        let listening = session_stream::listen(Arc::clone(&target), send.clone(), tasks.clone());
         tasks.spawn(alive.clone().run_until_cancelled_owned(listening));
     }
-    if line.clients.local {
-        let (url, told) = (line.url.clone(), send.clone());
+    if target.clients.local {
+        let (url, incoming) = (target.url.clone(), send.clone());
         let watching = async move {
-            liveness_socket::tripped(&url).await;
-            let _ = told.send(Incoming::Closed(errors::gone(&url))).await;
+            liveness_socket::until_closed(&url).await;
+            let _ = incoming.send(Incoming::Closed(errors::gone(&url))).await;
         };
         tasks.spawn(alive.clone().run_until_cancelled_owned(watching));
     }
     let connection = HttpConnection {
-        line,
+        target,
         tasks: tasks.clone(),
         incoming: send,
         alive: alive.clone(),
@@ -208,12 +213,12 @@ fn busy(answer: &reqwest::Response) -> CallError {
 
 async fn unavailable(answer: reqwest::Response) -> CallError {
     let (wait, status) = (wait(&answer), answer.status());
-    let said = excerpt(&reply::body_or_nothing(answer).await);
-    let detail = format!("{status}: {said}").trim_end_matches([':', ' ']).to_owned();
+    let body = excerpt(&reply::body_or_nothing(answer).await);
+    let detail = format!("{status}: {body}").trim_end_matches([':', ' ']).to_owned();
     CallError::Unavailable { wait, detail }
 }
 
-/// How long a server that is busy asks to be left alone.
+/// The `Retry-After` of a busy server.
 fn wait(answer: &reqwest::Response) -> Duration {
     let asked = answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
     let wait = asked.and_then(|asked| retry_after(asked, clock::now(), LONGEST_RETRY_AFTER));

@@ -15,15 +15,16 @@ use evermoor_core::protocol::mcp::method;
 
 use super::super::connection::{CallError, LARGEST_REPLY, Reply, ReplyStream, excerpt};
 use super::errors;
-use super::reply_events::Events;
-use super::target::Line;
+use super::reply_events::ReplyEvents;
+use super::target::HttpTarget;
 use crate::upstream::server_requests::Caller;
 
-/// Whom an answer is for: the caller's own id and progress token, and how it is recognised.
+/// A request that waits for its answer: the caller's id and progress token, and the id it was sent
+/// under.
 #[derive(Clone)]
-pub(super) struct Addressee {
+pub(super) struct PendingRequest {
     pub(super) id: Id,
-    /// The id under which the request was sent, which its answer must bear.
+    /// The id under which the request was sent, which its answer must have.
     pub(super) sent: Id,
     pub(super) token: Option<Raw>,
     pub(super) caller: Option<Caller>,
@@ -31,37 +32,36 @@ pub(super) struct Addressee {
     pub(super) answered: Arc<AtomicBool>,
 }
 
-impl Addressee {
-    /// An answer is recognised by its id. An error may come without one: the POST says whose it is.
-    fn recognises(&self, response: &Response) -> bool {
+impl PendingRequest {
+    /// Whether an answer has the right id. An error may have none, because it comes on the POST.
+    fn matches(&self, response: &Response) -> bool {
         response.id.as_ref().is_none_or(|id| *id == self.sent)
     }
 }
 
-/// How many messages of a reply stream wait for their reader.
+/// How many messages of a reply stream are buffered.
 const STREAM_BUFFER: usize = 32;
 
-/// Reads the answer to one request, whole or as a stream. With a `line` a broken stream is taken
-/// up again.
+/// Reads the answer to one request, whole or as a stream. With a `target`, a broken stream is resumed.
 pub(super) async fn read(
     answer: reqwest::Response,
-    addressee: Addressee,
-    line: Option<&Arc<Line>>,
+    pending: PendingRequest,
+    target: Option<&Arc<HttpTarget>>,
     tasks: &TaskTracker,
 ) -> Result<Reply, CallError> {
     let kind = answer.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     if kind.is_some_and(|kind| kind.starts_with(b"text/event-stream")) {
-        let events = Events::new(answer, line.cloned());
-        return read_events(events, addressee, tasks).await;
+        let events = ReplyEvents::new(answer, target.cloned());
+        return read_events(events, pending, tasks).await;
     }
     let body = match read_body(answer).await {
-        Ok(Body::Whole(body)) => body,
-        Ok(Body::TooLarge) => return Err(errors::too_large()),
+        Ok(BoundedBody::Whole(body)) => body,
+        Ok(BoundedBody::TooLarge) => return Err(errors::too_large()),
         Err(error) => return Err(errors::lost(&error)),
     };
     match Message::parse(&body) {
-        Ok(Message::Response(response)) if addressee.recognises(&response) => {
-            Ok(Reply::Whole(Response { id: Some(addressee.id), outcome: response.outcome }))
+        Ok(Message::Response(response)) if pending.matches(&response) => {
+            Ok(Reply::Whole(Response { id: Some(pending.id), outcome: response.outcome }))
         }
         Ok(Message::Response(_) | Message::Request(_) | Message::Notification(_)) | Err(_) => {
             Err(errors::malformed(&body))
@@ -69,22 +69,22 @@ pub(super) async fn read(
     }
 }
 
-/// Reads a stream of events. A stream whose first message is the answer is no stream at all.
+/// Reads a stream of events. If the first message is the answer, the reply is whole.
 async fn read_events(
-    mut events: Events,
-    addressee: Addressee,
+    mut events: ReplyEvents,
+    pending: PendingRequest,
     tasks: &TaskTracker,
 ) -> Result<Reply, CallError> {
     let first = loop {
         let event = events.next().await?;
-        match understand(&event.data, &addressee, events.line(), tasks) {
+        match message_for_caller(&event.data, &pending, events.target(), tasks) {
             Some(Message::Response(response)) => return Ok(Reply::Whole(response)),
             Some(first) => break first,
             None => {}
         }
     };
     let (send, messages) = mpsc::channel(STREAM_BUFFER);
-    let posting = tasks.clone();
+    let task_tracker = tasks.clone();
     tasks.spawn(async move {
         loop {
             let event = tokio::select! {
@@ -93,12 +93,14 @@ async fn read_events(
                 event = events.next() => event,
             };
             let Ok(event) = event else { return };
-            let Some(message) = understand(&event.data, &addressee, events.line(), &posting) else {
+            let Some(message) =
+                message_for_caller(&event.data, &pending, events.target(), &task_tracker)
+            else {
                 continue;
             };
             let last = matches!(message, Message::Response(_));
-            addressee.answered.fetch_or(last, Ordering::Relaxed);
-            // A reader that has gone wants no more, and dropping the stream tells the server.
+            pending.answered.fetch_or(last, Ordering::Relaxed);
+            // If the reader is gone, dropping the stream closes it at the server.
             if send.send(message).await.is_err() || last {
                 return;
             }
@@ -107,30 +109,31 @@ async fn read_events(
     Ok(Reply::Stream(ReplyStream::starting_with(first, messages)))
 }
 
-/// What an event says to the caller, in the caller's own terms. Questions take their own way.
-fn understand(
+/// The message for the caller in an event, with the caller's id and progress token. Requests of the
+/// server are dispatched here.
+fn message_for_caller(
     data: &Bytes,
-    addressee: &Addressee,
-    line: Option<&Arc<Line>>,
+    pending: &PendingRequest,
+    target: Option<&Arc<HttpTarget>>,
     tasks: &TaskTracker,
 ) -> Option<Message> {
     match Message::parse(data).ok()? {
-        Message::Response(response) if !addressee.recognises(&response) => {
-            tracing::debug!("an answer to another request was dropped");
+        Message::Response(response) if !pending.matches(&response) => {
+            tracing::debug!("dropped an answer to another request");
             None
         }
         Message::Response(response) => {
-            let id = Some(addressee.id.clone());
+            let id = Some(pending.id.clone());
             Some(Message::Response(Response { id, outcome: response.outcome }))
         }
-        Message::Notification(told)
-            if told.method == method::CANCELLED
-                && line.is_some_and(|line| line.questions.withdraw(&told)) =>
+        Message::Notification(notification)
+            if notification.method == method::CANCELLED
+                && target.is_some_and(|target| target.requests.cancel(&notification)) =>
         {
             None
         }
         Message::Notification(notification) => {
-            let token = addressee.token.as_ref().zip(notification.params.as_ref());
+            let token = pending.token.as_ref().zip(notification.params.as_ref());
             let params = match token {
                 Some((token, params)) if params.member("progressToken").is_some() => {
                     Some(params.with("progressToken", token))
@@ -140,86 +143,91 @@ fn understand(
             Some(Message::Notification(Notification { params, ..notification }))
         }
         Message::Request(request) => {
-            if let Some(line) = line {
-                ask(line, request, addressee.caller.clone(), tasks);
+            if let Some(target) = target {
+                dispatch(target, request, pending.caller.clone(), tasks);
             }
             None
         }
     }
 }
 
-/// Hands on a question of the server; its answer is a POST of its own.
-pub(super) fn ask(line: &Arc<Line>, request: Request, caller: Option<Caller>, tasks: &TaskTracker) {
-    let (answering, tasks) = (Arc::clone(line), tasks.clone());
+/// Passes a request of the server on; its answer is a separate POST.
+pub(super) fn dispatch(
+    target: &Arc<HttpTarget>,
+    request: Request,
+    caller: Option<Caller>,
+    tasks: &TaskTracker,
+) {
+    let (answering, tasks) = (Arc::clone(target), tasks.clone());
     let send = move |response| {
         tasks.spawn(async move {
             let _ = answering.post(&Message::Response(response)).await;
         });
     };
-    line.questions.ask(request, caller, Box::new(send));
+    target.requests.dispatch(request, caller, Box::new(send));
 }
 
-/// A refusal that is an answer: the upstream read the call and said no. Or one that is none,
-/// because the server has forgotten us and turned the call away unread.
+/// What an error status means: an answer, if the upstream read the call and refused it, or not sent,
+/// if the session is gone and the call was rejected unread.
 pub(super) async fn refusal(
     answer: reqwest::Response,
-    addressee: Addressee,
-    line: &Line,
+    pending: PendingRequest,
+    target: &HttpTarget,
 ) -> Result<Reply, CallError> {
     let status = answer.status();
     let body = body_or_nothing(answer).await;
-    if line.has_session() && session_is_gone(status, &body) {
-        return Err(CallError::NotSent(errors::forgotten(&line.url)));
+    if target.has_session() && session_is_gone(status, &body) {
+        return Err(CallError::NotSent(errors::session_lost(&target.url)));
     }
     let response = match Message::parse(&body) {
         Ok(Message::Response(Response { outcome: outcome @ Outcome::Error(_), .. })) => {
-            Response { id: Some(addressee.id), outcome }
+            Response { id: Some(pending.id), outcome }
         }
         Ok(_) | Err(_) => {
-            let said = format!("The upstream answered {status}: {}", excerpt(&body));
-            Response::error(Some(addressee.id), -32603, said.trim_end_matches([':', ' ']))
+            let text = format!("The server answered {status}: {}", excerpt(&body));
+            Response::error(Some(pending.id), -32603, text.trim_end_matches([':', ' ']))
         }
     };
     Ok(Reply::Whole(response))
 }
 
-/// What servers say when they have forgotten a session: the 404 of the specification, a 410, or
-/// a 400 that speaks of sessions.
+/// Whether a status means that the session is gone: 404 by the specification, but servers also send
+/// 410, or 400 with a text about sessions.
 pub(super) fn session_is_gone(status: StatusCode, body: &Bytes) -> bool {
     match status {
         StatusCode::NOT_FOUND | StatusCode::GONE => true,
         StatusCode::BAD_REQUEST => {
-            let said = excerpt(body).to_lowercase();
-            said.contains("session") || said.contains("not initialized")
+            let text = excerpt(body).to_lowercase();
+            text.contains("session") || text.contains("not initialized")
         }
         _ => false,
     }
 }
 
-/// A body that was read, or was too large to be.
-pub(super) enum Body {
+/// A body within the size limit, or one that exceeds it.
+pub(super) enum BoundedBody {
     Whole(Bytes),
     TooLarge,
 }
 
-pub(super) async fn read_body(answer: reqwest::Response) -> Result<Body, reqwest::Error> {
+pub(super) async fn read_body(answer: reqwest::Response) -> Result<BoundedBody, reqwest::Error> {
     let mut chunks = answer.bytes_stream();
     let Some(first) = chunks.next().await.transpose()? else {
-        return Ok(Body::Whole(Bytes::new()));
+        return Ok(BoundedBody::Whole(Bytes::new()));
     };
     let mut body = BytesMut::from(first);
     while let Some(chunk) = chunks.next().await.transpose()? {
         body.extend_from_slice(&chunk);
         if body.len() > LARGEST_REPLY {
-            return Ok(Body::TooLarge);
+            return Ok(BoundedBody::TooLarge);
         }
     }
-    Ok(Body::Whole(body.freeze()))
+    Ok(BoundedBody::Whole(body.freeze()))
 }
 
 pub(crate) async fn body_or_nothing(answer: reqwest::Response) -> Bytes {
     match read_body(answer).await {
-        Ok(Body::Whole(body)) => body,
-        Ok(Body::TooLarge) | Err(_) => Bytes::new(),
+        Ok(BoundedBody::Whole(body)) => body,
+        Ok(BoundedBody::TooLarge) | Err(_) => Bytes::new(),
     }
 }

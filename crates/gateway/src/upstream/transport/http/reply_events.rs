@@ -1,5 +1,5 @@
-//! The events of one reply stream. A stream that broke is taken up again after its last event, if
-//! the server numbers them: taking up is asking for what was said, never for the call again.
+//! The events of one reply stream. If the server sends event ids, a broken stream is resumed after the
+//! last event. Resuming asks for the missing events and never repeats the call.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,40 +15,40 @@ use evermoor_core::protocol::sse::Event;
 
 use super::super::connection::{CallError, LARGEST_REPLY};
 use super::errors;
-use super::target::{Era, Line};
+use super::target::{Era, HttpTarget};
 
-/// How often a stream is taken up again without a single new event.
-const MOST_RESUMES: u32 = 5;
+/// How often a stream is resumed without a new event.
+const MAX_RESUMES: u32 = 5;
 const SHORTEST_RETRY: Duration = Duration::from_millis(100);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 const DEFAULT_RETRY: Duration = Duration::from_millis(500);
 
-pub(super) struct Events {
+pub(super) struct ReplyEvents {
     chunks: BoxStream<'static, Result<Bytes, reqwest::Error>>,
     parser: sse::Parser,
     ready: VecDeque<Event>,
     last_id: Option<String>,
-    line: Option<Arc<Line>>,
+    target: Option<Arc<HttpTarget>>,
     resumes: u32,
 }
 
-impl Events {
-    pub(super) fn new(answer: reqwest::Response, line: Option<Arc<Line>>) -> Self {
+impl ReplyEvents {
+    pub(super) fn new(answer: reqwest::Response, target: Option<Arc<HttpTarget>>) -> Self {
         Self {
             chunks: answer.bytes_stream().boxed(),
             parser: sse::Parser::new(LARGEST_REPLY),
             ready: VecDeque::new(),
             last_id: None,
-            line,
+            target,
             resumes: 0,
         }
     }
 
-    pub(super) fn line(&self) -> Option<&Arc<Line>> {
-        self.line.as_ref()
+    pub(super) fn target(&self) -> Option<&Arc<HttpTarget>> {
+        self.target.as_ref()
     }
 
-    /// The next event. A stream never ends well: the answer is read before its end.
+    /// The next event. The end of the stream is an error, because the answer comes before it.
     pub(super) async fn next(&mut self) -> Result<Event, CallError> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -67,18 +67,18 @@ impl Events {
         }
     }
 
-    /// Takes the stream up after its last event, or fails as it broke.
+    /// Resumes the stream after its last event, or returns `broke`.
     async fn resume(&mut self, broke: CallError) -> Result<(), CallError> {
-        let (Some(line), Some(last)) = (self.line.clone(), self.last_id.clone()) else {
+        let (Some(target), Some(last)) = (self.target.clone(), self.last_id.clone()) else {
             return Err(broke);
         };
-        if self.resumes >= MOST_RESUMES || matches!(line.era, Era::Stateless(_)) {
+        if self.resumes >= MAX_RESUMES || matches!(target.era, Era::Stateless(_)) {
             return Err(broke);
         }
         self.resumes += 1;
         let retry = self.parser.retry().map_or(DEFAULT_RETRY, Duration::from_millis);
         sleep(retry.clamp(SHORTEST_RETRY, LONGEST_RETRY)).await;
-        match line.get(Some(&last)).await {
+        match target.get(Some(&last)).await {
             Ok(answer) if answer.status().is_success() => {
                 self.chunks = answer.bytes_stream().boxed();
                 self.parser = sse::Parser::new(LARGEST_REPLY);

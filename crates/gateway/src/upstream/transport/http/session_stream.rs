@@ -1,8 +1,8 @@
-//! The stream on which a server with sessions speaks of its own accord.
+//! The stream on which a server with sessions sends messages that belong to no call.
 //!
-//! It is opened once and, when it ends, opened again with the id of the last event, for as long as
-//! the connection lives. A server that offers none says so and is left alone. One that has
-//! forgotten the session is found out here, while nobody calls.
+//! When the stream ends, it is opened again with the id of the last event, as long as the connection
+//! lives. A server that does not offer it is not asked again. This also detects a lost session while
+//! there are no calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,32 +17,36 @@ use evermoor_core::protocol::mcp::method;
 use evermoor_core::protocol::sse;
 
 use super::super::connection::{Incoming, LARGEST_REPLY};
-use super::target::Line;
+use super::target::HttpTarget;
 use super::{errors, reply};
 
 const SHORTEST_RETRY: Duration = Duration::from_millis(100);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 const DEFAULT_RETRY: Duration = Duration::from_secs(1);
 
-/// Listens until the server offers nothing to listen to, or is gone.
-pub(super) async fn listen(line: Arc<Line>, incoming: mpsc::Sender<Incoming>, tasks: TaskTracker) {
+/// Reads the stream until the server does not offer it or is gone.
+pub(super) async fn listen(
+    target: Arc<HttpTarget>,
+    incoming: mpsc::Sender<Incoming>,
+    tasks: TaskTracker,
+) {
     let mut last_event = None;
     loop {
-        let failure = match line.get(last_event.as_deref()).await {
+        let failure = match target.get(last_event.as_deref()).await {
             Ok(answer) if answer.status().is_success() => {
-                let retry = read(answer, &line, &incoming, &mut last_event, &tasks).await;
+                let retry = read(answer, &target, &incoming, &mut last_event, &tasks).await;
                 sleep(retry).await;
                 continue;
             }
             Ok(answer) => {
                 let status = answer.status();
                 let body = reply::body_or_nothing(answer).await;
-                if !line.has_session() || !reply::session_is_gone(status, &body) {
+                if !target.has_session() || !reply::session_is_gone(status, &body) {
                     return;
                 }
-                errors::forgotten(&line.url)
+                errors::session_lost(&target.url)
             }
-            Err(error) if error.is_connect() => errors::failure(&line.url, &error),
+            Err(error) if error.is_connect() => errors::failure(&target.url, &error),
             Err(_) => {
                 sleep(DEFAULT_RETRY).await;
                 continue;
@@ -53,10 +57,10 @@ pub(super) async fn listen(line: Arc<Line>, incoming: mpsc::Sender<Incoming>, ta
     }
 }
 
-/// Reads one stream to its end, and says how long to wait before the next.
+/// Reads one stream to its end, and returns how long to wait before the next.
 async fn read(
     answer: reqwest::Response,
-    line: &Arc<Line>,
+    target: &Arc<HttpTarget>,
     incoming: &mpsc::Sender<Incoming>,
     last_event: &mut Option<String>,
     tasks: &TaskTracker,
@@ -68,14 +72,15 @@ async fn read(
         for event in events {
             *last_event = event.id.or(last_event.take());
             match Message::parse(&event.data) {
-                Ok(Message::Notification(told))
-                    if told.method == method::CANCELLED && line.questions.withdraw(&told) => {}
+                Ok(Message::Notification(notification))
+                    if notification.method == method::CANCELLED
+                        && target.requests.cancel(&notification) => {}
                 Ok(Message::Notification(notification)) => {
-                    line.questions.overhear(&notification);
+                    target.requests.forward_log(&notification);
                     let _ = incoming.send(Incoming::Notification(notification)).await;
                 }
-                Ok(Message::Request(request)) => reply::ask(line, request, None, tasks),
-                // Answers come on their own streams; one that comes here belongs to nobody.
+                Ok(Message::Request(request)) => reply::dispatch(target, request, None, tasks),
+                // Answers come on the stream of their POST; one that comes here has no call.
                 Ok(Message::Response(_)) | Err(_) => {}
             }
         }

@@ -1,8 +1,8 @@
-//! The stream on which a server without sessions tells what changed.
+//! The `subscriptions/listen` stream of a stateless server.
 //!
-//! One stream carries everything that any editor wants to hear of, and all lists. When what is
-//! wanted changes, a new stream is opened; the old one is read until the server has said that the
-//! new one carries everything, and closed then. A server that offers none says so and is left alone.
+//! One stream carries all subscriptions of editors and all list changes. When the subscriptions
+//! change, a new stream is opened; the old one is read until the server acknowledges the new one, and
+//! then closed. A server that does not offer the stream is not asked again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,59 +16,61 @@ use evermoor_core::protocol::mcp::method;
 use evermoor_core::protocol::stateless::{ACKNOWLEDGED, unsubscribed};
 
 use super::super::connection::Incoming;
-use super::reply_events::Events;
-use super::target::Line;
-use crate::upstream::subscriptions::Wanted;
+use super::reply_events::ReplyEvents;
+use super::target::HttpTarget;
+use crate::upstream::subscriptions::SubscriptionSet;
 
 const RETRY: Duration = Duration::from_secs(1);
 
-/// What came of opening a stream.
-enum Opened {
-    /// It carries what is wanted.
-    Stream(Box<Events>),
-    /// It broke before it did.
+/// The result of opening a stream.
+enum OpenResult {
+    /// The server acknowledged it.
+    Stream(Box<ReplyEvents>),
+    /// It broke before that.
     Broken,
     /// The server offers no such stream.
     NotOffered,
 }
 
-/// Listens for as long as the server offers it.
+/// Keeps a stream open as long as the server offers it.
 pub(super) async fn subscribe(
-    line: Arc<Line>,
+    target: Arc<HttpTarget>,
     incoming: mpsc::Sender<Incoming>,
-    mut wanted: watch::Receiver<Wanted>,
+    mut wanted: watch::Receiver<SubscriptionSet>,
 ) {
-    let mut current: Option<Box<Events>> = None;
+    let mut current: Option<Box<ReplyEvents>> = None;
     loop {
         let now = wanted.borrow_and_update().clone();
         let opened = {
-            let mut opening = std::pin::pin!(open(&line, &incoming, &now));
+            let mut opening = std::pin::pin!(open(&target, &incoming, &now));
             loop {
                 tokio::select! {
                     biased;
-                    told = next(&mut current), if current.is_some() => tell(&incoming, told).await,
+                    notification = next(&mut current), if current.is_some() => {
+                        forward(&incoming, notification).await;
+                    }
                     opened = &mut opening => break opened,
                 }
             }
         };
         match opened {
-            Opened::Stream(events) => {
+            OpenResult::Stream(events) => {
                 current = Some(events);
-                now.carried.are(&now.resources);
+                now.acknowledged.set(&now.resources);
             }
-            // There is nothing to wait for.
-            Opened::NotOffered => return now.carried.are(&now.resources),
-            Opened::Broken => {
+            // No acknowledgement will come, so nobody must wait for one.
+            OpenResult::NotOffered => return now.acknowledged.set(&now.resources),
+            OpenResult::Broken => {
                 sleep(RETRY).await;
                 continue;
             }
         }
         loop {
             tokio::select! {
-                told = next(&mut current) => match told {
-                    Some(_) => tell(&incoming, told).await,
+                notification = next(&mut current) => match notification {
+                    Some(_) => forward(&incoming, notification).await,
                     None => {
-                        now.carried.are(&BTreeSet::new());
+                        now.acknowledged.set(&BTreeSet::new());
                         sleep(RETRY).await;
                         break;
                     }
@@ -82,54 +84,58 @@ pub(super) async fn subscribe(
     }
 }
 
-/// Asks for a stream, and waits until the server says that it carries what was asked for.
-async fn open(line: &Arc<Line>, incoming: &mpsc::Sender<Incoming>, wanted: &Wanted) -> Opened {
-    let request = Request::new(line.next_id(), method::LISTEN, Some(wanted.filter()));
-    let (sent, _) = line.outbound(&request, None);
-    let answer = match line.post(&sent.into()).await {
+/// Opens a stream, and waits until the server acknowledges it.
+async fn open(
+    target: &Arc<HttpTarget>,
+    incoming: &mpsc::Sender<Incoming>,
+    wanted: &SubscriptionSet,
+) -> OpenResult {
+    let request = Request::new(target.next_id(), method::LISTEN, Some(wanted.filter()));
+    let (sent, _) = target.outbound(&request, None);
+    let answer = match target.post(&sent.into()).await {
         Ok(answer) if answer.status().is_success() => answer,
-        Ok(answer) if answer.status().is_client_error() => return Opened::NotOffered,
-        Ok(_) | Err(_) => return Opened::Broken,
+        Ok(answer) if answer.status().is_client_error() => return OpenResult::NotOffered,
+        Ok(_) | Err(_) => return OpenResult::Broken,
     };
-    let mut events = Box::new(Events::new(answer, None));
+    let mut events = Box::new(ReplyEvents::new(answer, None));
     loop {
-        let Ok(event) = events.next().await else { return Opened::Broken };
+        let Ok(event) = events.next().await else { return OpenResult::Broken };
         match Message::parse(&event.data) {
-            Ok(Message::Notification(told)) if told.method == ACKNOWLEDGED => break,
-            // Who tells something has begun.
-            Ok(Message::Notification(told)) => {
-                tell(incoming, Some(told)).await;
+            Ok(Message::Notification(first)) if first.method == ACKNOWLEDGED => break,
+            // A server that sends notifications has accepted the subscription.
+            Ok(Message::Notification(first)) => {
+                forward(incoming, Some(first)).await;
                 break;
             }
             Ok(Message::Response(response)) => match response.outcome {
-                Outcome::Result(_) => return Opened::Broken,
-                Outcome::Error(_) => return Opened::NotOffered,
+                Outcome::Result(_) => return OpenResult::Broken,
+                Outcome::Error(_) => return OpenResult::NotOffered,
             },
             Ok(Message::Request(_)) | Err(_) => {}
         }
     }
-    Opened::Stream(events)
+    OpenResult::Stream(events)
 }
 
-/// The next piece of news; `None` when the stream has ended, and there is none any more.
-async fn next(current: &mut Option<Box<Events>>) -> Option<Notification> {
+/// The next notification; `None` when the stream has ended, which also clears `current`.
+async fn next(current: &mut Option<Box<ReplyEvents>>) -> Option<Notification> {
     loop {
         let Ok(event) = current.as_mut()?.next().await else {
             *current = None;
             return None;
         };
         match Message::parse(&event.data) {
-            Ok(Message::Notification(told)) if told.method == ACKNOWLEDGED => {}
-            Ok(Message::Notification(told)) => return Some(told),
-            // The server ends the stream in good order.
+            Ok(Message::Notification(next)) if next.method == ACKNOWLEDGED => {}
+            Ok(Message::Notification(next)) => return Some(next),
+            // The server ended the stream properly.
             Ok(Message::Response(_)) => *current = None,
             Ok(Message::Request(_)) | Err(_) => {}
         }
     }
 }
 
-async fn tell(incoming: &mpsc::Sender<Incoming>, told: Option<Notification>) {
-    if let Some(told) = told {
-        let _ = incoming.send(Incoming::Notification(unsubscribed(told))).await;
+async fn forward(incoming: &mpsc::Sender<Incoming>, notification: Option<Notification>) {
+    if let Some(notification) = notification {
+        let _ = incoming.send(Incoming::Notification(unsubscribed(notification))).await;
     }
 }

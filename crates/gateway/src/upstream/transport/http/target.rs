@@ -1,4 +1,4 @@
-//! How one server is spoken to over HTTP: its address, its era, and the headers that go with each.
+//! One HTTP server: its URL, whether it has sessions, and the headers that each request needs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,24 +15,24 @@ use evermoor_core::protocol::stateless::{header_text, named};
 use evermoor_core::protocol::translate::client_meta::WhoAsks;
 
 use crate::upstream::server_requests;
-use crate::upstream::server_requests::{Caller, Questions};
+use crate::upstream::server_requests::{Caller, ServerRequests};
 
-use super::clients::Clients;
+use super::clients::HttpClients;
 
 /// Everything that is needed to send a message to one server.
-pub(super) struct Line {
-    pub(super) clients: Clients,
+pub(super) struct HttpTarget {
+    pub(super) clients: HttpClients,
     pub(super) url: Url,
     pub(super) era: Era,
     ids: AtomicU64,
-    pub(super) questions: Questions,
+    pub(super) requests: ServerRequests,
 }
 
-/// What distinguishes the revisions on the wire.
+/// What distinguishes the protocol versions on the wire.
 pub(super) enum Era {
-    /// Up to 2025-11-25: a session that the server may have named.
+    /// Up to 2025-11-25: a session, with an id if the server gave one.
     Session { id: Option<HeaderValue>, revision: Revision },
-    /// 2026-07-28: each request says who asks.
+    /// 2026-07-28: each request carries the client's metadata.
     Stateless(WhoAsks),
 }
 
@@ -42,16 +42,16 @@ impl Era {
     }
 }
 
-impl Line {
-    pub(super) fn new(clients: Clients, url: Url, era: Era) -> Self {
-        Self { clients, url, era, ids: AtomicU64::new(1), questions: Questions::default() }
+impl HttpTarget {
+    pub(super) fn new(clients: HttpClients, url: Url, era: Era) -> Self {
+        Self { clients, url, era, ids: AtomicU64::new(1), requests: ServerRequests::default() }
     }
 
     pub(super) fn next_id(&self) -> Id {
         Id::number(self.ids.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// The request as this server wants it, and the editor's own progress token.
+    /// The request as this server expects it, and the editor's progress token.
     pub(super) fn outbound(
         &self,
         request: &Request,
@@ -63,7 +63,7 @@ impl Line {
             Era::Stateless(who_asks) => Some(who_asks),
             Era::Session { .. } => None,
         };
-        let params = server_requests::signed(params, caller, stateless);
+        let params = server_requests::with_client_meta(params, caller, stateless);
         (Request { id: Id::number(number), method: request.method.clone(), params }, token)
     }
 
@@ -75,11 +75,11 @@ impl Line {
         self.post_with(message, &[]).await
     }
 
-    /// Posts one message, some of which a server without sessions is told in headers too.
+    /// Posts one message. A stateless server also gets the headers in `repeated`.
     pub(super) async fn post_with(
         &self,
         message: &Message,
-        told: &[(String, String)],
+        repeated: &[(String, String)],
     ) -> Result<reqwest::Response, reqwest::Error> {
         let class = match message {
             Message::Request(request) => Class::of(&request.method),
@@ -97,14 +97,14 @@ impl Line {
             if let Some(name) = named(sent) {
                 request = request.header("mcp-name", header_text(&name));
             }
-            for (name, value) in told {
+            for (name, value) in repeated {
                 request = request.header(name, value);
             }
         }
         request.body(message.to_bytes()).send().await
     }
 
-    /// Opens the stream on which the server speaks of its own accord, or resumes one.
+    /// Opens the stream for messages that belong to no call, or resumes a stream.
     pub(super) async fn get(
         &self,
         last_event: Option<&str>,
@@ -125,7 +125,7 @@ impl Line {
         }
     }
 
-    /// Whether the server keeps a session for us that it could forget.
+    /// Whether the server gave a session id.
     pub(super) fn has_session(&self) -> bool {
         matches!(self.era, Era::Session { id: Some(_), .. })
     }

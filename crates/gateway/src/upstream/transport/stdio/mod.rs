@@ -1,17 +1,17 @@
-//! An upstream that is a program: started, spoken to over its pipes, and ended.
+//! An upstream that is a child process, connected over its standard input and output.
 //!
 //! # Theory of operation
-//! One task owns the program from its start to the end of its whole tree of processes. It writes,
-//! reads, and watches for the end, whichever way it comes: the program exits, closes its output,
-//! stops reading, or is not wanted any more. Then it lets the last words arrive, tells everybody
-//! that the connection is closed and why, closes the program's input and ends the tree. The next
-//! program is started only when that is done, for many cannot run twice.
+//! One task owns the process from its start to the end of its whole process tree. It writes, reads,
+//! and waits for the first sign of the end: the process exits, closes its output, stops reading, or
+//! is no longer wanted. Then it reads what is still in the pipes, reports why the connection closed,
+//! closes the process's input and ends the tree. Only then can the next process start, because many
+//! programs cannot run twice.
 
+mod failures;
 pub(crate) mod pipe;
 pub(crate) mod stderr;
 #[cfg(all(test, unix))]
 mod tests;
-mod text;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -38,47 +38,47 @@ use super::connection::{Connected, Connection, Incoming};
 use super::duplex::{self, Inbox, Outgoing};
 use super::handshake::{self, Era};
 use crate::config::secrets::Found;
+use failures::{EndReason, ProcessLog, not_started};
 use pipe::WriteEnd;
 use stderr::Stderr;
-use text::{Said, Sign, not_started};
 
-/// A program may be downloaded before it can say who it is.
+/// The limit is long because `npx` and others may download the program first.
 const START_LIMIT: Duration = Duration::from_secs(60);
-/// How long what a program wrote before it ended may take to arrive.
-const LAST_WORDS: Duration = Duration::from_millis(250);
-/// How long a program that closed a pipe may take to end, so that it can be said how it did.
-const END_LIMIT: Duration = Duration::from_secs(1);
-/// How long calls under way may take when the gateway stops.
-const DRAIN: Duration = Duration::from_secs(8);
-/// How long the end of one program, with its last calls, may delay the start of the next.
-const CLEARED_LIMIT: Duration = Duration::from_secs(20);
+/// How long to wait for what a process wrote before it exited.
+const FLUSH_LIMIT: Duration = Duration::from_millis(250);
+/// How long to wait for the exit code of a process that closed a pipe.
+const EXIT_LIMIT: Duration = Duration::from_secs(1);
+/// How long calls in flight may take when the gateway stops.
+const DRAIN_LIMIT: Duration = Duration::from_secs(8);
+/// How long the end of one process, with its last calls, may delay the start of the next.
+const PREVIOUS_LIMIT: Duration = Duration::from_secs(20);
 
-/// A program that can be connected to again and again.
-pub(crate) struct Program {
+/// A stdio server, which is started for each connection.
+pub(crate) struct StdioServer {
     upstream: UpstreamName,
     spec: Spec,
-    /// Its variables, whose secrets are found each time it is started.
+    /// Its environment variables. Their secrets are looked up at each start.
     env: BTreeMap<String, Template>,
     stderr: Stderr,
     tasks: TaskTracker,
     stop: CancellationToken,
-    /// What it was found to speak.
+    /// Whether it was found to have sessions.
     era: Option<Era>,
-    /// Ends the last one, which may still be held by its calls.
+    /// Ends the last process, which its calls may still keep alive.
     replaced: CancellationToken,
-    /// Open for as long as the last one runs.
+    /// Open while the last process runs.
     running: watch::Receiver<()>,
 }
 
-/// An attempt to connect that failed.
-struct Failed {
+/// A failed attempt to connect.
+struct AttemptError {
     failure: Failure,
-    /// The program ended by itself.
-    ended: bool,
+    /// Whether the process exited on its own.
+    exited: bool,
 }
 
-impl Program {
-    /// `stop` ends the program, after the calls under way.
+impl StdioServer {
+    /// `stop` ends the process after the calls in flight.
     pub(crate) fn new(
         upstream: UpstreamName,
         config: &config::Program,
@@ -106,21 +106,20 @@ impl Program {
         }
     }
 
-    /// What it was found to speak.
+    /// The transport and version it was found to speak.
     pub(crate) fn dialect(&self) -> Option<Dialect> {
         self.era.map(Dialect::from)
     }
 
-    /// Nobody will connect to it any more. It ends after the calls under way, and with it what is
-    /// returned.
+    /// Ends the process after the calls in flight. The returned watch closes when it has ended.
     pub(crate) fn retire(&self) -> watch::Receiver<()> {
         self.stop.cancel();
         self.running.clone()
     }
 
-    /// Starts only when the one before it has ended.
-    pub(crate) fn after(self, before: Option<watch::Receiver<()>>) -> Self {
-        match before {
+    /// Starts only when the previous process has ended.
+    pub(crate) fn after(self, previous: Option<watch::Receiver<()>>) -> Self {
+        match previous {
             Some(running) => Self { running, ..self },
             None => self,
         }
@@ -133,43 +132,44 @@ impl Program {
         };
         self.spec.env = self.env.iter().map(variable).collect::<Result<_, Failure>>()?;
         let known = self.era.take();
-        let failed = match self.attempt(known).await {
+        let error = match self.attempt(known).await {
             Ok(connected) => return Ok(connected),
-            Err(failed) => failed,
+            Err(error) => error,
         };
-        let instead = match (known, failed.ended) {
-            // Some end when the first thing they hear is not `initialize`.
+        let instead = match (known, error.exited) {
+            // Some servers exit if the first message is not `initialize`.
             (None, true) => Some(Era::Session),
-            // It has been replaced by one that speaks otherwise.
+            // The program may have been updated and speak another version now.
             (Some(_), false) => None,
-            (None, false) | (Some(_), true) => return Err(failed.failure),
+            (None, false) | (Some(_), true) => return Err(error.failure),
         };
-        self.attempt(instead).await.map_err(|failed| failed.failure)
+        self.attempt(instead).await.map_err(|error| error.failure)
     }
 
-    /// Starts the program and hears who it is.
-    async fn attempt(&mut self, era: Option<Era>) -> Result<Connected, Failed> {
+    /// Starts the process and does the handshake.
+    async fn attempt(&mut self, era: Option<Era>) -> Result<Connected, AttemptError> {
         self.replaced.cancel();
-        let cleared = async { while self.running.changed().await.is_ok() {} };
-        let _ = timeout(CLEARED_LIMIT, cleared).await;
+        let previous_ended = async { while self.running.changed().await.is_ok() {} };
+        let _ = timeout(PREVIOUS_LIMIT, previous_ended).await;
         let environment = Environment::find(&Mark::ours().to_string()).await;
-        let mark = self.stderr.mark();
+        let start = self.stderr.position();
         let (tree, pipes) = match child::spawn(&self.spec, &environment).await {
             Ok(started) => started,
             Err(error) => {
                 child::path::missed().await;
-                return Err(Failed { failure: not_started(&error), ended: false });
+                return Err(AttemptError { failure: not_started(&error), exited: false });
             }
         };
         let (mut channel, inbox, outgoing, mut incoming) = duplex::channel();
         let (running, watched) = watch::channel(());
         (self.running, self.replaced) = (watched, CancellationToken::new());
-        let said = Said { program: self.spec.program.clone(), stderr: self.stderr.clone(), mark };
+        let (program, stderr) = (self.spec.program.clone(), self.stderr.clone());
+        let log = ProcessLog { program, stderr, start };
         let (stop, replaced) = (self.stop.clone(), self.replaced.clone());
-        let life = Life { tree, inbox, said, stop, replaced, _running: running };
-        let keeping = self.stderr.clone().keep(pipes.stderr, self.upstream.clone());
-        let keeping = self.tasks.spawn(keeping);
-        self.tasks.spawn(life.live(pipes.stdin, pipes.stdout, outgoing, keeping));
+        let process = RunningProcess { tree, inbox, log, stop, replaced, _running: running };
+        let reading_stderr = self.stderr.clone().read(pipes.stderr, self.upstream.clone());
+        let reading_stderr = self.tasks.spawn(reading_stderr);
+        self.tasks.spawn(process.run(pipes.stdin, pipes.stdout, outgoing, reading_stderr));
         match handshake::negotiate(&mut channel, era, START_LIMIT).await {
             Ok((handshake, era)) => {
                 self.era = Some(era);
@@ -181,86 +181,86 @@ impl Program {
             }
             Err(failure) if channel.is_closed() => {
                 let failure = why_closed(&mut incoming).await.unwrap_or(failure);
-                Err(Failed { failure, ended: true })
+                Err(AttemptError { failure, exited: true })
             }
-            Err(failure) => Err(Failed { failure, ended: false }),
+            Err(failure) => Err(AttemptError { failure, exited: false }),
         }
     }
 }
 
-/// A running program, owned by its task.
-struct Life {
+/// A running process, owned by its task.
+struct RunningProcess {
     tree: Tree,
     inbox: Inbox,
-    said: Said,
+    log: ProcessLog,
     stop: CancellationToken,
     replaced: CancellationToken,
     _running: watch::Sender<()>,
 }
 
-impl Life {
-    async fn live(
+impl RunningProcess {
+    async fn run(
         mut self,
         stdin: ChildStdin,
         stdout: ChildStdout,
         outgoing: mpsc::Receiver<Outgoing>,
-        mut keeping: JoinHandle<()>,
+        mut reading_stderr: JoinHandle<()>,
     ) {
         let inbox = self.inbox.clone();
         let mut writing = Box::pin(pipe::write(stdin, outgoing, &inbox).fuse());
         let mut reading = Box::pin(pipe::read(stdout, &inbox).fuse());
-        let sign = tokio::select! {
-            exit = self.tree.wait() => Sign::Exited(exit),
-            _ = &mut reading => Sign::ClosedOutput,
+        let reason = tokio::select! {
+            exit = self.tree.wait() => EndReason::Exited(exit),
+            _ = &mut reading => EndReason::ClosedOutput,
             end = &mut writing => match end {
-                WriteEnd::Broken => Sign::ClosedInput,
-                WriteEnd::Stuck => Sign::DoesNotRead,
-                WriteEnd::Closed => Sign::Unwanted,
+                WriteEnd::Broken => EndReason::ClosedInput,
+                WriteEnd::Stuck => EndReason::DoesNotRead,
+                WriteEnd::Closed => EndReason::Unwanted,
             },
-            () = unwanted(&inbox, &self.stop) => Sign::Unwanted,
-            () = self.replaced.cancelled() => Sign::Unwanted,
+            () = until_unwanted(&inbox, &self.stop) => EndReason::Unwanted,
+            () = self.replaced.cancelled() => EndReason::Unwanted,
         };
-        let exit = match sign {
-            Sign::Exited(exit) => Some(exit),
-            Sign::ClosedOutput | Sign::ClosedInput => {
-                timeout(END_LIMIT, self.tree.wait()).await.ok()
+        let exit = match reason {
+            EndReason::Exited(exit) => Some(exit),
+            EndReason::ClosedOutput | EndReason::ClosedInput => {
+                timeout(EXIT_LIMIT, self.tree.wait()).await.ok()
             }
-            Sign::DoesNotRead | Sign::Unwanted => None,
+            EndReason::DoesNotRead | EndReason::Unwanted => None,
         };
         if exit.is_some() {
-            // What it wrote before it ended is still in the pipes.
-            let last_words = async { tokio::join!(finish(&mut reading), &mut keeping) };
-            let _ = timeout(LAST_WORDS, last_words).await;
+            // What it wrote before it exited is still in the pipes.
+            let flush = async { tokio::join!(finish(&mut reading), &mut reading_stderr) };
+            let _ = timeout(FLUSH_LIMIT, flush).await;
         }
-        inbox.close(self.said.failure(&sign, exit));
-        // A message that is just being written learns what became of it.
-        let _ = timeout(LAST_WORDS, finish(&mut writing)).await;
+        inbox.close(self.log.failure(&reason, exit));
+        // Lets the writer report the result of a message that is just being written.
+        let _ = timeout(FLUSH_LIMIT, finish(&mut writing)).await;
         drop(writing);
-        // A program that says goodbye must be heard, or it would wait.
-        let listening = async {
+        // Keeps reading, because a process that writes to a full pipe while it exits would hang.
+        let draining = async {
             finish(&mut reading).await;
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            exit = self.tree.end() => tracing::debug!(program = self.said.program, ?exit, "it ended"),
-            () = listening => {}
+            exit = self.tree.end() => tracing::debug!(program = self.log.program, ?exit, "process ended"),
+            () = draining => {}
         }
-        keeping.abort();
+        reading_stderr.abort();
     }
 }
 
-/// Waits for something that may have ended already.
+/// Waits for a future that may have ended already.
 async fn finish(future: &mut (impl FusedFuture + Unpin)) {
     if !future.is_terminated() {
         future.await;
     }
 }
 
-/// Resolves when nobody wants the program any more. A gateway that stops lets calls under way end.
-async fn unwanted(inbox: &Inbox, stop: &CancellationToken) {
+/// Resolves when the process is no longer wanted. If the gateway stops, calls in flight may end first.
+async fn until_unwanted(inbox: &Inbox, stop: &CancellationToken) {
     let stopped = async {
         stop.cancelled().await;
-        let _ = timeout(DRAIN, inbox.idle()).await;
+        let _ = timeout(DRAIN_LIMIT, inbox.idle()).await;
     };
     tokio::select! {
         () = inbox.closed() => {}
@@ -268,9 +268,9 @@ async fn unwanted(inbox: &Inbox, stop: &CancellationToken) {
     }
 }
 
-/// What the task of a program that ended says of it.
+/// The reason that the task of a process reports when it ends.
 async fn why_closed(incoming: &mut mpsc::Receiver<Incoming>) -> Option<Failure> {
-    let told = async {
+    let closed = async {
         while let Some(message) = incoming.recv().await {
             if let Incoming::Closed(failure) = message {
                 return Some(failure);
@@ -278,5 +278,5 @@ async fn why_closed(incoming: &mut mpsc::Receiver<Incoming>) -> Option<Failure> 
         }
         None
     };
-    timeout(END_LIMIT + 2 * LAST_WORDS, told).await.ok().flatten()
+    timeout(EXIT_LIMIT + 2 * FLUSH_LIMIT, closed).await.ok().flatten()
 }

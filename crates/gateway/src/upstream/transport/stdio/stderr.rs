@@ -1,7 +1,7 @@
-//! What a program says on its standard error: kept for people, never in the program's way.
+//! The standard error of a process, kept to explain failures.
 //!
-//! It is read as fast as it comes, whatever becomes of it, because a program whose pipe is full
-//! stands still. The last part is kept in memory; a little of it goes to the gateway's own log.
+//! It is always read as fast as it comes, because a process blocks when its pipe is full. The last
+//! part is kept in memory; a limited number of lines goes to the gateway's log.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,60 +15,60 @@ use evermoor_core::catalog::naming::UpstreamName;
 
 use crate::monitoring::redaction;
 
-/// How much is kept.
-const KEPT: usize = 256 << 10;
+/// How many bytes are kept.
+const CAPACITY: usize = 256 << 10;
 const CHUNK: usize = 8 << 10;
-/// How many lines go to the gateway's log in each second.
-const LOGGED: u32 = 20;
+/// How many lines per second go to the gateway's log.
+const LINES_PER_SECOND: u32 = 20;
 const SECOND: Duration = Duration::from_secs(1);
-/// The longest line that is shown.
-const SHOWN: usize = 300;
-/// How much of a line is looked at, so that no secret is cut before it is found.
-const READ: usize = 4 * SHOWN;
+/// Longer lines are cut when they are shown.
+const MAX_SHOWN: usize = 300;
+/// How much of a line is searched for secrets before it is cut, so that no half of one remains.
+const MAX_LINE: usize = 4 * MAX_SHOWN;
 
-/// The last of what a program said. It outlives the program, so that one that was started again
-/// can still be asked what went wrong.
+/// The last part of the standard error. It outlives the process, so that the reason of a failure is
+/// still known after a restart.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stderr {
-    ring: Arc<Mutex<Ring>>,
+    buffer: Arc<Mutex<RingBuffer>>,
 }
 
 #[derive(Debug, Default)]
-struct Ring {
+struct RingBuffer {
     bytes: VecDeque<u8>,
-    /// How much has ever been written.
+    /// How many bytes were ever written.
     total: u64,
 }
 
-/// A place in what was said, from which one can go on.
+/// A position in the output.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark(u64);
+pub(crate) struct Position(u64);
 
 impl Stderr {
-    /// Keeps what comes until it ends.
-    pub(crate) async fn keep(self, mut pipe: impl AsyncRead + Unpin, upstream: UpstreamName) {
+    /// Reads a pipe until it ends.
+    pub(crate) async fn read(self, mut pipe: impl AsyncRead + Unpin, upstream: UpstreamName) {
         let mut chunk = vec![0; CHUNK];
-        let mut log = Log::new(upstream);
+        let mut log = LogForwarder::new(upstream);
         while let Ok(read @ 1..) = pipe.read(&mut chunk).await {
-            self.ring.lock().push(&chunk[..read]);
-            log.take(&chunk[..read], Instant::now());
+            self.buffer.lock().push(&chunk[..read]);
+            log.push(&chunk[..read], Instant::now());
         }
     }
 
-    /// Where what is said next will begin.
-    pub(crate) fn mark(&self) -> Mark {
-        Mark(self.ring.lock().total)
+    /// The position after everything written so far.
+    pub(crate) fn position(&self) -> Position {
+        Position(self.buffer.lock().total)
     }
 
-    /// The whole lines said since a mark, as far as they are kept.
-    pub(crate) fn lines_since(&self, mark: Mark) -> Vec<String> {
-        let ring = self.ring.lock();
-        let kept_from = ring.total - ring.bytes.len() as u64;
-        let skip = usize::try_from(mark.0.saturating_sub(kept_from)).unwrap_or(usize::MAX);
-        let bytes: Vec<u8> = ring.bytes.iter().skip(skip).copied().collect();
-        drop(ring);
-        // What stands before the first newline is the end of a line if its start was dropped.
-        let cut = if kept_from > mark.0 { 1 } else { 0 };
+    /// The complete lines since a position, as far as they are kept.
+    pub(crate) fn lines_since(&self, start: Position) -> Vec<String> {
+        let buffer = self.buffer.lock();
+        let kept_from = buffer.total - buffer.bytes.len() as u64;
+        let skip = usize::try_from(start.0.saturating_sub(kept_from)).unwrap_or(usize::MAX);
+        let bytes: Vec<u8> = buffer.bytes.iter().skip(skip).copied().collect();
+        drop(buffer);
+        // If older bytes were dropped, the first line may have lost its start.
+        let cut = if kept_from > start.0 { 1 } else { 0 };
         bytes
             .split(|byte| *byte == b'\n')
             .skip(cut)
@@ -77,67 +77,67 @@ impl Stderr {
             .collect()
     }
 
-    /// The line since a mark that most likely says what went wrong.
-    pub(crate) fn complaint_since(&self, mark: Mark) -> Option<String> {
-        complaint(&self.lines_since(mark))
+    /// The line since a position that most likely says what went wrong.
+    pub(crate) fn error_since(&self, start: Position) -> Option<String> {
+        error_line(&self.lines_since(start))
     }
 }
 
-impl Ring {
+impl RingBuffer {
     fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        let bytes = &bytes[bytes.len().saturating_sub(KEPT)..];
-        let spare = (self.bytes.len() + bytes.len()).saturating_sub(KEPT);
+        let bytes = &bytes[bytes.len().saturating_sub(CAPACITY)..];
+        let spare = (self.bytes.len() + bytes.len()).saturating_sub(CAPACITY);
         self.bytes.drain(..spare);
         self.bytes.extend(bytes);
     }
 }
 
-/// Passes lines on to the gateway's log, and no more of them than anybody could read.
-struct Log {
+/// Forwards lines to the gateway's log, up to a number per second.
+struct LogForwarder {
     upstream: UpstreamName,
     line: Vec<u8>,
     since: Option<Instant>,
-    passed: u32,
-    held_back: u64,
+    forwarded: u32,
+    dropped: u64,
 }
 
-impl Log {
+impl LogForwarder {
     fn new(upstream: UpstreamName) -> Self {
-        Self { upstream, line: Vec::new(), since: None, passed: 0, held_back: 0 }
+        Self { upstream, line: Vec::new(), since: None, forwarded: 0, dropped: 0 }
     }
 
-    fn take(&mut self, bytes: &[u8], now: Instant) {
+    fn push(&mut self, bytes: &[u8], now: Instant) {
         if !tracing::enabled!(tracing::Level::DEBUG) {
             return;
         }
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let room = READ.saturating_sub(self.line.len());
+            let room = MAX_LINE.saturating_sub(self.line.len());
             self.line.extend_from_slice(&part[..part.len().min(room)]);
             if part.ends_with(b"\n") {
                 let line = readable(&std::mem::take(&mut self.line));
-                self.pass(&line, now);
+                self.forward(&line, now);
             }
         }
     }
 
-    fn pass(&mut self, line: &str, now: Instant) {
+    fn forward(&mut self, line: &str, now: Instant) {
         if self.since.is_none_or(|since| now.duration_since(since) >= SECOND) {
-            if self.held_back > 0 {
-                tracing::debug!(upstream = %self.upstream, lines = self.held_back, "stderr: more was said");
+            if self.dropped > 0 {
+                tracing::debug!(upstream = %self.upstream, lines = self.dropped, "stderr: lines were dropped");
             }
-            (self.since, self.passed, self.held_back) = (Some(now), 0, 0);
+            (self.since, self.forwarded, self.dropped) = (Some(now), 0, 0);
         }
-        if self.passed < LOGGED {
-            self.passed += 1;
+        if self.forwarded < LINES_PER_SECOND {
+            self.forwarded += 1;
             tracing::debug!(upstream = %self.upstream, "stderr: {line}");
         } else {
-            self.held_back += 1;
+            self.dropped += 1;
         }
     }
 }
 
-/// A line without secrets, colours and what else steers a terminal.
+/// A line without secrets and terminal escape codes.
 fn readable(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     let text = redaction::scrub(&text);
@@ -155,7 +155,7 @@ fn readable(line: &[u8]) -> String {
             _ if character.is_control() => {}
             _ => shown.push(character),
         }
-        if shown.len() >= SHOWN {
+        if shown.len() >= MAX_SHOWN {
             shown.push('…');
             break;
         }
@@ -163,17 +163,17 @@ fn readable(line: &[u8]) -> String {
     shown.trim().to_owned()
 }
 
-/// Runtimes print what went wrong, then where, then their own version. So: the last line that
-/// speaks of an error, or the last one.
-fn complaint(lines: &[String]) -> Option<String> {
-    const SIGNS: [&str; 8] =
+/// Runtimes print what went wrong, then where, then their version. So this is the last line that
+/// mentions an error, or else the last line.
+fn error_line(lines: &[String]) -> Option<String> {
+    const WORDS: [&str; 8] =
         ["error", "exception", "panicked", "fatal", "cannot", "not found", "failed", "denied"];
     let recent = &lines[lines.len().saturating_sub(30)..];
-    let speaks = |line: &&String| {
+    let mentions_error = |line: &&String| {
         let lower = line.to_lowercase();
-        !lower.starts_with("at ") && SIGNS.iter().any(|sign| lower.contains(sign))
+        !lower.starts_with("at ") && WORDS.iter().any(|word| lower.contains(word))
     };
-    recent.iter().rev().find(speaks).or(recent.last()).cloned()
+    recent.iter().rev().find(mentions_error).or(recent.last()).cloned()
 }
 
 #[cfg(test)]
@@ -185,15 +185,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_last_part_is_kept_and_the_rest_is_let_go() {
+    async fn only_the_last_part_is_kept() {
         let stderr = Stderr::default();
         let flood = "0123456789abcde\n".repeat(1 << 18);
-        stderr.clone().keep(flood.as_bytes(), name()).await;
-        let before = stderr.mark();
-        stderr.clone().keep(&b"the end\n"[..], name()).await;
-        assert_eq!(stderr.ring.lock().bytes.len(), KEPT);
+        stderr.clone().read(flood.as_bytes(), name()).await;
+        let before = stderr.position();
+        stderr.clone().read(&b"the end\n"[..], name()).await;
+        assert_eq!(stderr.buffer.lock().bytes.len(), CAPACITY);
         assert_eq!(stderr.lines_since(before), ["the end"]);
-        let all = stderr.lines_since(Mark(0));
+        let all = stderr.lines_since(Position(0));
         assert!(
             all.len() > 16_000
                 && all.iter().all(|line| line == "0123456789abcde" || line == "the end")
@@ -201,10 +201,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_an_earlier_program_said_is_not_held_against_the_next() {
+    async fn an_error_of_an_earlier_process_is_not_reported_for_the_next() {
         let stderr = Stderr::default();
-        stderr.clone().keep(&b"Error: old\n"[..], name()).await;
-        assert_eq!(stderr.complaint_since(stderr.mark()), None);
+        stderr.clone().read(&b"Error: old\n"[..], name()).await;
+        assert_eq!(stderr.error_since(stderr.position()), None);
     }
 
     #[test]
@@ -212,16 +212,16 @@ mod tests {
         let lines =
             |text: &str| text.lines().map(|line| readable(line.as_bytes())).collect::<Vec<_>>();
         let node = "node:internal/modules:1\nError: Cannot find module 'x'\n    at Module.load (error.js:1)\n  code: 1\n\nNode.js v22.1.0";
-        assert_eq!(complaint(&lines(node)).unwrap(), "Error: Cannot find module 'x'");
+        assert_eq!(error_line(&lines(node)).unwrap(), "Error: Cannot find module 'x'");
         let python = "Traceback (most recent call last):\n  File \"x.py\"\nModuleNotFoundError: No module named 'y'";
-        assert_eq!(complaint(&lines(python)).unwrap(), "ModuleNotFoundError: No module named 'y'");
-        assert_eq!(complaint(&lines("starting\nbye")).unwrap(), "bye");
-        assert_eq!(complaint(&[]), None);
+        assert_eq!(error_line(&lines(python)).unwrap(), "ModuleNotFoundError: No module named 'y'");
+        assert_eq!(error_line(&lines("starting\nbye")).unwrap(), "bye");
+        assert_eq!(error_line(&[]), None);
     }
 
     #[test]
-    fn a_line_is_shown_without_what_steers_a_terminal() {
+    fn a_line_is_shown_without_terminal_escapes() {
         assert_eq!(readable(b"\x1b[31mred\x1b[0m\tand\x07 \xff"), "red and \u{fffd}");
-        assert!(readable(&[b'x'; 1000]).chars().count() <= SHOWN + 1);
+        assert!(readable(&[b'x'; 1000]).chars().count() <= MAX_SHOWN + 1);
     }
 }

@@ -1,4 +1,4 @@
-//! Real programs, written in the shell.
+//! Real processes: servers written as shell scripts.
 
 use evermoor_core::failure::Code;
 use evermoor_core::protocol::envelope::{Id, Request};
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::super::connection::{CallError, Reply};
 use super::*;
 
-/// Answers what it is asked; `{...}` is replaced by what a test wants to see.
+/// A server; each test fills in `{discover}` and `{call}`.
 const SERVER: &str = r#"
 say() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
 while read -r line; do
@@ -27,13 +27,13 @@ fn server(discover: &str, call: &str) -> String {
     SERVER.replace("{discover}", discover).replace("{call}", call)
 }
 
-struct Bench {
-    program: Program,
+struct Fixture {
+    server: StdioServer,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
-fn bench(command: &str, args: &[&str]) -> Bench {
+fn fixture(command: &str, args: &[&str]) -> Fixture {
     let config = config::Program {
         command: command.to_owned(),
         args: args.iter().map(|argument| (*argument).to_owned()).collect(),
@@ -42,12 +42,12 @@ fn bench(command: &str, args: &[&str]) -> Bench {
     };
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
     let name = UpstreamName::parse("x").expect("a name");
-    let program = Program::new(name, &config, None, tasks.clone(), stop.clone());
-    Bench { program, tasks, stop }
+    let server = StdioServer::new(name, &config, None, tasks.clone(), stop.clone());
+    Fixture { server, tasks, stop }
 }
 
-fn sh(script: &str) -> Bench {
-    bench("sh", &["-c", script])
+fn sh(script: &str) -> Fixture {
+    fixture("sh", &["-c", script])
 }
 
 async fn call(connected: &Connected) -> Result<String, CallError> {
@@ -58,13 +58,13 @@ async fn call(connected: &Connected) -> Result<String, CallError> {
     }
 }
 
-impl Bench {
+impl Fixture {
     async fn connect(&mut self) -> Connected {
-        self.program.connect(&Default::default()).await.expect("it connects")
+        self.server.connect(&Default::default()).await.expect("it connects")
     }
 
-    /// Everything that was started has ended.
-    async fn all_over(&self) {
+    /// Waits until every task and process has ended.
+    async fn all_ended(&self) {
         self.tasks.close();
         timeout(Duration::from_secs(20), self.tasks.wait()).await.expect("nothing is left");
     }
@@ -72,70 +72,70 @@ impl Bench {
 
 #[tokio::test]
 async fn a_program_is_started_called_and_ended_with_its_connection() {
-    let mut bench = sh(&server(REFUSES, "say '\"result\":\"done\"'"));
-    let connected = bench.connect().await;
+    let mut fixture = sh(&server(REFUSES, "say '\"result\":\"done\"'"));
+    let connected = fixture.connect().await;
     assert_eq!(connected.handshake.server.name, "sh");
     assert_eq!(call(&connected).await.unwrap(), "Result(\"done\")");
     drop(connected);
-    bench.all_over().await;
+    fixture.all_ended().await;
 }
 
 #[tokio::test]
-async fn a_program_of_the_newer_era_is_told_who_asks_each_time() {
+async fn a_stateless_server_gets_client_metadata_with_each_request() {
     let discovered =
         "say '\"result\":{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{}}'";
     let echo = "case $line in *protocolVersion*2026-07-28*) say '\"result\":1' ;; *) say '\"result\":0' ;; esac";
-    let mut bench = sh(&server(discovered, echo));
-    let connected = bench.connect().await;
+    let mut fixture = sh(&server(discovered, echo));
+    let connected = fixture.connect().await;
     assert_eq!(call(&connected).await.unwrap(), "Result(1)");
     assert!(!connected.connection.has_ping());
 }
 
 #[tokio::test]
-async fn a_program_that_ends_over_the_question_is_started_again_without_it() {
-    let mut bench = sh(&server("exit 1", "say '\"result\":1'"));
-    let connected = bench.connect().await;
+async fn a_program_that_exits_on_discover_is_started_again_with_initialize() {
+    let mut fixture = sh(&server("exit 1", "say '\"result\":1'"));
+    let connected = fixture.connect().await;
     assert_eq!(call(&connected).await.unwrap(), "Result(1)");
     drop(connected);
     let began = Instant::now();
-    bench.connect().await;
-    assert!(began.elapsed() < Duration::from_secs(2), "what was found out is remembered");
+    fixture.connect().await;
+    assert!(began.elapsed() < Duration::from_secs(2), "the version is remembered");
 }
 
 #[tokio::test]
-async fn a_program_that_ends_at_once_says_how_and_why() {
-    let mut bench = sh("echo 'Error: no API key.' >&2; exit 3");
+async fn the_failure_of_a_program_that_exits_at_once_says_how_and_why() {
+    let mut fixture = sh("echo 'Error: no API key.' >&2; exit 3");
     let failure =
-        bench.program.connect(&Default::default()).await.err().expect("it cannot be connected to");
+        fixture.server.connect(&Default::default()).await.err().expect("it cannot be connected to");
     assert_eq!(failure.what, "`sh` exited with code 3: Error: no API key.");
     assert_eq!(failure.code, Code::ConnectionRefused);
 }
 
 #[tokio::test]
-async fn a_program_that_stops_listening_before_it_ends_says_how_and_why_too() {
-    let mut bench = sh("exec <&-; sleep 0.2; echo 'Error: no API key.' >&2; exit 3");
+async fn the_failure_of_a_program_that_closes_its_input_first_says_how_and_why() {
+    let mut fixture = sh("exec <&-; sleep 0.2; echo 'Error: no API key.' >&2; exit 3");
     let failure =
-        bench.program.connect(&Default::default()).await.err().expect("it cannot be connected to");
+        fixture.server.connect(&Default::default()).await.err().expect("it cannot be connected to");
     assert_eq!(failure.what, "`sh` exited with code 3: Error: no API key.");
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_is_named() {
-    let failure = bench("evermoor-nothing", &[])
-        .program
+async fn a_missing_program_is_named() {
+    let failure = fixture("evermoor-nothing", &[])
+        .server
         .connect(&Default::default())
         .await
         .err()
         .expect("it fails");
     assert_eq!(failure.code, Code::Configuration);
-    assert_eq!(failure.what, "There is no program `evermoor-nothing` on the search path.");
+    assert_eq!(failure.what, "There is no server `evermoor-nothing` on the search path.");
     assert!(failure.remedy.contains("`command`"), "{failure}");
 }
 
 #[tokio::test]
-async fn a_program_that_dies_takes_only_the_call_in_flight_with_it() {
-    let mut bench = sh(&server(REFUSES, "kill -ABRT $$"));
-    let mut connected = bench.connect().await;
+async fn a_crash_affects_only_the_call_in_flight() {
+    let mut fixture = sh(&server(REFUSES, "kill -ABRT $$"));
+    let mut connected = fixture.connect().await;
     let began = Instant::now();
     let error = call(&connected).await.unwrap_err();
     assert!(matches!(error, CallError::Unknown { connection_broke: true, .. }), "{error}");
@@ -144,30 +144,30 @@ async fn a_program_that_dies_takes_only_the_call_in_flight_with_it() {
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     let error = call(&connected).await.unwrap_err();
     assert!(matches!(error, CallError::NotSent(_)), "{error}");
-    assert!(bench.program.connect(&Default::default()).await.is_ok());
+    assert!(fixture.server.connect(&Default::default()).await.is_ok());
 }
 
 #[tokio::test]
-async fn what_a_program_said_before_it_ended_still_counts() {
-    let mut bench = sh(&server(REFUSES, "say '\"result\":\"last\"'; exit 0"));
-    let connected = bench.connect().await;
+async fn an_answer_written_before_the_exit_is_delivered() {
+    let mut fixture = sh(&server(REFUSES, "say '\"result\":\"last\"'; exit 0"));
+    let connected = fixture.connect().await;
     assert_eq!(call(&connected).await.unwrap(), "Result(\"last\")");
 }
 
 #[tokio::test]
-async fn a_flood_on_standard_error_is_in_nobodys_way() {
+async fn a_flood_on_standard_error_does_not_block_calls() {
     let flood = "head -c 50000000 /dev/zero | tr '\\0' 'x' >&2; say '\"result\":1'";
-    let mut bench = sh(&server(REFUSES, flood));
-    let connected = bench.connect().await;
+    let mut fixture = sh(&server(REFUSES, flood));
+    let connected = fixture.connect().await;
     assert_eq!(call(&connected).await.unwrap(), "Result(1)");
 }
 
 #[tokio::test]
-async fn a_line_of_32_mebibytes_costs_its_call_and_no_other() {
+async fn a_line_of_32_mebibytes_fails_its_own_call_only() {
     let huge = "case $line in *filler*) printf '{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":\"' \"$id\"; \
                 head -c 33554432 /dev/zero | tr '\\0' 'x'; printf '\"}\\n' ;; *) say '\"result\":1' ;; esac";
-    let mut bench = sh(&server(REFUSES, huge));
-    let connected = bench.connect().await;
+    let mut fixture = sh(&server(REFUSES, huge));
+    let connected = fixture.connect().await;
     let params = Some(Raw::of(&serde_json::json!({ "filler": 1 })));
     let request = Request::new(Id::number(9), "tools/call", params);
     let error = connected.connection.call(&request, None).await.err().expect("it is too large");
@@ -176,28 +176,28 @@ async fn a_line_of_32_mebibytes_costs_its_call_and_no_other() {
 }
 
 #[tokio::test]
-async fn the_next_program_waits_for_the_end_of_the_last() {
+async fn the_next_process_waits_for_the_end_of_the_last() {
     let folder = std::env::temp_dir().join(format!("evermoor-stdio-{}", std::process::id()));
     let once = format!("mkdir {0} || exit 9; trap 'sleep 1; rmdir {0}' EXIT\n", folder.display());
-    let mut bench = sh(&(once + &server(REFUSES, "say '\"result\":1'")));
-    let first = bench.connect().await;
-    // The calls of a connection may hold it for longer than its supervisor does.
-    let second = bench.connect().await;
+    let mut fixture = sh(&(once + &server(REFUSES, "say '\"result\":1'")));
+    let first = fixture.connect().await;
+    // Calls may keep a connection alive for longer than its supervisor does.
+    let second = fixture.connect().await;
     assert_eq!(call(&second).await.unwrap(), "Result(1)");
     assert!(matches!(call(&first).await, Err(CallError::NotSent(_))));
     drop((first, second));
-    bench.all_over().await;
+    fixture.all_ended().await;
 }
 
 #[tokio::test]
-async fn a_gateway_that_stops_lets_the_call_under_way_end() {
-    let mut bench = sh(&server(REFUSES, "sleep 1; say '\"result\":1'"));
-    let connected = bench.connect().await;
+async fn a_call_in_flight_may_end_when_the_gateway_stops() {
+    let mut fixture = sh(&server(REFUSES, "sleep 1; say '\"result\":1'"));
+    let connected = fixture.connect().await;
     let stop = async {
         tokio::time::sleep(Duration::from_millis(200)).await;
-        bench.stop.cancel();
+        fixture.stop.cancel();
     };
     let (answer, ()) = tokio::join!(call(&connected), stop);
     assert_eq!(answer.unwrap(), "Result(1)");
-    bench.all_over().await;
+    fixture.all_ended().await;
 }

@@ -1,4 +1,4 @@
-//! Cuts what arrives into lines, and lets go of those that are too long.
+//! Splits the output of a process into lines, and drops lines that are too long.
 
 use bytes::{Bytes, BytesMut};
 
@@ -7,29 +7,29 @@ use evermoor_core::protocol::oversize::IdFinder;
 
 pub(super) const CHUNK: usize = 8 << 10;
 
-/// Cuts what arrives into lines.
-pub(super) struct Lines {
+/// Splits a byte stream into lines.
+pub(super) struct LineSplitter {
     pub(super) buffer: BytesMut,
     /// How much of the buffer is known to hold no newline.
     scanned: usize,
     limit: usize,
-    /// The line that is being dropped.
+    /// Set while a line that is too long is being dropped; looks for its id.
     dropping: Option<IdFinder>,
 }
 
-pub(super) enum Cut {
+pub(super) enum NextLine {
     Line(Bytes),
-    /// Its id is known if it had one.
+    /// A dropped line, with its JSON-RPC id if it had one.
     TooLong(Option<Id>),
 }
 
-impl Lines {
+impl LineSplitter {
     pub(super) fn new(limit: usize) -> Self {
         Self { buffer: BytesMut::with_capacity(CHUNK), scanned: 0, limit, dropping: None }
     }
 
-    /// The next whole line, without its newline.
-    pub(super) fn next(&mut self) -> Option<Cut> {
+    /// The next complete line, without its newline.
+    pub(super) fn next(&mut self) -> Option<NextLine> {
         let newline = self.buffer[self.scanned..].iter().position(|byte| *byte == b'\n');
         let Some(end) = newline.map(|found| self.scanned + found) else {
             self.scanned = self.buffer.len();
@@ -47,12 +47,12 @@ impl Lines {
         let line = self.buffer.split_to(end + 1).freeze().slice(..end);
         self.scanned = 0;
         let finder = match self.dropping.take() {
-            None if line.len() <= self.limit => return Some(Cut::Line(line)),
+            None if line.len() <= self.limit => return Some(NextLine::Line(line)),
             finder => finder,
         };
         let mut finder = finder.unwrap_or_default();
         finder.look_at(&line);
-        Some(Cut::TooLong(finder.id()))
+        Some(NextLine::TooLong(finder.id()))
     }
 }
 
@@ -60,12 +60,12 @@ impl Lines {
 mod tests {
     use super::*;
 
-    fn cut(lines: &mut Lines, chunk: &str) -> Vec<String> {
+    fn split(lines: &mut LineSplitter, chunk: &str) -> Vec<String> {
         lines.buffer.extend_from_slice(chunk.as_bytes());
-        let cuts = std::iter::from_fn(|| lines.next());
-        cuts.map(|cut| match cut {
-            Cut::Line(line) => String::from_utf8(line.to_vec()).unwrap(),
-            Cut::TooLong(id) => {
+        let all = std::iter::from_fn(|| lines.next());
+        all.map(|next| match next {
+            NextLine::Line(line) => String::from_utf8(line.to_vec()).unwrap(),
+            NextLine::TooLong(id) => {
                 format!("too long: {}", id.map_or("?".into(), |id| id.raw().as_str().to_owned()))
             }
         })
@@ -73,28 +73,28 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_whole_however_it_arrives() {
-        let mut lines = Lines::new(100);
-        assert!(cut(&mut lines, "{\"a\"").is_empty());
-        assert_eq!(cut(&mut lines, ":1}\r\n\n{"), ["{\"a\":1}\r", ""]);
-        assert_eq!(cut(&mut lines, "}\n"), ["{}"]);
+    fn a_line_is_complete_however_it_arrives() {
+        let mut lines = LineSplitter::new(100);
+        assert!(split(&mut lines, "{\"a\"").is_empty());
+        assert_eq!(split(&mut lines, ":1}\r\n\n{"), ["{\"a\":1}\r", ""]);
+        assert_eq!(split(&mut lines, "}\n"), ["{}"]);
     }
 
     #[test]
     fn a_line_that_is_too_long_is_dropped_and_the_next_one_read() {
-        let mut lines = Lines::new(100);
-        assert!(cut(&mut lines, "{\"jsonrpc\":\"2.0\",\"id\":42,\"result\":\"").is_empty());
+        let mut lines = LineSplitter::new(100);
+        assert!(split(&mut lines, "{\"jsonrpc\":\"2.0\",\"id\":42,\"result\":\"").is_empty());
         for _ in 0..100 {
-            assert!(cut(&mut lines, &"x".repeat(1000)).is_empty());
+            assert!(split(&mut lines, &"x".repeat(1000)).is_empty());
             assert!(lines.buffer.len() <= 1100);
         }
-        assert_eq!(cut(&mut lines, "\"}\n{}\n"), ["too long: 42", "{}"]);
+        assert_eq!(split(&mut lines, "\"}\n{}\n"), ["too long: 42", "{}"]);
         let whole = format!("{{\"result\":\"{}\",\"id\":7}}\n[]\n", "x".repeat(1000));
-        assert_eq!(cut(&mut lines, &whole), ["too long: 7", "[]"]);
+        assert_eq!(split(&mut lines, &whole), ["too long: 7", "[]"]);
     }
 
     #[test]
-    fn the_id_of_a_lost_answer_is_known_wherever_it_stands_and_only_if_it_is_its_own() {
+    fn the_id_of_a_dropped_line_is_found_at_the_top_level_only() {
         let filler = "x".repeat(600);
         for (line, id) in [
             (format!(r#"{{"id":3,"result":"{filler}"}}"#), "3"),
@@ -104,7 +104,10 @@ mod tests {
             (format!(r#"{{"result":"{filler}\",\"id\":12}}"#), "?"),
             (filler, "?"),
         ] {
-            assert_eq!(cut(&mut Lines::new(100), &(line + "\n")), [format!("too long: {id}")]);
+            assert_eq!(
+                split(&mut LineSplitter::new(100), &(line + "\n")),
+                [format!("too long: {id}")]
+            );
         }
     }
 }

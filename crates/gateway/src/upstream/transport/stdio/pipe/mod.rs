@@ -1,15 +1,14 @@
-//! Messages over a pair of pipes, one to a line: what every stdio server speaks.
+//! Messages over a pair of pipes, one per line.
 //!
 //! # Theory of operation
-//! One future writes, one reads; neither knows what is at the other end. The writer sends one
-//! message at a time and says of each what became of it: a message is *sent* once the pipe took
-//! its final newline, *not sent* if the pipe took nothing, or took less than the whole text and its
-//! reader is gone, and otherwise nobody knows. A pipe that took part of a line and then nothing
-//! more is of no use any more, and the writer ends.
+//! One future writes, one reads. The writer sends one message at a time and reports the result of
+//! each: a message is *sent* once the pipe accepted its final newline. It is *not sent* if the pipe
+//! accepted nothing, or less than the whole text before its reader closed it. Otherwise the result is
+//! *unknown*. If a pipe accepts part of a line and then nothing more, it is unusable and the writer
+//! ends.
 //!
-//! The reader takes what comes. A line that is no message is passed over and counted, for servers
-//! print banners; one that is too long is dropped as it arrives, and the next one is read. If a
-//! lost line was the answer to a call, that call learns of it.
+//! The reader skips and counts lines that are not messages, because servers print banners. A line that
+//! is too long is dropped as it arrives. If a dropped line was the answer to a call, that call fails.
 
 mod lines;
 
@@ -25,24 +24,24 @@ use evermoor_core::failure::outcome::Unknown;
 use evermoor_core::protocol::envelope::{Id, Message};
 
 use crate::upstream::transport::connection::{LARGEST_REPLY, excerpt};
-use crate::upstream::transport::duplex::{Fate, Inbox, Outgoing, SendError};
-use lines::{CHUNK, Cut, Lines};
+use crate::upstream::transport::duplex::{Inbox, Outgoing, SendError, SendReceipt};
+use lines::{CHUNK, LineSplitter, NextLine};
 
-/// How long a pipe may take nothing.
+/// How long a pipe may accept nothing.
 const WRITE_LIMIT: Duration = Duration::from_secs(5);
 
 /// Why the writer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WriteEnd {
-    /// Nobody has anything to send any more.
+    /// The channel was closed.
     Closed,
-    /// Nobody reads any more.
+    /// The process closed its input.
     Broken,
-    /// The other side has not read for too long.
+    /// The process has not read for too long.
     Stuck,
 }
 
-/// Writes messages for as long as there are any and somebody reads them.
+/// Writes messages until the channel or the pipe is closed.
 pub(crate) async fn write(
     mut pipe: impl AsyncWrite + Unpin,
     mut outgoing: mpsc::Receiver<Outgoing>,
@@ -54,70 +53,70 @@ pub(crate) async fn write(
             () = inbox.closed() => None,
             next = outgoing.recv() => next,
         };
-        let Some(Outgoing { text, fate }) = next else { return WriteEnd::Closed };
-        // Cancelled while it waited: it must never be sent.
-        if fate.is_closed() {
+        let Some(Outgoing { text, receipt }) = next else { return WriteEnd::Closed };
+        // It was cancelled while it waited, so it must never be sent.
+        if receipt.is_closed() {
             continue;
         }
-        let mut line = Line { text: one_line(text), written: 0, fate: Some(fate) };
+        let mut line = PendingLine { text: one_line(text), written: 0, receipt: Some(receipt) };
         match line.write(&mut pipe).await {
-            Ok(()) => line.tell(Ok(())),
-            Err(Trouble::Broken) => {
-                // Whoever hears of it can see that no other message will get out.
+            Ok(()) => line.report(Ok(())),
+            Err(WriteError::Broken) => {
+                // Closed before the report, so that its receiver sees a closed channel.
                 outgoing.close();
-                line.tell(Err(line.when_nobody_reads()));
+                line.report(Err(line.result_if_closed()));
                 return WriteEnd::Broken;
             }
-            // A server that does one thing at a time reads again when it has done it.
-            Err(Trouble::Stuck) if line.written == 0 && inbox.at_work() > 0 => {
-                line.tell(Err(SendError::Busy));
+            // A server that handles one request at a time reads again when it has finished.
+            Err(WriteError::Stuck) if line.written == 0 && inbox.in_flight() > 0 => {
+                line.report(Err(SendError::Busy));
             }
-            Err(Trouble::Stuck) => {
+            Err(WriteError::Stuck) => {
                 outgoing.close();
-                line.tell(Err(line.when_in_doubt()));
+                line.report(Err(line.result_if_open()));
                 return WriteEnd::Stuck;
             }
         }
     }
 }
 
-/// A message on its way into the pipe. Dropped half way, it still says what became of it.
-struct Line {
+/// A message that is being written. If it is dropped half way, it still reports its result.
+struct PendingLine {
     text: Bytes,
     written: usize,
-    fate: Option<Fate>,
+    receipt: Option<SendReceipt>,
 }
 
-enum Trouble {
+enum WriteError {
     Broken,
     Stuck,
 }
 
-impl Line {
-    async fn write(&mut self, pipe: &mut (impl AsyncWrite + Unpin)) -> Result<(), Trouble> {
+impl PendingLine {
+    async fn write(&mut self, pipe: &mut (impl AsyncWrite + Unpin)) -> Result<(), WriteError> {
         while self.written < self.text.len() {
             match timeout(WRITE_LIMIT, pipe.write(&self.text[self.written..])).await {
-                Ok(Ok(0) | Err(_)) => return Err(Trouble::Broken),
-                Ok(Ok(taken)) => self.written += taken,
-                Err(_) => return Err(Trouble::Stuck),
+                Ok(Ok(0) | Err(_)) => return Err(WriteError::Broken),
+                Ok(Ok(accepted)) => self.written += accepted,
+                Err(_) => return Err(WriteError::Stuck),
             }
         }
         match timeout(WRITE_LIMIT, pipe.flush()).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(Trouble::Broken),
-            Err(_) => Err(Trouble::Stuck),
+            Ok(Err(_)) => Err(WriteError::Broken),
+            Err(_) => Err(WriteError::Stuck),
         }
     }
 
-    fn tell(&mut self, sent: Result<(), SendError>) {
-        if let Some(fate) = self.fate.take() {
-            fate.send(sent);
+    fn report(&mut self, result: Result<(), SendError>) {
+        if let Some(receipt) = self.receipt.take() {
+            receipt.send(result);
         }
     }
 
-    /// The reader has gone. Without its last brace a message is none; without its newline it is one
-    /// to a reader that takes what it has at the end.
-    fn when_nobody_reads(&self) -> SendError {
+    /// The result if the reader closed the pipe. Without its last brace the message is incomplete;
+    /// without its newline it may still be read at the end of the input.
+    fn result_if_closed(&self) -> SendError {
         if self.written + 1 < self.text.len() {
             SendError::NotSent("its standard input is closed".into())
         } else {
@@ -125,7 +124,8 @@ impl Line {
         }
     }
 
-    fn when_in_doubt(&self) -> SendError {
+    /// The result if the pipe is still open.
+    fn result_if_open(&self) -> SendError {
         match self.written {
             0 => SendError::NotSent("it does not read its standard input".into()),
             _ => SendError::Unknown("it stopped reading in the middle of the call".into()),
@@ -133,14 +133,14 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for PendingLine {
     fn drop(&mut self) {
-        let sent = self.when_in_doubt();
-        self.tell(Err(sent));
+        let result = self.result_if_open();
+        self.report(Err(result));
     }
 }
 
-/// A message as one line. A raw line break in JSON can only stand between its parts.
+/// A message as one line. In JSON, a raw line break can only occur between tokens.
 fn one_line(text: Bytes) -> Bytes {
     let mut line = BytesMut::with_capacity(text.len() + 1);
     line.extend_from_slice(&text);
@@ -153,48 +153,48 @@ fn one_line(text: Bytes) -> Bytes {
 
 /// Reads messages until the pipe ends.
 pub(crate) async fn read(mut pipe: impl AsyncRead + Unpin, inbox: &Inbox) -> io::Result<()> {
-    let mut lines = Lines::new(LARGEST_REPLY);
-    let mut garbage = 0_u64;
+    let mut lines = LineSplitter::new(LARGEST_REPLY);
+    let mut skipped = 0_u64;
     loop {
         lines.buffer.reserve(CHUNK);
         if pipe.read_buf(&mut lines.buffer).await? == 0 {
             lines.buffer.extend_from_slice(b"\n");
-            take_all(&mut lines, inbox, &mut garbage);
+            take_all(&mut lines, inbox, &mut skipped);
             return Ok(());
         }
-        take_all(&mut lines, inbox, &mut garbage);
+        take_all(&mut lines, inbox, &mut skipped);
     }
 }
 
-fn take_all(lines: &mut Lines, inbox: &Inbox, garbage: &mut u64) {
-    while let Some(cut) = lines.next() {
-        match cut {
-            Cut::Line(line) if line.trim_ascii().is_empty() => {}
-            Cut::Line(line) => match Message::parse(&line) {
+fn take_all(lines: &mut LineSplitter, inbox: &Inbox, skipped: &mut u64) {
+    while let Some(next) = lines.next() {
+        match next {
+            NextLine::Line(line) if line.trim_ascii().is_empty() => {}
+            NextLine::Line(line) => match Message::parse(&line) {
                 Ok(message) => inbox.deliver(message),
                 Err(rejected) => {
-                    *garbage += 1;
-                    if garbage.is_power_of_two() {
-                        tracing::debug!(lines = *garbage, "what is no message is passed over");
+                    *skipped += 1;
+                    if skipped.is_power_of_two() {
+                        tracing::debug!(lines = *skipped, "skipped lines that are not messages");
                     }
                     if let Some(number) = rejected.id.and_then(number) {
                         let detail = format!("the reply is not JSON-RPC: {}", excerpt(&line));
-                        inbox.spoilt(number, Unknown::MalformedReply, detail);
+                        inbox.lose(number, Unknown::MalformedReply, detail);
                     }
                 }
             },
-            Cut::TooLong(id) => {
-                tracing::warn!("a line of more than {} MiB was dropped", LARGEST_REPLY >> 20);
+            NextLine::TooLong(id) => {
+                tracing::warn!("dropped a line of more than {} MiB", LARGEST_REPLY >> 20);
                 if let Some(number) = id.and_then(number) {
                     let detail = format!("the reply is larger than {} MiB", LARGEST_REPLY >> 20);
-                    inbox.spoilt(number, Unknown::ReplyTooLarge, detail);
+                    inbox.lose(number, Unknown::ReplyTooLarge, detail);
                 }
             }
         }
     }
 }
 
-/// The number of a call of ours: we write no other ids.
+/// The number of a call; all ids we send are numbers.
 fn number(id: Id) -> Option<u64> {
     id.raw().read().ok()
 }
@@ -256,25 +256,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_is_found_among_whatever_else_is_printed() {
+    async fn an_answer_is_found_among_other_output() {
         let mut ends = ends(1 << 16);
         let call = call(&ends, 1);
         let mut line = String::new();
         BufReader::new(&mut ends.stdin).read_line(&mut line).await.unwrap();
         assert!(line.ends_with("}\n") && line.contains("\"id\":1,"), "{line}");
-        let said = b"Welcome!\n\x1b[32mready\x1b[0m\n\n[]\n\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\r\n";
-        ends.stdout.write_all(said).await.unwrap();
+        let output = b"Welcome!\n\x1b[32mready\x1b[0m\n\n[]\n\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\r\n";
+        ends.stdout.write_all(output).await.unwrap();
         assert_eq!(result(call).await, "{}");
     }
 
     #[tokio::test]
-    async fn a_message_is_one_line_whatever_breaks_it_had() {
+    async fn a_message_is_written_as_one_line() {
         let pretty = Bytes::from_static(b"{\n  \"a\": \"b\\n\"\r\n}");
         assert_eq!(&one_line(pretty)[..], b"{   \"a\": \"b\\n\"  }\n");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_program_that_never_reads_has_not_been_sent_a_call() {
+    async fn a_call_to_a_program_that_never_reads_is_not_sent() {
         let ends = ends(16);
         ends.duplex
             .notify(&evermoor_core::protocol::envelope::Notification::new("x", None))
@@ -286,19 +286,19 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_program_that_stops_reading_half_way_may_have_got_the_call() {
+    async fn a_call_to_a_program_that_stops_reading_half_way_is_unknown() {
         let ends = ends(16);
         assert_eq!(result(call(&ends, 1)).await, "unknown ConnectionReset");
         assert_eq!(ends.writing.await.unwrap(), WriteEnd::Stuck);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_program_that_is_at_work_is_busy_and_not_dead() {
+    async fn a_program_with_a_call_in_flight_is_busy_and_not_dead() {
         let mut ends = ends(80);
         let first = call(&ends, 1);
         let mut line = String::new();
         BufReader::new(&mut ends.stdin).read_line(&mut line).await.unwrap();
-        // Fills the pipe to the brim while the first call is at work.
+        // Fills the pipe while the first call is in flight.
         let fill =
             evermoor_core::protocol::envelope::Notification::new("n".repeat(50).as_str(), None);
         assert_eq!(fill.to_bytes().len(), 79);
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn half_a_line_to_a_program_that_is_gone_was_not_sent() {
+    async fn half_a_line_to_a_program_that_exited_is_not_sent() {
         let mut ends = ends(16);
         let refused = call(&ends, 100);
         ends.stdin.read_exact(&mut [0; 20]).await.unwrap();
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_without_its_newline_may_have_been_read() {
+    async fn a_line_without_its_newline_is_unknown() {
         let whole =
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"filler":"x"}}"#.len();
         let mut ends = ends(1);
@@ -345,13 +345,13 @@ mod tests {
             let line = lines.next_line().await.unwrap().unwrap();
             methods.push(line.split("\"filler\":").nth(1).map(|filler| filler.len()));
         }
-        // The one that waited is not there; that it is not wanted any more is told.
+        // The second call was never written; the line without filler is its cancellation.
         assert_eq!(methods, [Some(104), None, Some(13)]);
         drop((first, third));
     }
 
     #[tokio::test]
-    async fn an_answer_that_is_too_large_spoils_its_own_call_only() {
+    async fn an_answer_that_is_too_large_fails_its_own_call_only() {
         let mut ends = ends(1 << 16);
         let (first, second) = (call(&ends, 1), call(&ends, 1));
         let mut lines = BufReader::new(&mut ends.stdin).lines();
@@ -369,12 +369,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_that_is_no_json_rpc_spoils_its_call() {
+    async fn an_answer_that_is_not_json_rpc_fails_its_call() {
         let mut ends = ends(1 << 16);
         let call = call(&ends, 1);
         BufReader::new(&mut ends.stdin).read_line(&mut String::new()).await.unwrap();
         ends.stdout.write_all(b"{\"jsonrpc\":\"1.0\",\"id\":1,\"result\":{}}\n").await.unwrap();
         assert_eq!(result(call).await, "unknown MalformedReply");
-        assert_eq!(ends.inbox.at_work(), 0);
+        assert_eq!(ends.inbox.in_flight(), 0);
     }
 }

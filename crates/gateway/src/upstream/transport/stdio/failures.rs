@@ -1,21 +1,21 @@
-//! What is said of a program that ended, or that could not be started.
+//! The failures of a process that ended or could not be started.
 
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::process::child::{Exit, StartError};
 
-use super::super::stdio::stderr::{Mark, Stderr};
+use super::stderr::{Position, Stderr};
 use crate::system::exit;
 
-/// What is needed to say why a program ended.
-pub(super) struct Said {
+/// The name of a process and its standard error, which explain why it ended.
+pub(super) struct ProcessLog {
     pub(super) program: String,
     pub(super) stderr: Stderr,
-    /// Where what it said begins.
-    pub(super) mark: Mark,
+    /// Where the output of this process starts.
+    pub(super) start: Position,
 }
 
-/// The first sign that it is over.
-pub(super) enum Sign {
+/// The first sign that a process is ending.
+pub(super) enum EndReason {
     Exited(Exit),
     ClosedOutput,
     ClosedInput,
@@ -23,50 +23,52 @@ pub(super) enum Sign {
     Unwanted,
 }
 
-impl Said {
-    pub(super) fn failure(&self, sign: &Sign, exit: Option<Exit>) -> Failure {
-        let complaint = self.stderr.complaint_since(self.mark);
-        let because = complaint.map(|line| format!(": {line}")).unwrap_or_default();
+impl ProcessLog {
+    pub(super) fn failure(&self, reason: &EndReason, exit: Option<Exit>) -> Failure {
+        let error = self.stderr.error_since(self.start);
+        let because = error.map(|line| format!(": {line}")).unwrap_or_default();
         let because = because.trim_end_matches('.');
         let program = &self.program;
-        let (code, what) = match (sign, exit) {
+        let (code, what) = match (reason, exit) {
             (_, Some(exit)) => {
                 let ended = exit::sentence(exit);
                 (Code::ConnectionRefused, format!("`{program}` {ended}{because}."))
             }
-            (Sign::ClosedInput, None) => {
+            (EndReason::ClosedInput, None) => {
                 (Code::ConnectionLost, format!("`{program}` closed its standard input{because}."))
             }
-            (Sign::DoesNotRead, None) => {
+            (EndReason::DoesNotRead, None) => {
                 (Code::Timeout, format!("`{program}` does not read its standard input{because}."))
             }
-            (Sign::ClosedOutput | Sign::Exited(_), None) => {
+            (EndReason::ClosedOutput | EndReason::Exited(_), None) => {
                 (Code::ConnectionLost, format!("`{program}` closed its standard output{because}."))
             }
-            (Sign::Unwanted, None) => (Code::ConnectionLost, format!("`{program}` was ended.")),
+            (EndReason::Unwanted, None) => {
+                (Code::ConnectionLost, format!("Evermoor stopped `{program}`."))
+            }
         };
-        Failure::new(code, what, "Evermoor starts it again by itself.")
+        Failure::new(code, what, "Evermoor restarts it automatically.")
     }
 }
 
 pub(super) fn not_started(error: &StartError) -> Failure {
     let remedy = match error {
         StartError::NotOnPath { program } if program.contains(' ') => {
-            "Put what follows the program into `args`; Evermoor tries again by itself."
+            "Move the arguments from `command` to `args`. Evermoor retries automatically."
         }
         StartError::NotOnPath { .. } => {
-            "Install it, or write its full path as `command`; Evermoor tries again by itself."
+            "Install it, or set `command` to its full path. Evermoor retries automatically."
         }
         StartError::NoFile { .. } | StartError::NoFolder { .. } => {
             "Correct the path in the configuration."
         }
         StartError::NotExecutable { .. } => {
-            "Make it executable, or start it with its interpreter as `command`."
+            "Make it executable, or set `command` to its interpreter."
         }
         StartError::NoInterpreter { .. } => {
-            "Install what its first line names, or correct that line."
+            "Install the interpreter in its first line, or correct that line."
         }
-        StartError::Refused { .. } => "Evermoor tries again by itself.",
+        StartError::Refused { .. } => "Evermoor retries automatically.",
     };
     let mut what = format!("{error}.");
     if let Some(first) = what.get_mut(..1) {

@@ -1,22 +1,22 @@
-//! Dice that fall the same way for the same seed.
+//! Random numbers that are the same for the same seed.
 //!
-//! Everybody in the simulation has dice of their own, and what happens to one call is thrown for
-//! that call alone: then it makes no difference in which order things happen that happen at once.
+//! Each editor, server and call has its own generator, so the order of simultaneous events does not
+//! change the result.
 
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::time::Duration;
 
-pub(super) struct Dice(u64);
+pub(super) struct SeededRandom(u64);
 
-impl Dice {
-    /// The dice of `whom` on the day of `seed`.
-    pub(super) fn of(seed: u64, whom: impl Hash) -> Self {
+impl SeededRandom {
+    /// The generator of `owner` on the day of `seed`.
+    pub(super) fn of(seed: u64, owner: impl Hash) -> Self {
         let mut hasher = DefaultHasher::new();
-        (seed, whom).hash(&mut hasher);
+        (seed, owner).hash(&mut hasher);
         Self(hasher.finish())
     }
 
-    /// The next number of a sequence that looks like chance (splitmix64).
+    /// The next number (splitmix64).
     pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -33,7 +33,7 @@ impl Dice {
         self.below(chances) == 0
     }
 
-    /// Any time up to `longest`.
+    /// A duration below `longest`.
     pub(super) fn up_to(&mut self, longest: Duration) -> Duration {
         let millis = usize::try_from(longest.as_millis()).unwrap_or(usize::MAX).max(1);
         Duration::from_millis(self.below(millis) as u64)

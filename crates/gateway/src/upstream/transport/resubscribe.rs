@@ -1,4 +1,4 @@
-//! A new connection is asked for everything that editors wanted to hear of on the last one.
+//! Restores the subscriptions and the log level of editors on a new connection.
 
 use std::time::Duration;
 
@@ -7,52 +7,60 @@ use tokio::time::timeout;
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{Handshake, method};
 
-use crate::upstream::subscriptions::Wanted;
+use crate::upstream::subscriptions::SubscriptionSet;
 use crate::upstream::transport::connection::Connection;
 
-/// A server that is slow about it is not kept from its calls for longer.
+/// Calls wait no longer than this for a server that is slow to subscribe.
 const LIMIT: Duration = Duration::from_secs(5);
-const COURTESY: Duration = Duration::from_secs(1);
+const UNSUBSCRIBE_LIMIT: Duration = Duration::from_secs(1);
 
-/// Asks for the log level and for every resource. What fails is a resource that is gone, or a
-/// server that offers none; neither is a reason not to use the connection.
-pub(crate) async fn replay(connection: &Connection, handshake: &Handshake, wanted: Wanted) {
-    let replayed = timeout(LIMIT, ask_for_all(connection, handshake, wanted)).await;
-    if replayed.is_err() {
-        tracing::debug!("not everything was subscribed to again in time");
+/// Sets the log level and subscribes to every resource. Errors are ignored: the resource is gone or
+/// the server offers no subscriptions, and the connection is usable either way.
+pub(crate) async fn restore(
+    connection: &Connection,
+    handshake: &Handshake,
+    wanted: SubscriptionSet,
+) {
+    let restored = timeout(LIMIT, subscribe_all(connection, handshake, wanted)).await;
+    if restored.is_err() {
+        tracing::debug!("some subscriptions were not restored in time");
     }
 }
 
-/// Stops what nobody wants any more. It is only a courtesy, so it must not take long.
-pub(crate) async fn stop(connection: &Connection, before: &Wanted, now: &Wanted) {
-    let stopping = async {
+/// Unsubscribes from what no editor wants any more. Nothing depends on it, so it must not take long.
+pub(crate) async fn unsubscribe(
+    connection: &Connection,
+    before: &SubscriptionSet,
+    now: &SubscriptionSet,
+) {
+    let unsubscribing = async {
         for uri in before.resources.difference(&now.resources) {
             let params = Raw::of(&serde_json::json!({ "uri": uri }));
-            ask(connection, method::UNSUBSCRIBE, params).await;
+            send(connection, method::UNSUBSCRIBE, params).await;
         }
         if let Some(level) = now.level.filter(|level| before.level.is_some_and(|old| old < *level))
         {
             let params = Raw::of(&serde_json::json!({ "level": level.as_str() }));
-            ask(connection, method::SET_LEVEL, params).await;
+            send(connection, method::SET_LEVEL, params).await;
         }
     };
-    let _ = timeout(COURTESY, stopping).await;
+    let _ = timeout(UNSUBSCRIBE_LIMIT, unsubscribing).await;
 }
 
-async fn ask_for_all(connection: &Connection, handshake: &Handshake, wanted: Wanted) {
+async fn subscribe_all(connection: &Connection, handshake: &Handshake, wanted: SubscriptionSet) {
     if let Some(level) = wanted.level.filter(|_| handshake.offers("logging")) {
         let params = Raw::of(&serde_json::json!({ "level": level.as_str() }));
-        ask(connection, method::SET_LEVEL, params).await;
+        send(connection, method::SET_LEVEL, params).await;
     }
     for uri in wanted.resources {
         let params = Raw::of(&serde_json::json!({ "uri": uri }));
-        ask(connection, method::SUBSCRIBE, params).await;
+        send(connection, method::SUBSCRIBE, params).await;
     }
 }
 
-async fn ask(connection: &Connection, called: &str, params: Raw) {
-    if let Err(failure) = connection.ask(called, Some(params)).await {
-        tracing::debug!(%failure, "not asked for again");
+async fn send(connection: &Connection, method: &str, params: Raw) {
+    if let Err(failure) = connection.request(method, Some(params)).await {
+        tracing::debug!(%failure, "a subscription was not restored");
     }
 }
 
@@ -65,9 +73,9 @@ mod tests {
     use evermoor_core::protocol::log_level::Level;
     use tokio::sync::mpsc;
 
-    fn wanted(resources: &[&str], level: Option<Level>) -> Wanted {
+    fn wanted(resources: &[&str], level: Option<Level>) -> SubscriptionSet {
         let resources = resources.iter().map(|uri| (*uri).to_owned()).collect();
-        Wanted { resources, level, ..Wanted::default() }
+        SubscriptionSet { resources, level, ..SubscriptionSet::default() }
     }
 
     fn handshake() -> Handshake {
@@ -79,17 +87,17 @@ mod tests {
         Handshake::read(&Raw::of(&result)).unwrap()
     }
 
-    /// What a server is asked for while `asking` runs; it refuses what it is asked about `gone`.
-    async fn heard(asking: impl AsyncFnOnce(&Connection)) -> Vec<String> {
+    /// The requests that a server receives while `run` runs. It refuses those about `gone`.
+    async fn requests(run: impl AsyncFnOnce(&Connection)) -> Vec<String> {
         let (channel, inbox, mut received, _incoming) = duplex::channel();
         let connection = Connection::Duplex(Box::new(channel));
-        let (told, mut heard) = mpsc::channel(16);
+        let (seen, mut requests) = mpsc::channel(16);
         let serve = async {
-            while let Some(Outgoing { text, fate }) = received.recv().await {
-                fate.send(Ok(()));
+            while let Some(Outgoing { text, receipt }) = received.recv().await {
+                receipt.send(Ok(()));
                 let Ok(Message::Request(request)) = Message::parse(&text) else { continue };
                 let params = request.params.as_ref().map_or("", |params| params.as_str());
-                told.send(format!("{} {params}", request.method)).await.unwrap();
+                seen.send(format!("{} {params}", request.method)).await.unwrap();
                 let answer = match params.contains("gone") {
                     true => Response::error(Some(request.id), -32002, "It is gone."),
                     false => Response::result(request.id, Raw::of(&serde_json::json!({}))),
@@ -98,25 +106,25 @@ mod tests {
             }
         };
         tokio::select! {
-            () = asking(&connection) => {}
+            () = run(&connection) => {}
             () = serve => {}
         }
-        drop(told);
+        drop(seen);
         let mut all = Vec::new();
-        while let Some(one) = heard.recv().await {
+        while let Some(one) = requests.recv().await {
             all.push(one);
         }
         all
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_new_connection_is_asked_for_all_that_the_last_one_was() {
-        let asked = heard(async |connection| {
+    async fn all_subscriptions_are_restored_on_a_new_connection() {
+        let sent = requests(async |connection| {
             let all = wanted(&["x://1", "x://gone", "x://2"], Some(Level::Info));
-            replay(connection, &handshake(), all).await;
+            restore(connection, &handshake(), all).await;
         });
         assert_eq!(
-            asked.await,
+            sent.await,
             [
                 r#"logging/setLevel {"level":"info"}"#,
                 r#"resources/subscribe {"uri":"x://1"}"#,
@@ -127,22 +135,22 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_nobody_wants_any_more_is_given_up() {
-        let asked = heard(async |connection| {
+    async fn what_no_editor_wants_any_more_is_unsubscribed() {
+        let sent = requests(async |connection| {
             let before = wanted(&["x://1", "x://2"], Some(Level::Debug));
-            stop(connection, &before, &wanted(&["x://2"], Some(Level::Error))).await;
+            unsubscribe(connection, &before, &wanted(&["x://2"], Some(Level::Error))).await;
         });
         assert_eq!(
-            asked.await,
+            sent.await,
             [r#"resources/unsubscribe {"uri":"x://1"}"#, r#"logging/setLevel {"level":"error"}"#]
         );
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_answers_nothing_keeps_the_connection_waiting_no_longer_than_the_limit() {
+    async fn a_server_that_never_answers_delays_the_connection_no_longer_than_the_limit() {
         let (channel, _inbox, _received, _incoming) = duplex::channel();
         let began = tokio::time::Instant::now();
-        replay(&Connection::Duplex(Box::new(channel)), &handshake(), wanted(&["x://1"], None))
+        restore(&Connection::Duplex(Box::new(channel)), &handshake(), wanted(&["x://1"], None))
             .await;
         assert_eq!(began.elapsed(), LIMIT);
     }

@@ -1,0 +1,311 @@
+//! The handle that everyone except the supervisor holds on an upstream.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use evermoor_core::catalog::naming::UpstreamName;
+use evermoor_core::config::{self, Sharing};
+use evermoor_core::failure::Failure;
+use evermoor_core::protocol::envelope::Request;
+use evermoor_core::protocol::mcp::Revision;
+use evermoor_core::protocol::version::Spoken;
+
+use super::delivery::in_flight::UnderWay;
+use super::delivery::retry_budget::RetryBudget;
+use super::delivery::{self, list_fallback};
+use super::per_client::PerClientConnections;
+use super::supervisor::published::PublishedState;
+use super::supervisor::{PauseWatch, Supervisor};
+use super::transport::connector::{Connect, Connector};
+use super::{
+    COMMAND_LIMIT, Caller, Command, Configure, Known, Lane, Link, Owner, Reply, State, Surroundings,
+};
+use crate::history::Tallies;
+use crate::system::environment::Chance;
+
+/// An upstream, as everyone except its supervisor sees it.
+#[derive(Clone)]
+pub struct Handle {
+    pub config: Arc<config::Upstream>,
+    pub(super) lane: Lane,
+    /// The connections of single editors; `None` if this handle is one of them.
+    per_client: Option<Arc<PerClientConnections>>,
+    pub(super) state: watch::Receiver<State>,
+    pub(super) commands: mpsc::Sender<Command>,
+    /// How many calls wait for a connection.
+    pub(super) held: Arc<watch::Sender<usize>>,
+    /// How many bytes those calls occupy.
+    pub(super) held_bytes: Arc<AtomicUsize>,
+    pub(super) budget: Arc<Mutex<RetryBudget>>,
+    pub(super) settings: watch::Receiver<config::Gateway>,
+    /// Counts the calls that an outage affects.
+    pub(super) tallies: Tallies,
+    pub(super) chance: Chance,
+}
+
+impl Handle {
+    /// Starts the supervisor of one upstream, with the catalog `known` from an earlier run. It runs
+    /// until `stop`.
+    pub fn start(
+        config: config::Upstream,
+        known: Option<Arc<Known>>,
+        context: &Surroundings,
+        stop: CancellationToken,
+    ) -> Self {
+        let per_client = Some(Arc::new(PerClientConnections::new(context.clone(), stop.clone())));
+        let lane = Lane::shared(&config.name);
+        Self { per_client, ..Self::start_in_scope(lane, config, known, context, stop) }
+    }
+
+    pub(super) fn start_in_scope(
+        lane: Lane,
+        config: config::Upstream,
+        known: Option<Arc<Known>>,
+        context: &Surroundings,
+        stop: CancellationToken,
+    ) -> Self {
+        let dialect = known.as_ref().and_then(|known| known.dialect);
+        let app = context.apps.of(&config.name);
+        let (secrets, tasks) = (context.secrets.clone(), context.tasks.clone());
+        let connector = Connector::new(&config, app, secrets, dialect, tasks, stop.clone());
+        Self::spawn(lane, config, connector, known, context, stop)
+    }
+
+    #[cfg(test)]
+    pub(super) fn start_with(
+        config: config::Upstream,
+        connector: impl Connect,
+        known: Option<Arc<Known>>,
+        context: &Surroundings,
+        stop: CancellationToken,
+    ) -> Self {
+        Self::spawn(Lane::shared(&config.name), config, connector, known, context, stop)
+    }
+
+    fn spawn(
+        lane: Lane,
+        config: config::Upstream,
+        connector: impl Connect,
+        known: Option<Arc<Known>>,
+        context: &Surroundings,
+        stop: CancellationToken,
+    ) -> Self {
+        let chance = context.chance.clone();
+        let pause = PauseWatch { paused: context.paused.clone(), upstream: config.name.clone() };
+        let link = match pause.is_paused() {
+            true => Link::Paused { since: chance.now() },
+            false => Link::Connecting,
+        };
+        let (publish, state) = watch::channel(State { link, known });
+        let (commands, received) = mpsc::channel(64);
+        let held = Arc::new(watch::Sender::new(0));
+        let config = Arc::new(config);
+        let incidents = context.history.of(config.name.as_str());
+        let tallies = incidents.tallies();
+        let supervisor = Supervisor::new(
+            Arc::clone(&config),
+            connector,
+            PublishedState {
+                lane: lane.clone(),
+                state: publish,
+                changed: Arc::clone(&context.changed),
+                news: context.news.clone(),
+                incidents,
+                paused: context.paused.clone(),
+                app_restarting: context.apps.desk(&config.name).aside(),
+                wanted: context.interests.on_lane(&lane),
+            },
+            received,
+            held.subscribe(),
+            context.wakes.clone(),
+            chance.clone(),
+        );
+        context.tasks.spawn(stop.run_until_cancelled_owned(supervisor.run()));
+        let budget = Arc::new(Mutex::new(RetryBudget::new(Instant::now())));
+        let settings = context.settings.clone();
+        let held_bytes = Arc::default();
+        Self {
+            config,
+            lane,
+            per_client: None,
+            state,
+            commands,
+            held,
+            held_bytes,
+            budget,
+            settings,
+            tallies,
+            chance,
+        }
+    }
+
+    pub fn name(&self) -> &UpstreamName {
+        &self.config.name
+    }
+
+    pub fn lane(&self) -> &Lane {
+        &self.lane
+    }
+
+    pub fn state(&self) -> State {
+        self.state.borrow().clone()
+    }
+
+    pub(crate) fn watch(&self) -> watch::Receiver<State> {
+        self.state.clone()
+    }
+
+    /// The last known catalog. If there is none yet, waits up to `patience` for the first connection.
+    pub async fn known(&self, patience: Duration) -> Option<Arc<Known>> {
+        let mut state = self.state.clone();
+        let settled = state
+            .wait_for(|state| state.known.is_some() || !matches!(state.link, Link::Connecting));
+        let _ = timeout(patience, settled).await;
+        self.state().known
+    }
+
+    /// Waits until the first attempt to connect has succeeded or failed.
+    pub async fn tried(&self) {
+        let mut state = self.state.clone();
+        let _ = state.wait_for(|state| !matches!(state.link, Link::Connecting)).await;
+    }
+
+    /// Waits until its supervisor has ended.
+    pub async fn stopped(&self) {
+        let mut state = self.state.clone();
+        while state.changed().await.is_ok() {}
+    }
+
+    /// The protocol version it was last known to speak; the latest with sessions if unknown.
+    pub fn spoken(&self) -> Spoken {
+        let known = self.state.borrow().known.clone();
+        known.map_or(Spoken::Session(Revision::LATEST), |known| known.spoken())
+    }
+
+    /// Whether the current connection uses 2026-07-28, which has no sessions.
+    pub fn is_stateless(&self) -> bool {
+        match &self.state.borrow().link {
+            Link::Ready(ready) => !ready.connection.has_ping(),
+            Link::Connecting | Link::Down { .. } | Link::Paused { .. } => false,
+        }
+    }
+
+    /// How many calls wait for its answer, including those that are held.
+    pub fn calls_under_way(&self) -> usize {
+        let in_flight = match &self.state.borrow().link {
+            Link::Ready(ready) => ready.in_flight(),
+            Link::Connecting | Link::Down { .. } | Link::Paused { .. } => 0,
+        };
+        let per_client = self
+            .per_client
+            .as_ref()
+            .map_or(0, |all| all.handles().iter().map(Self::calls_under_way).sum());
+        in_flight + *self.held.borrow() + per_client
+    }
+
+    /// Whether the user paused it.
+    pub fn is_paused(&self) -> bool {
+        matches!(self.state.borrow().link, Link::Paused { .. })
+    }
+
+    /// Waits briefly until the pause, or its end, has taken effect.
+    pub async fn until_paused(&self, paused: bool) {
+        let mut state = self.state.clone();
+        let changed = state.wait_for(|state| matches!(state.link, Link::Paused { .. }) == paused);
+        let _ = timeout(COMMAND_LIMIT, changed).await;
+    }
+
+    /// Applies a new configuration and returns the handle for it. Held calls stay held. The
+    /// connection is kept unless the transport changed.
+    pub async fn configure(&self, config: config::Upstream, known: Option<Arc<Known>>) -> Self {
+        if let Some(per_client) = &self.per_client {
+            per_client.configure(&config, known.as_ref()).await;
+        }
+        let config = Arc::new(config);
+        let (done, is_done) = oneshot::channel();
+        let command = Configure { config: Arc::clone(&config), known, done };
+        if self.commands.send(Command::Configure(command)).await.is_ok() {
+            let _ = timeout(COMMAND_LIMIT, is_done).await;
+        }
+        Self { config, ..self.clone() }
+    }
+
+    /// Replaces the connection, and those of single editors.
+    pub async fn restart(&self) {
+        // Sending only fails if the supervisor has ended, because the gateway is stopping.
+        let _ = self.commands.send(Command::Restart).await;
+        if let Some(per_client) = &self.per_client {
+            per_client.restart().await;
+        }
+    }
+
+    /// Delivers a call and returns its one answer.
+    pub async fn call(&self, request: &Request, caller: Option<&Caller>) -> Reply {
+        delivery::deliver(self, request, caller).await
+    }
+
+    /// Like [`Self::call`], but answers a list from the cached catalog if the upstream is slow.
+    pub async fn answer(&self, request: &Request, caller: Option<&Caller>) -> Reply {
+        list_fallback::answer(self, request, caller).await
+    }
+
+    /// How long a call may be held, by the current settings.
+    pub(super) fn hold(&self) -> Duration {
+        self.settings.borrow().hold
+    }
+
+    /// The handle that `owner` uses: the shared one, or its own.
+    pub fn used_by(&self, owner: &Owner) -> Self {
+        match (&self.per_client, self.config.sharing) {
+            (Some(per_client), Sharing::PerClient) => per_client.handle(self, owner),
+            (None, _) | (_, Sharing::Shared) => self.clone(),
+        }
+    }
+
+    /// Closes the connection of an owner that is gone for good.
+    pub fn release(&self, owner: &Owner) {
+        if let Some(per_client) = &self.per_client {
+            per_client.release(owner);
+        }
+    }
+
+    /// The application answers again: connect without waiting for the next attempt.
+    pub(crate) async fn is_there(&self) {
+        let _ = self.commands.send(Command::Reachable).await;
+    }
+
+    /// The application exited, so the connection is broken. Waits up to `patience` until the state
+    /// says so.
+    pub(crate) async fn broke(&self, failure: Failure, patience: Duration) {
+        let Link::Ready(ready) = self.state().link else { return };
+        let generation = ready.generation;
+        let _ = self.commands.send(Command::Broken { generation, failure }).await;
+        let mut state = self.state.clone();
+        let down = state.wait_for(|state| !matches!(state.link, Link::Ready(_)));
+        let _ = timeout(patience, down).await;
+    }
+
+    /// Waits briefly until no new call is sent, because the application is about to restart.
+    pub(crate) async fn stepped_aside(&self) {
+        let mut state = self.state.clone();
+        let down = state.wait_for(|state| !matches!(state.link, Link::Ready(_)));
+        let _ = timeout(COMMAND_LIMIT, down).await;
+    }
+
+    /// The calls in flight on each of its connections.
+    pub(crate) fn under_way(&self) -> Vec<Arc<UnderWay>> {
+        let per_client = self.per_client.as_ref().map(|all| all.handles()).unwrap_or_default();
+        let states = per_client.iter().chain([self]).map(|one| one.state().link);
+        let calls = states.filter_map(|link| match link {
+            Link::Ready(ready) => Some(Arc::clone(ready.calls())),
+            Link::Connecting | Link::Down { .. } | Link::Paused { .. } => None,
+        });
+        calls.collect()
+    }
+}
