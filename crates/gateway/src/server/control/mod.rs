@@ -3,25 +3,12 @@
 //! Its token is another one than the editors', and lies in files that only their owner reads.
 //! No request ever carries a command line or an address to connect to.
 
-mod activity;
-mod calls;
-mod catalog;
-mod doctor;
-mod editors;
-mod events;
-mod import;
-mod incidents;
+pub mod editors;
+mod gateway;
 pub mod login_links;
-mod logs;
-mod move_port;
-mod pause;
-mod restart;
-mod samples;
-mod secrets;
-mod self_test;
+mod monitoring;
 mod settings;
-pub mod setup;
-mod try_tool;
+mod upstreams;
 
 use std::sync::Arc;
 
@@ -49,7 +36,11 @@ use crate::mcp::endpoint::Endpoint;
 use crate::monitoring::activity::Activity;
 use crate::monitoring::user_actions::Touches;
 use crate::routing::router;
+use editors::{import, setup, tokens};
+use gateway::{doctor, move_port, self_test};
 use login_links::Links;
+use monitoring::{activity, events, incidents, logs, samples};
+use upstreams::{catalog, pause, restart, secrets, try_tool};
 
 /// What the control API works on.
 pub struct Control {
@@ -86,7 +77,7 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/doctor", get(doctor::list))
         .route("/api/doctor/{id}/fix", post(doctor::fix))
         .route("/api/events", get(events::follow))
-        .route("/api/calls", get(calls::count))
+        .route("/api/calls", get(activity::calls_in_flight))
         .route("/api/pause", post(pause::pause_all))
         .route("/api/resume", post(pause::resume_all))
         .route("/api/upstreams/{name}/pause", post(pause::pause))
@@ -108,9 +99,9 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/incidents", get(incidents::list))
         .route("/api/logs", get(logs::list))
         .route("/api/logs/follow", get(logs::follow))
-        .route("/api/editors", get(editors::list))
-        .route("/api/editors/{name}", post(editors::add).delete(editors::revoke))
-        .route("/api/editors/{name}/rotate", post(editors::rotate))
+        .route("/api/editors", get(tokens::list))
+        .route("/api/editors/{name}", post(tokens::add).delete(tokens::revoke))
+        .route("/api/editors/{name}/rotate", post(tokens::rotate))
         .route("/api/secrets/{name}/changed", post(secrets::changed))
         .route("/api/links", post(login_links::make))
         .route("/api/setup", get(setup::list))

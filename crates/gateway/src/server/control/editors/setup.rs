@@ -19,8 +19,8 @@ use evermoor_setup::entry::desired::{entry, snippet, usual};
 use evermoor_setup::plan::without;
 use evermoor_setup::{Attached, Client, Door, Gate, Kind, Refused, Scope, Transport, Wish, client};
 
-use super::{Control, refuse};
 use crate::editors::setup::{tell, told};
+use crate::server::control::{Control, refuse};
 
 /// Where this gateway is, for entries that lead to it.
 pub struct Whereabouts {
@@ -31,7 +31,7 @@ pub struct Whereabouts {
 /// What stands for a token in what is only shown.
 const NO_TOKEN: &str = "<token>";
 
-pub(super) async fn list(State(control): State<Arc<Control>>) -> Response {
+pub(crate) async fn list(State(control): State<Arc<Control>>) -> Response {
     let found = with_desk(&control, move |desk, control| {
         desk.found(&attached(control), |client| control.gate(client))
     });
@@ -41,7 +41,7 @@ pub(super) async fn list(State(control): State<Arc<Control>>) -> Response {
     }
 }
 
-pub(super) async fn preview(
+pub(crate) async fn preview(
     State(control): State<Arc<Control>>,
     Path(id): Path<String>,
 ) -> Response {
@@ -67,7 +67,7 @@ pub(super) async fn preview(
     answer(shown.await.and_then(|shown| shown))
 }
 
-pub(super) async fn connect(
+pub(crate) async fn connect(
     State(control): State<Arc<Control>>,
     Path(id): Path<String>,
 ) -> Response {
@@ -77,7 +77,7 @@ pub(super) async fn connect(
     answer(connected(&control, client).await)
 }
 
-pub(super) async fn connected(
+pub(crate) async fn connected(
     control: &Arc<Control>,
     client: &'static Client,
 ) -> Result<SetupDone, Failure> {
@@ -117,7 +117,7 @@ pub(super) async fn connected(
 }
 
 /// Puts an editor's new token into its own file, if it is one that we wrote to.
-pub(super) async fn rewrite_token(control: &Arc<Control>, id: &str) {
+pub(crate) async fn rewrite_token(control: &Arc<Control>, id: &str) {
     let Some(client) = client(id) else {
         return;
     };
@@ -129,7 +129,7 @@ pub(super) async fn rewrite_token(control: &Arc<Control>, id: &str) {
     }
 }
 
-pub(super) async fn undo(State(control): State<Arc<Control>>, Path(id): Path<String>) -> Response {
+pub(crate) async fn undo(State(control): State<Arc<Control>>, Path(id): Path<String>) -> Response {
     let Some(client) = client(&id) else {
         return unknown(&id);
     };
@@ -175,7 +175,7 @@ fn wish(desk: &Desk, client: &Client) -> Wish {
     Wish { doors: vec![door], transport, take_over: false, drop: Vec::new() }
 }
 
-pub(super) fn done(
+pub(crate) fn done(
     desk: &Desk,
     client: &Client,
     changed: bool,
@@ -184,13 +184,13 @@ pub(super) fn done(
     SetupDone { path: shown_path(desk, client), changed, backup, hint: client.notices.clone() }
 }
 
-pub(super) fn shown_path(desk: &Desk, client: &Client) -> Option<String> {
+pub(crate) fn shown_path(desk: &Desk, client: &Client) -> Option<String> {
     desk.path(client, Scope::User).map(|path| path.display().to_string())
 }
 
 impl Control {
     /// What an editor's entry leads to, with the token that it has.
-    pub(super) fn gate(&self, client: &Client) -> Gate {
+    pub(crate) fn gate(&self, client: &Client) -> Gate {
         let token = self.editors.token_of(&client.id);
         Gate {
             origin: self.here.origin.clone(),
@@ -213,7 +213,7 @@ fn attached(control: &Control) -> Vec<Attached> {
 }
 
 /// Does something with editors' files, where it may block.
-pub(super) async fn with_desk<T: Send + 'static>(
+pub(crate) async fn with_desk<T: Send + 'static>(
     control: &Arc<Control>,
     work: impl FnOnce(&Desk, &Control) -> T + Send + 'static,
 ) -> Result<T, Failure> {
@@ -228,14 +228,14 @@ pub(super) async fn with_desk<T: Send + 'static>(
     worked.map_err(|_| Failure::new(Code::Internal, "The gateway ends.", "Try again."))
 }
 
-pub(super) fn answer<T: serde::Serialize>(done: Result<T, Failure>) -> Response {
+pub(crate) fn answer<T: serde::Serialize>(done: Result<T, Failure>) -> Response {
     match done {
         Ok(done) => ([(header::CACHE_CONTROL, "no-store")], Json(done)).into_response(),
         Err(failure) => refuse(StatusCode::CONFLICT, failure),
     }
 }
 
-pub(super) fn unknown(id: &str) -> Response {
+pub(crate) fn unknown(id: &str) -> Response {
     let what = format!("There is no editor `{id}`.");
     refuse(StatusCode::NOT_FOUND, Failure::new(Code::NotFound, what, "See `evermoor setup`."))
 }

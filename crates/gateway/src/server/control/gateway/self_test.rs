@@ -17,13 +17,13 @@ use evermoor_core::protocol::mcp;
 use evermoor_core::protocol::mcp::{Revision, header, method};
 use evermoor_core::protocol::sse;
 
-use super::{Control, refuse};
+use crate::server::control::{Control, refuse};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const LONGEST: usize = 32 << 20;
 const SESSION: HeaderName = HeaderName::from_static(header::SESSION);
 
-pub(super) async fn run(State(control): State<Arc<Control>>) -> Response {
+pub(crate) async fn run(State(control): State<Arc<Control>>) -> Response {
     let began = Instant::now();
     let asked = timeout(PATIENCE, converse(&control)).await;
     let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -41,7 +41,7 @@ pub(super) async fn run(State(control): State<Arc<Control>>) -> Response {
 }
 
 /// The end of the first run.
-pub(super) async fn welcomed(State(control): State<Arc<Control>>) -> Response {
+pub(crate) async fn welcomed(State(control): State<Arc<Control>>) -> Response {
     match control.welcome.over().await {
         Ok(()) => Json(serde_json::json!({})).into_response(),
         Err(failure) => refuse(StatusCode::INTERNAL_SERVER_ERROR, failure),

@@ -15,11 +15,11 @@ use evermoor_core::history::incident::{Incident, Incidents};
 use evermoor_core::security::anonymize::Private;
 use evermoor_platform::machine::{self, Person};
 
-use super::{Control, refuse};
 use crate::history::{Asked, millis};
+use crate::server::control::{Control, refuse};
 
 #[derive(Deserialize)]
-pub(super) struct Which {
+pub(crate) struct Which {
     /// Only of this upstream, which may be one that is not configured any more.
     upstream: Option<String>,
     /// Only those that lasted at this moment or began later (milliseconds of the Unix epoch).
@@ -30,7 +30,7 @@ pub(super) struct Which {
     format: Option<String>,
 }
 
-pub(super) async fn list(
+pub(crate) async fn list(
     State(control): State<Arc<Control>>,
     Query(which): Query<Which>,
 ) -> Response {

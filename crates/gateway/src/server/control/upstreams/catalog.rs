@@ -13,9 +13,9 @@ use evermoor_core::catalog::filter::{Filter, Filters};
 use evermoor_core::config::edit::hiding_pattern;
 use evermoor_core::protocol::json::Raw;
 
-use super::{Control, unknown};
+use crate::server::control::{Control, unknown};
 
-pub(super) async fn read(
+pub(crate) async fn read(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
 ) -> Response {

@@ -17,12 +17,12 @@ use evermoor_platform::keychain::{Keychain, Manner};
 use evermoor_setup::plan::{unified, without};
 use evermoor_setup::{Client, client};
 
-use super::Control;
 use super::setup::{answer, connected, done, shown_path, unknown, with_desk};
 use crate::editors::import::{Import, Journal, redirect, undo};
 use crate::editors::setup::told;
+use crate::server::control::Control;
 
-pub(super) async fn preview(
+pub(crate) async fn preview(
     State(control): State<Arc<Control>>,
     Path(id): Path<String>,
 ) -> Response {
@@ -33,7 +33,7 @@ pub(super) async fn preview(
 }
 
 /// Connects an editor and takes its servers over, so that it reaches them through its one entry.
-pub(super) async fn import(
+pub(crate) async fn import(
     State(control): State<Arc<Control>>,
     Path(id): Path<String>,
 ) -> Response {
@@ -127,7 +127,7 @@ async fn imported(control: &Arc<Control>, client: &'static Client) -> Result<Set
 }
 
 /// Gives an editor its servers back, if they were taken over from it, and says whether.
-pub(super) async fn put_back(
+pub(crate) async fn put_back(
     control: &Arc<Control>,
     client: &'static Client,
 ) -> Result<bool, Failure> {

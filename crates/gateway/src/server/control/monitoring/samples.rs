@@ -8,16 +8,16 @@ use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use serde::Deserialize;
 
-use super::{Control, refuse, unknown};
+use crate::server::control::{Control, refuse, unknown};
 
 #[derive(Deserialize)]
-pub(super) struct Wanted {
+pub(crate) struct Wanted {
     /// From this moment on, in milliseconds of the Unix epoch.
     #[serde(default)]
     since: u64,
 }
 
-pub(super) async fn list(
+pub(crate) async fn list(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
     Query(wanted): Query<Wanted>,

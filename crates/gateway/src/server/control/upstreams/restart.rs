@@ -11,12 +11,12 @@ use serde_json::json;
 use evermoor_core::config::Transport;
 use evermoor_core::failure::{Code, Failure};
 
-use super::{Control, refuse, unknown};
+use crate::server::control::{Control, refuse, unknown};
 use crate::upstream::Handle;
 
 /// Restarts an application, and says by which number its restart is known: its steps are in the
 /// state. Of any other upstream the connection is made anew.
-pub(super) async fn restart(
+pub(crate) async fn restart(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
 ) -> Response {
@@ -35,7 +35,7 @@ pub(super) async fn restart(
     (StatusCode::ACCEPTED, Json(json!({ "number": number }))).into_response()
 }
 
-pub(super) async fn reconnect(
+pub(crate) async fn reconnect(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
 ) -> Response {

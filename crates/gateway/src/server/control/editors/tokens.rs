@@ -13,22 +13,23 @@ use evermoor_core::api::{Editor, NewToken};
 use evermoor_core::failure::Failure;
 use evermoor_core::security::tokens::Denied;
 
-use super::{Control, refuse, setup};
+use super::setup;
 use crate::lifecycle::keys::ChangeError;
 use crate::monitoring::status::with_shown;
+use crate::server::control::{Control, refuse};
 
-pub(super) async fn list(State(control): State<Arc<Control>>) -> Json<Vec<Editor>> {
+pub(crate) async fn list(State(control): State<Arc<Control>>) -> Json<Vec<Editor>> {
     let overview = control.router.overview();
     let sights = Arc::clone(&overview.borrow().sights);
     let editors = control.editors.list().into_iter();
     Json(editors.map(|editor| with_shown(editor, &sights)).collect())
 }
 
-pub(super) async fn add(State(control): State<Arc<Control>>, Path(name): Path<String>) -> Response {
+pub(crate) async fn add(State(control): State<Arc<Control>>, Path(name): Path<String>) -> Response {
     told_once(control.editors.add(name).await, StatusCode::CREATED)
 }
 
-pub(super) async fn rotate(
+pub(crate) async fn rotate(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
 ) -> Response {
@@ -39,7 +40,7 @@ pub(super) async fn rotate(
     told_once(rotated, StatusCode::OK)
 }
 
-pub(super) async fn revoke(
+pub(crate) async fn revoke(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
 ) -> Response {

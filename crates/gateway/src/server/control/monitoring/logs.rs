@@ -17,28 +17,28 @@ use tokio::time::timeout;
 use evermoor_core::api::{LogLine, LogLines};
 use evermoor_core::protocol::sse;
 
-use super::Control;
 use crate::monitoring::log;
+use crate::server::control::Control;
 
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 /// How many lines are told when nobody says how many.
 const USUAL: usize = 200;
 
 #[derive(Deserialize)]
-pub(super) struct Which {
+pub(crate) struct Which {
     /// Only of this upstream, which may be one that is not configured any more.
     upstream: Option<String>,
     lines: Option<usize>,
 }
 
-pub(super) async fn list(Query(which): Query<Which>) -> Json<LogLines> {
+pub(crate) async fn list(Query(which): Query<Which>) -> Json<LogLines> {
     let count = which.lines.unwrap_or(USUAL);
     let tail = log::here().map(|log| log.tail(which.upstream.as_deref(), count).0);
     Json(LogLines { lines: tail.unwrap_or_default() })
 }
 
 /// Those that come from now on; with `lines`, so many of the newest first.
-pub(super) async fn follow(
+pub(crate) async fn follow(
     State(control): State<Arc<Control>>,
     Query(which): Query<Which>,
 ) -> Response {

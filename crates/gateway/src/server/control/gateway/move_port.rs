@@ -11,12 +11,12 @@ use serde_json::json;
 
 use evermoor_core::failure::Failure;
 
-use super::{Control, refuse};
 use crate::config::file;
 use crate::lifecycle::bind;
+use crate::server::control::{Control, refuse};
 
 /// Answers where it will be. What would keep it from beginning again is found out before it ends.
-pub(super) async fn begin(State(control): State<Arc<Control>>) -> Response {
+pub(crate) async fn begin(State(control): State<Arc<Control>>) -> Response {
     let path = control.paths.config.clone();
     let read = tokio::task::spawn_blocking(move || file::read(&path)).await;
     let config = match read {

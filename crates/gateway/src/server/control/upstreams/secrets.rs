@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use evermoor_core::security::secret_ref::Reference;
 
-use super::Control;
+use crate::server::control::Control;
 
 /// Makes the connections of those who use it anew, and says who they are.
-pub(super) async fn changed(
+pub(crate) async fn changed(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
 ) -> Json<Value> {

@@ -15,22 +15,22 @@ use tokio::time::timeout;
 use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::protocol::sse;
 
-use super::Control;
 use crate::monitoring::activity::Following;
 use crate::monitoring::status::Overview;
+use crate::server::control::Control;
 
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 
 /// What somebody wants to follow.
 #[derive(Deserialize)]
-pub(super) struct Wanted {
+pub(crate) struct Wanted {
     /// The upstream that they look at: it is looked at more often for so long.
     look: Option<String>,
     /// Whether they want to hear of calls: "1".
     calls: Option<String>,
 }
 
-pub(super) async fn follow(
+pub(crate) async fn follow(
     State(control): State<Arc<Control>>,
     Query(wanted): Query<Wanted>,
 ) -> Response {

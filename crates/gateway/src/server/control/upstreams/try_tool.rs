@@ -18,8 +18,8 @@ use evermoor_core::protocol::translate::client_capabilities::Abilities;
 use evermoor_core::protocol::translate::client_meta::WhoAsks;
 use evermoor_core::protocol::version::Spoken;
 
-use super::{Control, read_body, unknown};
 use crate::mcp::exchange::{Asker, Exchange, Part};
+use crate::server::control::{Control, read_body, unknown};
 use crate::upstream::Owner;
 
 /// The editor that the dashboard is.
@@ -33,7 +33,7 @@ struct Tried {
     arguments: Option<Value>,
 }
 
-pub(super) async fn call(
+pub(crate) async fn call(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
     body: Bytes,
