@@ -13,10 +13,12 @@ use evermoor_core::protocol::stateless;
 use evermoor_core::protocol::translate::client_capabilities::Abilities;
 use evermoor_core::security::session_id::Session;
 
-use super::endpoint::{Endpoint, Refused, check_types, json, json_with, refuse, value};
-use super::peer::wire;
-use super::session::Live;
+use super::endpoint::Endpoint;
+use super::http_message::wire;
+use super::http_message::{check_types, json, json_with, refuse, value};
 use super::session::table::Sessions;
+use super::session::{batch, handler};
+use super::stateless::answer as answer_stateless;
 use crate::editors::Editor;
 use crate::routing::router::View;
 
@@ -36,19 +38,19 @@ pub async fn post(
         return refuse(status, why);
     }
     if body.trim_ascii_start().starts_with(b"[") {
-        return endpoint.batch(view, &editor, &headers, &body).await;
+        return batch::answer(&endpoint, view, &editor, &headers, &body).await;
     }
     let message = match Message::parse(&body) {
         Ok(message) => message,
         Err(rejected) => return json_with(StatusCode::BAD_REQUEST, &rejected.into()),
     };
     if is_stateless(&message, &headers) {
-        return endpoint.stateless(view, &editor, &headers, message).await;
+        return answer_stateless(&endpoint, view, &editor, &headers, message).await;
     }
     if let Message::Request(request) = &message
         && request.method == method::INITIALIZE
     {
-        return endpoint.initialize(&view, &editor, &headers, request).await;
+        return initialize(&endpoint, &view, &editor, &headers, request).await;
     }
     let live = match endpoint.session(&editor, &headers) {
         Ok(live) => live,
@@ -56,7 +58,7 @@ pub async fn post(
     };
     endpoint.attend(&live, wire(&headers), &view);
     match message {
-        Message::Request(request) => endpoint.answer(view, &live, request).await,
+        Message::Request(request) => handler::answer(&endpoint, view, &live, request).await,
         message @ (Message::Notification(_) | Message::Response(_)) => {
             endpoint.take(&live, message);
             StatusCode::ACCEPTED.into_response()
@@ -107,54 +109,26 @@ fn is_stateless(message: &Message, headers: &HeaderMap) -> bool {
     }
 }
 
-impl Endpoint {
-    /// What the editor wants to see, and may.
-    pub(super) fn view(
-        &self,
-        editor: &Editor,
-        upstream: Option<Path<String>>,
-    ) -> Result<View, String> {
-        match upstream {
-            Some(Path(name)) => self.router.one(&editor.name, &name),
-            None => Ok(self.router.all(&editor.name)),
-        }
+async fn initialize(
+    endpoint: &Endpoint,
+    view: &View,
+    editor: &Editor,
+    headers: &HeaderMap,
+    request: &Request,
+) -> HttpResponse {
+    let session = match introduced(request, editor) {
+        Ok(session) => session,
+        Err(refusal) => return json(&refusal),
+    };
+    let introduction = endpoint.router.introduce(view).await;
+    let result = introduction.handshake(session.revision);
+    let (live, id) = endpoint.sessions.create(session);
+    endpoint.attend(&live, wire(headers), view);
+    let mut response = json(&Response::result(request.id.clone(), result));
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(mcp_header::SESSION, id);
     }
-
-    async fn initialize(
-        &self,
-        view: &View,
-        editor: &Editor,
-        headers: &HeaderMap,
-        request: &Request,
-    ) -> HttpResponse {
-        let session = match introduced(request, editor) {
-            Ok(session) => session,
-            Err(refusal) => return json(&refusal),
-        };
-        let introduction = self.router.introduce(view).await;
-        let result = introduction.handshake(session.revision);
-        let (live, id) = self.sessions.create(session);
-        self.attend(&live, wire(headers), view);
-        let mut response = json(&Response::result(request.id.clone(), result));
-        if let Ok(id) = HeaderValue::from_str(&id) {
-            response.headers_mut().insert(mcp_header::SESSION, id);
-        }
-        response
-    }
-
-    /// The session that a message belongs to: one that this installation gave to this editor.
-    pub(super) fn session(
-        &self,
-        editor: &Editor,
-        headers: &HeaderMap,
-    ) -> Result<Arc<Live>, Refused> {
-        let Some(id) = headers.get(mcp_header::SESSION) else {
-            let why = "There is no session yet. Send `initialize` first, then its Mcp-Session-Id.";
-            return Err((StatusCode::BAD_REQUEST, why));
-        };
-        let live = id.to_str().ok().and_then(|id| self.sessions.find(id, &editor.name));
-        live.ok_or((StatusCode::NOT_FOUND, "This session is not known. Send `initialize` again."))
-    }
+    response
 }
 
 /// The session that an editor's `initialize` asks for.

@@ -1,20 +1,30 @@
-//! What all ways into the endpoint share.
+//! The state that all MCP transports share, and what they do alike: choosing the view, finding the
+//! session, changing subscriptions, and keeping the list of connected clients.
 
-use axum::response::{IntoResponse as _, Response as HttpResponse};
-use http::{HeaderMap, StatusCode, header};
+use std::sync::Arc;
+
+use axum::extract::Path;
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::protocol::envelope::{INVALID_REQUEST, Response};
+use evermoor_core::api::Wire;
+use evermoor_core::protocol::envelope::{Message, Request, Response};
+use evermoor_core::protocol::mcp::{Program, STATELESS, header as mcp_header, meta, method};
 
+use super::http_message::{Refused, wire};
+use super::session::Live;
+use super::session::subscriptions::Wish;
 use super::session::table::Sessions;
 use super::stateless::pending_input::Continuations;
 use super::tasks::finished::Finished;
-use super::tasks::parked::Parked;
+use super::tasks::input_required::Parked;
+use crate::editors::Editor;
 use crate::lifecycle::predecessor::Predecessor;
 use crate::monitoring::activity::Activity;
-use crate::monitoring::clients::Attendance;
-use crate::routing::router::Router;
+use crate::monitoring::clients::{Attendance, Stream, Who};
+use crate::routing::router::{Router, View};
 use crate::upstream::notification_log::Newsroom;
 use crate::upstream::subscriptions::Interests;
 
@@ -46,50 +56,117 @@ pub struct Endpoint {
 /// The largest message an editor may send.
 pub const LARGEST_REQUEST: usize = 4 << 20;
 
-/// Why a message is not read.
-pub(super) type Refused = (StatusCode, &'static str);
-
-/// A header's value, if it is there and can be read.
-pub(super) fn value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-/// Whether an editor takes answers of this kind.
-pub(super) fn takes(headers: &HeaderMap, kind: &str) -> bool {
-    let accept = value(headers, header::ACCEPT.as_str()).unwrap_or_default().to_ascii_lowercase();
-    accept.contains(kind) || accept.contains("*/*")
-}
-
-/// A message must say that it is JSON, which no web page can without asking first.
-pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Refused> {
-    let kind = value(headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    if !kind.eq_ignore_ascii_case("application/json") {
-        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send `Content-Type: application/json`."));
+impl Endpoint {
+    /// What the editor wants to see, and may.
+    pub(super) fn view(
+        &self,
+        editor: &Editor,
+        upstream: Option<Path<String>>,
+    ) -> Result<View, String> {
+        match upstream {
+            Some(Path(name)) => self.router.one(&editor.name, &name),
+            None => Ok(self.router.all(&editor.name)),
+        }
     }
-    Ok(())
-}
 
-/// A message must be JSON, and its sender must take either kind of answer.
-pub(super) fn check_types(headers: &HeaderMap) -> Result<(), Refused> {
-    check_json(headers)?;
-    if !takes(headers, "application/json") || !takes(headers, "text/event-stream") {
-        let why = "Send `Accept: application/json, text/event-stream`.";
-        return Err((StatusCode::NOT_ACCEPTABLE, why));
+    /// The session that a message belongs to: one that this installation gave to this editor.
+    pub(super) fn session(
+        &self,
+        editor: &Editor,
+        headers: &HeaderMap,
+    ) -> Result<Arc<Live>, Refused> {
+        let Some(id) = headers.get(mcp_header::SESSION) else {
+            let why = "There is no session yet. Send `initialize` first, then its Mcp-Session-Id.";
+            return Err((StatusCode::BAD_REQUEST, why));
+        };
+        let live = id.to_str().ok().and_then(|id| self.sessions.find(id, &editor.name));
+        live.ok_or((StatusCode::NOT_FOUND, "This session is not known. Send `initialize` again."))
     }
-    Ok(())
+
+    /// Grants a wish and keeps it.
+    pub(crate) async fn grant(&self, view: &View, live: &Arc<Live>, request: &Request) -> Response {
+        let (router, interests) = (&self.router, &self.interests);
+        let answer = Wish { router, interests, view, live, request }.grant().await;
+        self.sessions.keep(live);
+        answer
+    }
+
+    /// Takes a message of a session that wants no answer.
+    pub(crate) fn take(&self, live: &Live, message: Message) {
+        // What is not about a call of ours may be about one of the gateway before us.
+        if let Some(message) = hear(live, message)
+            && !self.predecessor.tell(&self.sessions.id(live), &message)
+        {
+            tracing::debug!("a message about nothing that is under way was dropped");
+        }
+    }
+
+    /// Takes such a message from the gateway that has taken over.
+    pub fn overhear(&self, session: &str, message: &Bytes) {
+        let Ok(message) = Message::parse(message) else { return };
+        let not_ours = match self.sessions.spoken(session) {
+            Some(live) => hear(&live, message),
+            None => Some(message),
+        };
+        if let Some(message) = not_ours {
+            self.predecessor.tell(session, &message);
+        }
+    }
+
+    /// A session speaks.
+    pub(super) fn attend(&self, live: &Live, wire: Wire, view: &View) {
+        self.attendance.speaks(&Who::Session(live.number), wire, view.one(), || {
+            let said = live.session();
+            (said.editor, said.client, said.revision.as_str().to_owned())
+        });
+    }
+
+    /// A session listens.
+    pub(super) fn attend_listening(&self, live: &Live) -> Stream {
+        self.attendance.listens(Who::Session(live.number))
+    }
+
+    /// A session is over.
+    pub(super) fn attend_no_more(&self, live: &Live) {
+        self.attendance.leaves(&Who::Session(live.number));
+    }
+
+    /// A program without a session speaks.
+    pub(super) fn attend_program(
+        &self,
+        editor: &Editor,
+        request: &Request,
+        headers: &HeaderMap,
+        view: &View,
+    ) -> Who {
+        let program = program(request);
+        let who = Who::Program {
+            editor: editor.name.clone(),
+            client: program.name.clone(),
+            version: program.version.clone(),
+        };
+        self.attendance.speaks(&who, wire(headers), view.one(), || {
+            (editor.name.clone(), program, STATELESS.to_owned())
+        });
+        who
+    }
 }
 
-/// A refusal that names no request, in JSON-RPC's words.
-pub(super) fn refuse(status: StatusCode, why: &str) -> HttpResponse {
-    json_with(status, &Response::error(None, INVALID_REQUEST, why))
+/// What an editor says about a call of ours. Gives it back if there is no such call.
+fn hear(live: &Live, message: Message) -> Option<Message> {
+    match message {
+        Message::Notification(told) if told.method == method::CANCELLED => {
+            (!live.cancel(&told)).then_some(Message::Notification(told))
+        }
+        // Nothing else that an editor tells is for upstreams that serve others too.
+        Message::Notification(_) | Message::Request(_) => None,
+        Message::Response(response) => live.answer(response).map(Message::Response),
+    }
 }
 
-/// An answer.
-pub(super) fn json(response: &Response) -> HttpResponse {
-    json_with(StatusCode::OK, response)
-}
-
-pub(super) fn json_with(status: StatusCode, response: &Response) -> HttpResponse {
-    (status, [(header::CONTENT_TYPE, "application/json")], response.to_bytes()).into_response()
+/// What a request that speaks for itself says of the program that makes it.
+fn program(request: &Request) -> Program {
+    let said = request.params.as_ref().and_then(|params| params.member("_meta"));
+    let program = said.and_then(|said| said.member(meta::CLIENT));
+    program.and_then(|raw| raw.read().ok()).unwrap_or_default()
 }

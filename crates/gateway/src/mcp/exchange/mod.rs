@@ -11,6 +11,7 @@
 pub(crate) mod abandoned;
 mod input_batch;
 pub(crate) mod input_rounds;
+mod requester;
 mod stage;
 pub(crate) mod transcript;
 mod translation;
@@ -33,13 +34,13 @@ use evermoor_core::protocol::translate::param_headers::mirrored;
 use evermoor_core::protocol::version::Spoken;
 
 use super::endpoint::Endpoint;
-pub use super::requester::Asker;
 use crate::monitoring::activity::Record;
 use crate::routing::router::{Addressee, View};
 use crate::routing::view::{Scope, Sieve};
 use crate::upstream::{Caller, Handle, Owner, Question, Reply};
 use input_batch::Together;
 use input_rounds::Gathered;
+pub use requester::Asker;
 use stage::{Stage, Step, advance};
 use translation::{Bridge, Settled};
 

@@ -10,114 +10,69 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response as HttpResponse;
-use bytes::Bytes;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::protocol::envelope::{Message, Request, Response};
+use evermoor_core::protocol::envelope::{Message, Request};
 use evermoor_core::protocol::mcp::{Revision, method};
 
 use super::subscriptions;
-use super::subscriptions::Wish;
 use super::{Live, UnderWay};
-use crate::mcp::endpoint::{Endpoint, json};
+use crate::mcp::endpoint::Endpoint;
 use crate::mcp::event_stream;
 use crate::mcp::exchange::transcript::Transcript;
 use crate::mcp::exchange::{Exchange, Part};
+use crate::mcp::http_message::json;
 use crate::routing::router::View;
 
 /// How long an editor hears nothing before it is shown a sign of life.
 pub(crate) const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 
-impl Endpoint {
-    /// Answers one request of a session.
-    pub(crate) async fn answer(
-        &self,
-        view: View,
-        live: &Arc<Live>,
-        request: Request,
-    ) -> HttpResponse {
-        if subscriptions::is_wish(&request.method) {
-            return json(&self.grant(&view, live, &request).await);
+/// Answers one request of a session.
+pub(crate) async fn answer(
+    endpoint: &Endpoint,
+    view: View,
+    live: &Arc<Live>,
+    request: Request,
+) -> HttpResponse {
+    if subscriptions::is_wish(&request.method) {
+        return json(&endpoint.grant(&view, live, &request).await);
+    }
+    let under_way = live.begin(request.id.clone());
+    let exchange = Exchange::start(endpoint, view, request, live.asker());
+    let mut going = Going { exchange: Some(exchange), tasks: &endpoint.tasks };
+    let first = tokio::select! {
+        part = going.next() => part,
+        () = sleep(SIGN_OF_LIFE) => None,
+        () = under_way.cancelled.cancelled() => {
+            drop(going.exchange.take());
+            return event_stream::empty();
         }
-        let under_way = live.begin(request.id.clone());
-        let exchange = Exchange::start(self, view, request, live.asker());
-        let mut going = Going { exchange: Some(exchange), tasks: &self.tasks };
-        let first = tokio::select! {
-            part = going.next() => part,
-            () = sleep(SIGN_OF_LIFE) => None,
-            () = under_way.cancelled.cancelled() => {
-                drop(going.exchange.take());
-                return event_stream::empty();
-            }
-        };
-        let first = match first {
-            Some(Part::Message(Message::Response(response))) => {
-                going.exchange = None;
-                return json(&response);
-            }
-            first => first,
-        };
-        let Some(exchange) = going.exchange.take() else { return event_stream::empty() };
-        let stream = self.sessions.number();
-        let transcript = Transcript::new(&self.edition, stream, exchange.about().clone());
-        live.transcribe(&transcript, stream);
-        let primed = live.session().revision >= Revision::V2025_11_25;
-        let beginning = primed.then(|| transcript.beginning());
-        let reader = transcript.reader(0);
-        let live = Arc::clone(live);
-        self.tasks.spawn(async move {
-            // The transcript stays for an editor that hangs up and comes back.
-            let left = std::future::pending();
-            converse(exchange, first, &live, under_way, left, &*transcript).await;
-            transcript.finish();
-        });
-        event_stream::transcript(beginning, reader)
-    }
-
-    /// Grants a wish and keeps it.
-    pub(crate) async fn grant(&self, view: &View, live: &Arc<Live>, request: &Request) -> Response {
-        let (router, interests) = (&self.router, &self.interests);
-        let answer = Wish { router, interests, view, live, request }.grant().await;
-        self.sessions.keep(live);
-        answer
-    }
-
-    /// Takes a message of a session that wants no answer.
-    pub(crate) fn take(&self, live: &Live, message: Message) {
-        // What is not about a call of ours may be about one of the gateway before us.
-        if let Some(message) = hear(live, message)
-            && !self.predecessor.tell(&self.sessions.id(live), &message)
-        {
-            tracing::debug!("a message about nothing that is under way was dropped");
+    };
+    let first = match first {
+        Some(Part::Message(Message::Response(response))) => {
+            going.exchange = None;
+            return json(&response);
         }
-    }
-
-    /// Takes such a message from the gateway that has taken over.
-    pub fn overhear(&self, session: &str, message: &Bytes) {
-        let Ok(message) = Message::parse(message) else { return };
-        let not_ours = match self.sessions.spoken(session) {
-            Some(live) => hear(&live, message),
-            None => Some(message),
-        };
-        if let Some(message) = not_ours {
-            self.predecessor.tell(session, &message);
-        }
-    }
-}
-
-/// What an editor says about a call of ours. Gives it back if there is no such call.
-fn hear(live: &Live, message: Message) -> Option<Message> {
-    match message {
-        Message::Notification(told) if told.method == method::CANCELLED => {
-            (!live.cancel(&told)).then_some(Message::Notification(told))
-        }
-        // Nothing else that an editor tells is for upstreams that serve others too.
-        Message::Notification(_) | Message::Request(_) => None,
-        Message::Response(response) => live.answer(response).map(Message::Response),
-    }
+        first => first,
+    };
+    let Some(exchange) = going.exchange.take() else { return event_stream::empty() };
+    let stream = endpoint.sessions.number();
+    let transcript = Transcript::new(&endpoint.edition, stream, exchange.about().clone());
+    live.transcribe(&transcript, stream);
+    let primed = live.session().revision >= Revision::V2025_11_25;
+    let beginning = primed.then(|| transcript.beginning());
+    let reader = transcript.reader(0);
+    let live = Arc::clone(live);
+    endpoint.tasks.spawn(async move {
+        // The transcript stays for an editor that hangs up and comes back.
+        let left = std::future::pending();
+        converse(exchange, first, &live, under_way, left, &*transcript).await;
+        transcript.finish();
+    });
+    event_stream::transcript(beginning, reader)
 }
 
 /// An exchange that goes on when the editor hangs up, if its call was sent.

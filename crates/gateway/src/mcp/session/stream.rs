@@ -19,12 +19,13 @@ use evermoor_core::protocol::sse;
 use super::Live;
 use crate::editors::Editor;
 use crate::mcp::dispatch::not_offered;
-use crate::mcp::endpoint::{Endpoint, refuse, takes, value};
+use crate::mcp::endpoint::Endpoint;
 use crate::mcp::event_stream;
 use crate::mcp::event_stream::Events;
 use crate::mcp::exchange::abandoned;
+use crate::mcp::http_message::wire;
+use crate::mcp::http_message::{refuse, takes, value};
 use crate::mcp::notifications::{Ear, Listener, all_lists, updated};
-use crate::mcp::peer::wire;
 use crate::monitoring::clients::Stream;
 use crate::routing::router::View;
 use crate::upstream::notification_log::News;
@@ -61,33 +62,36 @@ pub async fn get(
         }
         Some(Some(EventId::News { edition, number })) => {
             let at = (edition == endpoint.edition).then_some(number);
-            endpoint.news_for(view, &live, Some(at))
+            open_notifications(&endpoint, view, &live, Some(at))
         }
-        Some(None) => endpoint.news_for(view, &live, Some(None)),
+        Some(None) => open_notifications(&endpoint, view, &live, Some(None)),
         None => {
             // An editor that heard nothing yet has no event to name, and may have missed some.
             let resume = live.makes_up_for_it().then_some(None);
-            endpoint.news_for(view, &live, resume)
+            open_notifications(&endpoint, view, &live, resume)
         }
     }
 }
 
-impl Endpoint {
-    fn news_for(&self, view: View, live: &Arc<Live>, resume: Option<Option<u64>>) -> HttpResponse {
-        let Some(closed) = live.listen(resume.is_some()) else {
-            return refuse(StatusCode::CONFLICT, "This session listens already.");
-        };
-        let (ear, room) = (SessionEar { view, live: Arc::clone(live) }, self.news.clone());
-        let listener = match resume {
-            Some(at) => Listener::resume(room, ear, at),
-            None => Listener::new(room, ear),
-        };
-        let place = closed.clone().drop_guard();
-        let edition = self.edition.clone();
-        let here = self.attend_listening(live);
-        let events = Hearing { listener, edition, closed, _place: place, _here: here };
-        event_stream::news(events, self.moved.clone())
-    }
+fn open_notifications(
+    endpoint: &Endpoint,
+    view: View,
+    live: &Arc<Live>,
+    resume: Option<Option<u64>>,
+) -> HttpResponse {
+    let Some(closed) = live.listen(resume.is_some()) else {
+        return refuse(StatusCode::CONFLICT, "This session listens already.");
+    };
+    let (ear, room) = (SessionEar { view, live: Arc::clone(live) }, endpoint.news.clone());
+    let listener = match resume {
+        Some(at) => Listener::resume(room, ear, at),
+        None => Listener::new(room, ear),
+    };
+    let place = closed.clone().drop_guard();
+    let edition = endpoint.edition.clone();
+    let here = endpoint.attend_listening(live);
+    let events = Hearing { listener, edition, closed, _place: place, _here: here };
+    event_stream::news(events, endpoint.moved.clone())
 }
 
 /// What a session hears: changes of what it sees, of the resources that it asked about, and log

@@ -15,9 +15,10 @@ use evermoor_core::protocol::sse;
 use evermoor_core::protocol::stateless::ACKNOWLEDGED;
 
 use crate::editors::Editor;
-use crate::mcp::endpoint::{Endpoint, json};
+use crate::mcp::endpoint::Endpoint;
 use crate::mcp::event_stream;
 use crate::mcp::event_stream::Events;
+use crate::mcp::http_message::json;
 use crate::mcp::notifications::{Ear, Listener, updated};
 use crate::mcp::session::subscriptions;
 use crate::monitoring::clients::Stream;
@@ -35,66 +36,64 @@ const LISTS: [(&str, &str); 3] = [
     ("resourcesListChanged", "notifications/resources/list_changed"),
 ];
 
-impl Endpoint {
-    /// Tells the news, as soon as the upstreams that are here have been asked for them.
-    pub(crate) async fn tell_news(
-        &self,
-        view: View,
-        request: Request,
-        editor: &Editor,
-        here: Stream,
-    ) -> HttpResponse {
-        let wanted = request.params.as_ref().and_then(|params| params.member("notifications"));
-        let Some(wanted) = wanted.filter(|wanted| wanted.entries().is_some()) else {
-            let why = "`notifications` must say what is wanted.";
-            return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
-        };
-        let flag = |name: &str| wanted.member(name).is_some_and(|flag| flag.as_str() == "true");
-        let lists: Vec<_> = LISTS.into_iter().filter(|(name, _)| flag(name)).collect();
-        let resources = wanted.member("resourceSubscriptions").and_then(|all| all.elements());
-        let mut resources: BTreeSet<String> =
-            resources.unwrap_or_default().iter().filter_map(|uri| uri.read().ok()).collect();
-        let session = self.sessions.number();
-        let owner = Owner::Editor(editor.name.clone());
-        let mut asking = Vec::new();
-        resources.retain(|uri| match self.router.owner(&view, uri) {
-            Ok(upstream) if tells_nothing(&upstream) => false,
-            Ok(upstream) => {
-                let upstream = upstream.used_by(&owner);
-                let (interests, uri) = (self.interests.clone(), uri.clone());
-                asking.push(self.tasks.spawn(async move {
-                    subscriptions::ask_for(&interests, &upstream, session, &uri).await;
-                }));
-                true
-            }
-            // It may be there one day.
-            Err(NoOwner::Unknown(_)) => true,
-            Err(NoOwner::Hidden(_)) => false,
-        });
-        let mut honoured = serde_json::Map::new();
-        for (name, _) in &lists {
-            honoured.insert((*name).to_owned(), true.into());
+/// Tells the news, as soon as the upstreams that are here have been asked for them.
+pub(crate) async fn listen(
+    endpoint: &Endpoint,
+    view: View,
+    request: Request,
+    editor: &Editor,
+    here: Stream,
+) -> HttpResponse {
+    let wanted = request.params.as_ref().and_then(|params| params.member("notifications"));
+    let Some(wanted) = wanted.filter(|wanted| wanted.entries().is_some()) else {
+        let why = "`notifications` must say what is wanted.";
+        return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
+    };
+    let flag = |name: &str| wanted.member(name).is_some_and(|flag| flag.as_str() == "true");
+    let lists: Vec<_> = LISTS.into_iter().filter(|(name, _)| flag(name)).collect();
+    let resources = wanted.member("resourceSubscriptions").and_then(|all| all.elements());
+    let mut resources: BTreeSet<String> =
+        resources.unwrap_or_default().iter().filter_map(|uri| uri.read().ok()).collect();
+    let session = endpoint.sessions.number();
+    let owner = Owner::Editor(editor.name.clone());
+    let mut asking = Vec::new();
+    resources.retain(|uri| match endpoint.router.owner(&view, uri) {
+        Ok(upstream) if tells_nothing(&upstream) => false,
+        Ok(upstream) => {
+            let upstream = upstream.used_by(&owner);
+            let (interests, uri) = (endpoint.interests.clone(), uri.clone());
+            asking.push(endpoint.tasks.spawn(async move {
+                subscriptions::ask_for(&interests, &upstream, session, &uri).await;
+            }));
+            true
         }
-        if !resources.is_empty() {
-            honoured.insert("resourceSubscriptions".into(), serde_json::json!(resources));
-        }
-        let params = Raw::of(&serde_json::json!({ "notifications": honoured }));
-        let acknowledged = Notification::new(ACKNOWLEDGED, Some(params));
-        let lists = lists.into_iter().map(|(_, told)| told).collect();
-        let listener = Listener::new(self.news.clone(), WishEar { view, owner, lists, resources });
-        let interested = Interested { interests: self.interests.clone(), session };
-        // Whoever hears the acknowledgment misses nothing from there on. An upstream that takes longer
-        // is asked all the same.
-        let _ = timeout(PATIENCE, join_all(asking)).await;
-        let events = Telling {
-            id: request.id,
-            first: Some(acknowledged),
-            listener,
-            _interested: interested,
-            _here: here,
-        };
-        event_stream::news(events, self.moved.clone())
+        // It may be there one day.
+        Err(NoOwner::Unknown(_)) => true,
+        Err(NoOwner::Hidden(_)) => false,
+    });
+    let mut honoured = serde_json::Map::new();
+    for (name, _) in &lists {
+        honoured.insert((*name).to_owned(), true.into());
     }
+    if !resources.is_empty() {
+        honoured.insert("resourceSubscriptions".into(), serde_json::json!(resources));
+    }
+    let params = Raw::of(&serde_json::json!({ "notifications": honoured }));
+    let acknowledged = Notification::new(ACKNOWLEDGED, Some(params));
+    let lists = lists.into_iter().map(|(_, told)| told).collect();
+    let listener = Listener::new(endpoint.news.clone(), WishEar { view, owner, lists, resources });
+    let interested = Interested { interests: endpoint.interests.clone(), session };
+    // Whoever hears the acknowledgment misses nothing from there on. An upstream that takes longer
+    // is asked all the same.
+    let _ = timeout(PATIENCE, join_all(asking)).await;
+    let events = Telling {
+        id: request.id,
+        first: Some(acknowledged),
+        listener,
+        _interested: interested,
+        _here: here,
+    };
+    event_stream::news(events, endpoint.moved.clone())
 }
 
 /// Whether an upstream is known not to tell of changes of single resources.

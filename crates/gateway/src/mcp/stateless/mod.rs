@@ -28,11 +28,12 @@ use evermoor_core::protocol::translate::input_request::links_required;
 use evermoor_core::protocol::translate::response::{HEADERS_DISAGREE, newer, unable};
 use evermoor_core::protocol::version::Spoken;
 
-use super::endpoint::{Endpoint, json, json_with, refuse, value};
+use super::endpoint::Endpoint;
 use super::event_stream;
 use super::event_stream::Events;
 use super::exchange::abandoned;
 use super::exchange::{Asker, Exchange, Part};
+use super::http_message::{json, json_with, refuse, value};
 use super::session::handler::SIGN_OF_LIFE;
 use super::session::subscriptions;
 use crate::editors::Editor;
@@ -44,119 +45,117 @@ use pending_input::Back;
 
 const NOT_NOW: &str = "The editor cannot be asked during this request.";
 
-impl Endpoint {
-    /// Answers a message that speaks for itself.
-    pub(super) async fn stateless(
-        self: &Arc<Self>,
-        view: View,
-        editor: &Editor,
-        headers: &HeaderMap,
-        message: Message,
-    ) -> HttpResponse {
-        let request = match message {
-            Message::Request(request) => request,
-            Message::Notification(_) => return StatusCode::ACCEPTED.into_response(),
-            Message::Response(_) => {
-                return refuse(StatusCode::BAD_REQUEST, "Nobody asked anything here.");
-            }
-        };
-        let header = |name: &str| value(headers, name).map(str::to_owned);
-        let asked = match stateless::read(&request, header) {
-            Ok(asked) => asked,
-            Err(refused) => {
-                let status = StatusCode::from_u16(refused.status);
-                return json_with(status.unwrap_or(StatusCode::BAD_REQUEST), &refused.response);
-            }
-        };
-        let who = self.attend_program(editor, &request, headers, &view);
-        match request.method.as_str() {
-            method::DISCOVER => {
-                let result = self.router.introduce(&view).await.discovery();
-                json(&Response::result(request.id, result))
-            }
-            method::LISTEN => {
-                let here = self.attendance.listens(who);
-                self.tell_news(view, request, editor, here).await
-            }
-            _ => {
-                let addressee = self.router.addressee(&view, &request).await;
-                if !headers_agree(&addressee, headers) {
-                    let why = "A header Mcp-Param disagrees with the body.";
-                    let refusal = Response::error(Some(request.id), HEADERS_DISAGREE, why);
-                    return json_with(StatusCode::BAD_REQUEST, &refusal);
-                }
-                if let Some((told, asking)) = self.parked.answer(&editor.name, &request) {
-                    if let Some(asking) = asking {
-                        let (endpoint, editor) = (Arc::clone(self), editor.name.clone());
-                        self.tasks.spawn(async move {
-                            endpoint.parked.follow(asking, &editor).await;
-                        });
-                    }
-                    return json(&newer(&request.method, told, None));
-                }
-                self.answer_newer(view, addressee, request, asked, editor, who).await
-            }
+/// Answers a message that speaks for itendpoint.
+pub(super) async fn answer(
+    endpoint: &Arc<Endpoint>,
+    view: View,
+    editor: &Editor,
+    headers: &HeaderMap,
+    message: Message,
+) -> HttpResponse {
+    let request = match message {
+        Message::Request(request) => request,
+        Message::Notification(_) => return StatusCode::ACCEPTED.into_response(),
+        Message::Response(_) => {
+            return refuse(StatusCode::BAD_REQUEST, "Nobody asked anything here.");
         }
-    }
-
-    async fn answer_newer(
-        self: &Arc<Self>,
-        view: View,
-        addressee: Addressee,
-        request: Request,
-        asked: Asked,
-        editor: &Editor,
-        who: Who,
-    ) -> HttpResponse {
-        let exchange = match self.continuations.resume(&editor.name, &request) {
-            Back::Goes(mut exchange) => {
-                exchange.go_on();
-                *exchange
+    };
+    let header = |name: &str| value(headers, name).map(str::to_owned);
+    let asked = match stateless::read(&request, header) {
+        Ok(asked) => asked,
+        Err(refused) => {
+            let status = StatusCode::from_u16(refused.status);
+            return json_with(status.unwrap_or(StatusCode::BAD_REQUEST), &refused.response);
+        }
+    };
+    let who = endpoint.attend_program(editor, &request, headers, &view);
+    match request.method.as_str() {
+        method::DISCOVER => {
+            let result = endpoint.router.introduce(&view).await.discovery();
+            json(&Response::result(request.id, result))
+        }
+        method::LISTEN => {
+            let here = endpoint.attendance.listens(who);
+            listen::listen(endpoint, view, request, editor, here).await
+        }
+        _ => {
+            let addressee = endpoint.router.addressee(&view, &request).await;
+            if !headers_agree(&addressee, headers) {
+                let why = "A header Mcp-Param disagrees with the body.";
+                let refusal = Response::error(Some(request.id), HEADERS_DISAGREE, why);
+                return json_with(StatusCode::BAD_REQUEST, &refusal);
             }
-            Back::Refused(why) => {
-                return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
-            }
-            Back::Lost(since, why) => {
-                let fate = Fate::Unknown(Unknown::GatewayRestarted, since);
-                let told = abandoned::answer(&Call::of(&request), fate, why);
+            if let Some((told, asking)) = endpoint.parked.answer(&editor.name, &request) {
+                if let Some(asking) = asking {
+                    let (following, editor) = (Arc::clone(endpoint), editor.name.clone());
+                    endpoint.tasks.spawn(async move {
+                        following.parked.follow(asking, &editor).await;
+                    });
+                }
                 return json(&newer(&request.method, told, None));
             }
-            Back::Declined => return json(&declined(&request)),
-            Back::New if is_foreign(&addressee, &request) => {
-                let why = "`requestState` is not one that was given here.";
-                return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
-            }
-            Back::New | Back::Again => {
-                let asker = Asker {
-                    session: self.sessions.number(),
-                    editor: editor.name.clone(),
-                    spoken: Spoken::Stateless,
-                    owner: Owner::Editor(editor.name.clone()),
-                    abilities: asked.abilities,
-                    tasks: asked.tasks,
-                    logs: asked.level.is_some(),
-                    who_asks: None,
-                    client: who.client(),
-                };
-                if let (Some(level), Addressee::Upstream(upstream, _)) = (asked.level, &addressee) {
-                    let upstream = upstream.used_by(&asker.owner);
-                    subscriptions::speak_up(&self.interests, &upstream, level).await;
-                }
-                let gathers = may_need_input(&request.method);
-                Exchange::with(self, addressee, &view, &request, asker).gathering(gathers)
-            }
-        };
-        let (editor_name, endpoint) = (editor.name.clone(), Arc::clone(self));
-        let mut telling =
-            Telling { exchange: Some(exchange), view, request, asked, editor_name, endpoint };
-        let first = tokio::select! {
-            said = telling.next_message() => said,
-            () = sleep(SIGN_OF_LIFE) => None,
-        };
-        match first {
-            Some(Message::Response(response)) => json_with(status(&response), &response),
-            first => event_stream::of(Told { first, telling }),
+            answer_request(endpoint, view, addressee, request, asked, editor, who).await
         }
+    }
+}
+
+async fn answer_request(
+    endpoint: &Arc<Endpoint>,
+    view: View,
+    addressee: Addressee,
+    request: Request,
+    asked: Asked,
+    editor: &Editor,
+    who: Who,
+) -> HttpResponse {
+    let exchange = match endpoint.continuations.resume(&editor.name, &request) {
+        Back::Goes(mut exchange) => {
+            exchange.go_on();
+            *exchange
+        }
+        Back::Refused(why) => {
+            return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
+        }
+        Back::Lost(since, why) => {
+            let fate = Fate::Unknown(Unknown::GatewayRestarted, since);
+            let told = abandoned::answer(&Call::of(&request), fate, why);
+            return json(&newer(&request.method, told, None));
+        }
+        Back::Declined => return json(&declined(&request)),
+        Back::New if is_foreign(&addressee, &request) => {
+            let why = "`requestState` is not one that was given here.";
+            return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
+        }
+        Back::New | Back::Again => {
+            let asker = Asker {
+                session: endpoint.sessions.number(),
+                editor: editor.name.clone(),
+                spoken: Spoken::Stateless,
+                owner: Owner::Editor(editor.name.clone()),
+                abilities: asked.abilities,
+                tasks: asked.tasks,
+                logs: asked.level.is_some(),
+                who_asks: None,
+                client: who.client(),
+            };
+            if let (Some(level), Addressee::Upstream(upstream, _)) = (asked.level, &addressee) {
+                let upstream = upstream.used_by(&asker.owner);
+                subscriptions::speak_up(&endpoint.interests, &upstream, level).await;
+            }
+            let gathers = may_need_input(&request.method);
+            Exchange::with(endpoint, addressee, &view, &request, asker).gathering(gathers)
+        }
+    };
+    let (editor_name, endpoint) = (editor.name.clone(), Arc::clone(endpoint));
+    let mut telling =
+        Telling { exchange: Some(exchange), view, request, asked, editor_name, endpoint };
+    let first = tokio::select! {
+        said = telling.next_message() => said,
+        () = sleep(SIGN_OF_LIFE) => None,
+    };
+    match first {
+        Some(Message::Response(response)) => json_with(status(&response), &response),
+        first => event_stream::of(Told { first, telling }),
     }
 }
 

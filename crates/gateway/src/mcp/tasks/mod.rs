@@ -1,4 +1,4 @@
 //! Tasks that the gateway keeps itself because the upstream or the editor cannot.
 
 pub(crate) mod finished;
-pub(crate) mod parked;
+pub(crate) mod input_required;

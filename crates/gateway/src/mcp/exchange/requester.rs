@@ -6,7 +6,7 @@ use evermoor_core::protocol::translate::client_capabilities::Abilities;
 use evermoor_core::protocol::translate::client_meta::WhoAsks;
 use evermoor_core::protocol::version::Spoken;
 
-use super::endpoint::Endpoint;
+use crate::mcp::endpoint::Endpoint;
 use crate::monitoring::activity::Record;
 use crate::routing::router::View;
 use crate::upstream::Owner;
