@@ -52,15 +52,15 @@ pub async fn post(
     {
         return initialize(&endpoint, &view, &editor, &headers, request).await;
     }
-    let live = match endpoint.session(&editor, &headers) {
+    let live = match endpoint.find_session(&editor, &headers) {
         Ok(live) => live,
         Err((status, why)) => return refuse(status, why),
     };
-    endpoint.attend(&live, wire(&headers), &view);
+    endpoint.client_seen(&live, wire(&headers), &view);
     match message {
         Message::Request(request) => handler::answer(&endpoint, view, &live, request).await,
         message @ (Message::Notification(_) | Message::Response(_)) => {
-            endpoint.take(&live, message);
+            endpoint.receive(&live, message);
             StatusCode::ACCEPTED.into_response()
         }
     }
@@ -73,12 +73,12 @@ pub async fn delete(
     headers: HeaderMap,
 ) -> HttpResponse {
     if !headers.contains_key(mcp_header::SESSION) {
-        return not_offered().await;
+        return method_not_allowed().await;
     }
-    match endpoint.session(&editor, &headers) {
+    match endpoint.find_session(&editor, &headers) {
         Ok(live) => {
             endpoint.sessions.end(&live);
-            endpoint.attend_no_more(&live);
+            endpoint.client_left(&live);
             StatusCode::NO_CONTENT.into_response()
         }
         Err((status, why)) => refuse(status, why),
@@ -86,7 +86,7 @@ pub async fn delete(
 }
 
 /// What nobody offers here.
-pub async fn not_offered() -> HttpResponse {
+pub async fn method_not_allowed() -> HttpResponse {
     let mut response = refuse(StatusCode::METHOD_NOT_ALLOWED, "Use POST.");
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     response
@@ -116,14 +116,14 @@ async fn initialize(
     headers: &HeaderMap,
     request: &Request,
 ) -> HttpResponse {
-    let session = match introduced(request, editor) {
+    let session = match read_initialize(request, editor) {
         Ok(session) => session,
         Err(refusal) => return json(&refusal),
     };
-    let introduction = endpoint.router.introduce(view).await;
+    let introduction = endpoint.router.server_description(view).await;
     let result = introduction.handshake(session.revision);
     let (live, id) = endpoint.sessions.create(session);
-    endpoint.attend(&live, wire(headers), view);
+    endpoint.client_seen(&live, wire(headers), view);
     let mut response = json(&Response::result(request.id.clone(), result));
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(mcp_header::SESSION, id);
@@ -132,7 +132,7 @@ async fn initialize(
 }
 
 /// The session that an editor's `initialize` asks for.
-pub(super) fn introduced(request: &Request, editor: &Editor) -> Result<Session, Response> {
+pub(super) fn read_initialize(request: &Request, editor: &Editor) -> Result<Session, Response> {
     let read = request.params.as_ref().and_then(|raw| raw.read::<InitializeParams>().ok());
     let (Some(params), Ok(nonce)) = (read, Sessions::nonce()) else {
         let why = "`initialize` needs `protocolVersion` and `clientInfo`.";

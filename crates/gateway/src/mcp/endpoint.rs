@@ -14,8 +14,8 @@ use evermoor_core::protocol::envelope::{Message, Request, Response};
 use evermoor_core::protocol::mcp::{Program, STATELESS, header as mcp_header, meta, method};
 
 use super::http_message::{Refused, wire};
-use super::session::Live;
-use super::session::subscriptions::Wish;
+use super::session::ActiveSession;
+use super::session::subscriptions::SubscriptionRequest;
 use super::session::table::Sessions;
 use super::stateless::pending_input::Continuations;
 use super::tasks::finished::Finished;
@@ -70,11 +70,11 @@ impl Endpoint {
     }
 
     /// The session that a message belongs to: one that this installation gave to this editor.
-    pub(super) fn session(
+    pub(super) fn find_session(
         &self,
         editor: &Editor,
         headers: &HeaderMap,
-    ) -> Result<Arc<Live>, Refused> {
+    ) -> Result<Arc<ActiveSession>, Refused> {
         let Some(id) = headers.get(mcp_header::SESSION) else {
             let why = "There is no session yet. Send `initialize` first, then its Mcp-Session-Id.";
             return Err((StatusCode::BAD_REQUEST, why));
@@ -84,17 +84,22 @@ impl Endpoint {
     }
 
     /// Grants a wish and keeps it.
-    pub(crate) async fn grant(&self, view: &View, live: &Arc<Live>, request: &Request) -> Response {
+    pub(crate) async fn update_subscriptions(
+        &self,
+        view: &View,
+        live: &Arc<ActiveSession>,
+        request: &Request,
+    ) -> Response {
         let (router, interests) = (&self.router, &self.interests);
-        let answer = Wish { router, interests, view, live, request }.grant().await;
+        let answer = SubscriptionRequest { router, interests, view, live, request }.apply().await;
         self.sessions.keep(live);
         answer
     }
 
     /// Takes a message of a session that wants no answer.
-    pub(crate) fn take(&self, live: &Live, message: Message) {
+    pub(crate) fn receive(&self, live: &ActiveSession, message: Message) {
         // What is not about a call of ours may be about one of the gateway before us.
-        if let Some(message) = hear(live, message)
+        if let Some(message) = deliver_to_call(live, message)
             && !self.predecessor.tell(&self.sessions.id(live), &message)
         {
             tracing::debug!("a message about nothing that is under way was dropped");
@@ -104,35 +109,35 @@ impl Endpoint {
     /// Takes such a message from the gateway that has taken over.
     pub fn overhear(&self, session: &str, message: &Bytes) {
         let Ok(message) = Message::parse(message) else { return };
-        let not_ours = match self.sessions.spoken(session) {
-            Some(live) => hear(&live, message),
+        let undelivered = match self.sessions.active(session) {
+            Some(live) => deliver_to_call(&live, message),
             None => Some(message),
         };
-        if let Some(message) = not_ours {
+        if let Some(message) = undelivered {
             self.predecessor.tell(session, &message);
         }
     }
 
     /// A session speaks.
-    pub(super) fn attend(&self, live: &Live, wire: Wire, view: &View) {
+    pub(super) fn client_seen(&self, live: &ActiveSession, wire: Wire, view: &View) {
         self.attendance.speaks(&Who::Session(live.number), wire, view.one(), || {
-            let said = live.session();
+            let said = live.claims();
             (said.editor, said.client, said.revision.as_str().to_owned())
         });
     }
 
     /// A session listens.
-    pub(super) fn attend_listening(&self, live: &Live) -> Stream {
+    pub(super) fn client_listens(&self, live: &ActiveSession) -> Stream {
         self.attendance.listens(Who::Session(live.number))
     }
 
     /// A session is over.
-    pub(super) fn attend_no_more(&self, live: &Live) {
+    pub(super) fn client_left(&self, live: &ActiveSession) {
         self.attendance.leaves(&Who::Session(live.number));
     }
 
     /// A program without a session speaks.
-    pub(super) fn attend_program(
+    pub(super) fn stateless_client_seen(
         &self,
         editor: &Editor,
         request: &Request,
@@ -153,7 +158,7 @@ impl Endpoint {
 }
 
 /// What an editor says about a call of ours. Gives it back if there is no such call.
-fn hear(live: &Live, message: Message) -> Option<Message> {
+fn deliver_to_call(live: &ActiveSession, message: Message) -> Option<Message> {
     match message {
         Message::Notification(told) if told.method == method::CANCELLED => {
             (!live.cancel(&told)).then_some(Message::Notification(told))

@@ -17,7 +17,7 @@ use evermoor_core::protocol::envelope::{Outcome, Request, Response};
 use evermoor_core::protocol::mcp::method;
 
 use crate::monitoring::status::Overview;
-use crate::routing::visibility::Sight;
+use crate::routing::visibility::EditorCatalog;
 use crate::upstream::Handle;
 use crate::upstream::notification_log::News;
 
@@ -36,7 +36,7 @@ pub enum Scope {
 }
 
 /// Takes out of an upstream's list what the editor that asked for it is not shown.
-pub struct Sieve {
+pub struct ListFilter {
     view: View,
     upstream: Handle,
     list: List,
@@ -66,7 +66,7 @@ impl View {
     }
 
     /// What its editor sees at this moment.
-    pub fn sight(&self) -> Sight {
+    pub fn catalog(&self) -> EditorCatalog {
         self.overview.borrow().sights.of_editor(&self.editor).clone()
     }
 
@@ -77,7 +77,7 @@ impl View {
     }
 
     /// Whether something that an upstream said is for its editor.
-    pub fn hears(&self, news: &News) -> bool {
+    pub fn accepts(&self, news: &News) -> bool {
         let here = match &self.scope {
             Scope::All => true,
             Scope::One(one) => *one.name() == news.lane.upstream,
@@ -90,29 +90,29 @@ impl View {
             return true;
         }
         let overview = self.overview.borrow();
-        let sight = overview.sights.of_editor(&self.editor);
+        let catalog = overview.sights.of_editor(&self.editor);
         let Some(config) = overview.sights.config(&news.lane.upstream) else {
-            return sees(sight.rules.as_deref(), &news.lane.upstream);
+            return sees(catalog.rules.as_deref(), &news.lane.upstream);
         };
-        let Some(window) = sight.window(config) else { return false };
+        let Some(visibility) = catalog.visibility(config) else { return false };
         let resource = news
             .told
             .params
             .as_ref()
-            .filter(|_| !window.is_clear() && news.told.method == method::RESOURCE_UPDATED);
+            .filter(|_| !visibility.is_clear() && news.told.method == method::RESOURCE_UPDATED);
         let uri = resource.and_then(|params| params.text_member("uri"));
-        uri.is_none_or(|uri| window.hides(List::Resources, &uri).is_none())
+        uri.is_none_or(|uri| visibility.hides(List::Resources, &uri).is_none())
     }
 
     /// What hides an item of an upstream from its editor.
     pub fn hides(&self, upstream: &Handle, list: List, name: &str) -> Option<Hidden> {
-        self.sight().window(&upstream.config)?.hides(list, name)
+        self.catalog().visibility(&upstream.config)?.hides(list, name)
     }
 
     /// The refusal of a request that names something hidden. `own` is the request in the upstream's
     /// own words.
     pub fn refuses(&self, upstream: &Handle, asked: &Request, own: &Request) -> Option<Response> {
-        let hidden = self.sight().window(&upstream.config)?.refuses(own)?;
+        let hidden = self.catalog().visibility(&upstream.config)?.refuses(own)?;
         Some(self.refusal(upstream, asked, hidden))
     }
 
@@ -134,14 +134,14 @@ impl View {
     }
 
     /// What hides a resource, for a person to read.
-    pub fn words(&self, upstream: &Handle, uri: &str, hidden: Hidden) -> String {
+    pub fn hidden_message(&self, upstream: &Handle, uri: &str, hidden: Hidden) -> String {
         let place = hidden.place(upstream.name(), &self.editor);
         format!("A list in config.toml hides `{uri}` ({place}). To use it, change that list.")
     }
 
     /// What to add where something is not found: there may be a reason.
-    pub fn excuse(&self) -> String {
-        match self.sight().rules {
+    pub fn hidden_hint(&self) -> String {
+        match self.catalog().rules {
             Some(_) => {
                 let lists = entry(&self.editor);
                 format!(" It may be hidden by the lists under {lists} in config.toml.")
@@ -151,23 +151,24 @@ impl View {
     }
 
     /// What an upstream's answer to this request must go through.
-    pub fn sieve(&self, request: &Request) -> Option<Sieve> {
+    pub fn list_filter(&self, request: &Request) -> Option<ListFilter> {
         let list = List::asked_by(&request.method)?;
         // All upstreams in one are merged from what is seen of each.
         let Scope::One(upstream) = &self.scope else { return None };
-        let sight = self.sight();
-        let is_clear = sight.window(&upstream.config).is_some_and(|window| window.is_clear());
-        (!is_clear).then(|| Sieve { view: self.clone(), upstream: upstream.clone(), list })
+        let catalog = self.catalog();
+        let is_clear =
+            catalog.visibility(&upstream.config).is_some_and(|visibility| visibility.is_clear());
+        (!is_clear).then(|| ListFilter { view: self.clone(), upstream: upstream.clone(), list })
     }
 }
 
-impl Sieve {
+impl ListFilter {
     /// The answer as the editor may see it.
-    pub fn sift(&self, response: Response) -> Response {
+    pub fn apply(&self, response: Response) -> Response {
         let Outcome::Result(result) = &response.outcome else { return response };
-        let sight = self.view.sight();
-        let seen = match sight.window(&self.upstream.config) {
-            Some(window) => window.page(self.list, result),
+        let catalog = self.view.catalog();
+        let seen = match catalog.visibility(&self.upstream.config) {
+            Some(visibility) => visibility.page(self.list, result),
             // It was hidden in the meantime.
             None => evermoor_core::catalog::list_result(self.list, &[]),
         };
@@ -185,9 +186,9 @@ mod tests {
     use evermoor_core::protocol::envelope::Notification;
     use evermoor_core::protocol::json::Raw;
 
-    /// Which of these news an editor hears of: a log message and a change of a resource of an
+    /// Which of these news an editor accepts of: a log message and a change of a resource of an
     /// upstream, and a changed list of it.
-    fn heard(lists: &str, editor: &str) -> [bool; 3] {
+    fn receives(lists: &str, editor: &str) -> [bool; 3] {
         let upstream = "[upstreams.a]\nurl = \"http://127.0.0.1:1/mcp\"\n";
         let config = Config::parse(&format!("{upstream}{lists}")).unwrap();
         let handles = Handle::remembered(&config);
@@ -205,26 +206,26 @@ mod tests {
         }
         let view = View::new(Scope::All, editor, overview);
         let news = room.after(0).unwrap();
-        [0, 1, 2].map(|place: usize| view.hears(&news[place]))
+        [0, 1, 2].map(|place: usize| view.accepts(&news[place]))
     }
 
     #[tokio::test]
     async fn an_editor_without_lists_hears_everything() {
-        assert_eq!(heard("", "p"), [true; 3]);
+        assert_eq!(receives("", "p"), [true; 3]);
     }
 
     #[tokio::test]
     async fn an_editor_hears_nothing_of_an_upstream_that_it_may_not_see_but_that_its_lists_changed()
     {
         let lists = "[editors.p]\nupstreams.deny = [\"a\"]\n";
-        assert_eq!(heard(lists, "p"), [false, false, true]);
-        assert_eq!(heard(lists, "q"), [true; 3]);
+        assert_eq!(receives(lists, "p"), [false, false, true]);
+        assert_eq!(receives(lists, "q"), [true; 3]);
     }
 
     #[tokio::test]
     async fn an_editor_hears_nothing_of_a_resource_that_is_hidden() {
-        assert_eq!(heard("resources.deny = [\"x://*\"]\n", "p"), [true, false, true]);
+        assert_eq!(receives("resources.deny = [\"x://*\"]\n", "p"), [true, false, true]);
         let lists = "[editors.p]\nresources.allow = [\"y://*\"]\n";
-        assert_eq!(heard(lists, "p"), [true, false, true]);
+        assert_eq!(receives(lists, "p"), [true, false, true]);
     }
 }

@@ -19,7 +19,7 @@ use crate::upstream::{Handle, Known};
 
 /// What editors with the same lists see.
 #[derive(Clone)]
-pub struct Sight {
+pub struct EditorCatalog {
     /// `None` if they see everything.
     pub rules: Option<Arc<Rules>>,
     /// The upstreams that they see, in one.
@@ -29,32 +29,32 @@ pub struct Sight {
 /// What every editor sees.
 pub struct Sights {
     /// What those see who have no lists of their own.
-    common: Sight,
-    editors: HashMap<String, Sight>,
-    sources: Vec<Source>,
+    common: EditorCatalog,
+    editors: HashMap<String, EditorCatalog>,
+    sources: Vec<VisibleUpstream>,
 }
 
 /// An upstream, as far as it can be seen.
-struct Source {
+struct VisibleUpstream {
     config: Arc<config::Upstream>,
     known: Option<Arc<Known>>,
     /// How many of its tools its own lists hide.
     hidden: usize,
 }
 
-impl Sight {
+impl EditorCatalog {
     /// An upstream through the lists; `None` if there is none for these editors.
-    pub fn window<'a>(&'a self, upstream: &'a config::Upstream) -> Option<Window<'a>> {
+    pub fn visibility<'a>(&'a self, upstream: &'a config::Upstream) -> Option<Window<'a>> {
         Window::of(self.rules.as_deref(), &upstream.name, &upstream.filters)
     }
 
-    fn of(rules: Option<Arc<Rules>>, sources: &[Source]) -> Self {
+    fn of(rules: Option<Arc<Rules>>, sources: &[VisibleUpstream]) -> Self {
         let seen: Vec<_> = sources
             .iter()
             .filter_map(|source| {
                 let (config, known) = (&source.config, source.known.as_ref()?);
-                let window = Window::of(rules.as_deref(), &config.name, &config.filters)?;
-                Some((&config.name, window.catalog(&known.catalog), &known.catalog))
+                let visibility = Window::of(rules.as_deref(), &config.name, &config.filters)?;
+                Some((&config.name, visibility.catalog(&known.catalog), &known.catalog))
             })
             .collect();
         let merged = Merged::of(seen.iter().map(|(name, seen, _)| (*name, &**seen)));
@@ -79,24 +79,27 @@ impl Sights {
         if let Some(same) = same {
             return Arc::clone(same);
         }
-        let sources: Vec<Source> =
-            current.into_iter().map(|(config, known)| Source::new(config, known)).collect();
-        let mut distinct: Vec<Sight> = Vec::new();
+        let sources: Vec<VisibleUpstream> = current
+            .into_iter()
+            .map(|(config, known)| VisibleUpstream::new(config, known))
+            .collect();
+        let mut distinct: Vec<EditorCatalog> = Vec::new();
         let mut by_editor = HashMap::new();
         for (name, rules) in limited(editors) {
-            let made = distinct.iter().find(|sight| sight.rules.as_deref() == Some(rules)).cloned();
-            let sight = made.unwrap_or_else(|| {
-                let sight = Sight::of(Some(Arc::new(rules.clone())), &sources);
-                distinct.push(sight.clone());
-                sight
+            let made =
+                distinct.iter().find(|catalog| catalog.rules.as_deref() == Some(rules)).cloned();
+            let catalog = made.unwrap_or_else(|| {
+                let catalog = EditorCatalog::of(Some(Arc::new(rules.clone())), &sources);
+                distinct.push(catalog.clone());
+                catalog
             });
-            by_editor.insert(name.clone(), sight);
+            by_editor.insert(name.clone(), catalog);
         }
-        let common = Sight::of(None, &sources);
+        let common = EditorCatalog::of(None, &sources);
         Arc::new(Self { common, editors: by_editor, sources })
     }
 
-    pub fn of_editor(&self, editor: &str) -> &Sight {
+    pub fn of_editor(&self, editor: &str) -> &EditorCatalog {
         self.editors.get(editor).unwrap_or(&self.common)
     }
 
@@ -140,37 +143,38 @@ impl Sights {
         let offered = self.sources.iter();
         Exhibition {
             rules: limited
-                .filter_map(|(name, sight)| Some((name.as_str(), sight.rules.as_deref()?)))
+                .filter_map(|(name, catalog)| Some((name.as_str(), catalog.rules.as_deref()?)))
                 .collect(),
-            offers: offered.filter_map(Source::offer).collect(),
+            offers: offered.filter_map(VisibleUpstream::offer).collect(),
         }
     }
 
-    fn source(&self, upstream: &UpstreamName) -> Option<&Source> {
+    fn source(&self, upstream: &UpstreamName) -> Option<&VisibleUpstream> {
         self.sources.iter().find(|source| source.config.name == *upstream)
     }
 
     fn is_of(&self, current: &[(Arc<config::Upstream>, Option<Arc<Known>>)]) -> bool {
-        let is_it = |(source, (config, known)): (&Source, &(Arc<_>, Option<Arc<Known>>))| {
-            Arc::ptr_eq(&source.config, config) && same(source.known.as_ref(), known.as_ref())
-        };
+        let is_it =
+            |(source, (config, known)): (&VisibleUpstream, &(Arc<_>, Option<Arc<Known>>))| {
+                Arc::ptr_eq(&source.config, config) && same(source.known.as_ref(), known.as_ref())
+            };
         self.sources.len() == current.len() && self.sources.iter().zip(current).all(is_it)
     }
 
     fn is_for(&self, editors: &BTreeMap<String, config::Editor>) -> bool {
         let known = |(name, rules): (&String, &Rules)| {
-            self.editors.get(name).is_some_and(|sight| sight.rules.as_deref() == Some(rules))
+            self.editors.get(name).is_some_and(|catalog| catalog.rules.as_deref() == Some(rules))
         };
         limited(editors).count() == self.editors.len() && limited(editors).all(known)
     }
 }
 
-impl Source {
+impl VisibleUpstream {
     fn new(config: Arc<config::Upstream>, known: Option<Arc<Known>>) -> Self {
         let offered = known.as_ref().map_or(0, |known| known.catalog.tools.len());
         let shown = known.as_ref().and_then(|known| {
-            let window = Window::of(None, &config.name, &config.filters)?;
-            Some(window.catalog(&known.catalog).tools.len())
+            let visibility = Window::of(None, &config.name, &config.filters)?;
+            Some(visibility.catalog(&known.catalog).tools.len())
         });
         let hidden = shown.map_or(0, |shown| offered - shown);
         Self { config, known, hidden }

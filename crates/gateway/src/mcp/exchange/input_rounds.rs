@@ -15,24 +15,24 @@ use evermoor_core::protocol::translate::input_request::{Needed, again};
 use crate::upstream::Question;
 
 /// What to ask, and what follows when everything has been answered.
-pub(crate) struct Round {
+pub(crate) struct InputRound {
     pub(crate) questions: Vec<Question>,
-    pub(crate) gathering: BoxFuture<'static, Gathered>,
+    pub(crate) gathering: BoxFuture<'static, GatheredInput>,
 }
 
 /// What came of asking.
-pub(crate) enum Gathered {
+pub(crate) enum GatheredInput {
     /// The upstream is asked this.
-    Ask(Request),
+    Call(Request),
     /// The editor refused to answer, in these words.
     Refused(String),
 }
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 
 /// Has the editor asked for what is needed before `request` is made again, for the `rounds`th time.
-pub(crate) fn round(request: &Request, needed: Needed, rounds: u32) -> Round {
+pub(crate) fn round(request: &Request, needed: Needed, rounds: u32) -> InputRound {
     let (mut questions, mut answers) = (Vec::new(), Vec::new());
     for (key, asked) in needed.asked {
         let (send, answered) = oneshot::channel::<Response>();
@@ -45,25 +45,25 @@ pub(crate) fn round(request: &Request, needed: Needed, rounds: u32) -> Round {
     let gathering = async move {
         if idle {
             // It only wants to be asked again, and not at once every time.
-            sleep((FIRST_PAUSE * 2_u32.saturating_pow(rounds)).min(LONGEST_PAUSE)).await;
+            sleep((FIRST_PAUSE * 2_u32.saturating_pow(rounds)).min(MAX_PAUSE)).await;
         }
         let mut given = Vec::new();
         for (key, called, answer) in join_all(answers).await {
             match read(&called, answer) {
                 Ok(answer) => given.push((key, answer)),
-                Err(why) => return Gathered::Refused(why),
+                Err(why) => return GatheredInput::Refused(why),
             }
         }
-        Gathered::Ask(again(&request, &given, state.as_ref()))
+        GatheredInput::Call(again(&request, &given, state.as_ref()))
     };
-    Round { questions, gathering: gathering.boxed() }
+    InputRound { questions, gathering: gathering.boxed() }
 }
 
 /// Asks the upstream something after a while.
-pub(crate) fn later(pause: Duration, request: Request) -> BoxFuture<'static, Gathered> {
+pub(crate) fn later(pause: Duration, request: Request) -> BoxFuture<'static, GatheredInput> {
     async move {
         sleep(pause).await;
-        Gathered::Ask(request)
+        GatheredInput::Call(request)
     }
     .boxed()
 }
@@ -107,11 +107,11 @@ mod tests {
 
     #[tokio::test]
     async fn the_call_is_made_again_with_the_answers_and_the_state_as_it_came() {
-        let Round { mut questions, gathering } = round(&request(), asks(ELICIT), 0);
+        let InputRound { mut questions, gathering } = round(&request(), asks(ELICIT), 0);
         let question = questions.remove(0);
         assert_eq!(question.request.method, ELICIT);
         question.answer(Outcome::Result(Raw::of(&serde_json::json!({ "action": "accept" }))));
-        let Gathered::Ask(again) = gathering.await else { panic!("it is asked") };
+        let GatheredInput::Call(again) = gathering.await else { panic!("it is asked") };
         let params: serde_json::Value = again.params.unwrap().read().unwrap();
         assert_eq!(
             params,
@@ -125,14 +125,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_form_that_nobody_filled_in_is_an_answer_and_a_refused_sample_is_none() {
-        let Round { questions, gathering } = round(&request(), asks(ELICIT), 0);
+        let InputRound { questions, gathering } = round(&request(), asks(ELICIT), 0);
         drop(questions);
-        let Gathered::Ask(again) = gathering.await else { panic!("it is asked") };
+        let GatheredInput::Call(again) = gathering.await else { panic!("it is asked") };
         let given = again.params.unwrap().member("inputResponses").unwrap();
         assert_eq!(given.as_str(), r#"{"who":{"action":"cancel"}}"#);
-        let Round { questions, gathering } = round(&request(), asks("sampling/createMessage"), 0);
+        let InputRound { questions, gathering } =
+            round(&request(), asks("sampling/createMessage"), 0);
         questions.into_iter().for_each(|question| question.turn_away("No."));
-        let Gathered::Refused(why) = gathering.await else { panic!("it is refused") };
+        let GatheredInput::Refused(why) = gathering.await else { panic!("it is refused") };
         assert!(why.ends_with("No."), "{why}");
     }
 
@@ -142,11 +143,12 @@ mod tests {
         let mut paused = Vec::new();
         for rounds in [0, 1, 10] {
             let began = Instant::now();
-            let Gathered::Ask(_) = round(&request(), needed(&waits), rounds).gathering.await else {
+            let GatheredInput::Call(_) = round(&request(), needed(&waits), rounds).gathering.await
+            else {
                 panic!("it is asked")
             };
             paused.push(began.elapsed());
         }
-        assert_eq!(paused, [FIRST_PAUSE, FIRST_PAUSE * 2, LONGEST_PAUSE]);
+        assert_eq!(paused, [FIRST_PAUSE, FIRST_PAUSE * 2, MAX_PAUSE]);
     }
 }

@@ -35,20 +35,20 @@ use evermoor_core::protocol::version::Spoken;
 
 use super::endpoint::Endpoint;
 use crate::monitoring::activity::Record;
-use crate::routing::router::{Addressee, View};
-use crate::routing::view::{Scope, Sieve};
+use crate::routing::router::{Destination, View};
+use crate::routing::view::{ListFilter, Scope};
 use crate::upstream::{Caller, Handle, Owner, Question, Reply};
-use input_batch::Together;
-use input_rounds::Gathered;
-pub use requester::Asker;
-use stage::{Stage, Step, advance};
-use translation::{Bridge, Settled};
+use input_batch::InputBatch;
+use input_rounds::GatheredInput;
+pub use requester::Requester;
+use stage::{ExchangeStage, StageEvent, advance};
+use translation::{ReplyAction, Translation};
 
 /// A request under way.
 pub struct Exchange {
-    stage: Stage,
+    stage: ExchangeStage,
     /// Between the editor's revision and the upstream's.
-    bridge: Bridge,
+    translation: Translation,
     given_up: CancellationToken,
     asked: mpsc::Receiver<Question>,
     /// Log messages that an editor without sessions hears on its call alone.
@@ -56,63 +56,65 @@ pub struct Exchange {
     caller: Caller,
     /// What the editor is still to be asked.
     questions: VecDeque<Question>,
-    together: Together,
+    batch: InputBatch,
     owner: Owner,
     /// The upstream that answers, once it is known, with the request in its words.
     upstream: Option<(Handle, Request)>,
     /// What the answer must go through before the editor sees it.
-    sieve: Option<Sieve>,
+    list_filter: Option<ListFilter>,
     /// What people will be shown of it.
     record: Record,
 }
 
 /// What comes next.
-pub enum Part {
+pub enum ExchangeEvent {
     /// A message about the request; a response is the last one.
     Message(Message),
     /// The upstream wants something of the editor.
     Question(Question),
 }
 
-const NOT_OFFERED: &str = "The editor at hand does not offer this.";
+const NOT_SUPPORTED: &str = "The editor at hand does not offer this.";
 /// How many questions of an upstream wait for the editor at a time.
-const MOST_QUESTIONS: usize = 16;
+const MAX_QUESTIONS: usize = 16;
 /// How many log messages wait for the editor at a time.
-const MOST_LOGGED: usize = 64;
+const MAX_LOGS: usize = 64;
 
 impl Exchange {
     /// A request that somebody must be found for.
-    pub fn start(endpoint: &Endpoint, view: View, request: Request, asker: Asker) -> Self {
+    pub fn start(endpoint: &Endpoint, view: View, request: Request, asker: Requester) -> Self {
         let router = endpoint.router.clone();
         let mut exchange = Self::at(endpoint, &view, &request, asker);
-        exchange.stage = match exchange.bridge.own_answer(&request) {
-            Some(response) => Stage::Asking(std::future::ready(Reply::Whole(response)).boxed()),
+        exchange.stage = match exchange.translation.gateway_answer(&request) {
+            Some(response) => {
+                ExchangeStage::Calling(std::future::ready(Reply::Whole(response)).boxed())
+            }
             None => {
-                let finding = async move { router.addressee(&view, &request).await };
-                Stage::Finding(finding.boxed())
+                let finding = async move { router.route(&view, &request).await };
+                ExchangeStage::Routing(finding.boxed())
             }
         };
         exchange
     }
 
-    /// A request whose addressee is known.
+    /// A request whose destination is known.
     pub fn with(
         endpoint: &Endpoint,
-        addressee: Addressee,
+        destination: Destination,
         view: &View,
         request: &Request,
-        asker: Asker,
+        asker: Requester,
     ) -> Self {
         let mut exchange = Self::at(endpoint, view, request, asker);
-        exchange.address(addressee);
+        exchange.send_to(destination);
         exchange
     }
 
-    fn at(endpoint: &Endpoint, view: &View, request: &Request, asker: Asker) -> Self {
+    fn at(endpoint: &Endpoint, view: &View, request: &Request, asker: Requester) -> Self {
         let call = Call::of(request);
         let record = asker.record(endpoint, view, request, &call);
-        let (questions, asked) = mpsc::channel(MOST_QUESTIONS);
-        let (log, logged) = asker.logs.then(|| mpsc::channel(MOST_LOGGED)).unzip();
+        let (questions, asked) = mpsc::channel(MAX_QUESTIONS);
+        let (log, logged) = asker.logs.then(|| mpsc::channel(MAX_LOGS)).unzip();
         let caller = Caller {
             session: asker.session,
             who_asks: asker.who_asks,
@@ -121,7 +123,7 @@ impl Exchange {
             headers: Vec::new(),
             journey: Arc::default(),
         };
-        let bridge = Bridge::new(
+        let translation = Translation::new(
             (asker.spoken, asker.editor),
             asker.abilities,
             asker.tasks,
@@ -130,34 +132,34 @@ impl Exchange {
             (request.method.clone(), call),
         );
         Self {
-            stage: Stage::Over,
-            bridge,
+            stage: ExchangeStage::Done,
+            translation,
             given_up: endpoint.given_up.clone(),
             asked,
             logged,
             caller,
             questions: VecDeque::new(),
-            together: Together::default(),
+            batch: InputBatch::default(),
             owner: asker.owner,
             upstream: None,
-            sieve: view.sieve(request),
+            list_filter: view.list_filter(request),
             record,
         }
     }
 
     /// What it is about.
-    pub fn about(&self) -> &Call {
-        &self.bridge.call
+    pub fn call_ref(&self) -> &Call {
+        &self.translation.call
     }
 
     /// What the editor is told of a task that waits for it, if this is asked about one.
     pub fn waiting_task(&self, needed: &Raw) -> Option<(Raw, Raw)> {
-        let errand = self.bridge.errand()?;
+        let errand = self.translation.errand()?;
         Some((errand.id().clone(), errand.waiting(needed)?))
     }
 
     /// Whether the upstream that answers speaks the newer revision.
-    pub fn is_newer(&self) -> bool {
+    pub fn is_upstream_stateless(&self) -> bool {
         self.upstream.as_ref().is_some_and(|(upstream, _)| upstream.spoken().is_stateless())
     }
 
@@ -167,54 +169,55 @@ impl Exchange {
     }
 
     /// The next part; `None` after the answer. Nothing is lost if the future is dropped.
-    pub async fn next(&mut self) -> Option<Part> {
-        match self.together.early() {
+    pub async fn next(&mut self) -> Option<ExchangeEvent> {
+        match self.batch.early() {
             Some(part) => Some(part),
-            None => self.arriving().await,
+            None => self.next_unbatched().await,
         }
     }
 
-    async fn arriving(&mut self) -> Option<Part> {
+    async fn next_unbatched(&mut self) -> Option<ExchangeEvent> {
         loop {
             if let Some(question) = self.questions.pop_front() {
-                if self.gathers() || self.bridge.abilities.can_answer(&question.request) {
-                    return Some(Part::Question(question));
+                if self.batches_input() || self.translation.abilities.can_answer(&question.request)
+                {
+                    return Some(ExchangeEvent::Question(question));
                 }
-                question.turn_away(NOT_OFFERED);
+                question.turn_away(NOT_SUPPORTED);
                 continue;
             }
             tokio::select! {
                 biased;
-                () = self.given_up.cancelled(), if !matches!(self.stage, Stage::Over) => {
-                    self.stage = Stage::Over;
-                    return Some(self.last(self.given_up()));
+                () = self.given_up.cancelled(), if !matches!(self.stage, ExchangeStage::Done) => {
+                    self.stage = ExchangeStage::Done;
+                    return Some(self.finish(self.abandoned_answer()));
                 }
                 Some(question) = self.asked.recv() => self.questions.push_back(question),
-                Some(told) = heard(&mut self.logged) => {
-                    return Some(Part::Message(Message::Notification(told)));
+                Some(told) = next_log(&mut self.logged) => {
+                    return Some(ExchangeEvent::Message(Message::Notification(told)));
                 }
                 step = advance(&mut self.stage) => match step {
-                    Step::Found(addressee) => self.address(addressee),
-                    Step::Replied(Reply::Whole(response)) => {
-                        if let Some(response) = self.settle(response) {
-                            return Some(self.last(response));
+                    StageEvent::Routed(destination) => self.send_to(destination),
+                    StageEvent::Replied(Reply::Whole(response)) => {
+                        if let Some(response) = self.on_reply(response) {
+                            return Some(self.finish(response));
                         }
                     }
-                    Step::Replied(Reply::Stream(messages)) => self.stage = Stage::Hearing(Box::new(messages)),
-                    Step::Heard(Some(Message::Response(response))) => {
-                        if let Some(response) = self.settle(response) {
-                            return Some(self.last(response));
+                    StageEvent::Replied(Reply::Stream(messages)) => self.stage = ExchangeStage::Streaming(Box::new(messages)),
+                    StageEvent::Received(Some(Message::Response(response))) => {
+                        if let Some(response) = self.on_reply(response) {
+                            return Some(self.finish(response));
                         }
                     }
-                    Step::Heard(Some(message)) => return Some(Part::Message(message)),
-                    Step::Gathered(Gathered::Ask(request)) => self.call(request),
-                    Step::Gathered(Gathered::Refused(why)) => {
-                        self.stage = Stage::Over;
-                        let unfinished = self.bridge.unfinished(&why);
-                        return Some(self.last(unfinished));
+                    StageEvent::Received(Some(message)) => return Some(ExchangeEvent::Message(message)),
+                    StageEvent::GatheredInput(GatheredInput::Call(request)) => self.call(request),
+                    StageEvent::GatheredInput(GatheredInput::Refused(why)) => {
+                        self.stage = ExchangeStage::Done;
+                        let failed = self.translation.failed(&why);
+                        return Some(self.finish(failed));
                     }
-                    Step::Heard(None) | Step::Over => {
-                        self.stage = Stage::Over;
+                    StageEvent::Received(None) | StageEvent::Done => {
+                        self.stage = ExchangeStage::Done;
                         return None;
                     }
                 },
@@ -223,27 +226,28 @@ impl Exchange {
     }
 
     /// The answer, after which there is nothing.
-    fn last(&mut self, response: Response) -> Part {
+    fn finish(&mut self, response: Response) -> ExchangeEvent {
         self.record.close(&response, self.caller.held());
-        Part::Message(Message::Response(response))
+        ExchangeEvent::Message(Message::Response(response))
     }
 
     /// What is known of a call that is not waited for any longer.
-    fn given_up(&self) -> Response {
+    fn abandoned_answer(&self) -> Response {
         let detail = "Evermoor was stopped before the answer came";
         let fate = match self.was_sent() {
             true => Fate::Unknown(Unknown::GatewayRestarted, SystemTime::now()),
             false => Fate::NotSent(NotSent::ShuttingDown),
         };
-        abandoned::answer(self.about(), fate, detail)
+        abandoned::answer(self.call_ref(), fate, detail)
     }
 
-    fn address(&mut self, addressee: Addressee) {
-        match addressee {
-            Addressee::Gateway(response) => {
-                self.stage = Stage::Asking(std::future::ready(Reply::Whole(response)).boxed());
+    fn send_to(&mut self, destination: Destination) {
+        match destination {
+            Destination::Gateway(response) => {
+                self.stage =
+                    ExchangeStage::Calling(std::future::ready(Reply::Whole(response)).boxed());
             }
-            Addressee::Upstream(upstream, request) => {
+            Destination::Upstream(upstream, request) => {
                 let upstream = upstream.used_by(&self.owner);
                 if let Some(known) = upstream.state().known.filter(|_| upstream.is_stateless()) {
                     let told = mirrored(&request, &known.traits).into_iter();
@@ -251,7 +255,7 @@ impl Exchange {
                     self.caller.headers = told.collect();
                 }
                 self.record.address(&upstream, &request);
-                let request = self.bridge.set_out(&upstream, &mut self.caller, request);
+                let request = self.translation.first_request(&upstream, &mut self.caller, request);
                 self.upstream = Some((upstream, request.clone()));
                 self.call(request);
             }
@@ -262,27 +266,29 @@ impl Exchange {
         let Some((upstream, _)) = &self.upstream else { return };
         let (upstream, caller) = (upstream.clone(), self.caller.clone());
         let calling = async move { upstream.answer(&request, Some(&caller)).await };
-        self.stage = Stage::Asking(calling.boxed());
+        self.stage = ExchangeStage::Calling(calling.boxed());
     }
 
     /// Takes an answer for the last word, unless the editor or the upstream must be asked first.
-    fn settle(&mut self, response: Response) -> Option<Response> {
-        self.stage = Stage::Over;
-        let response = match &self.sieve {
-            Some(sieve) => sieve.sift(response),
+    fn on_reply(&mut self, response: Response) -> Option<Response> {
+        self.stage = ExchangeStage::Done;
+        let response = match &self.list_filter {
+            Some(list_filter) => list_filter.apply(response),
             None => response,
         };
         let (from, request) = match &self.upstream {
             Some((upstream, request)) => (upstream.spoken(), Some(request)),
             // What the gateway says itself is put into the words of whoever asked.
-            None if self.bridge.editor.is_stateless() => (Spoken::Session(Revision::LATEST), None),
+            None if self.translation.editor.is_stateless() => {
+                (Spoken::Session(Revision::LATEST), None)
+            }
             None => (Spoken::Stateless, None),
         };
-        match self.bridge.settle(from, request, response) {
-            Settled::Answer(response) => Some(response),
-            Settled::Gather(questions, gathering) => {
+        match self.translation.on_reply(from, request, response) {
+            ReplyAction::Answer(response) => Some(response),
+            ReplyAction::Gather(questions, gathering) => {
                 self.questions.extend(questions);
-                self.stage = Stage::Gathering(gathering);
+                self.stage = ExchangeStage::GatheringInput(gathering);
                 None
             }
         }
@@ -290,7 +296,7 @@ impl Exchange {
 }
 
 /// The next log message, if any can come.
-async fn heard(logged: &mut Option<mpsc::Receiver<Notification>>) -> Option<Notification> {
+async fn next_log(logged: &mut Option<mpsc::Receiver<Notification>>) -> Option<Notification> {
     match logged {
         Some(logged) => logged.recv().await,
         None => None,

@@ -12,7 +12,7 @@ use crate::routing::router::View;
 use crate::upstream::Owner;
 
 /// Who makes the request, as far as it matters here.
-pub struct Asker {
+pub struct Requester {
     pub session: u64,
     /// The editor's name in the token file.
     pub editor: String,
@@ -30,7 +30,7 @@ pub struct Asker {
     pub client: Option<String>,
 }
 
-impl Asker {
+impl Requester {
     /// Begins what people will be shown of the request.
     pub(super) fn record(
         &self,

@@ -16,14 +16,14 @@ use evermoor_core::protocol::translate::task_adapter::{Errand, Step};
 use evermoor_core::protocol::version::Spoken;
 
 use super::super::exchange::input_rounds;
-use super::super::exchange::input_rounds::{Gathered, Round};
+use super::super::exchange::input_rounds::{GatheredInput, InputRound};
 use super::super::tasks::finished::Finished;
 use crate::upstream::{Caller, Handle, Question};
 
 /// How often one call may need more input.
-const MOST_ROUNDS: u32 = 16;
+const MAX_ROUNDS: u32 = 16;
 
-pub(super) struct Bridge {
+pub(super) struct Translation {
     /// What the editor speaks.
     pub(super) editor: Spoken,
     pub(super) name: String,
@@ -42,14 +42,14 @@ pub(super) struct Bridge {
 }
 
 /// What follows from an answer.
-pub(super) enum Settled {
+pub(super) enum ReplyAction {
     /// It is the last word.
     Answer(Response),
     /// The editor is asked these first, and the upstream is asked something then.
-    Gather(Vec<Question>, BoxFuture<'static, Gathered>),
+    Gather(Vec<Question>, BoxFuture<'static, GatheredInput>),
 }
 
-impl Bridge {
+impl Translation {
     pub(super) fn new(
         (editor, name): (Spoken, String),
         abilities: Abilities,
@@ -75,7 +75,7 @@ impl Bridge {
     }
 
     /// The gateway's own answer to a request about a task that is its own.
-    pub(super) fn own_answer(&self, request: &Request) -> Option<Response> {
+    pub(super) fn gateway_answer(&self, request: &Request) -> Option<Response> {
         match self.editor.is_stateless() {
             true => None,
             false => self.finished.answer(&self.name, request),
@@ -83,7 +83,7 @@ impl Bridge {
     }
 
     /// The request as the upstream is asked it first.
-    pub(super) fn set_out(
+    pub(super) fn first_request(
         &mut self,
         upstream: &Handle,
         caller: &mut Caller,
@@ -118,19 +118,19 @@ impl Bridge {
     }
 
     /// What follows from an answer to `request` of an upstream that speaks `from`, or of the gateway.
-    pub(super) fn settle(
+    pub(super) fn on_reply(
         &mut self,
         from: Spoken,
         request: Option<&Request>,
         response: Response,
-    ) -> Settled {
+    ) -> ReplyAction {
         let mut response = Response { id: Some(self.call.id.clone()), ..response };
         let crossing = from.is_stateless() && !self.editor.is_stateless();
         if crossing
             && let Outcome::Result(result) = &response.outcome
             && let Some((needed, request)) = Needed::read(result).zip(request)
         {
-            return self.need(request, needed);
+            return self.request_input(request, needed);
         }
         if let Some(errand) = &mut self.errand {
             response.outcome = match errand.next(response.outcome) {
@@ -140,17 +140,17 @@ impl Bridge {
                     None => Outcome::Result(result),
                 },
                 Step::Ask(pause, request) => {
-                    return Settled::Gather(Vec::new(), input_rounds::later(pause, request));
+                    return ReplyAction::Gather(Vec::new(), input_rounds::later(pause, request));
                 }
                 Step::Input(needed, request) => {
                     let asked = questions(&needed).unwrap_or_default();
-                    return self.need(&request, Needed { asked, state: None });
+                    return self.request_input(&request, Needed { asked, state: None });
                 }
             };
         }
         // An editor of the newer revision is answered in its own words by who tells it.
         if self.editor.is_stateless() {
-            return Settled::Answer(response);
+            return ReplyAction::Answer(response);
         }
         let mut response = translated(&self.called, response, from, self.editor, None);
         if crossing
@@ -162,7 +162,7 @@ impl Bridge {
         {
             response.outcome = Outcome::Result(marked);
         }
-        Settled::Answer(response)
+        ReplyAction::Answer(response)
     }
 
     /// What a task waits for, if it is the question of one that is asked here.
@@ -171,25 +171,25 @@ impl Bridge {
     }
 
     /// Has the editor asked, if it can be.
-    fn need(&mut self, request: &Request, needed: Needed) -> Settled {
-        if self.rounds >= MOST_ROUNDS {
-            return Settled::Answer(
-                self.unfinished("the server asks for more input again and again"),
+    fn request_input(&mut self, request: &Request, needed: Needed) -> ReplyAction {
+        if self.rounds >= MAX_ROUNDS {
+            return ReplyAction::Answer(
+                self.failed("the server asks for more input again and again"),
             );
         }
-        let lacking = needed.asked.iter().find(|(_, asked)| !self.abilities.can_answer(asked));
-        if let Some((_, asked)) = lacking {
+        let unsupported = needed.asked.iter().find(|(_, asked)| !self.abilities.can_answer(asked));
+        if let Some((_, asked)) = unsupported {
             let words =
                 format!("the server needs `{}`, which the client does not offer", asked.method);
-            return Settled::Answer(self.unfinished(&words));
+            return ReplyAction::Answer(self.failed(&words));
         }
-        let Round { questions, gathering } = input_rounds::round(request, needed, self.rounds);
+        let InputRound { questions, gathering } = input_rounds::round(request, needed, self.rounds);
         self.rounds += 1;
-        Settled::Gather(questions, gathering)
+        ReplyAction::Gather(questions, gathering)
     }
 
     /// The answer to a call that its upstream would go on with and cannot.
-    pub(super) fn unfinished(&self, why: &str) -> Response {
+    pub(super) fn failed(&self, why: &str) -> Response {
         let id = self.call.id.clone();
         let words = format!("\"{}\" was not finished: {why}.", self.call.subject);
         if !self.call.is_tool {

@@ -11,16 +11,16 @@ use evermoor_core::protocol::envelope::{INVALID_REQUEST, Message, Request, Respo
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{Revision, method};
 
-use super::Live;
+use super::ActiveSession;
 use super::subscriptions;
 use crate::editors::Editor;
 use crate::mcp::endpoint::Endpoint;
-use crate::mcp::exchange::{Exchange, Part};
+use crate::mcp::exchange::{Exchange, ExchangeEvent};
 use crate::mcp::http_message::{json_with, refuse};
 use crate::routing::router::View;
 
 /// More messages than any client sends at once.
-const MOST: usize = 100;
+const MAX_MESSAGES: usize = 100;
 
 pub(crate) async fn answer(
     endpoint: &Endpoint,
@@ -38,14 +38,14 @@ pub(crate) async fn answer(
             return json_with(StatusCode::BAD_REQUEST, &response);
         }
     };
-    if parts.is_empty() || parts.len() > MOST {
+    if parts.is_empty() || parts.len() > MAX_MESSAGES {
         return refuse(StatusCode::BAD_REQUEST, "Send one to 100 messages at once.");
     }
-    let live = match endpoint.session(editor, headers) {
+    let live = match endpoint.find_session(editor, headers) {
         Ok(live) => live,
         Err((status, why)) => return refuse(status, why),
     };
-    if live.session().revision != Revision::V2025_03_26 {
+    if live.claims().revision != Revision::V2025_03_26 {
         let why = "Send one message at a time: only 2025-03-26 allows several.";
         return refuse(StatusCode::BAD_REQUEST, why);
     }
@@ -61,7 +61,7 @@ pub(crate) async fn answer(
 async fn answer_part(
     endpoint: &Endpoint,
     view: &View,
-    live: &Arc<Live>,
+    live: &Arc<ActiveSession>,
     part: &Raw,
 ) -> Option<Raw> {
     let response = match Message::parse(part.as_bytes()) {
@@ -70,12 +70,14 @@ async fn answer_part(
             let why = "`initialize` must come alone.";
             Response::error(Some(request.id), INVALID_REQUEST, why)
         }
-        Ok(Message::Request(request)) if subscriptions::is_wish(&request.method) => {
-            endpoint.grant(view, live, &request).await
+        Ok(Message::Request(request))
+            if subscriptions::is_subscription_request(&request.method) =>
+        {
+            endpoint.update_subscriptions(view, live, &request).await
         }
         Ok(Message::Request(request)) => final_answer(endpoint, view, live, request).await?,
         Ok(message) => {
-            endpoint.take(live, message);
+            endpoint.receive(live, message);
             return None;
         }
     };
@@ -86,17 +88,17 @@ async fn answer_part(
 async fn final_answer(
     endpoint: &Endpoint,
     view: &View,
-    live: &Arc<Live>,
+    live: &Arc<ActiveSession>,
     request: Request,
 ) -> Option<Response> {
-    let under_way = live.begin(request.id.clone());
-    let mut exchange = Exchange::start(endpoint, view.clone(), request, live.asker());
+    let call = live.begin(request.id.clone());
+    let mut exchange = Exchange::start(endpoint, view.clone(), request, live.requester());
     let answer = async {
         loop {
             match exchange.next().await? {
-                Part::Message(Message::Response(response)) => return Some(response),
-                Part::Message(_) => {}
-                Part::Question(question) => {
+                ExchangeEvent::Message(Message::Response(response)) => return Some(response),
+                ExchangeEvent::Message(_) => {}
+                ExchangeEvent::Question(question) => {
                     question.turn_away("An editor cannot be asked during a batch.");
                 }
             }
@@ -104,6 +106,6 @@ async fn final_answer(
     };
     tokio::select! {
         answer = answer => answer,
-        () = under_way.cancelled.cancelled() => None,
+        () = call.cancelled.cancelled() => None,
     }
 }

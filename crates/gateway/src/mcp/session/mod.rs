@@ -27,17 +27,17 @@ use evermoor_core::protocol::translate::client_meta::WhoAsks;
 use evermoor_core::protocol::version::Spoken;
 use evermoor_core::security::session_id::Session;
 
-use super::exchange::Asker;
+use super::exchange::Requester;
 use super::exchange::transcript::Transcript;
 use crate::upstream::{Owner, Question};
-use sse::Channel;
-use subscriptions::Wishes;
+use sse::SseChannel;
+use subscriptions::SessionSubscriptions;
 
 /// A session whose editor has spoken since the gateway started.
-pub struct Live {
+pub struct ActiveSession {
     /// Tells sessions apart in this life of the gateway.
     pub number: u64,
-    said: RwLock<Session>,
+    claims: RwLock<Session>,
     /// What cancels each call under way.
     calls: Mutex<HashMap<Id, CancellationToken>>,
     questions: Mutex<HashMap<Id, Question>>,
@@ -46,38 +46,43 @@ pub struct Live {
     numbers: AtomicU64,
     /// It is of an earlier life and has not listened to the news since.
     missed: AtomicBool,
-    pub(super) wishes: Mutex<Wishes>,
+    pub(super) subscriptions: Mutex<SessionSubscriptions>,
     /// Closes the stream of news that is open.
     listening: Mutex<Option<CancellationToken>>,
     transcripts: Mutex<HashMap<u64, Arc<Transcript>>>,
     /// Where everything goes that is said to an editor of 2024-11-05.
-    channel: Mutex<Option<Channel>>,
+    channel: Mutex<Option<SseChannel>>,
 }
 
 /// A call under way, forgotten when it is dropped.
-pub struct UnderWay {
-    live: Arc<Live>,
+pub struct CancellableCall {
+    live: Arc<ActiveSession>,
     id: Id,
     pub cancelled: CancellationToken,
 }
 
-impl Drop for UnderWay {
+impl Drop for CancellableCall {
     fn drop(&mut self) {
         self.live.calls.lock().remove(&self.id);
     }
 }
 
-impl Live {
-    pub fn new(number: u64, session: Session, wishes: Wishes, edition: Arc<str>) -> Self {
+impl ActiveSession {
+    pub fn new(
+        number: u64,
+        session: Session,
+        subscriptions: SessionSubscriptions,
+        edition: Arc<str>,
+    ) -> Self {
         Self {
             number,
-            said: RwLock::new(session),
+            claims: RwLock::new(session),
             calls: Mutex::default(),
             questions: Mutex::default(),
             edition,
             numbers: AtomicU64::new(1),
             missed: AtomicBool::new(false),
-            wishes: Mutex::new(wishes),
+            subscriptions: Mutex::new(subscriptions),
             listening: Mutex::default(),
             transcripts: Mutex::default(),
             channel: Mutex::default(),
@@ -85,24 +90,24 @@ impl Live {
     }
 
     /// What the editor said of itself.
-    pub fn session(&self) -> Session {
-        self.said.read().clone()
+    pub fn claims(&self) -> Session {
+        self.claims.read().clone()
     }
 
     /// The editor introduced itself after the session was made.
-    pub fn introduce(&self, session: Session) {
-        *self.said.write() = session;
+    pub fn set_claims(&self, session: Session) {
+        *self.claims.write() = session;
     }
 
     /// The session as an upstream may know it.
-    pub fn asker(&self) -> Asker {
-        let said = self.said.read();
+    pub fn requester(&self) -> Requester {
+        let said = self.claims.read();
         let who_asks = WhoAsks::editor(&said.client, said.abilities);
         let who_asks = match self.level() {
             Some(level) => who_asks.hearing(level.as_str()),
             None => who_asks,
         };
-        Asker {
+        Requester {
             session: self.number,
             editor: said.editor.clone(),
             owner: self.owner(),
@@ -121,19 +126,19 @@ impl Live {
     }
 
     pub fn level(&self) -> Option<Level> {
-        self.wishes.lock().level
+        self.subscriptions.lock().level
     }
 
     /// Whether a log message is loud enough. An editor that set no level hears all that comes.
-    pub fn hears(&self, logged: &Notification) -> bool {
+    pub fn wants_log(&self, logged: &Notification) -> bool {
         self.level().is_none_or(|level| level.hears(logged))
     }
 
     /// Notes a call, so that it can be cancelled.
-    pub fn begin(self: &Arc<Self>, id: Id) -> UnderWay {
+    pub fn begin(self: &Arc<Self>, id: Id) -> CancellableCall {
         let cancelled = CancellationToken::new();
         self.calls.lock().insert(id.clone(), cancelled.clone());
-        UnderWay { live: Arc::clone(self), id, cancelled }
+        CancellableCall { live: Arc::clone(self), id, cancelled }
     }
 
     /// The editor does not want the answer any more. Says whether there was such a call.
@@ -171,12 +176,12 @@ impl Live {
     }
 
     /// Between the lives of the gateway there may have been news.
-    pub fn may_have_missed_something(&self, missed: bool) {
+    pub fn set_missed_notifications(&self, missed: bool) {
         self.missed.store(missed, Ordering::Relaxed);
     }
 
     /// Whether it may have missed something, which is made up for now.
-    pub fn makes_up_for_it(&self) -> bool {
+    pub fn take_missed_notifications(&self) -> bool {
         self.missed.swap(false, Ordering::Relaxed)
     }
 
@@ -194,7 +199,7 @@ impl Live {
         Some(own)
     }
 
-    pub fn open(&self, channel: Channel) {
+    pub fn open(&self, channel: SseChannel) {
         *self.channel.lock() = Some(channel);
     }
 
@@ -203,12 +208,12 @@ impl Live {
         self.channel.lock().take();
     }
 
-    pub fn channel(&self) -> Option<Channel> {
+    pub fn channel(&self) -> Option<SseChannel> {
         self.channel.lock().clone()
     }
 
     /// A new transcript in the session's care.
-    pub fn transcribe(&self, transcript: &Arc<Transcript>, stream: u64) {
+    pub fn add_transcript(&self, transcript: &Arc<Transcript>, stream: u64) {
         let mut transcripts = self.transcripts.lock();
         transcripts.retain(|_, transcript| !transcript.is_stale());
         transcripts.insert(stream, Arc::clone(transcript));

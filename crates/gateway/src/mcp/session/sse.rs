@@ -1,7 +1,7 @@
 //! `/sse` and `/sse/<upstream>`: HTTP+SSE, the transport of 2024-11-05.
 //!
 //! The stream's first event names the address to post to; that address is the session. Everything
-//! goes back on the stream: answers, questions and news. An editor that does not read is cut off
+//! goes back on the stream: answers, questions and news. An editor that does not read is closed off
 //! when too much waits for it; it opens a new stream then.
 
 use std::sync::Arc;
@@ -22,45 +22,45 @@ use evermoor_core::protocol::sse;
 use evermoor_core::protocol::translate::client_capabilities::Abilities;
 use evermoor_core::security::session_id::Session;
 
-use super::Live;
-use super::handler::{Outlet, converse};
-use super::stream::SessionEar;
+use super::ActiveSession;
+use super::handler::{MessageSink, relay};
+use super::stream::SessionFilter;
 use super::subscriptions;
 use super::table::Sessions;
 use crate::editors::Editor;
-use crate::mcp::dispatch::introduced;
+use crate::mcp::dispatch::read_initialize;
 use crate::mcp::endpoint::Endpoint;
 use crate::mcp::event_stream;
 use crate::mcp::event_stream::Events;
 use crate::mcp::exchange::Exchange;
 use crate::mcp::http_message::{check_json, json_with, refuse};
-use crate::mcp::notifications::Listener;
+use crate::mcp::notifications::NotificationReader;
 use crate::monitoring::clients;
 use crate::monitoring::clients::Who;
 use crate::routing::router::View;
 
-/// How many messages wait for an editor before it is cut off.
-const BUFFER: usize = 1024;
+/// How many messages wait for an editor before it is closed off.
+const MAX_QUEUED: usize = 1024;
 
-/// Where everything that is said to the editor goes.
+/// Where resync that is said to the editor goes.
 #[derive(Clone)]
-pub struct Channel {
+pub struct SseChannel {
     messages: mpsc::Sender<Bytes>,
     /// Cancelled when the stream is over, and to end it.
-    cut: CancellationToken,
+    closed: CancellationToken,
 }
 
-impl Outlet for Channel {
+impl MessageSink for SseChannel {
     fn write(&self, message: &Message) {
         let event = sse::write(Some("message"), None, &message.to_bytes());
         if self.messages.try_send(event).is_err() {
-            self.cut.cancel();
+            self.closed.cancel();
         }
     }
 
-    async fn room(&self) {
-        // Calls share the stream: there may be no room again when it is written to.
-        let _ = self.cut.run_until_cancelled(self.messages.reserve()).await;
+    async fn ready(&self) {
+        // Calls share the stream: there may be no log again when it is written to.
+        let _ = self.closed.run_until_cancelled(self.messages.reserve()).await;
     }
 }
 
@@ -70,7 +70,7 @@ pub async fn open(
     Extension(editor): Extension<Editor>,
     upstream: Option<Path<String>>,
 ) -> HttpResponse {
-    let place = upstream.as_ref().map(|Path(name)| format!("/{name}")).unwrap_or_default();
+    let path = upstream.as_ref().map(|Path(name)| format!("/{name}")).unwrap_or_default();
     let view = match endpoint.view(&editor, upstream) {
         Ok(view) => view,
         Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
@@ -86,18 +86,26 @@ pub async fn open(
         nonce,
     };
     let (live, id) = endpoint.sessions.create(session);
-    let (messages, written) = mpsc::channel(BUFFER);
-    let cut = CancellationToken::new();
-    live.open(Channel { messages, cut: cut.clone() });
-    let address = format!("/messages{place}?session={id}");
+    let (messages, written) = mpsc::channel(MAX_QUEUED);
+    let closed = CancellationToken::new();
+    live.open(SseChannel { messages, closed: closed.clone() });
+    let address = format!("/messages{path}?session={id}");
     let first = Some(sse::write(Some("endpoint"), None, address.as_bytes()));
-    endpoint.attend(&live, Wire::Sse, &view);
-    let here = endpoint.attend_listening(&live);
-    let ear = SessionEar { view, live: Arc::clone(&live) };
-    let listener = Listener::new(endpoint.news.clone(), ear);
-    let events =
-        Written { first, written, listener, cut, live, endpoint, ending: false, _here: here };
-    event_stream::of(events)
+    endpoint.client_seen(&live, Wire::Sse, &view);
+    let listening = endpoint.client_listens(&live);
+    let filter = SessionFilter { view, live: Arc::clone(&live) };
+    let reader = NotificationReader::new(endpoint.news.clone(), filter);
+    let events = SseEvents {
+        first,
+        written,
+        reader,
+        closed,
+        live,
+        endpoint,
+        draining: false,
+        _listening: listening,
+    };
+    event_stream::response(events)
 }
 
 #[derive(Deserialize)]
@@ -138,7 +146,7 @@ pub async fn post(
             tasks.spawn(answer(endpoint, view, live, editor, request, channel));
         }
         message @ (Message::Notification(_) | Message::Response(_)) => {
-            endpoint.take(&live, message);
+            endpoint.receive(&live, message);
         }
     }
     StatusCode::ACCEPTED.into_response()
@@ -147,48 +155,49 @@ pub async fn post(
 async fn answer(
     endpoint: Arc<Endpoint>,
     view: View,
-    live: Arc<Live>,
+    live: Arc<ActiveSession>,
     editor: Editor,
     request: Request,
-    channel: Channel,
+    channel: SseChannel,
 ) {
     if request.method == method::INITIALIZE {
-        let response = match introduced(&request, &editor) {
+        let response = match read_initialize(&request, &editor) {
             Ok(said) => {
-                let nonce = live.session().nonce;
-                let result = endpoint.router.introduce(&view).await.handshake(said.revision);
+                let nonce = live.claims().nonce;
+                let result =
+                    endpoint.router.server_description(&view).await.handshake(said.revision);
                 let who = Who::Session(live.number);
                 endpoint.attendance.introduced(&who, &said.client, said.revision.as_str());
-                live.introduce(Session { nonce, ..said });
+                live.set_claims(Session { nonce, ..said });
                 Response::result(request.id, result)
             }
             Err(refusal) => refusal,
         };
         return channel.write(&Message::Response(response));
     }
-    if subscriptions::is_wish(&request.method) {
-        let response = endpoint.grant(&view, &live, &request).await;
+    if subscriptions::is_subscription_request(&request.method) {
+        let response = endpoint.update_subscriptions(&view, &live, &request).await;
         return channel.write(&Message::Response(response));
     }
-    let under_way = live.begin(request.id.clone());
-    let exchange = Exchange::start(&endpoint, view, request, live.asker());
-    let left = channel.cut.cancelled();
-    converse(exchange, None, &live, under_way, left, &channel).await;
+    let call = live.begin(request.id.clone());
+    let exchange = Exchange::start(&endpoint, view, request, live.requester());
+    let left = channel.closed.cancelled();
+    relay(exchange, None, &live, call, left, &channel).await;
 }
 
-struct Written {
+struct SseEvents {
     first: Option<Bytes>,
     written: mpsc::Receiver<Bytes>,
-    listener: Listener<SessionEar>,
-    cut: CancellationToken,
-    live: Arc<Live>,
+    reader: NotificationReader<SessionFilter>,
+    closed: CancellationToken,
+    live: Arc<ActiveSession>,
     endpoint: Arc<Endpoint>,
-    /// Another gateway serves now: this one ends when the answers that are owed are sent.
-    ending: bool,
-    _here: clients::Stream,
+    /// Another gateway serves now: this one ends when the answers that are pending_lists are sent.
+    draining: bool,
+    _listening: clients::Stream,
 }
 
-impl Events for Written {
+impl Events for SseEvents {
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(first) = self.first.take() {
             return Some(first);
@@ -196,13 +205,13 @@ impl Events for Written {
         loop {
             tokio::select! {
                 biased;
-                () = self.cut.cancelled() => return None,
-                () = self.endpoint.moved.cancelled(), if !self.ending => {
-                    self.ending = true;
+                () = self.closed.cancelled() => return None,
+                () = self.endpoint.moved.cancelled(), if !self.draining => {
+                    self.draining = true;
                     self.live.close_channel();
                 }
                 message = self.written.recv() => return message,
-                told = self.listener.next(), if !self.ending => {
+                told = self.reader.next(), if !self.draining => {
                     return Some(sse::write(Some("message"), None, &told?.1.to_bytes()));
                 }
             }
@@ -210,11 +219,11 @@ impl Events for Written {
     }
 }
 
-impl Drop for Written {
+impl Drop for SseEvents {
     fn drop(&mut self) {
         // The stream was the session.
-        self.cut.cancel();
+        self.closed.cancel();
         self.endpoint.sessions.leave(&self.live);
-        self.endpoint.attend_no_more(&self.live);
+        self.endpoint.client_left(&self.live);
     }
 }

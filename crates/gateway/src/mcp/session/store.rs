@@ -18,7 +18,7 @@ use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::protocol::log_level::Level;
 use evermoor_platform::fs::private;
 
-use super::subscriptions::Wishes;
+use super::subscriptions::SessionSubscriptions;
 use crate::system::handoff_queue::Parcel;
 use crate::system::write_lease::{Pen, Writing};
 
@@ -41,7 +41,7 @@ pub struct Notes {
     tasks: TaskTracker,
 }
 
-const MOST: usize = 4096;
+const MAX_SESSIONS: usize = 4096;
 
 impl Notes {
     pub fn new(file: PathBuf, pen: Pen, outbox: mpsc::Sender<Parcel>, tasks: TaskTracker) -> Self {
@@ -58,8 +58,13 @@ impl Notes {
     }
 
     /// What a session wants to hear of.
-    pub fn of(&self, nonce: &Nonce) -> Wishes {
-        self.all.lock().get(&key(nonce)).cloned().map(Wishes::from).unwrap_or_default()
+    pub fn of(&self, nonce: &Nonce) -> SessionSubscriptions {
+        self.all
+            .lock()
+            .get(&key(nonce))
+            .cloned()
+            .map(SessionSubscriptions::from)
+            .unwrap_or_default()
     }
 
     /// Notes what a session wants to hear of.
@@ -69,7 +74,7 @@ impl Notes {
             true => all.remove(&session).is_some(),
             false => all.insert(session.clone(), wishes.clone()) != Some(wishes.clone()),
         };
-        while all.len() > MOST {
+        while all.len() > MAX_SESSIONS {
             all.pop_first();
         }
         drop(all);
@@ -122,8 +127,8 @@ impl Remembered {
     }
 }
 
-impl From<&Wishes> for Remembered {
-    fn from(wishes: &Wishes) -> Self {
+impl From<&SessionSubscriptions> for Remembered {
+    fn from(wishes: &SessionSubscriptions) -> Self {
         let resources = wishes.resources.iter();
         Self {
             resources: resources.map(|(up, uri)| (up.to_string(), uri.clone())).collect(),
@@ -132,7 +137,7 @@ impl From<&Wishes> for Remembered {
     }
 }
 
-impl From<Remembered> for Wishes {
+impl From<Remembered> for SessionSubscriptions {
     fn from(kept: Remembered) -> Self {
         let named = |(name, uri): (String, String)| Some((UpstreamName::parse(&name).ok()?, uri));
         Self {

@@ -1,4 +1,4 @@
-//! The table of sessions that have spoken.
+//! The table of sessions that have active.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use tokio_util::task::TaskTracker;
 
 use evermoor_core::security::session_id::{Session, SessionKey};
 
-use super::Live;
+use super::ActiveSession;
 use super::store;
 use super::store::{Nonce, Notes, Remembered};
-use super::subscriptions::Wishes;
+use super::subscriptions::SessionSubscriptions;
 use crate::lifecycle::keys;
 use crate::lifecycle::keys::KeyError;
 use crate::routing::router::Router;
@@ -22,7 +22,7 @@ pub struct Sessions {
     key: SessionKey,
     /// Tells this life of the gateway from others.
     edition: Arc<str>,
-    table: Mutex<HashMap<Nonce, Arc<Live>>>,
+    table: Mutex<HashMap<Nonce, Arc<ActiveSession>>>,
     /// Sessions that their editors ended.
     ended: Mutex<VecDeque<Nonce>>,
     numbers: AtomicU64,
@@ -33,8 +33,8 @@ pub struct Sessions {
 }
 
 /// More than this many idle sessions are not kept in memory; their ids are as good as before.
-const MOST_IDLE: usize = 4096;
-const MOST_ENDED: usize = 4096;
+const MAX_IDLE: usize = 4096;
+const MAX_ENDED: usize = 4096;
 
 impl Sessions {
     pub fn new(
@@ -74,13 +74,13 @@ impl Sessions {
     }
 
     /// A new session and its id.
-    pub fn create(&self, session: Session) -> (Arc<Live>, String) {
+    pub fn create(&self, session: Session) -> (Arc<ActiveSession>, String) {
         let id = self.key.sign(&session);
         (self.put(session, false), id)
     }
 
     /// The session with this id, if it is one of ours and of this editor.
-    pub fn find(&self, id: &str, editor: &str) -> Option<Arc<Live>> {
+    pub fn find(&self, id: &str, editor: &str) -> Option<Arc<ActiveSession>> {
         let session = self.key.verify(id).filter(|session| session.editor == editor)?;
         if let Some(live) = self.table.lock().get(&session.nonce) {
             return Some(Arc::clone(live));
@@ -89,36 +89,36 @@ impl Sessions {
         (!ended).then(|| self.put(session, true))
     }
 
-    /// The session with this id, if it has spoken here.
-    pub fn spoken(&self, id: &str) -> Option<Arc<Live>> {
+    /// The session with this id, if it has active here.
+    pub fn active(&self, id: &str) -> Option<Arc<ActiveSession>> {
         let session = self.key.verify(id)?;
         self.table.lock().get(&session.nonce).cloned()
     }
 
     /// The id of a session.
-    pub fn id(&self, live: &Live) -> String {
-        self.key.sign(&live.session())
+    pub fn id(&self, live: &ActiveSession) -> String {
+        self.key.sign(&live.claims())
     }
 
     /// The editor is done with it: what it asked for is not wanted any more.
-    pub fn end(&self, live: &Live) {
+    pub fn end(&self, live: &ActiveSession) {
         live.end();
         self.leave(live);
     }
 
     /// The editor is gone for good, and has cancelled nothing by that.
-    pub fn leave(&self, live: &Live) {
-        let nonce = live.session().nonce;
+    pub fn leave(&self, live: &ActiveSession) {
+        let nonce = live.claims().nonce;
         live.leave();
         self.interests.forget(live.number);
         // What it had of upstreams to itself is not wanted any more.
-        for upstream in self.router.lineup().iter() {
+        for upstream in self.router.all_upstreams().iter() {
             upstream.release(&live.owner());
         }
         self.table.lock().remove(&nonce);
         let mut ended = self.ended.lock();
         ended.push_back(nonce);
-        if ended.len() > MOST_ENDED {
+        if ended.len() > MAX_ENDED {
             ended.pop_front();
         }
         drop(ended);
@@ -126,24 +126,24 @@ impl Sessions {
     }
 
     /// Keeps what the session wants to hear of.
-    pub fn keep(&self, live: &Live) {
-        let wishes = Remembered::from(&*live.wishes.lock());
-        self.notes.note(store::key(&live.session().nonce), wishes);
+    pub fn keep(&self, live: &ActiveSession) {
+        let subscriptions = Remembered::from(&*live.subscriptions.lock());
+        self.notes.note(store::key(&live.claims().nonce), subscriptions);
     }
 
     /// Keeps what another gateway says that a session wants to hear of.
-    pub fn inherit(&self, session: String, wishes: Remembered) {
-        let spoken = store::nonce(&session).and_then(|nonce| {
+    pub fn inherit(&self, session: String, subscriptions: Remembered) {
+        let active = store::nonce(&session).and_then(|nonce| {
             let table = self.table.lock();
             table.get(&nonce).cloned()
         });
-        if let Some(live) = spoken {
-            let wishes = Wishes::from(wishes.clone());
+        if let Some(live) = active {
+            let subscriptions = SessionSubscriptions::from(subscriptions.clone());
             self.interests.forget(live.number);
-            self.register(&live, &wishes);
-            *live.wishes.lock() = wishes;
+            self.register(&live, &subscriptions);
+            *live.subscriptions.lock() = subscriptions;
         }
-        self.notes.note(session, wishes);
+        self.notes.note(session, subscriptions);
     }
 
     /// Bytes that nobody can guess, to tell sessions apart.
@@ -152,34 +152,35 @@ impl Sessions {
     }
 
     /// Puts a session into the table; `old` if it is of an earlier life.
-    fn put(&self, session: Session, old: bool) -> Arc<Live> {
+    fn put(&self, session: Session, old: bool) -> Arc<ActiveSession> {
         let nonce = session.nonce;
-        let wishes = self.notes.of(&nonce);
+        let subscriptions = self.notes.of(&nonce);
         let edition = Arc::clone(&self.edition);
         let mut table = self.table.lock();
         // Two requests may both have found no session; the first one's counts.
         if let Some(live) = table.get(&nonce) {
             return Arc::clone(live);
         }
-        if table.len() >= MOST_IDLE {
+        if table.len() >= MAX_IDLE {
             table.retain(|_, live| {
                 let wanted = Arc::strong_count(live) > 1 || !live.is_idle();
-                wanted || !live.wishes.lock().is_empty()
+                wanted || !live.subscriptions.lock().is_empty()
             });
         }
-        let live = Arc::new(Live::new(self.number(), session, wishes.clone(), edition));
-        live.may_have_missed_something(old);
+        let live =
+            Arc::new(ActiveSession::new(self.number(), session, subscriptions.clone(), edition));
+        live.set_missed_notifications(old);
         table.insert(nonce, Arc::clone(&live));
         drop(table);
-        self.register(&live, &wishes);
+        self.register(&live, &subscriptions);
         live
     }
 
     /// Adds what a session wants to hear of to everybody's, and has upstreams asked for it.
-    fn register(&self, live: &Arc<Live>, wishes: &Wishes) {
-        if !wishes.is_empty() {
+    fn register(&self, live: &Arc<ActiveSession>, subscriptions: &SessionSubscriptions) {
+        if !subscriptions.is_empty() {
             let (router, interests) = (self.router.clone(), self.interests.clone());
-            self.tasks.spawn(wishes.clone().register(Arc::clone(live), router, interests));
+            self.tasks.spawn(subscriptions.clone().register(Arc::clone(live), router, interests));
         }
     }
 }

@@ -13,11 +13,11 @@ use evermoor_core::protocol::stateless;
 use evermoor_core::protocol::translate::param_headers::{agree, mirrored};
 use evermoor_core::protocol::translate::response::{ABILITY_MISSING, newer};
 
-use crate::routing::router::Addressee;
+use crate::routing::router::Destination;
 
 /// Whether the parameters that stand in headers are those of the body.
-pub(super) fn headers_agree(addressee: &Addressee, headers: &HeaderMap) -> bool {
-    let Addressee::Upstream(upstream, request) = addressee else { return true };
+pub(super) fn headers_agree(destination: &Destination, headers: &HeaderMap) -> bool {
+    let Destination::Upstream(upstream, request) = destination else { return true };
     if headers.contains_key(stateless::OVER_PIPES) {
         return true;
     }
@@ -29,7 +29,7 @@ pub(super) fn headers_agree(addressee: &Addressee, headers: &HeaderMap) -> bool 
 }
 
 /// Whether the gateway answers in place of the upstream. Such answers are short.
-pub(super) fn is_ours(response: &Response) -> bool {
+pub(super) fn is_gateway_answer(response: &Response) -> bool {
     const LONGEST: usize = 8 << 10;
     match &response.outcome {
         Outcome::Result(result) => {
@@ -41,10 +41,10 @@ pub(super) fn is_ours(response: &Response) -> bool {
 
 /// Whether a call comes back with a state that its upstream cannot have given, which would be taken
 /// for a new call there.
-pub(super) fn is_foreign(addressee: &Addressee, request: &Request) -> bool {
+pub(super) fn has_foreign_state(destination: &Destination, request: &Request) -> bool {
     let params = request.params.as_ref();
     let brings = params.is_some_and(|params| params.member("requestState").is_some());
-    let Addressee::Upstream(upstream, _) = addressee else { return false };
+    let Destination::Upstream(upstream, _) = destination else { return false };
     brings && !upstream.spoken().is_stateless()
 }
 

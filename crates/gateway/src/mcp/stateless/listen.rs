@@ -19,16 +19,16 @@ use crate::mcp::endpoint::Endpoint;
 use crate::mcp::event_stream;
 use crate::mcp::event_stream::Events;
 use crate::mcp::http_message::json;
-use crate::mcp::notifications::{Ear, Listener, updated};
+use crate::mcp::notifications::{NotificationFilter, NotificationReader, updated_resource};
 use crate::mcp::session::subscriptions;
 use crate::monitoring::clients::Stream;
-use crate::routing::router::{NoOwner, View};
+use crate::routing::router::{ResourceError, View};
 use crate::upstream::notification_log::News;
 use crate::upstream::subscriptions::Interests;
 use crate::upstream::{Handle, Owner};
 
 /// How long the acknowledgment waits for upstreams that are asked.
-const PATIENCE: Duration = Duration::from_secs(2);
+const SUBSCRIBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 const LISTS: [(&str, &str); 3] = [
     ("toolsListChanged", "notifications/tools/list_changed"),
@@ -56,68 +56,71 @@ pub(crate) async fn listen(
         resources.unwrap_or_default().iter().filter_map(|uri| uri.read().ok()).collect();
     let session = endpoint.sessions.number();
     let owner = Owner::Editor(editor.name.clone());
-    let mut asking = Vec::new();
+    let mut subscribing = Vec::new();
     resources.retain(|uri| match endpoint.router.owner(&view, uri) {
-        Ok(upstream) if tells_nothing(&upstream) => false,
+        Ok(upstream) if lacks_subscribe(&upstream) => false,
         Ok(upstream) => {
             let upstream = upstream.used_by(&owner);
             let (interests, uri) = (endpoint.interests.clone(), uri.clone());
-            asking.push(endpoint.tasks.spawn(async move {
-                subscriptions::ask_for(&interests, &upstream, session, &uri).await;
+            subscribing.push(endpoint.tasks.spawn(async move {
+                subscriptions::subscribe_resource(&interests, &upstream, session, &uri).await;
             }));
             true
         }
         // It may be there one day.
-        Err(NoOwner::Unknown(_)) => true,
-        Err(NoOwner::Hidden(_)) => false,
+        Err(ResourceError::Unknown(_)) => true,
+        Err(ResourceError::Hidden(_)) => false,
     });
-    let mut honoured = serde_json::Map::new();
+    let mut accepted = serde_json::Map::new();
     for (name, _) in &lists {
-        honoured.insert((*name).to_owned(), true.into());
+        accepted.insert((*name).to_owned(), true.into());
     }
     if !resources.is_empty() {
-        honoured.insert("resourceSubscriptions".into(), serde_json::json!(resources));
+        accepted.insert("resourceSubscriptions".into(), serde_json::json!(resources));
     }
-    let params = Raw::of(&serde_json::json!({ "notifications": honoured }));
+    let params = Raw::of(&serde_json::json!({ "notifications": accepted }));
     let acknowledged = Notification::new(ACKNOWLEDGED, Some(params));
     let lists = lists.into_iter().map(|(_, told)| told).collect();
-    let listener = Listener::new(endpoint.news.clone(), WishEar { view, owner, lists, resources });
-    let interested = Interested { interests: endpoint.interests.clone(), session };
+    let reader = NotificationReader::new(
+        endpoint.news.clone(),
+        ListenFilter { view, owner, lists, resources },
+    );
+    let guard = SubscriptionGuard { interests: endpoint.interests.clone(), session };
     // Whoever hears the acknowledgment misses nothing from there on. An upstream that takes longer
     // is asked all the same.
-    let _ = timeout(PATIENCE, join_all(asking)).await;
-    let events = Telling {
+    let _ = timeout(SUBSCRIBE_TIMEOUT, join_all(subscribing)).await;
+    let events = SubscriptionEvents {
         id: request.id,
         first: Some(acknowledged),
-        listener,
-        _interested: interested,
-        _here: here,
+        reader,
+        _guard: guard,
+        _listening: here,
     };
-    event_stream::news(events, endpoint.moved.clone())
+    event_stream::until_moved(events, endpoint.moved.clone())
 }
 
 /// Whether an upstream is known not to tell of changes of single resources.
-fn tells_nothing(upstream: &Handle) -> bool {
+fn lacks_subscribe(upstream: &Handle) -> bool {
     upstream.state().known.is_some_and(|known| !known.handshake.tells_of_resources())
 }
 
 /// What was asked for.
-struct WishEar {
+struct ListenFilter {
     view: View,
     owner: Owner,
     lists: Vec<&'static str>,
     resources: BTreeSet<String>,
 }
 
-impl Ear for WishEar {
-    fn hears(&self, news: &News) -> bool {
+impl NotificationFilter for ListenFilter {
+    fn accepts(&self, news: &News) -> bool {
         let told = news.told.method.as_str();
         let wanted = self.lists.contains(&told)
-            || updated(&news.told).is_some_and(|uri| self.resources.contains(&uri));
-        wanted && self.view.hears(news) && news.lane.is_for(&self.owner)
+            || updated_resource(&news.told).is_some_and(|uri| self.resources.contains(&uri));
+        wanted && self.view.accepts(news) && news.lane.is_for(&self.owner)
     }
 
-    fn everything(&self) -> Vec<Notification> {
+    fn resync(&self) -> Vec<Notification> {
         let lists = self.lists.iter().map(|list| Notification::new(list, None));
         let resources = self.resources.iter().map(|uri| {
             let params = Raw::of(&serde_json::json!({ "uri": uri }));
@@ -128,30 +131,30 @@ impl Ear for WishEar {
 }
 
 /// An interest that ends with its stream.
-struct Interested {
+struct SubscriptionGuard {
     interests: Interests,
     session: u64,
 }
 
-impl Drop for Interested {
+impl Drop for SubscriptionGuard {
     fn drop(&mut self) {
         self.interests.forget(self.session);
     }
 }
 
-struct Telling {
+struct SubscriptionEvents {
     id: Id,
     first: Option<Notification>,
-    listener: Listener<WishEar>,
-    _interested: Interested,
-    _here: Stream,
+    reader: NotificationReader<ListenFilter>,
+    _guard: SubscriptionGuard,
+    _listening: Stream,
 }
 
-impl Events for Telling {
+impl Events for SubscriptionEvents {
     async fn next(&mut self) -> Option<Bytes> {
         let told = match self.first.take() {
             Some(first) => first,
-            None => self.listener.next().await?.1,
+            None => self.reader.next().await?.1,
         };
         let nothing = || Raw::of(&serde_json::json!({}));
         let params = told.params.clone().unwrap_or_else(nothing);

@@ -32,18 +32,20 @@ use super::endpoint::Endpoint;
 use super::event_stream;
 use super::event_stream::Events;
 use super::exchange::abandoned;
-use super::exchange::{Asker, Exchange, Part};
+use super::exchange::{Exchange, ExchangeEvent, Requester};
 use super::http_message::{json, json_with, refuse, value};
-use super::session::handler::SIGN_OF_LIFE;
+use super::session::handler::KEEPALIVE_INTERVAL;
 use super::session::subscriptions;
 use crate::editors::Editor;
 use crate::monitoring::clients::Who;
-use crate::routing::router::{Addressee, View};
+use crate::routing::router::{Destination, View};
 use crate::upstream::Owner;
-use checks::{declined, headers_agree, is_foreign, is_ours, may_need_input, status};
-use pending_input::Back;
+use checks::{
+    declined, has_foreign_state, headers_agree, is_gateway_answer, may_need_input, status,
+};
+use pending_input::Resume;
 
-const NOT_NOW: &str = "The editor cannot be asked during this request.";
+const CANNOT_ASK: &str = "The editor cannot be asked during this request.";
 
 /// Answers a message that speaks for itendpoint.
 pub(super) async fn answer(
@@ -68,10 +70,10 @@ pub(super) async fn answer(
             return json_with(status.unwrap_or(StatusCode::BAD_REQUEST), &refused.response);
         }
     };
-    let who = endpoint.attend_program(editor, &request, headers, &view);
+    let who = endpoint.stateless_client_seen(editor, &request, headers, &view);
     match request.method.as_str() {
         method::DISCOVER => {
-            let result = endpoint.router.introduce(&view).await.discovery();
+            let result = endpoint.router.server_description(&view).await.discovery();
             json(&Response::result(request.id, result))
         }
         method::LISTEN => {
@@ -79,8 +81,8 @@ pub(super) async fn answer(
             listen::listen(endpoint, view, request, editor, here).await
         }
         _ => {
-            let addressee = endpoint.router.addressee(&view, &request).await;
-            if !headers_agree(&addressee, headers) {
+            let destination = endpoint.router.route(&view, &request).await;
+            if !headers_agree(&destination, headers) {
                 let why = "A header Mcp-Param disagrees with the body.";
                 let refusal = Response::error(Some(request.id), HEADERS_DISAGREE, why);
                 return json_with(StatusCode::BAD_REQUEST, &refusal);
@@ -94,7 +96,7 @@ pub(super) async fn answer(
                 }
                 return json(&newer(&request.method, told, None));
             }
-            answer_request(endpoint, view, addressee, request, asked, editor, who).await
+            answer_request(endpoint, view, destination, request, asked, editor, who).await
         }
     }
 }
@@ -102,32 +104,32 @@ pub(super) async fn answer(
 async fn answer_request(
     endpoint: &Arc<Endpoint>,
     view: View,
-    addressee: Addressee,
+    destination: Destination,
     request: Request,
     asked: Asked,
     editor: &Editor,
     who: Who,
 ) -> HttpResponse {
     let exchange = match endpoint.continuations.resume(&editor.name, &request) {
-        Back::Goes(mut exchange) => {
-            exchange.go_on();
+        Resume::Resumed(mut exchange) => {
+            exchange.decline_unsupported();
             *exchange
         }
-        Back::Refused(why) => {
+        Resume::Refused(why) => {
             return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
         }
-        Back::Lost(since, why) => {
+        Resume::Lost(since, why) => {
             let fate = Fate::Unknown(Unknown::GatewayRestarted, since);
             let told = abandoned::answer(&Call::of(&request), fate, why);
             return json(&newer(&request.method, told, None));
         }
-        Back::Declined => return json(&declined(&request)),
-        Back::New if is_foreign(&addressee, &request) => {
+        Resume::Declined => return json(&declined(&request)),
+        Resume::New if has_foreign_state(&destination, &request) => {
             let why = "`requestState` is not one that was given here.";
             return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
         }
-        Back::New | Back::Again => {
-            let asker = Asker {
+        Resume::New | Resume::Retry => {
+            let asker = Requester {
                 session: endpoint.sessions.number(),
                 editor: editor.name.clone(),
                 spoken: Spoken::Stateless,
@@ -138,101 +140,105 @@ async fn answer_request(
                 who_asks: None,
                 client: who.client(),
             };
-            if let (Some(level), Addressee::Upstream(upstream, _)) = (asked.level, &addressee) {
+            if let (Some(level), Destination::Upstream(upstream, _)) = (asked.level, &destination) {
                 let upstream = upstream.used_by(&asker.owner);
-                subscriptions::speak_up(&endpoint.interests, &upstream, level).await;
+                subscriptions::ensure_log_level(&endpoint.interests, &upstream, level).await;
             }
-            let gathers = may_need_input(&request.method);
-            Exchange::with(endpoint, addressee, &view, &request, asker).gathering(gathers)
+            let batches = may_need_input(&request.method);
+            Exchange::with(endpoint, destination, &view, &request, asker).batching_input(batches)
         }
     };
-    let (editor_name, endpoint) = (editor.name.clone(), Arc::clone(endpoint));
-    let mut telling =
-        Telling { exchange: Some(exchange), view, request, asked, editor_name, endpoint };
+    let (editor, endpoint) = (editor.name.clone(), Arc::clone(endpoint));
+    let mut messages =
+        ResponseMessages { exchange: Some(exchange), view, request, asked, editor, endpoint };
     let first = tokio::select! {
-        said = telling.next_message() => said,
-        () = sleep(SIGN_OF_LIFE) => None,
+        said = messages.next_message() => said,
+        () = sleep(KEEPALIVE_INTERVAL) => None,
     };
     match first {
         Some(Message::Response(response)) => json_with(status(&response), &response),
-        first => event_stream::of(Told { first, telling }),
+        first => event_stream::response(ResponseEvents { first, messages }),
     }
 }
 
 /// An exchange in the words of this revision.
-struct Telling {
+struct ResponseMessages {
     exchange: Option<Exchange>,
     view: View,
     request: Request,
     asked: Asked,
-    editor_name: String,
+    editor: String,
     endpoint: Arc<Endpoint>,
 }
 
-impl Telling {
+impl ResponseMessages {
     /// The next message; `None` after the answer.
     async fn next_message(&mut self) -> Option<Message> {
         loop {
-            let asked = self.exchange.as_mut()?.asked_together().await;
+            let asked = self.exchange.as_mut()?.collect_batch().await;
             if !asked.is_empty() {
                 let (exchange, id) = (self.exchange.take()?, self.request.id.clone());
                 let waiting = &self.endpoint.continuations;
-                let needed = waiting.keep(exchange, asked, &self.editor_name, &self.request);
+                let needed = waiting.keep(exchange, asked, &self.editor, &self.request);
                 return Some(Message::Response(match needed {
                     Some(needed) => Response::result(id, needed),
                     None => Response::error(Some(id), -32603, "Too many calls wait for input."),
                 }));
             }
             match self.exchange.as_mut()?.next().await? {
-                Part::Message(Message::Response(response)) => {
+                ExchangeEvent::Message(Message::Response(response)) => {
                     let exchange = self.exchange.take()?;
-                    let response = match exchange.lacked() {
+                    let response = match exchange.unsupported_request() {
                         Some(question) => unable(question, response),
                         None => response,
                     };
-                    return Some(Message::Response(self.last_word(response, exchange.is_newer())));
+                    return Some(Message::Response(
+                        self.final_response(response, exchange.is_upstream_stateless()),
+                    ));
                 }
-                Part::Message(Message::Notification(told)) if told.method == method::LOG => {
+                ExchangeEvent::Message(Message::Notification(told))
+                    if told.method == method::LOG =>
+                {
                     if self.asked.level.is_some_and(|level| level.hears(&told)) {
                         return Some(Message::Notification(told));
                     }
                 }
-                Part::Message(message) => return Some(message),
-                Part::Question(question) if self.request.method == method::TASKS_GET => {
+                ExchangeEvent::Message(message) => return Some(message),
+                ExchangeEvent::Question(question) if self.request.method == method::TASKS_GET => {
                     let exchange = self.exchange.take()?;
-                    match self.endpoint.parked.park(exchange, question, &self.editor_name) {
+                    match self.endpoint.parked.park(exchange, question, &self.editor) {
                         Ok(state) => {
                             let told = Response::result(self.request.id.clone(), state);
-                            return Some(Message::Response(self.last_word(told, false)));
+                            return Some(Message::Response(self.final_response(told, false)));
                         }
                         Err(other) => {
                             let (exchange, question) = *other;
                             self.exchange = Some(exchange);
-                            question.turn_away(NOT_NOW);
+                            question.turn_away(CANNOT_ASK);
                         }
                     }
                 }
-                Part::Question(question) if !may_need_input(&self.request.method) => {
-                    question.turn_away(NOT_NOW);
+                ExchangeEvent::Question(question) if !may_need_input(&self.request.method) => {
+                    question.turn_away(CANNOT_ASK);
                 }
-                Part::Question(question) => self.exchange.as_mut()?.hold(question),
+                ExchangeEvent::Question(question) => self.exchange.as_mut()?.hold(question),
             }
         }
     }
 }
 
-impl Telling {
+impl ResponseMessages {
     /// The answer in the words of this revision.
-    fn last_word(&self, response: Response, newer_already: bool) -> Response {
+    fn final_response(&self, response: Response, newer_already: bool) -> Response {
         let response = Response { id: Some(self.request.id.clone()), ..response };
-        if newer_already && !is_ours(&response) {
+        if newer_already && !is_gateway_answer(&response) {
             return response;
         }
         if let Outcome::Error(error) = &response.outcome
             && let Some(links) = links_required(error)
             && links.iter().all(|link| self.asked.abilities.can_answer(link))
             && let Some(needed) =
-                self.endpoint.continuations.links(&links, &self.editor_name, &self.request)
+                self.endpoint.continuations.links(&links, &self.editor, &self.request)
         {
             return Response::result(self.request.id.clone(), needed);
         }
@@ -241,16 +247,16 @@ impl Telling {
     }
 }
 
-struct Told {
+struct ResponseEvents {
     first: Option<Message>,
-    telling: Telling,
+    messages: ResponseMessages,
 }
 
-impl Events for Told {
+impl Events for ResponseEvents {
     async fn next(&mut self) -> Option<Bytes> {
         let message = match self.first.take() {
             Some(first) => first,
-            None => self.telling.next_message().await?,
+            None => self.messages.next_message().await?,
         };
         Some(sse::write(None, None, &message.to_bytes()))
     }

@@ -2,7 +2,7 @@
 //!
 //! An older upstream asks in the middle of its work. An editor of the newer revision cannot be
 //! asked then: it gets an answer that says what is needed, and calls again. In between the call
-//! is kept here, under a sealed word (see `evermoor_core::protocol::translate::request_state`) that is good once, for the same
+//! is kept here, under a sealed state_token (see `evermoor_core::protocol::translate::request_state`) that is good once, for the same
 //! editor with the same call, for a while. An editor that does not come back has its call cancelled.
 
 use std::collections::{HashMap, VecDeque};
@@ -31,8 +31,8 @@ pub struct Continuations<Call = Exchange> {
     edition: String,
     waiting: Mutex<HashMap<String, Waiting<Call>>>,
     /// Words behind which no call waits, once they were brought back.
-    spent: Mutex<VecDeque<String>>,
-    /// Told of every call that begins to wait.
+    used_codes: Mutex<VecDeque<String>>,
+    /// ResponseEvents of every call that begins to wait.
     added: Notify,
 }
 
@@ -43,22 +43,22 @@ struct Waiting<Call> {
 }
 
 /// The name under which what is needed stands, with a number if it is more than one thing.
-const KEY: &str = "answer";
+const ANSWER_KEY: &str = "answer";
 /// An editor that has not come back by then does not.
-const PATIENCE: Duration = Duration::from_secs(600);
-const MOST: usize = 1024;
+const INPUT_TIMEOUT: Duration = Duration::from_secs(600);
+const MAX_PENDING: usize = 1024;
 
 /// What became of an editor's coming back.
-pub enum Back<Call = Exchange> {
-    /// It brought no word of ours.
+pub enum Resume<Call = Exchange> {
+    /// It brought no state_token of ours.
     New,
     /// The call goes on.
-    Goes(Box<Call>),
+    Resumed(Box<Call>),
     /// The call, which its upstream had turned away, is made.
-    Again,
+    Retry,
     /// A person did not want to do what the upstream needs; it was not called again.
     Declined,
-    /// The word is good for nothing.
+    /// The state_token is good for nothing.
     Refused(&'static str),
     /// It was good, and its call is gone: nobody knows what became of it since this moment.
     Lost(SystemTime, &'static str),
@@ -66,8 +66,8 @@ pub enum Back<Call = Exchange> {
 
 impl<Call> Continuations<Call> {
     pub fn new(key: SessionKey, edition: &str, chance: Chance) -> Self {
-        let (waiting, spent) = (Mutex::default(), Mutex::default());
-        Self { key, chance, edition: edition.to_owned(), waiting, spent, added: Notify::new() }
+        let (waiting, used_codes) = (Mutex::default(), Mutex::default());
+        Self { key, chance, edition: edition.to_owned(), waiting, used_codes, added: Notify::new() }
     }
 
     /// Keeps a call, and says what the editor is told.
@@ -78,16 +78,16 @@ impl<Call> Continuations<Call> {
         editor: &str,
         request: &Request,
     ) -> Option<Raw> {
-        let word = self.word(editor, request)?;
-        let questions = named(questions);
+        let state_token = self.new_state(editor, request)?;
+        let questions = with_keys(questions);
         let asked = questions.iter().map(|(key, question)| (key.clone(), &question.request));
         let needed = by_name(asked);
-        let result = Needed::result(&needed, &word.seal(&self.key));
+        let result = Needed::result(&needed, &state_token.seal(&self.key));
         let mut all = self.waiting.lock();
-        if all.len() >= MOST {
+        if all.len() >= MAX_PENDING {
             return None;
         }
-        all.insert(word.nonce, Waiting { exchange, questions, since: Instant::now() });
+        all.insert(state_token.nonce, Waiting { exchange, questions, since: Instant::now() });
         drop(all);
         self.added.notify_one();
         Some(result)
@@ -95,50 +95,50 @@ impl<Call> Continuations<Call> {
 
     /// What an editor is told whose call was turned away until a person has opened these links.
     pub fn links(&self, links: &[Request], editor: &str, request: &Request) -> Option<Raw> {
-        let word = self.word(editor, request)?.for_nothing();
-        let named = (1..).zip(links).map(|(number, link)| (format!("{KEY}{number}"), link));
-        Some(Needed::result(&by_name(named), &word.seal(&self.key)))
+        let state_token = self.new_state(editor, request)?.for_nothing();
+        let named = (1..).zip(links).map(|(number, link)| (format!("{ANSWER_KEY}{number}"), link));
+        Some(Needed::result(&by_name(named), &state_token.seal(&self.key)))
     }
 
     /// The call that an editor comes back for, with the answer it brings.
-    pub fn resume(&self, editor: &str, request: &Request) -> Back<Call> {
+    pub fn resume(&self, editor: &str, request: &Request) -> Resume<Call> {
         let params = request.params.as_ref();
         let Some(state) = params.and_then(|params| params.text_member("requestState")) else {
-            return Back::New;
+            return Resume::New;
         };
         let brought = params.and_then(|params| params.member("inputResponses"));
-        let word = match Word::open(&state, &self.key, editor, request, self.now()) {
-            Worth::Foreign => return Back::New,
+        let state_token = match Word::open(&state, &self.key, editor, request, self.now()) {
+            Worth::Foreign => return Resume::New,
             Worth::Nothing => {
-                return Back::Refused(
+                return Resume::Refused(
                     "`requestState` is not the one that was given for this call.",
                 );
             }
-            Worth::Expired(word) if word.waits == Waits::Nothing => {
-                return Back::Refused(
+            Worth::Expired(state_token) if state_token.waits == Waits::Nothing => {
+                return Resume::Refused(
                     "`requestState` has expired. Make the call again without it.",
                 );
             }
-            Worth::Expired(word) => {
+            Worth::Expired(state_token) => {
                 let why = "what it needed did not come in time, so it was cancelled";
-                return Back::Lost(given(&word), why);
+                return Resume::Lost(given(&state_token), why);
             }
-            Worth::Good(word) => word,
+            Worth::Good(state_token) => state_token,
         };
-        let used = || Back::Refused("`requestState` is good once, and was used already.");
-        if word.waits == Waits::Nothing {
-            return match self.spend(word.nonce) {
-                true if brought.is_some_and(|brought| accepted(&brought)) => Back::Again,
-                true => Back::Declined,
+        let used = || Resume::Refused("`requestState` is good once, and was used already.");
+        if state_token.waits == Waits::Nothing {
+            return match self.consume(state_token.nonce) {
+                true if brought.is_some_and(|brought| accepted(&brought)) => Resume::Retry,
+                true => Resume::Declined,
                 false => used(),
             };
         }
-        let Some(waiting) = self.waiting.lock().remove(&word.nonce) else {
-            return match word.edition == self.edition {
+        let Some(waiting) = self.waiting.lock().remove(&state_token.nonce) else {
+            return match state_token.edition == self.edition {
                 true => used(),
                 false => {
                     let why = "Evermoor was started again while it waited for what it needed";
-                    Back::Lost(given(&word), why)
+                    Resume::Lost(given(&state_token), why)
                 }
             };
         };
@@ -148,7 +148,7 @@ impl<Call> Continuations<Call> {
                 None => question.turn_away("The editor brought no answer."),
             }
         }
-        Back::Goes(Box::new(waiting.exchange))
+        Resume::Resumed(Box::new(waiting.exchange))
     }
 
     /// Gives up, for ever, the calls whose editors do not come back.
@@ -156,11 +156,11 @@ impl<Call> Continuations<Call> {
         loop {
             let oldest = self.waiting.lock().values().map(|waiting| waiting.since).min();
             match oldest {
-                Some(since) => sleep_until(since + PATIENCE).await,
+                Some(since) => sleep_until(since + INPUT_TIMEOUT).await,
                 None => self.added.notified().await,
             }
             let late =
-                |_: &String, waiting: &mut Waiting<Call>| waiting.since.elapsed() >= PATIENCE;
+                |_: &String, waiting: &mut Waiting<Call>| waiting.since.elapsed() >= INPUT_TIMEOUT;
             let late: Vec<_> = self.waiting.lock().extract_if(late).collect();
             for (_, waiting) in late {
                 waiting.questions.into_iter().for_each(|(_, question)| question.decline());
@@ -170,33 +170,34 @@ impl<Call> Continuations<Call> {
         }
     }
 
-    fn word(&self, editor: &str, request: &Request) -> Option<Word> {
-        let word = Word::new(keys::unguessable().ok()?, &self.edition, editor, request);
-        Some(word.given(self.now(), PATIENCE.as_secs()))
+    fn new_state(&self, editor: &str, request: &Request) -> Option<Word> {
+        let state_token = Word::new(keys::unguessable().ok()?, &self.edition, editor, request);
+        Some(state_token.given(self.now(), INPUT_TIMEOUT.as_secs()))
     }
 
     fn now(&self) -> u64 {
         self.chance.now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
     }
 
-    /// Says whether the word was still good.
-    fn spend(&self, nonce: String) -> bool {
-        let mut spent = self.spent.lock();
-        if spent.contains(&nonce) {
+    /// Says whether the state_token was still good.
+    fn consume(&self, nonce: String) -> bool {
+        let mut used_codes = self.used_codes.lock();
+        if used_codes.contains(&nonce) {
             return false;
         }
-        spent.push_back(nonce);
-        if spent.len() > MOST {
-            spent.pop_front();
+        used_codes.push_back(nonce);
+        if used_codes.len() > MAX_PENDING {
+            used_codes.pop_front();
         }
         true
     }
 }
 
 /// Questions with the names under which their answers come back.
-fn named(questions: Vec<Question>) -> Vec<(String, Question)> {
+fn with_keys(questions: Vec<Question>) -> Vec<(String, Question)> {
     let alone = questions.len() == 1;
-    let name = |number: usize| if alone { KEY.to_owned() } else { format!("{KEY}{number}") };
+    let name =
+        |number: usize| if alone { ANSWER_KEY.to_owned() } else { format!("{ANSWER_KEY}{number}") };
     (1..).zip(questions).map(|(number, question)| (name(number), question)).collect()
 }
 
@@ -207,8 +208,8 @@ fn accepted(brought: &Raw) -> bool {
     !answers.is_empty() && answers.iter().all(|(_, answer)| done(answer))
 }
 
-fn given(word: &Word) -> SystemTime {
-    UNIX_EPOCH + Duration::from_secs(word.given)
+fn given(state_token: &Word) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(state_token.given)
 }
 
 #[cfg(test)]
@@ -235,7 +236,7 @@ mod tests {
     }
 
     fn back(tool: &str, told: &Raw) -> Request {
-        let answer = serde_json::json!({ KEY: { "action": "accept" } });
+        let answer = serde_json::json!({ ANSWER_KEY: { "action": "accept" } });
         let mut request = call(tool);
         let params = request.params.take().unwrap();
         let params = params.with("requestState", &told.member("requestState").unwrap());
@@ -263,31 +264,33 @@ mod tests {
         let waits = CancellationToken::new();
         let told =
             all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
-        advance(PATIENCE - Duration::from_secs(1)).await;
-        let Back::Goes(goes) = all.resume(EDITOR, &back("a", &told)) else { panic!("it waits") };
+        advance(INPUT_TIMEOUT - Duration::from_secs(1)).await;
+        let Resume::Resumed(goes) = all.resume(EDITOR, &back("a", &told)) else {
+            panic!("it waits")
+        };
         assert_eq!(action(answered.await.unwrap()), "accept");
         assert!(!waits.is_cancelled());
         drop(goes);
-        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Back::Refused(_)), "good once");
+        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Resume::Refused(_)), "good once");
         advance(Duration::from_secs(1)).await;
-        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Back::Lost(..)), "expired");
+        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Resume::Lost(..)), "expired");
     }
 
     #[tokio::test(start_paused = true)]
     #[expect(clippy::disallowed_methods, reason = "the runtime of the test ends it")]
     async fn a_call_whose_editor_does_not_come_back_is_cancelled_after_ten_minutes() {
         let all = continuations("life");
-        let tidying = Arc::clone(&all);
-        drop(tokio::spawn(async move { tidying.tidy().await }));
+        let evicting = Arc::clone(&all);
+        drop(tokio::spawn(async move { evicting.tidy().await }));
         let (question, answered) = question();
         let waits = CancellationToken::new();
         let told =
             all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
-        sleep(PATIENCE - Duration::from_millis(1)).await;
+        sleep(INPUT_TIMEOUT - Duration::from_millis(1)).await;
         assert!(!waits.is_cancelled());
         waits.cancelled().await;
         assert_eq!(action(answered.await.unwrap()), "cancel");
-        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Back::Lost(..)));
+        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Resume::Lost(..)));
     }
 
     #[tokio::test(start_paused = true)]
@@ -301,7 +304,7 @@ mod tests {
         let mut back = back("a", &told);
         let answer = Raw::of(&serde_json::json!({ "answer1": { "action": "accept" } }));
         back.params = back.params.map(|params| params.with("inputResponses", &answer));
-        assert!(matches!(all.resume(EDITOR, &back), Back::Goes(_)));
+        assert!(matches!(all.resume(EDITOR, &back), Resume::Resumed(_)));
         assert_eq!(action(answered.await.unwrap()), "accept");
         assert!(matches!(turned_away.await.unwrap().outcome, Outcome::Error(_)));
     }
@@ -313,15 +316,15 @@ mod tests {
         let waits = CancellationToken::new();
         let told =
             all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
-        assert!(matches!(all.resume("cursor", &back("a", &told)), Back::Refused(_)));
-        assert!(matches!(all.resume(EDITOR, &back("b", &told)), Back::Refused(_)));
+        assert!(matches!(all.resume("cursor", &back("a", &told)), Resume::Refused(_)));
+        assert!(matches!(all.resume(EDITOR, &back("b", &told)), Resume::Refused(_)));
         let forged = told.text_member("requestState").unwrap() + "x";
         let forged = told.with("requestState", &Raw::of(&forged));
-        assert!(matches!(all.resume(EDITOR, &back("a", &forged)), Back::Refused(_)));
-        assert!(matches!(all.resume(EDITOR, &call("a")), Back::New));
+        assert!(matches!(all.resume(EDITOR, &back("a", &forged)), Resume::Refused(_)));
+        assert!(matches!(all.resume(EDITOR, &call("a")), Resume::New));
         let next = continuations("next life");
-        assert!(matches!(next.resume(EDITOR, &back("a", &told)), Back::Lost(..)));
-        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Back::Goes(_)), "still there");
+        assert!(matches!(next.resume(EDITOR, &back("a", &told)), Resume::Lost(..)));
+        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Resume::Resumed(_)), "still there");
         assert!(waits.is_cancelled());
     }
 }

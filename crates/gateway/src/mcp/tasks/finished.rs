@@ -20,9 +20,9 @@ use evermoor_core::protocol::translate::task::related;
 use crate::lifecycle::keys;
 
 #[derive(Clone, Default)]
-pub struct Finished(Arc<Mutex<VecDeque<Kept>>>);
+pub struct Finished(Arc<Mutex<VecDeque<FinishedTask>>>);
 
-struct Kept {
+struct FinishedTask {
     id: String,
     editor: String,
     task: Raw,
@@ -31,21 +31,21 @@ struct Kept {
 }
 
 /// What the ids of such tasks begin with.
-const MARK: &str = "evermoor-task-";
-const KEEP: Duration = Duration::from_secs(600);
-const MOST: usize = 256;
+const ID_PREFIX: &str = "evermoor-task-";
+const RETENTION: Duration = Duration::from_secs(600);
+const MAX_TASKS: usize = 256;
 
 impl Finished {
     /// Keeps a result, and says which task it is of.
     pub fn keep(&self, editor: &str, result: Raw) -> Option<Raw> {
-        let id = format!("{MARK}{}", keys::unguessable().ok()?);
-        let task = task::over(&id, SystemTime::now(), KEEP);
+        let id = format!("{ID_PREFIX}{}", keys::unguessable().ok()?);
+        let task = task::over(&id, SystemTime::now(), RETENTION);
         let made = Raw::of(&serde_json::json!({})).with("task", &task);
         let (editor, since) = (editor.to_owned(), Instant::now());
         let mut all = self.0.lock();
-        all.retain(|kept| kept.since.elapsed() < KEEP);
-        all.push_back(Kept { id, editor, task, result, since });
-        while all.len() > MOST {
+        all.retain(|kept| kept.since.elapsed() < RETENTION);
+        all.push_back(FinishedTask { id, editor, task, result, since });
+        while all.len() > MAX_TASKS {
             all.pop_front();
         }
         Some(made)
@@ -54,13 +54,13 @@ impl Finished {
     /// The answer to a request about such a task. `None` if it is about another one.
     pub fn answer(&self, editor: &str, request: &Request) -> Option<Response> {
         let about = request.params.as_ref()?.text_member("taskId")?;
-        if !about.starts_with(MARK) || !request.method.starts_with("tasks/") {
+        if !about.starts_with(ID_PREFIX) || !request.method.starts_with("tasks/") {
             return None;
         }
         let id = request.id.clone();
         let all = self.0.lock();
         let kept = all.iter().find(|kept| kept.id == about && kept.editor == editor);
-        let Some(kept) = kept.filter(|kept| kept.since.elapsed() < KEEP) else {
+        let Some(kept) = kept.filter(|kept| kept.since.elapsed() < RETENTION) else {
             let why = "The call of this task ran to its end, but its result is not kept any more.";
             return Some(Response::error(Some(id), INVALID_PARAMS, why));
         };
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(end["content"], serde_json::json!([]));
         assert_eq!(result(finished.answer("cursor", &ask("tasks/get", &id))), None);
         assert!(finished.answer("claude", &ask("tasks/get", "theirs")).is_none());
-        tokio::time::advance(KEEP).await;
+        tokio::time::advance(RETENTION).await;
         assert_eq!(result(finished.answer("claude", &ask("tasks/result", &id))), None);
     }
 }

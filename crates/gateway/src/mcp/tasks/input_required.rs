@@ -15,26 +15,26 @@ use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 use evermoor_core::protocol::translate::input_request::by_name;
 
-use crate::mcp::exchange::{Exchange, Part};
+use crate::mcp::exchange::{Exchange, ExchangeEvent};
 use crate::upstream::Question;
 
 #[derive(Default)]
-pub struct Parked(Mutex<HashMap<(String, Raw), Waiting>>);
+pub struct Parked(Mutex<HashMap<(String, Raw), WaitingTask>>);
 
-struct Waiting {
+struct WaitingTask {
     /// Waits for the result. Without it the upstream would have nobody to ask.
     exchange: Exchange,
     question: Question,
-    /// What the editor is told of the task.
+    /// What the editor is response of the task.
     state: Raw,
     since: Instant,
 }
 
-const KEY: &str = "answer";
-const PATIENCE: Duration = Duration::from_secs(600);
+const ANSWER_KEY: &str = "answer";
+const INPUT_TIMEOUT: Duration = Duration::from_secs(600);
 
 impl Parked {
-    /// Keeps the question of a task, and says what the editor is told of the task. Gives both back if
+    /// Keeps the question of a task, and says what the editor is response of the task. Gives both back if
     /// the exchange is not about a task.
     pub fn park(
         &self,
@@ -42,15 +42,15 @@ impl Parked {
         question: Question,
         editor: &str,
     ) -> Result<Raw, Box<(Exchange, Question)>> {
-        let needed = by_name([(KEY.to_owned(), &question.request)].into_iter());
+        let needed = by_name([(ANSWER_KEY.to_owned(), &question.request)].into_iter());
         let Some((task, state)) = exchange.waiting_task(&needed) else {
             return Err(Box::new((exchange, question)));
         };
         let since = Instant::now();
-        let waiting = Waiting { exchange, question, state: state.clone(), since };
+        let waiting = WaitingTask { exchange, question, state: state.clone(), since };
         let mut all = self.0.lock();
-        let late = all.extract_if(|_, waiting| waiting.since.elapsed() >= PATIENCE);
-        late.for_each(|(_, waiting)| waiting.question.decline());
+        let expired = all.extract_if(|_, waiting| waiting.since.elapsed() >= INPUT_TIMEOUT);
+        expired.for_each(|(_, waiting)| waiting.question.decline());
         all.insert((editor.to_owned(), task), waiting);
         Ok(state)
     }
@@ -59,17 +59,17 @@ impl Parked {
     /// then on. `None` if none does.
     pub fn answer(&self, editor: &str, request: &Request) -> Option<(Response, Option<Exchange>)> {
         let params = request.params.as_ref()?;
-        let place = (editor.to_owned(), params.member("taskId")?);
+        let key = (editor.to_owned(), params.member("taskId")?);
         let id = request.id.clone();
         match request.method.as_str() {
             method::TASKS_GET => {
                 let all = self.0.lock();
-                Some((Response::result(id, all.get(&place)?.state.clone()), None))
+                Some((Response::result(id, all.get(&key)?.state.clone()), None))
             }
             method::TASKS_UPDATE => {
-                let waiting = self.0.lock().remove(&place)?;
+                let waiting = self.0.lock().remove(&key)?;
                 let brought = params.member("inputResponses");
-                let told = match brought.and_then(|brought| brought.member(KEY)) {
+                let response = match brought.and_then(|brought| brought.member(ANSWER_KEY)) {
                     Some(answer) => {
                         waiting.question.answer(Outcome::Result(answer));
                         Response::result(id, Raw::of(&serde_json::json!({})))
@@ -80,7 +80,7 @@ impl Parked {
                         Response::error(Some(id), INVALID_PARAMS, why)
                     }
                 };
-                Some((told, Some(waiting.exchange)))
+                Some((response, Some(waiting.exchange)))
             }
             _ => None,
         }
@@ -89,7 +89,7 @@ impl Parked {
     /// Follows a task whose editor has answered, in case it asks for more.
     pub async fn follow(&self, mut exchange: Exchange, editor: &str) {
         while let Some(part) = exchange.next().await {
-            if let Part::Question(question) = part {
+            if let ExchangeEvent::Question(question) = part {
                 drop(self.park(exchange, question, editor));
                 return;
             }

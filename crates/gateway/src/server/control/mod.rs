@@ -131,7 +131,7 @@ async fn stop(State(control): State<Arc<Control>>) -> StatusCode {
 fn unknown(control: &Control, name: &str) -> Response {
     let is_off = UpstreamName::parse(name).is_ok_and(|name| control.router.is_off(&name));
     let (what, remedy) = match is_off {
-        true => (format!("The upstream `{name}` is turned off."), router::TURN_ON),
+        true => (format!("The upstream `{name}` is turned off."), router::ENABLE_REMEDY),
         false => (format!("There is no upstream `{name}`."), "See `evermoor status`."),
     };
     refuse(StatusCode::NOT_FOUND, Failure::new(Code::NotFound, what, remedy))

@@ -18,7 +18,7 @@ use super::{Control, is_known, read_body, refuse, unknown};
 use crate::config::edit::Unwritten;
 
 pub(super) async fn read(State(control): State<Arc<Control>>) -> Json<Settings> {
-    Json(shown(&control))
+    Json(current_settings(&control))
 }
 
 /// Changes what is said and answers what the settings are then.
@@ -28,12 +28,12 @@ pub(super) async fn change(State(control): State<Arc<Control>>, body: Bytes) -> 
         Err(refusal) => return *refusal,
     };
     match control.book.edit(move |edit| edit.apply(&change)).await {
-        Ok(()) => Json(shown(&control)).into_response(),
+        Ok(()) => Json(current_settings(&control)).into_response(),
         Err(unwritten) => refused(unwritten),
     }
 }
 
-fn shown(control: &Control) -> Settings {
+fn current_settings(control: &Control) -> Settings {
     let config = Arc::clone(&control.book.in_force.borrow());
     Settings::of(control.book.path.display().to_string(), &config)
 }
@@ -54,7 +54,7 @@ pub(super) async fn show_tool(
     }
     match read_body::<Shown>(&body) {
         Ok(Shown { shown }) => {
-            done(&control, move |edit| edit.set_tool_shown(&name, &tool, shown)).await
+            edit_config(&control, move |edit| edit.set_tool_shown(&name, &tool, shown)).await
         }
         Err(refusal) => *refusal,
     }
@@ -77,7 +77,7 @@ pub(super) async fn enable(
     match read_body::<Enabled>(&body) {
         Ok(Enabled { enabled }) => {
             control.touches.turns(&name);
-            done(&control, move |edit| edit.set_enabled(&name, enabled)).await
+            edit_config(&control, move |edit| edit.set_enabled(&name, enabled)).await
         }
         Err(refusal) => *refusal,
     }
@@ -103,7 +103,7 @@ pub(super) async fn add(
         return refuse(StatusCode::NOT_FOUND, failure);
     }
     let new = NewUpstream { name, title: None, way: Way::Preset(preset) };
-    done(&control, move |edit| edit.add_upstream(&new)).await
+    edit_config(&control, move |edit| edit.add_upstream(&new)).await
 }
 
 pub(super) async fn remove(
@@ -113,10 +113,10 @@ pub(super) async fn remove(
     if !is_known(&control, &name) {
         return unknown(&control, &name);
     }
-    done(&control, move |edit| edit.remove_upstream(&name)).await
+    edit_config(&control, move |edit| edit.remove_upstream(&name)).await
 }
 
-async fn done(
+async fn edit_config(
     control: &Control,
     how: impl FnOnce(&mut Edit) -> Result<(), Mistake> + Send + 'static,
 ) -> Response {

@@ -18,13 +18,13 @@ use tower::Service as _;
 use evermoor_core::api::Refusal;
 use evermoor_core::failure::{Code, Failure};
 
-use super::body::{Coming, Going};
+use super::body::{RequestBody, ResponseBody};
 use super::socket::Socket;
-use super::unauthenticated::Guest;
+use super::unauthenticated::ConnectionState;
 use super::{Ending, Limits};
 
 /// A connection at rest that goes on elsewhere.
-pub(super) struct Parted<S> {
+pub(super) struct DetachedConnection<S> {
     pub(super) stream: S,
     /// It has shown a good token.
     pub(super) known: bool,
@@ -38,15 +38,15 @@ pub(super) async fn connection<S>(
     stream: S,
     read: Bytes,
     app: Router,
-    guest: Arc<Guest>,
+    state: Arc<ConnectionState>,
     limits: Limits,
     ending: Ending,
-) -> Option<Parted<S>>
+) -> Option<DetachedConnection<S>>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let socket = Socket::new(stream, read, Arc::clone(&guest), limits);
-    let service = service_fn(|request| answer(request, app.clone(), Arc::clone(&guest), limits));
+    let socket = Socket::new(stream, read, Arc::clone(&state), limits);
+    let service = service_fn(|request| answer(request, app.clone(), Arc::clone(&state), limits));
     let mut serving = http1::Builder::new()
         // hyper's own limit on the head would also end connections that rest.
         .header_read_timeout(None)
@@ -54,70 +54,70 @@ where
         .max_headers(limits.headers)
         .serve_connection(TokioIo::new(socket), service);
     // How many requests there had been when it was told to go on elsewhere, if it was.
-    let (ended, parting) = tokio::select! {
+    let (ended, handing_off) = tokio::select! {
         biased;
         () = ending.stop.cancelled() => {
             std::pin::Pin::new(&mut serving).graceful_shutdown();
             ((&mut serving).await, None)
         }
         ended = &mut serving => (ended, None),
-        () = guest.sent_away() => (Ok(()), None),
-        () = at_rest(&ending, &guest) => {
-            let requests = guest.requests();
-            guest.part();
+        () = state.evicted() => (Ok(()), None),
+        () = idle(&ending, &state) => {
+            let requests = state.requests_started();
+            state.begin_handoff();
             std::pin::Pin::new(&mut serving).graceful_shutdown();
             ((&mut serving).await, Some(requests))
         }
     };
-    guest.leave();
+    state.leave();
     if let Err(error) = &ended {
         tracing::debug!(%error, "a connection broke");
     }
-    let requests = parting?;
+    let requests = handing_off?;
     let parts = serving.into_parts();
     let mut socket = parts.io.into_inner();
-    let unharmed = ended.is_ok() && !socket.is_over() && guest.may_go_on();
-    // A request that came in this very moment was answered, and told that it was the last one.
-    if requests == guest.requests() && unharmed {
+    let unharmed = ended.is_ok() && !socket.is_over() && state.is_reusable();
+    // A request that opened in this very moment was answered, and told that it was the last one.
+    if requests == state.requests_started() && unharmed {
         let (stream, rest) = socket.into_parts();
         let read = [&parts.read_buf[..], &rest[..]].concat().into();
-        return Some(Parted { stream, known: guest.is_known(), read });
+        return Some(DetachedConnection { stream, known: state.is_authenticated(), read });
     }
-    guest.stay();
+    state.cancel_handoff();
     let _ = socket.shutdown().await;
     None
 }
 
 /// Waits until everything has moved and no request is under way.
-async fn at_rest(ending: &Ending, guest: &Guest) {
+async fn idle(ending: &Ending, state: &ConnectionState) {
     ending.moved.cancelled().await;
-    guest.at_rest().await;
+    state.idle().await;
 }
 
 async fn answer(
     request: Request<Incoming>,
     mut app: Router,
-    guest: Arc<Guest>,
+    state: Arc<ConnectionState>,
     limits: Limits,
-) -> Result<Response<Going>, Infallible> {
-    guest.begin_request();
+) -> Result<Response<ResponseBody>, Infallible> {
+    state.begin_request();
     let mut last = is_last(request.version(), request.headers());
     let response = match refusal(&request, limits) {
         Some(refusal) => {
-            guest.left_unread();
+            state.set_unread();
             refusal
         }
         None => {
             let (mut head, body) = request.into_parts();
-            head.extensions.insert(Arc::clone(&guest));
-            let body = Body::new(Coming::new(body, Arc::clone(&guest), limits));
+            head.extensions.insert(Arc::clone(&state));
+            let body = Body::new(RequestBody::new(body, Arc::clone(&state), limits));
             let Ok(response) = app.call(Request::from_parts(head, body)).await;
-            if guest.is_too_slow() { too_slow() } else { response }
+            if state.is_too_slow() { too_slow() } else { response }
         }
     };
     last |= is_last(response.version(), response.headers());
-    guest.said_to_be_last(last);
-    Ok(response.map(|body| Going::new(body, guest)))
+    state.set_last(last);
+    Ok(response.map(|body| ResponseBody::new(body, state)))
 }
 
 /// Whether a head says that the connection ends with it.
@@ -142,7 +142,7 @@ fn refusal(request: &Request<Incoming>, limits: Limits) -> Option<Response> {
 }
 
 fn too_slow() -> Response {
-    let what = "The request came too slowly.";
+    let what = "The request opened too slowly.";
     refuse(StatusCode::REQUEST_TIMEOUT, what, "Send it again.")
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::{Notify, oneshot};
 /// One gateway's side of a connection.
 struct Side {
     moved: CancellationToken,
-    parted: oneshot::Receiver<Option<Parted<DuplexStream>>>,
+    parted: oneshot::Receiver<Option<DetachedConnection<DuplexStream>>>,
     release: Arc<Notify>,
     asked: Arc<Notify>,
     _serving: TaskTracker,
@@ -20,33 +20,33 @@ impl Side {
     /// The gateway `name` serves a connection, of which so much was read before.
     fn serve(name: &'static str, stream: DuplexStream, known: bool, read: Bytes) -> Self {
         let (release, asked) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let (slow, begun) = (Arc::clone(&release), Arc::clone(&asked));
+        let (slow, started) = (Arc::clone(&release), Arc::clone(&asked));
         let app = Router::new()
             .route(
                 "/who",
-                get(move |Extension(guest): Extension<Arc<Guest>>| async move {
-                    guest.welcome();
+                get(move |Extension(state): Extension<Arc<ConnectionState>>| async move {
+                    state.set_authenticated();
                     name
                 }),
             )
             .route(
                 "/slow",
                 get(move || async move {
-                    begun.notify_one();
+                    started.notify_one();
                     slow.notified().await;
                     name
                 }),
             );
         let (stop, moved) = (CancellationToken::new(), CancellationToken::new());
         let ending = Ending { stop, moved: moved.clone(), outbox: mpsc::channel(1).0 };
-        let guest = Lobby::new(Limits::default()).admit();
+        let state = UnauthenticatedConnections::new(Limits::default()).admit();
         if known {
-            guest.welcome();
+            state.set_authenticated();
         }
         let (done, parted) = oneshot::channel();
         let _serving = TaskTracker::new();
         let limits = Limits::default();
-        let serving = connection(stream, read, app, guest, limits, ending);
+        let serving = connection(stream, read, app, state, limits, ending);
         _serving.spawn(async move {
             let _ = done.send(serving.await);
         });
@@ -54,14 +54,14 @@ impl Side {
     }
 
     /// Everything moves; what becomes of the connection.
-    async fn moves(self) -> Option<Parted<DuplexStream>> {
+    async fn moves(self) -> Option<DetachedConnection<DuplexStream>> {
         self.moved.cancel();
         self.parted.await.unwrap()
     }
 
     /// Everything moves, to the gateway `new`.
     async fn moves_to(self, name: &'static str) -> Side {
-        let Parted { stream, known, read } = self.moves().await.expect("it goes on");
+        let DetachedConnection { stream, known, read } = self.moves().await.expect("it goes on");
         Self::serve(name, stream, known, read)
     }
 }

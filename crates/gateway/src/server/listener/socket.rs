@@ -16,14 +16,14 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use evermoor_core::security::request_head::Head;
 
 use super::Limits;
-use super::unauthenticated::Guest;
+use super::unauthenticated::ConnectionState;
 
 /// A stream to a client.
 pub(super) struct Socket<S> {
     stream: S,
     /// What somebody read of it before us.
     read: Bytes,
-    guest: Arc<Guest>,
+    state: Arc<ConnectionState>,
     limits: Limits,
     /// The client has closed its end.
     over: bool,
@@ -35,21 +35,21 @@ pub(super) struct Socket<S> {
     head_due: Option<Pin<Box<Sleep>>>,
     /// By when the client must take something, while it takes nothing.
     write_due: Option<Pin<Box<Sleep>>>,
-    farewell: Farewell,
+    close_state: CloseState,
 }
 
-enum Farewell {
-    NotYet,
+enum CloseState {
+    Open,
     /// Our end is closed; so much of what still comes is read and dropped until then.
     Lingering(Pin<Box<Sleep>>, usize),
 }
 
 impl<S> Socket<S> {
-    pub(super) fn new(stream: S, read: Bytes, guest: Arc<Guest>, limits: Limits) -> Self {
+    pub(super) fn new(stream: S, read: Bytes, state: Arc<ConnectionState>, limits: Limits) -> Self {
         Self {
             stream,
             read,
-            guest,
+            state,
             limits,
             over: false,
             head: Head::default(),
@@ -57,7 +57,7 @@ impl<S> Socket<S> {
             last: 0,
             head_due: None,
             write_due: None,
-            farewell: Farewell::NotYet,
+            close_state: CloseState::Open,
         }
     }
 
@@ -73,7 +73,7 @@ impl<S> Socket<S> {
 
     /// A head that has come to its end is waited for no more.
     fn follow_requests(&mut self) {
-        let requests = self.guest.requests();
+        let requests = self.state.requests_started();
         if requests != self.before {
             self.before = requests;
             self.head_due = None;
@@ -81,13 +81,13 @@ impl<S> Socket<S> {
         }
     }
 
-    fn arrived(&mut self, bytes: &mut [u8]) {
-        self.guest.heard(false);
+    fn on_read(&mut self, bytes: &mut [u8]) {
+        self.state.set_silent(false);
         let Some(last) = bytes.last() else {
             return;
         };
         let last = *last;
-        if !self.guest.is_busy() {
+        if !self.state.is_busy() {
             self.head.harden(bytes);
             self.await_head();
         }
@@ -101,12 +101,12 @@ impl<S> Socket<S> {
 
     /// Whether the head that is waited for is overdue.
     fn poll_overdue(&mut self, context: &mut Context<'_>) -> bool {
-        self.guest.heard(true);
-        if !self.guest.is_known() {
+        self.state.set_silent(true);
+        if !self.state.is_authenticated() {
             self.await_head();
         }
         let over = is_over(&mut self.head_due, context);
-        if over && self.guest.is_busy() {
+        if over && self.state.is_busy() {
             // Nobody asks again when the request ends, so the clock runs on for the next head.
             self.head_due = None;
             return self.poll_overdue(context);
@@ -157,13 +157,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for Socket<S> {
         if !this.read.is_empty() {
             let count = this.read.len().min(buffer.remaining());
             buffer.put_slice(&this.read.split_to(count));
-            this.arrived(&mut buffer.filled_mut()[before..]);
+            this.on_read(&mut buffer.filled_mut()[before..]);
             return Poll::Ready(Ok(()));
         }
         match Pin::new(&mut this.stream).poll_read(context, buffer) {
             Poll::Ready(Ok(())) => {
                 this.over = buffer.filled().len() == before && buffer.remaining() > 0;
-                this.arrived(&mut buffer.filled_mut()[before..]);
+                this.on_read(&mut buffer.filled_mut()[before..]);
                 Poll::Ready(Ok(()))
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
@@ -206,18 +206,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<S> {
     /// connection that goes on elsewhere stays open.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        if this.guest.is_parting() {
+        if this.state.is_handing_off() {
             return Poll::Ready(Ok(()));
         }
-        if let Farewell::NotYet = this.farewell {
+        if let CloseState::Open = this.close_state {
             ready!(Pin::new(&mut this.stream).poll_shutdown(context))?;
-            if !this.guest.has_unread() {
+            if !this.state.has_unread() {
                 return Poll::Ready(Ok(()));
             }
             let until = Box::pin(sleep_until(Instant::now() + this.limits.linger));
-            this.farewell = Farewell::Lingering(until, this.limits.linger_bytes);
+            this.close_state = CloseState::Lingering(until, this.limits.linger_bytes);
         }
-        let Farewell::Lingering(until, left) = &mut this.farewell else {
+        let CloseState::Lingering(until, left) = &mut this.close_state else {
             return Poll::Ready(Ok(()));
         };
         let mut scratch = [0; 4096];

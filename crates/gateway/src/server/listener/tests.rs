@@ -30,10 +30,10 @@ impl Client {
             )
             .route("/flood", get(flood));
         let limits = Limits::default();
-        let guest = Lobby::new(limits).admit();
+        let state = UnauthenticatedConnections::new(limits).admit();
         let (stream, other) = tokio::io::duplex(64 << 10);
         let serving = TaskTracker::new();
-        serving.spawn(connection(other, Bytes::new(), app, guest, limits, ending()));
+        serving.spawn(connection(other, Bytes::new(), app, state, limits, ending()));
         serving.close();
         Self { stream, serving }
     }
@@ -57,8 +57,8 @@ impl Client {
     }
 }
 
-async fn known(Extension(guest): Extension<Arc<Guest>>) -> &'static str {
-    guest.welcome();
+async fn known(Extension(state): Extension<Arc<ConnectionState>>) -> &'static str {
+    state.set_authenticated();
     "welcome"
 }
 
@@ -89,7 +89,7 @@ async fn a_stranger_that_says_nothing_is_not_waited_for_either_before_or_after_i
     let began = Instant::now();
     assert_eq!(stranger.rest().await, "");
     let twice = 2 * Limits::default().head + Duration::from_secs(1);
-    assert!(began.elapsed() < twice, "the clock may have begun with the request");
+    assert!(began.elapsed() < twice, "the clock may have started with the request");
 }
 
 #[tokio::test(start_paused = true)]
@@ -119,7 +119,7 @@ async fn a_body_that_trickles_is_refused_and_one_that_merely_takes_long_is_not()
     assert!(trickle.await.starts_with("HTTP/1.1 408"));
     // A moment goes into reading what may still come.
     let limits = Limits::default();
-    assert!(began.elapsed() <= limits.window + limits.linger + Duration::from_secs(1));
+    assert!(began.elapsed() <= limits.body_rate_window + limits.linger + Duration::from_secs(1));
 
     let mut steady = Client::connect().await;
     steady.send(head).await;

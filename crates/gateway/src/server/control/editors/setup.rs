@@ -29,11 +29,11 @@ pub struct Whereabouts {
 }
 
 /// What stands for a token in what is only shown.
-const NO_TOKEN: &str = "<token>";
+const TOKEN_PLACEHOLDER: &str = "<token>";
 
 pub(crate) async fn list(State(control): State<Arc<Control>>) -> Response {
-    let found = with_desk(&control, move |desk, control| {
-        desk.found(&attached(control), |client| control.gate(client))
+    let found = with_editor_files(&control, move |desk, control| {
+        desk.found(&connected_clients(control), |client| control.gateway_access(client))
     });
     match found.await {
         Ok(editors) => Json(Setup { editors }).into_response(),
@@ -48,19 +48,20 @@ pub(crate) async fn preview(
     let Some(client) = client(&id) else {
         return unknown(&id);
     };
-    let shown = with_desk(&control, move |desk, control| {
-        let gate = control.gate(client);
+    let shown = with_editor_files(&control, move |desk, control| {
+        let access = control.gateway_access(client);
         let plan = (client.paste.is_none())
-            .then(|| desk.plan(client, Scope::User, &wish(desk, client), &gate));
+            .then(|| desk.plan(client, Scope::User, &desired_entry(desk, client), &access));
         let diff = match plan.transpose() {
-            Ok(plan) => plan.filter(|plan| plan.changes()).map(|plan| plan.diff(&gate)),
+            Ok(plan) => plan.filter(|plan| plan.changes()).map(|plan| plan.diff(&access)),
             Err(refused) => return Err(told(&refused)),
         };
-        let entries = [(Door::to_all().name, entry(client, &Door::to_all(), usual(client), &gate))];
+        let entries =
+            [(Door::to_all().name, entry(client, &Door::to_all(), usual(client), &access))];
         Ok(SetupPreview {
             path: shown_path(desk, client),
             diff: diff.unwrap_or_default(),
-            snippet: without(&snippet(client, &entries), &gate.token),
+            snippet: without(&snippet(client, &entries), &access.token),
             hint: client.paste.clone().unwrap_or_else(|| client.notices.clone()),
         })
     });
@@ -74,32 +75,38 @@ pub(crate) async fn connect(
     let Some(client) = client(&id) else {
         return unknown(&id);
     };
-    answer(connected(&control, client).await)
+    answer(connect_editor(&control, client).await)
 }
 
-pub(crate) async fn connected(
+pub(crate) async fn connect_editor(
     control: &Arc<Control>,
     client: &'static Client,
 ) -> Result<SetupDone, Failure> {
     if control.editors.token_of(&client.id).is_none() && client.paste.is_none() {
         // A file that will be left alone must not cost a token.
-        let tried = with_desk(control, move |desk, control| {
-            desk.plan(client, Scope::User, &wish(desk, client), &control.gate(client)).map(drop)
+        let tried = with_editor_files(control, move |desk, control| {
+            desk.plan(
+                client,
+                Scope::User,
+                &desired_entry(desk, client),
+                &control.gateway_access(client),
+            )
+            .map(drop)
         });
         tried.await?.map_err(|refused| told(&refused))?;
         let made = control.editors.add(client.id.clone()).await;
         made.map_err(|error| Failure::from(&error))?;
     }
-    let command = with_desk(control, move |desk, control| {
-        let gate = control.gate(client);
-        let connected = desk.drift(client, Scope::User, &gate) == Connection::Connected;
-        (desk.command(client, &[Door::to_all()], &gate), connected)
+    let command = with_editor_files(control, move |desk, control| {
+        let access = control.gateway_access(client);
+        let connected = desk.drift(client, Scope::User, &access) == Connection::Connected;
+        (desk.command(client, &[Door::to_all()], &access), connected)
     });
     if let (Some(command), connected) = command.await? {
         if !connected {
             tell(client, &command).await?;
         }
-        return with_desk(control, move |desk, _| {
+        return with_editor_files(control, move |desk, _| {
             if !connected {
                 desk.commanded(client, &[Door::to_all()]).map_err(|refused| told(&refused))?;
             }
@@ -107,8 +114,13 @@ pub(crate) async fn connected(
         })
         .await?;
     }
-    with_desk(control, move |desk, control| {
-        let plan = desk.plan(client, Scope::User, &wish(desk, client), &control.gate(client));
+    with_editor_files(control, move |desk, control| {
+        let plan = desk.plan(
+            client,
+            Scope::User,
+            &desired_entry(desk, client),
+            &control.gateway_access(client),
+        );
         let made = plan.and_then(|plan| desk.apply(&plan)).map_err(|refused| told(&refused))?;
         let backup = made.backup.map(|path| path.display().to_string());
         Ok(done(desk, client, made.changed, backup))
@@ -121,8 +133,9 @@ pub(crate) async fn rewrite_token(control: &Arc<Control>, id: &str) {
     let Some(client) = client(id) else {
         return;
     };
-    let done = with_desk(control, move |desk, control| {
-        desk.rewrite_token(client, &control.gate(client)).map_err(|refused| told(&refused))
+    let done = with_editor_files(control, move |desk, control| {
+        desk.rewrite_token(client, &control.gateway_access(client))
+            .map_err(|refused| told(&refused))
     });
     if let Err(failure) | Ok(Err(failure)) = done.await {
         tracing::warn!(editor = id, %failure, "the new token did not reach the editor's file");
@@ -133,20 +146,23 @@ pub(crate) async fn undo(State(control): State<Arc<Control>>, Path(id): Path<Str
     let Some(client) = client(&id) else {
         return unknown(&id);
     };
-    answer(undone(&control, client).await)
+    answer(undo_setup(&control, client).await)
 }
 
-async fn undone(control: &Arc<Control>, client: &'static Client) -> Result<SetupDone, Failure> {
-    let given_back = super::import::put_back(control, client).await?;
-    let command = with_desk(control, move |desk, _| desk.undo_command(client)).await?;
+async fn undo_setup(control: &Arc<Control>, client: &'static Client) -> Result<SetupDone, Failure> {
+    let given_back = super::import::undo_import(control, client).await?;
+    let command = with_editor_files(control, move |desk, _| desk.undo_command(client)).await?;
     let changed = match command {
         Some(command) => {
             tell(client, &command).await?;
-            with_desk(control, move |desk, _| desk.uncommanded(client)).await?.map(|()| true)
+            with_editor_files(control, move |desk, _| desk.uncommanded(client))
+                .await?
+                .map(|()| true)
         }
         None => {
-            let undone = with_desk(control, move |desk, _| desk.undo(client, Scope::User)).await?;
-            undone.map(|done| done.changed)
+            let undo_setup =
+                with_editor_files(control, move |desk, _| desk.undo(client, Scope::User)).await?;
+            undo_setup.map(|done| done.changed)
         }
     };
     let changed = match changed {
@@ -154,18 +170,18 @@ async fn undone(control: &Arc<Control>, client: &'static Client) -> Result<Setup
         Err(Refused::NotConnected { .. } | Refused::NoFile { .. }) => false,
         Err(refused) => return Err(told(&refused)),
     };
-    let elsewhere = with_desk(control, move |desk, _| {
+    let elsewhere = with_editor_files(control, move |desk, _| {
         desk.journal.records().iter().any(|record| record.client == client.id)
     });
     if !elsewhere.await? && control.editors.token_of(&client.id).is_some() {
         // One that cannot be taken back now is still in the list of editors.
         let _ = control.editors.revoke(client.id.clone()).await;
     }
-    with_desk(control, move |desk, _| done(desk, client, changed || given_back, None)).await
+    with_editor_files(control, move |desk, _| done(desk, client, changed || given_back, None)).await
 }
 
 /// The entry that is there keeps its transport; a new one gets what suits the editor.
-fn wish(desk: &Desk, client: &Client) -> Wish {
+fn desired_entry(desk: &Desk, client: &Client) -> Wish {
     let door = Door::to_all();
     let entries = desk.existing(client, Scope::User).unwrap_or_default();
     let over_stdio = |entry: &evermoor_setup::Entry| {
@@ -190,11 +206,11 @@ pub(crate) fn shown_path(desk: &Desk, client: &Client) -> Option<String> {
 
 impl Control {
     /// What an editor's entry leads to, with the token that it has.
-    pub(crate) fn gate(&self, client: &Client) -> Gate {
+    pub(crate) fn gateway_access(&self, client: &Client) -> Gate {
         let token = self.editors.token_of(&client.id);
         Gate {
             origin: self.here.origin.clone(),
-            token: token.unwrap_or_else(|| NO_TOKEN.to_owned()),
+            token: token.unwrap_or_else(|| TOKEN_PLACEHOLDER.to_owned()),
             program: std::env::current_exe().unwrap_or_else(|_| "evermoor".into()),
             home: self.here.paths.given_home().map(std::path::Path::to_owned),
         }
@@ -202,7 +218,7 @@ impl Control {
 }
 
 /// Who is connected now.
-fn attached(control: &Control) -> Vec<Attached> {
+fn connected_clients(control: &Control) -> Vec<Attached> {
     let overview = control.router.overview();
     let status = &overview.borrow().status;
     let session = |one: &evermoor_core::api::Attached| Attached {
@@ -213,7 +229,7 @@ fn attached(control: &Control) -> Vec<Attached> {
 }
 
 /// Does something with editors' files, where it may block.
-pub(crate) async fn with_desk<T: Send + 'static>(
+pub(crate) async fn with_editor_files<T: Send + 'static>(
     control: &Arc<Control>,
     work: impl FnOnce(&Desk, &Control) -> T + Send + 'static,
 ) -> Result<T, Failure> {

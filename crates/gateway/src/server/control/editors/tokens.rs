@@ -26,7 +26,7 @@ pub(crate) async fn list(State(control): State<Arc<Control>>) -> Json<Vec<Editor
 }
 
 pub(crate) async fn add(State(control): State<Arc<Control>>, Path(name): Path<String>) -> Response {
-    told_once(control.editors.add(name).await, StatusCode::CREATED)
+    new_token_response(control.editors.add(name).await, StatusCode::CREATED)
 }
 
 pub(crate) async fn rotate(
@@ -37,7 +37,7 @@ pub(crate) async fn rotate(
     if rotated.is_ok() {
         setup::rewrite_token(&control, &name).await;
     }
-    told_once(rotated, StatusCode::OK)
+    new_token_response(rotated, StatusCode::OK)
 }
 
 pub(crate) async fn revoke(
@@ -50,7 +50,7 @@ pub(crate) async fn revoke(
     }
 }
 
-fn told_once(made: Result<NewToken, ChangeError>, status: StatusCode) -> Response {
+fn new_token_response(made: Result<NewToken, ChangeError>, status: StatusCode) -> Response {
     match made {
         Ok(made) => (status, [(header::CACHE_CONTROL, "no-store")], Json(made)).into_response(),
         Err(error) => unchanged(&error),

@@ -19,13 +19,13 @@ use evermoor_core::protocol::sse;
 
 use crate::server::control::{Control, refuse};
 
-const PATIENCE: Duration = Duration::from_secs(30);
-const LONGEST: usize = 32 << 20;
+const TIMEOUT: Duration = Duration::from_secs(30);
+const MAX_RESPONSE_BYTES: usize = 32 << 20;
 const SESSION: HeaderName = HeaderName::from_static(header::SESSION);
 
 pub(crate) async fn run(State(control): State<Arc<Control>>) -> Response {
     let began = Instant::now();
-    let asked = timeout(PATIENCE, converse(&control)).await;
+    let asked = timeout(TIMEOUT, list_tools(&control)).await;
     let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let outcome = asked.unwrap_or_else(|_| Err("it did not answer within 30 seconds".into()));
     let test = match outcome {
@@ -49,7 +49,7 @@ pub(crate) async fn welcomed(State(control): State<Arc<Control>>) -> Response {
 }
 
 /// Shakes hands, lists the tools, says goodbye, and counts them.
-async fn converse(control: &Control) -> Result<u32, String> {
+async fn list_tools(control: &Control) -> Result<u32, String> {
     let mut editor = Editor {
         client: reqwest::Client::builder().no_proxy().build().map_err(|error| error.to_string())?,
         url: format!("{}/mcp", control.here.origin),
@@ -87,8 +87,9 @@ impl Editor {
         let body = answer.bytes().await.map_err(|error| plain(&error))?;
         let texts = match is_stream {
             true => {
-                let events =
-                    sse::Parser::new(LONGEST).push(&body).map_err(|_| "it says too much")?;
+                let events = sse::Parser::new(MAX_RESPONSE_BYTES)
+                    .push(&body)
+                    .map_err(|_| "it says too much")?;
                 events.into_iter().map(|event| event.data).collect()
             }
             false => vec![body],

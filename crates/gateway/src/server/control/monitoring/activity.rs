@@ -13,8 +13,8 @@ use crate::monitoring::activity::Wanted;
 use crate::server::control::{Control, is_known, unknown};
 
 /// What one answer has if nothing is said, and at most.
-const USUAL: usize = 100;
-const MOST: usize = 2000;
+const DEFAULT_COUNT: usize = 100;
+const MAX_COUNT: usize = 2000;
 
 #[derive(Deserialize)]
 pub(crate) struct Which {
@@ -32,13 +32,13 @@ pub(crate) async fn list(
 ) -> Json<Activity> {
     let Which { limit, before, upstream, editor, outcome } = which;
     let wanted = Wanted { upstream, editor, outcome, before };
-    let most = limit.unwrap_or(USUAL).min(MOST);
+    let most = limit.unwrap_or(DEFAULT_COUNT).min(MAX_COUNT);
     Json(Activity { calls: control.activity.newest(&wanted, most) })
 }
 
 /// Lets an updater wait until it interrupts nobody.
 pub(crate) async fn calls_in_flight(State(control): State<Arc<Control>>) -> Json<CallsUnderWay> {
-    let lineup = control.router.lineup();
+    let lineup = control.router.all_upstreams();
     let calls: usize = lineup.iter().map(|upstream| upstream.calls_under_way()).sum();
     Json(CallsUnderWay { under_way: u64::try_from(calls).unwrap_or(u64::MAX) })
 }

@@ -19,7 +19,7 @@ use crate::monitoring::activity::Following;
 use crate::monitoring::status::Overview;
 use crate::server::control::Control;
 
-const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What somebody wants to follow.
 #[derive(Deserialize)]
@@ -78,7 +78,7 @@ async fn next(
             }
         }
     };
-    match timeout(SIGN_OF_LIFE, something).await {
+    match timeout(KEEPALIVE_INTERVAL, something).await {
         Ok(event) => event,
         Err(_) => Some(sse::KEEPALIVE),
     }

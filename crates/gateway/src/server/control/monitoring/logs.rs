@@ -20,9 +20,9 @@ use evermoor_core::protocol::sse;
 use crate::monitoring::log;
 use crate::server::control::Control;
 
-const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// How many lines are told when nobody says how many.
-const USUAL: usize = 200;
+const DEFAULT_COUNT: usize = 200;
 
 #[derive(Deserialize)]
 pub(crate) struct Which {
@@ -32,7 +32,7 @@ pub(crate) struct Which {
 }
 
 pub(crate) async fn list(Query(which): Query<Which>) -> Json<LogLines> {
-    let count = which.lines.unwrap_or(USUAL);
+    let count = which.lines.unwrap_or(DEFAULT_COUNT);
     let tail = log::here().map(|log| log.tail(which.upstream.as_deref(), count).0);
     Json(LogLines { lines: tail.unwrap_or_default() })
 }
@@ -66,7 +66,7 @@ impl Follower {
         loop {
             let line = match self.before.next() {
                 Some(line) => line,
-                None => match timeout(SIGN_OF_LIFE, self.more.recv()).await {
+                None => match timeout(KEEPALIVE_INTERVAL, self.more.recv()).await {
                     Ok(Ok(line)) => line,
                     Ok(Err(RecvError::Lagged(_))) => continue,
                     Ok(Err(RecvError::Closed)) => return None,

@@ -33,7 +33,7 @@ pub(crate) async fn resume(
 }
 
 async fn change(control: &Control, upstream: Option<&str>, pause: bool) -> Response {
-    let present = control.router.lineup();
+    let present = control.router.all_upstreams();
     let names: Vec<&str> = present.iter().map(|one| one.name().as_str()).collect();
     if let Some(name) = upstream.filter(|name| !names.contains(name)) {
         return unknown(control, name);

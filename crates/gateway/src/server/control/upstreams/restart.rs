@@ -20,7 +20,7 @@ pub(crate) async fn restart(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
 ) -> Response {
-    let upstream = match usable(&control, &name) {
+    let upstream = match active_upstream(&control, &name) {
         Ok(upstream) => upstream,
         Err(refusal) => return *refusal,
     };
@@ -39,7 +39,7 @@ pub(crate) async fn reconnect(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
 ) -> Response {
-    match usable(&control, &name) {
+    match active_upstream(&control, &name) {
         Ok(upstream) => {
             control.touches.restarts(&name);
             upstream.restart().await;
@@ -50,7 +50,7 @@ pub(crate) async fn reconnect(
 }
 
 /// The upstream of this name, if it may be touched.
-fn usable(control: &Control, name: &str) -> Result<Handle, Box<Response>> {
+fn active_upstream(control: &Control, name: &str) -> Result<Handle, Box<Response>> {
     match control.router.upstream(name) {
         Some(upstream) if upstream.is_paused() => {
             let what = format!("{} is paused.", upstream.config.title);

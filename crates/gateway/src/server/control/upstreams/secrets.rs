@@ -17,7 +17,7 @@ pub(crate) async fn changed(
 ) -> Json<Value> {
     let changed = Reference::Keyring(name);
     let mut users = Vec::new();
-    for upstream in control.router.lineup().iter() {
+    for upstream in control.router.all_upstreams().iter() {
         if upstream.config.transport.references().contains(&&changed) && !upstream.is_paused() {
             upstream.restart().await;
             users.push(upstream.name().to_string());

@@ -18,7 +18,7 @@ use evermoor_core::protocol::translate::client_capabilities::Abilities;
 use evermoor_core::protocol::translate::client_meta::WhoAsks;
 use evermoor_core::protocol::version::Spoken;
 
-use crate::mcp::exchange::{Asker, Exchange, Part};
+use crate::mcp::exchange::{Exchange, ExchangeEvent, Requester};
 use crate::server::control::{Control, read_body, unknown};
 use crate::upstream::Owner;
 
@@ -51,7 +51,7 @@ pub(crate) async fn call(
     let request = Request::new(Id::number(1), method::TOOLS_CALL, Some(params));
     let client = Program { name: "Evermoor".into(), version: crate::VERSION.into() };
     let (owner, abilities) = (Owner::Editor(DASHBOARD.into()), Abilities::default());
-    let asker = Asker {
+    let asker = Requester {
         session: endpoint.sessions.number(),
         editor: DASHBOARD.into(),
         spoken: Spoken::Session(Revision::LATEST),
@@ -80,9 +80,11 @@ pub(crate) async fn call(
 async fn answer(mut exchange: Exchange) -> Option<Outcome> {
     loop {
         match exchange.next().await? {
-            Part::Message(Message::Response(response)) => return Some(response.outcome),
-            Part::Message(Message::Notification(_) | Message::Request(_)) => {}
-            Part::Question(question) => question.turn_away("The dashboard cannot be asked."),
+            ExchangeEvent::Message(Message::Response(response)) => return Some(response.outcome),
+            ExchangeEvent::Message(Message::Notification(_) | Message::Request(_)) => {}
+            ExchangeEvent::Question(question) => {
+                question.turn_away("The dashboard cannot be asked.")
+            }
         }
     }
 }
