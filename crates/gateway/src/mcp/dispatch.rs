@@ -1,4 +1,5 @@
-//! `/mcp` and `/mcp/<upstream>`: which era a message is of, and the sessions of the older ones.
+//! `/mcp` and `/mcp/<upstream>`: tells stateless messages (2026-07-28) from those of a session, and
+//! starts and ends sessions.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use super::stateless::answer as answer_stateless;
 use crate::editors::Editor;
 use crate::routing::router::View;
 
-/// A message.
+/// Handles one message from an editor.
 pub async fn post(
     State(endpoint): State<Arc<Endpoint>>,
     Extension(editor): Extension<Editor>,
@@ -66,7 +67,7 @@ pub async fn post(
     }
 }
 
-/// The end of a session.
+/// Ends a session.
 pub async fn delete(
     State(endpoint): State<Arc<Endpoint>>,
     Extension(editor): Extension<Editor>,
@@ -85,21 +86,23 @@ pub async fn delete(
     }
 }
 
-/// What nobody offers here.
+/// The response to an HTTP method that the route does not support.
 pub async fn method_not_allowed() -> HttpResponse {
     let mut response = refuse(StatusCode::METHOD_NOT_ALLOWED, "Use POST.");
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     response
 }
 
-/// A message is of the newer era if it says so, in its header or in itself. A session is older.
+/// Whether a message is stateless: the protocol version header or the message's own `_meta` says
+/// so. A message with a session id is not.
 fn is_stateless(message: &Message, headers: &HeaderMap) -> bool {
     let newer = |revision: &str| Revision::parse(revision).is_none();
     let announced = value(headers, mcp_header::REVISION).is_some_and(newer);
     match message {
         Message::Request(request) => {
             let claimed = stateless::is_claimed(request.params.as_ref());
-            // Nobody who shakes hands claims to speak the revision without handshakes.
+            // A client that sends `initialize` uses sessions unless both the header and the body
+            // say otherwise.
             if request.method == method::INITIALIZE {
                 return announced && claimed;
             }
@@ -131,7 +134,7 @@ async fn initialize(
     response
 }
 
-/// The session that an editor's `initialize` asks for.
+/// Reads the session that an `initialize` request asks for.
 pub(super) fn read_initialize(request: &Request, editor: &Editor) -> Result<Session, Response> {
     let read = request.params.as_ref().and_then(|raw| raw.read::<InitializeParams>().ok());
     let (Some(params), Ok(nonce)) = (read, Sessions::nonce()) else {

@@ -28,36 +28,36 @@ use crate::routing::router::{Router, View};
 use crate::upstream::notification_log::Newsroom;
 use crate::upstream::subscriptions::Interests;
 
-/// What the endpoint needs to answer.
+/// What every MCP transport needs to answer a message.
 pub struct Endpoint {
     pub router: Router,
     pub sessions: Sessions,
     pub interests: Interests,
     pub news: Newsroom,
-    /// The calls that are answered here.
+    /// The recent calls, for the control API.
     pub activity: Activity,
-    /// Those who are here.
+    /// The connected clients, for the control API.
     pub attendance: Attendance,
-    /// Tells this life of the gateway from others.
+    /// Identifies this run of the gateway.
     pub edition: String,
     pub continuations: Continuations,
     pub finished: Finished,
     pub parked: Parked,
-    /// Calls that go on whoever listens.
+    /// Calls that continue when their client disconnects.
     pub tasks: TaskTracker,
-    /// Cancelled when another gateway serves, or none.
+    /// Cancelled when this gateway stops serving, because another one took over or it shuts down.
     pub moved: CancellationToken,
-    /// Cancelled when calls under way are not waited for any longer.
+    /// Cancelled when shutdown no longer waits for calls in flight.
     pub given_up: CancellationToken,
-    /// The gateway that this one took over from, while it has calls under way.
+    /// The gateway that this one took over from, while it has calls in flight.
     pub predecessor: Predecessor,
 }
 
-/// The largest message an editor may send.
+/// The largest message an editor may send, in bytes.
 pub const LARGEST_REQUEST: usize = 4 << 20;
 
 impl Endpoint {
-    /// What the editor wants to see, and may.
+    /// The view that an editor asks for, if it may see it. Otherwise says why not.
     pub(super) fn view(
         &self,
         editor: &Editor,
@@ -69,7 +69,7 @@ impl Endpoint {
         }
     }
 
-    /// The session that a message belongs to: one that this installation gave to this editor.
+    /// The session named in the headers, if Evermoor issued it to this editor.
     pub(super) fn find_session(
         &self,
         editor: &Editor,
@@ -83,7 +83,7 @@ impl Endpoint {
         live.ok_or((StatusCode::NOT_FOUND, "This session is not known. Send `initialize` again."))
     }
 
-    /// Grants a wish and keeps it.
+    /// Applies a request that changes subscriptions, and stores the result.
     pub(crate) async fn update_subscriptions(
         &self,
         view: &View,
@@ -96,9 +96,9 @@ impl Endpoint {
         answer
     }
 
-    /// Takes a message of a session that wants no answer.
+    /// Handles a notification or a response from a session.
     pub(crate) fn receive(&self, live: &ActiveSession, message: Message) {
-        // What is not about a call of ours may be about one of the gateway before us.
+        // A message that matches no call here may belong to a call of the predecessor.
         if let Some(message) = deliver_to_call(live, message)
             && !self.predecessor.tell(&self.sessions.id(live), &message)
         {
@@ -106,7 +106,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes such a message from the gateway that has taken over.
+    /// Handles such a message when the gateway that took over forwards it.
     pub fn overhear(&self, session: &str, message: &Bytes) {
         let Ok(message) = Message::parse(message) else { return };
         let undelivered = match self.sessions.active(session) {
@@ -118,7 +118,7 @@ impl Endpoint {
         }
     }
 
-    /// A session speaks.
+    /// Notes that a session sent a message.
     pub(super) fn client_seen(&self, live: &ActiveSession, wire: Wire, view: &View) {
         self.attendance.speaks(&Who::Session(live.number), wire, view.one(), || {
             let said = live.claims();
@@ -126,17 +126,17 @@ impl Endpoint {
         });
     }
 
-    /// A session listens.
+    /// Notes that a session opened a stream, for as long as the result lives.
     pub(super) fn client_listens(&self, live: &ActiveSession) -> Stream {
         self.attendance.listens(Who::Session(live.number))
     }
 
-    /// A session is over.
+    /// Notes that a session ended.
     pub(super) fn client_left(&self, live: &ActiveSession) {
         self.attendance.leaves(&Who::Session(live.number));
     }
 
-    /// A program without a session speaks.
+    /// Notes that a client without a session sent a request.
     pub(super) fn stateless_client_seen(
         &self,
         editor: &Editor,
@@ -157,19 +157,20 @@ impl Endpoint {
     }
 }
 
-/// What an editor says about a call of ours. Gives it back if there is no such call.
+/// Delivers a cancellation or a response to the call it belongs to. Returns the message if there is
+/// no such call.
 fn deliver_to_call(live: &ActiveSession, message: Message) -> Option<Message> {
     match message {
         Message::Notification(told) if told.method == method::CANCELLED => {
             (!live.cancel(&told)).then_some(Message::Notification(told))
         }
-        // Nothing else that an editor tells is for upstreams that serve others too.
+        // Upstreams are shared by several clients, so no other notification is passed on.
         Message::Notification(_) | Message::Request(_) => None,
         Message::Response(response) => live.answer(response).map(Message::Response),
     }
 }
 
-/// What a request that speaks for itself says of the program that makes it.
+/// The client that a stateless request names in its `_meta`.
 fn program(request: &Request) -> Program {
     let said = request.params.as_ref().and_then(|params| params.member("_meta"));
     let program = said.and_then(|said| said.member(meta::CLIENT));

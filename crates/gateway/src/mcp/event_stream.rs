@@ -1,4 +1,4 @@
-//! Streams of events as bodies, with a comment now and then to show that somebody is there.
+//! SSE response bodies, with keep-alive comments while there are no events.
 
 use std::time::Duration;
 
@@ -14,18 +14,19 @@ use evermoor_core::protocol::sse;
 use super::exchange::transcript::TranscriptReader;
 use super::session::handler::KEEPALIVE_INTERVAL;
 
-/// Something that has events to tell, one after the other.
+/// A source of SSE events.
 pub(super) trait Events: Send + 'static {
-    /// The next event; `None` at the end. Nothing is lost if the future is dropped.
+    /// The next event; `None` at the end. Cancel safe.
     fn next(&mut self) -> impl Future<Output = Option<Bytes>> + Send;
 }
 
-/// A stream that ends when its events do.
+/// A response whose stream ends with its events.
 pub(super) fn response(events: impl Events) -> HttpResponse {
     with_headers(Body::from_stream(body(events, KEEPALIVE_INTERVAL)))
 }
 
-/// A stream of news, which also ends when the news come from elsewhere.
+/// A response whose stream also ends when this gateway stops serving, so that the client reconnects
+/// to its successor.
 pub(super) fn until_moved(events: impl Events, moved: CancellationToken) -> HttpResponse {
     response(UntilMoved { events, moved })
 }
@@ -41,12 +42,12 @@ impl<E: Events> Events for UntilMoved<E> {
     }
 }
 
-/// A stream with nothing on it, for a call that nobody wants answered.
+/// A response without events, for a cancelled call.
 pub(super) fn empty() -> HttpResponse {
     with_headers(Body::empty())
 }
 
-/// The events of a call, beginning with one that says nothing.
+/// A response with the events of a call, after an optional priming event.
 pub(super) fn transcript(beginning: Option<Bytes>, reader: TranscriptReader) -> HttpResponse {
     response(TranscriptEvents { beginning, reader })
 }

@@ -12,18 +12,18 @@ const SHIM: &str = "evermoor-connect";
 /// Why a message is rejected before it is parsed.
 pub(super) type Refused = (StatusCode, &'static str);
 
-/// A header's value, if it is there and can be read.
+/// A header's value, if it is present and valid text.
 pub(super) fn value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Whether an editor takes answers of this kind.
+/// Whether the client accepts this content type.
 pub(super) fn takes(headers: &HeaderMap, kind: &str) -> bool {
     let accept = value(headers, header::ACCEPT.as_str()).unwrap_or_default().to_ascii_lowercase();
     accept.contains(kind) || accept.contains("*/*")
 }
 
-/// A message must say that it is JSON, which no web page can without asking first.
+/// Requires a JSON content type: a web page cannot send one across origins without a preflight.
 pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Refused> {
     let kind = value(headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
@@ -33,7 +33,7 @@ pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Refused> {
     Ok(())
 }
 
-/// A message must be JSON, and its sender must take either kind of answer.
+/// Requires a JSON content type, and an `Accept` header with both response types.
 pub(super) fn check_types(headers: &HeaderMap) -> Result<(), Refused> {
     check_json(headers)?;
     if !takes(headers, "application/json") || !takes(headers, "text/event-stream") {
@@ -43,12 +43,11 @@ pub(super) fn check_types(headers: &HeaderMap) -> Result<(), Refused> {
     Ok(())
 }
 
-/// A refusal that names no request, in JSON-RPC's words.
+/// An error response that belongs to no request.
 pub(super) fn refuse(status: StatusCode, why: &str) -> HttpResponse {
     json_with(status, &Response::error(None, INVALID_REQUEST, why))
 }
 
-/// An answer.
 pub(super) fn json(response: &Response) -> HttpResponse {
     json_with(StatusCode::OK, response)
 }
@@ -57,7 +56,7 @@ pub(super) fn json_with(status: StatusCode, response: &Response) -> HttpResponse
     (status, [(header::CONTENT_TYPE, "application/json")], response.to_bytes()).into_response()
 }
 
-/// How a message came to the endpoint.
+/// How the client reached the gateway.
 pub(super) fn wire(headers: &HeaderMap) -> Wire {
     let agent = value(headers, http::header::USER_AGENT.as_str()).unwrap_or_default();
     if agent.starts_with(SHIM) { Wire::Stdio } else { Wire::Http }

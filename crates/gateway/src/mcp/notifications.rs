@@ -1,7 +1,6 @@
-//! An editor listening to the news: what of it is for this editor, and how often.
-//!
-//! Lists that change are told at most once a second, however many upstreams change at once: an
-//! editor that hears of it reads the whole list.
+//! Reads the notification log for one editor: only what it may see and subscribed to.
+//! `list_changed` notifications are sent at most once a second, however many upstreams change at
+//! once, because the editor reads the whole list after each.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -14,11 +13,12 @@ use evermoor_core::protocol::mcp::method;
 
 use crate::upstream::notification_log::{Missed, News, Newsroom};
 
-/// Decides which news are for an editor.
+/// Decides which notifications an editor receives.
 pub(super) trait NotificationFilter: Send + Sync {
     fn accepts(&self, news: &News) -> bool;
 
-    /// What the editor must look at again when it may have missed something.
+    /// The notifications that make an editor read everything again, for when it may have missed
+    /// some.
     fn resync(&self) -> Vec<Notification>;
 }
 
@@ -26,19 +26,19 @@ pub(super) struct NotificationReader<E> {
     log: Newsroom,
     latest: watch::Receiver<u64>,
     filter: E,
-    /// The number of the last news that was looked at.
+    /// The number of the last notification that was read from the log.
     at: u64,
     ready: VecDeque<(u64, Notification)>,
-    /// Changed lists that have not been told yet.
+    /// `list_changed` notifications that are still to be sent.
     pending_lists: BTreeMap<String, u64>,
     sent_at: Option<Instant>,
 }
 
-/// Changed lists are told this often at most.
+/// `list_changed` notifications are at least this far apart.
 const LIST_CHANGED_INTERVAL: Duration = Duration::from_secs(1);
 
 impl<E: NotificationFilter> NotificationReader<E> {
-    /// Listens from now on.
+    /// Reads what is published from now on.
     pub(super) fn new(log: Newsroom, filter: E) -> Self {
         let latest = log.follow();
         let at = *latest.borrow();
@@ -53,7 +53,8 @@ impl<E: NotificationFilter> NotificationReader<E> {
         }
     }
 
-    /// Listens from where the editor was, or tells it to look at resync again.
+    /// Continues after notification `at`. If the log no longer reaches back that far, the editor
+    /// reads everything again.
     pub(super) fn resume(log: Newsroom, filter: E, at: Option<u64>) -> Self {
         let mut reader = Self::new(log, filter);
         match at.filter(|at| reader.log.after(*at).is_ok()) {
@@ -67,7 +68,7 @@ impl<E: NotificationFilter> NotificationReader<E> {
         reader
     }
 
-    /// The next one, with its number.
+    /// The next notification, with its number.
     pub(super) async fn next(&mut self) -> Option<(u64, Notification)> {
         loop {
             if let Some(told) = self.ready.pop_front() {
@@ -109,7 +110,7 @@ impl<E: NotificationFilter> NotificationReader<E> {
                     }
                 }
             }
-            // So much happened that the log is already past it.
+            // The log has already dropped what comes next.
             Err(Missed) => {
                 self.at = *self.latest.borrow();
                 let now = self.at;
@@ -118,7 +119,7 @@ impl<E: NotificationFilter> NotificationReader<E> {
         }
     }
 
-    /// A changed list that may be told now.
+    /// A `list_changed` notification, if one may be sent now.
     fn due(&mut self) -> Option<(u64, Notification)> {
         let now = Instant::now();
         if self.pending_lists.is_empty()
@@ -135,14 +136,14 @@ impl<E: NotificationFilter> NotificationReader<E> {
     }
 }
 
-/// The notifications by which an editor reads every list again.
+/// Notifications that make an editor read every list again.
 pub(super) fn every_list_changed() -> Vec<Notification> {
     ["tools", "prompts", "resources"]
         .map(|list| Notification::new(&format!("notifications/{list}/list_changed"), None))
         .to_vec()
 }
 
-/// The resource that an update is about.
+/// The resource that a `resources/updated` notification is about.
 pub(super) fn updated_resource(told: &Notification) -> Option<String> {
     let is_update = told.method == method::RESOURCE_UPDATED;
     is_update.then(|| told.params.as_ref()?.text_member("uri")).flatten()
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_list_that_keeps_changing_is_told_once_a_second() {
+    async fn a_list_that_keeps_changing_is_announced_once_a_second() {
         let log = Newsroom::default();
         let mut reader = NotificationReader::new(log.clone(), All);
         let began = Instant::now();
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_comes_back_hears_what_it_missed_or_looks_at_everything() {
+    async fn a_client_that_resumes_gets_what_it_missed_or_reads_everything_again() {
         let log = Newsroom::default();
         publish(&log, "notifications/message");
         publish(&log, "notifications/message");

@@ -1,7 +1,6 @@
-//! From an editor's request to whoever answers it.
-//!
-//! What the gateway knows it answers itself, whatever the upstreams do: the handshake, `ping`, and
-//! the lists. An editor that starts while everything is down must see its tools. Everything else
+//! Finds who answers an editor's request.
+//! The gateway itself answers `initialize`, `ping` and the lists, whatever state the upstreams are
+//! in: an editor that starts while everything is down must still see its tools. Every other request
 //! goes to the upstream that it names.
 
 use std::sync::Arc;
@@ -33,19 +32,19 @@ pub struct Router {
 
 /// Who answers a request.
 pub enum Destination {
-    /// The gateway, and this is what it says.
+    /// The gateway, with this response.
     Gateway(Response),
-    /// An upstream, asked in its own words.
+    /// An upstream, with the request under its own names.
     Upstream(Handle, Request),
 }
 
-/// Why nobody answers for a resource, with what to do.
+/// Why no upstream has a resource, and what to do about it.
 pub enum ResourceError {
     Hidden(String),
     Unknown(String),
 }
 
-/// An upstream that has never been heard of gets this long before its editor accepts of nothing.
+/// How long to wait for the catalog of an upstream that has never connected.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// What to do about an upstream that is turned off.
 pub const ENABLE_REMEDY: &str = "Remove `enabled = false` from its entry in config.toml.";
@@ -67,17 +66,17 @@ impl Router {
         upstreams.iter().find(|upstream| upstream.name().as_str() == name).cloned()
     }
 
-    /// Every upstream, whoever sees it.
+    /// Every upstream, whether or not an editor may see it.
     pub fn all_upstreams(&self) -> Arc<[Handle]> {
         Arc::clone(&self.upstreams.borrow())
     }
 
-    /// All that an editor sees, in one.
+    /// The merged view of all upstreams that an editor may see.
     pub fn all(&self, editor: &str) -> View {
         View::new(Scope::All, editor, self.overview())
     }
 
-    /// One upstream, if there is such a one for this editor. Else the reason, and what to do.
+    /// The view of one upstream, if the editor may see it. Otherwise says why not and what to do.
     pub fn one(&self, editor: &str, name: &str) -> Result<View, String> {
         let all = self.all(editor);
         if let Some(upstream) = self.upstream(name).filter(|found| all.sees(found.name())) {
@@ -90,7 +89,7 @@ impl Router {
         Err(why + &all.hidden_hint())
     }
 
-    /// Whether a person turned this upstream off.
+    /// Whether the upstream is turned off in the configuration.
     pub fn is_off(&self, name: &UpstreamName) -> bool {
         let overview = self.overview.borrow();
         overview.status.upstreams.iter().any(|one| one.name == name.as_str() && one.is_off())
@@ -107,7 +106,7 @@ impl Router {
         }
     }
 
-    /// How the gateway introduces itself, or the one upstream that is seen.
+    /// The `initialize` or `server/discover` answer for a view.
     pub async fn server_description(&self, view: &View) -> Introduction {
         match &view.scope {
             Scope::One(upstream) => match upstream.known(DISCOVERY_TIMEOUT).await {
@@ -127,7 +126,7 @@ impl Router {
         }
     }
 
-    /// Who answers in a view, as far as it is known at this moment.
+    /// The `serverInfo` for a view, as known at this moment.
     pub fn server_info(&self, view: &View) -> Raw {
         let known = match &view.scope {
             Scope::One(upstream) => upstream.state().known,
@@ -139,7 +138,7 @@ impl Router {
         }
     }
 
-    /// Who answers a request.
+    /// Finds who answers a request.
     pub async fn route(&self, view: &View, request: &Request) -> Destination {
         if request.method == method::PING {
             return answered(request, Raw::of(&serde_json::json!({})));
@@ -153,7 +152,7 @@ impl Router {
         }
     }
 
-    /// The upstream that a resource belongs to. Else the reason, and what to do.
+    /// The upstream that has a resource. Otherwise says why none has it and what to do.
     pub fn owner(&self, view: &View, uri: &str) -> Result<Handle, ResourceError> {
         let owner = match &view.scope {
             Scope::One(upstream) => Some(upstream.clone()),
@@ -188,7 +187,7 @@ impl Router {
         };
         let mut found = self.find(view, request, list, &name);
         if found.is_none() && self.hidden_by(view, list, &name).is_none() {
-            // An editor that was here before a restart may ask before the upstream has spoken.
+            // After a restart, an editor may send a call before its upstream has connected.
             self.catalogs_loaded(view).await;
             found = self.find(view, request, list, &name);
         }
@@ -206,7 +205,7 @@ impl Router {
         }
     }
 
-    /// The upstream that a request names, and the request in that upstream's own words.
+    /// The upstream that a request names, and the request under that upstream's own names.
     fn find(
         &self,
         view: &View,
@@ -234,7 +233,7 @@ impl Router {
         }
     }
 
-    /// The upstream whose item of this name is not in a view of all of them because it is hidden.
+    /// The upstream that has an item of this name which is hidden from the view.
     fn hidden_by(&self, view: &View, list: List, name: &str) -> Option<(Handle, Hidden)> {
         let catalog = view.catalog();
         self.upstreams(view).into_iter().find_map(|upstream| {
@@ -256,8 +255,8 @@ impl Router {
         name.and_then(|name| self.upstream(name.as_str()))
     }
 
-    /// Waits a little for upstreams that have never been heard of, and for the merged view to hold
-    /// what they said, so that the first list an editor sees is neither empty nor partial.
+    /// Waits a little for upstreams that have never connected, and for the merged catalog to
+    /// include them, so that an editor's first list is complete.
     async fn catalogs_loaded(&self, view: &View) {
         let upstreams = self.upstreams(view);
         join_all(upstreams.iter().map(|upstream| upstream.known(DISCOVERY_TIMEOUT))).await;
@@ -269,7 +268,7 @@ impl Router {
     }
 }
 
-/// One upstream answers for itself; while it is away, its lists come from what it last said.
+/// Sends a request to its upstream. While that is down, its lists come from the cached catalog.
 async fn one(upstream: &Handle, request: &Request) -> Destination {
     if let Some(list) = List::asked_by(&request.method) {
         let known = upstream.known(DISCOVERY_TIMEOUT).await;
@@ -289,7 +288,7 @@ fn rejected(request: &Request, code: i32, why: &str) -> Destination {
     Destination::Gateway(Response::error(Some(request.id.clone()), code, why))
 }
 
-/// Why something was not found, and what to do.
+/// Says that something was not found, and what to do.
 fn not_found(view: &View, list: List, name: &str) -> String {
     let what = match list {
         List::Tools => "tool",

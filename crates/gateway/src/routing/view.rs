@@ -1,8 +1,6 @@
-//! What one editor sees at one address: one upstream as it is, or all of them in one, as far as
-//! the lists in the configuration show them to it.
-//!
-//! A view outlives a change of these lists. It looks at those of the moment each time, so that a
-//! stream that was opened before goes on with what holds now.
+//! What one editor sees at one URL: one upstream with its own names, or all of them merged,
+//! filtered by the lists in the configuration.
+//! A view always applies the current lists, so a stream that was opened before a change follows it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,14 +26,14 @@ pub struct View {
     overview: watch::Receiver<Overview>,
 }
 
-/// What an address leads to.
+/// What a URL gives access to.
 #[derive(Clone)]
 pub enum Scope {
     All,
     One(Handle),
 }
 
-/// Takes out of an upstream's list what the editor that asked for it is not shown.
+/// Removes from an upstream's list what the editor may not see.
 pub struct ListFilter {
     view: View,
     upstream: Handle,
@@ -52,12 +50,12 @@ impl View {
         Self { scope: Scope::One(upstream), ..self }
     }
 
-    /// Whose view it is.
+    /// The editor's name.
     pub fn editor(&self) -> &Arc<str> {
         &self.editor
     }
 
-    /// The one upstream that is seen, if it is one.
+    /// The upstream, if the view is of one.
     pub fn one(&self) -> Option<&str> {
         match &self.scope {
             Scope::All => None,
@@ -65,18 +63,18 @@ impl View {
         }
     }
 
-    /// What its editor sees at this moment.
+    /// What the editor sees now.
     pub fn catalog(&self) -> EditorCatalog {
         self.overview.borrow().sights.of_editor(&self.editor).clone()
     }
 
-    /// Whether there is such an upstream for its editor.
+    /// Whether the editor may see this upstream.
     pub fn sees(&self, upstream: &UpstreamName) -> bool {
         let overview = self.overview.borrow();
         sees(overview.sights.of_editor(&self.editor).rules.as_deref(), upstream)
     }
 
-    /// Whether something that an upstream said is for its editor.
+    /// Whether the editor may receive a notification.
     pub fn accepts(&self, news: &News) -> bool {
         let here = match &self.scope {
             Scope::All => true,
@@ -85,7 +83,7 @@ impl View {
         if !here || !news.audience.includes(&self.editor) {
             return false;
         }
-        // Who sees another list than before is told so, also if there is nothing left to see.
+        // An editor whose list changed is told so even if nothing is left in it.
         if news.is_of_lists() {
             return true;
         }
@@ -104,19 +102,19 @@ impl View {
         uri.is_none_or(|uri| visibility.hides(List::Resources, &uri).is_none())
     }
 
-    /// What hides an item of an upstream from its editor.
+    /// What hides an item of an upstream from the editor, if anything does.
     pub fn hides(&self, upstream: &Handle, list: List, name: &str) -> Option<Hidden> {
         self.catalog().visibility(&upstream.config)?.hides(list, name)
     }
 
-    /// The refusal of a request that names something hidden. `own` is the request in the upstream's
-    /// own words.
+    /// The response to a request that names something hidden; `None` if nothing is. `own` is the
+    /// request under the upstream's own names.
     pub fn refuses(&self, upstream: &Handle, asked: &Request, own: &Request) -> Option<Response> {
         let hidden = self.catalog().visibility(&upstream.config)?.refuses(own)?;
         Some(self.refusal(upstream, asked, hidden))
     }
 
-    /// The answer to a request for something hidden.
+    /// The response to a request for something hidden.
     pub fn refusal(&self, upstream: &Handle, asked: &Request, hidden: Hidden) -> Response {
         let (subject, is_tool) = subject(&asked.method, asked.params.as_ref());
         let undelivered = Undelivered {
@@ -133,13 +131,13 @@ impl View {
         undelivered.answer(asked.id.clone())
     }
 
-    /// What hides a resource, for a person to read.
+    /// Says what hides a resource.
     pub fn hidden_message(&self, upstream: &Handle, uri: &str, hidden: Hidden) -> String {
         let place = hidden.place(upstream.name(), &self.editor);
         format!("A list in config.toml hides `{uri}` ({place}). To use it, change that list.")
     }
 
-    /// What to add where something is not found: there may be a reason.
+    /// A hint to add when something is not found, because it may be hidden.
     pub fn hidden_hint(&self) -> String {
         match self.catalog().rules {
             Some(_) => {
@@ -150,10 +148,11 @@ impl View {
         }
     }
 
-    /// What an upstream's answer to this request must go through.
+    /// The filter for the response to this request, if it is a list that the upstream itself
+    /// returns.
     pub fn list_filter(&self, request: &Request) -> Option<ListFilter> {
         let list = List::asked_by(&request.method)?;
-        // All upstreams in one are merged from what is seen of each.
+        // Merged lists contain only what the editor may see.
         let Scope::One(upstream) = &self.scope else { return None };
         let catalog = self.catalog();
         let is_clear =
@@ -163,13 +162,13 @@ impl View {
 }
 
 impl ListFilter {
-    /// The answer as the editor may see it.
+    /// The response with only what the editor may see.
     pub fn apply(&self, response: Response) -> Response {
         let Outcome::Result(result) = &response.outcome else { return response };
         let catalog = self.view.catalog();
         let seen = match catalog.visibility(&self.upstream.config) {
             Some(visibility) => visibility.page(self.list, result),
-            // It was hidden in the meantime.
+            // The upstream was hidden in the meantime.
             None => evermoor_core::catalog::list_result(self.list, &[]),
         };
         Response { outcome: Outcome::Result(seen), ..response }
@@ -186,8 +185,8 @@ mod tests {
     use evermoor_core::protocol::envelope::Notification;
     use evermoor_core::protocol::json::Raw;
 
-    /// Which of these news an editor accepts of: a log message and a change of a resource of an
-    /// upstream, and a changed list of it.
+    /// Whether an editor receives a log message, a resource update and a changed list of an
+    /// upstream.
     fn receives(lists: &str, editor: &str) -> [bool; 3] {
         let upstream = "[upstreams.a]\nurl = \"http://127.0.0.1:1/mcp\"\n";
         let config = Config::parse(&format!("{upstream}{lists}")).unwrap();
@@ -210,7 +209,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_editor_without_lists_hears_everything() {
+    async fn an_editor_without_lists_receives_everything() {
         assert_eq!(receives("", "p"), [true; 3]);
     }
 
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_editor_hears_nothing_of_a_resource_that_is_hidden() {
+    async fn an_editor_is_not_told_of_a_resource_that_is_hidden() {
         assert_eq!(receives("resources.deny = [\"x://*\"]\n", "p"), [true, false, true]);
         let lists = "[editors.p]\nresources.allow = [\"y://*\"]\n";
         assert_eq!(receives(lists, "p"), [true, false, true]);

@@ -1,7 +1,6 @@
-//! Who sees what: all upstreams in one, for each set of lists that editors have.
-//!
-//! A view is merged when something that it is made of changed, once for all editors with the same
-//! lists. Where nobody has lists of their own there is one view, and everybody has it.
+//! The merged catalog of all upstreams, for each set of filter lists that editors have.
+//! A catalog is merged again only when something in it changed, and once for all editors with the
+//! same lists. Editors without lists share one catalog.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -22,19 +21,19 @@ use crate::upstream::{Handle, Known};
 pub struct EditorCatalog {
     /// `None` if they see everything.
     pub rules: Option<Arc<Rules>>,
-    /// The upstreams that they see, in one.
+    /// The merged catalog of the upstreams that they see.
     pub merged: Arc<Merged>,
 }
 
 /// What every editor sees.
 pub struct Sights {
-    /// What those see who have no lists of their own.
+    /// What editors without lists see.
     common: EditorCatalog,
     editors: HashMap<String, EditorCatalog>,
     sources: Vec<VisibleUpstream>,
 }
 
-/// An upstream, as far as it can be seen.
+/// An upstream, its entry and its catalog.
 struct VisibleUpstream {
     config: Arc<config::Upstream>,
     known: Option<Arc<Known>>,
@@ -43,7 +42,7 @@ struct VisibleUpstream {
 }
 
 impl EditorCatalog {
-    /// An upstream through the lists; `None` if there is none for these editors.
+    /// What these editors see of an upstream; `None` if it is hidden from them.
     pub fn visibility<'a>(&'a self, upstream: &'a config::Upstream) -> Option<Window<'a>> {
         Window::of(self.rules.as_deref(), &upstream.name, &upstream.filters)
     }
@@ -65,7 +64,7 @@ impl EditorCatalog {
 }
 
 impl Sights {
-    /// What is seen of these upstreams. Nothing is made anew if it would be what was `before`.
+    /// What is visible of these upstreams. Returns `before` if nothing changed.
     pub fn of(
         upstreams: &[Handle],
         editors: &BTreeMap<String, config::Editor>,
@@ -103,7 +102,7 @@ impl Sights {
         self.editors.get(editor).unwrap_or(&self.common)
     }
 
-    /// How much an editor is shown.
+    /// How many items an editor sees.
     pub fn shown(&self, editor: &str) -> Shown {
         let merged = &self.of_editor(editor).merged;
         let count = |list| small(merged.list(list).len());
@@ -119,12 +118,12 @@ impl Sights {
         self.source(upstream).map_or(0, |source| small(source.hidden))
     }
 
-    /// The entry of an upstream, as what is seen here was made with it.
+    /// The configuration of an upstream that the catalogs were built with.
     pub fn config(&self, upstream: &UpstreamName) -> Option<&config::Upstream> {
         self.source(upstream).map(|source| &*source.config)
     }
 
-    /// Whether what this upstream says now, and what its entry says of it, is seen here.
+    /// Whether the catalogs were built with the upstream's current configuration and catalog.
     pub fn covers(&self, upstream: &Handle) -> bool {
         self.source(upstream.name()).is_some_and(|source| {
             let now = upstream.state().known;
@@ -133,7 +132,7 @@ impl Sights {
         })
     }
 
-    /// Which lists are others than before, and for whom.
+    /// Which lists changed since `before`, and for whom.
     pub fn changes_since(&self, before: &Self) -> Vec<Changed> {
         audience::changes(&before.exhibition(), &self.exhibition())
     }
@@ -186,7 +185,7 @@ impl VisibleUpstream {
     }
 }
 
-/// The editors from which something may be hidden, with their lists.
+/// The editors with lists that hide something.
 fn limited(editors: &BTreeMap<String, config::Editor>) -> impl Iterator<Item = (&String, &Rules)> {
     let rules = editors.iter().map(|(name, editor)| (name, &editor.rules));
     rules.filter(|(_, rules)| !rules.is_open())
@@ -223,7 +222,7 @@ mod tests {
     }
 
     impl Handle {
-        /// Upstreams that never answer, and that are remembered to have had two tools.
+        /// Upstreams that never answer and have a cached catalog of two tools.
         pub(crate) fn remembered(config: &Config) -> Vec<Self> {
             let _ = rustls::crypto::ring::default_provider().install_default();
             let raw = |text: &'static str| Raw::parse(Bytes::from_static(text.as_bytes())).unwrap();
@@ -255,7 +254,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_lists_there_is_one_view_and_everybody_has_it() {
+    async fn editors_without_lists_share_one_catalog() {
         let config = config("[editors.p]\n");
         let sights = Sights::of(&Handle::remembered(&config), &config.editors, None);
         let merged = |editor| &sights.of_editor(editor).merged;
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn editors_with_the_same_lists_share_a_view() {
+    async fn editors_with_the_same_lists_share_a_catalog() {
         let lists = "[editors.p]\ntools.deny = [\"a__x\"]\n[editors.q]\ntools.deny = [\"a__x\"]\n\
                      [editors.r]\nupstreams.deny = [\"a\"]\n";
         let config = config(lists);
@@ -277,7 +276,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_merged_anew_unless_something_changed() {
+    async fn catalogs_are_merged_again_only_when_something_changed() {
         let lists = "[editors.p]\ntools.deny = [\"a__x\"]\n";
         let (first, moved) = (config(lists), config(&format!("# a line more\n{lists}")));
         let other = config("[editors.p]\ntools.deny = [\"a__y\"]\n");

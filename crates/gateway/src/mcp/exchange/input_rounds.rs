@@ -1,4 +1,5 @@
-//! What an upstream of the newer revision needs before it goes on, as questions to an editor.
+//! Turns an upstream's `input_required` result into requests to the editor, and repeats the call
+//! with the answers.
 
 use std::time::Duration;
 
@@ -14,24 +15,25 @@ use evermoor_core::protocol::translate::input_request::{Needed, again};
 
 use crate::upstream::Question;
 
-/// What to ask, and what follows when everything has been answered.
+/// The requests to the editor, and a future that resolves when all of them are answered.
 pub(crate) struct InputRound {
     pub(crate) questions: Vec<Question>,
     pub(crate) gathering: BoxFuture<'static, GatheredInput>,
 }
 
-/// What came of asking.
+/// The result of an input round.
 pub(crate) enum GatheredInput {
-    /// The upstream is asked this.
+    /// The request to send to the upstream next.
     Call(Request),
-    /// The editor refused to answer, in these words.
+    /// The editor declined, for this reason.
     Refused(String),
 }
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 
-/// Has the editor asked for what is needed before `request` is made again, for the `rounds`th time.
+/// Asks the editor for the needed input, then repeats `request`. `rounds` is the number of rounds
+/// before this one.
 pub(crate) fn round(request: &Request, needed: Needed, rounds: u32) -> InputRound {
     let (mut questions, mut answers) = (Vec::new(), Vec::new());
     for (key, asked) in needed.asked {
@@ -44,7 +46,7 @@ pub(crate) fn round(request: &Request, needed: Needed, rounds: u32) -> InputRoun
     let (state, request, idle) = (needed.state, request.clone(), questions.is_empty());
     let gathering = async move {
         if idle {
-            // It only wants to be asked again, and not at once every time.
+            // The upstream only asks to be called again. Wait longer each time.
             sleep((FIRST_PAUSE * 2_u32.saturating_pow(rounds)).min(MAX_PAUSE)).await;
         }
         let mut given = Vec::new();
@@ -59,7 +61,7 @@ pub(crate) fn round(request: &Request, needed: Needed, rounds: u32) -> InputRoun
     InputRound { questions, gathering: gathering.boxed() }
 }
 
-/// Asks the upstream something after a while.
+/// Sends a request to the upstream after a pause.
 pub(crate) fn later(pause: Duration, request: Request) -> BoxFuture<'static, GatheredInput> {
     async move {
         sleep(pause).await;
@@ -68,7 +70,7 @@ pub(crate) fn later(pause: Duration, request: Request) -> BoxFuture<'static, Gat
     .boxed()
 }
 
-/// An answer of an editor. A form that was not filled in is an answer, too.
+/// Reads an editor's answer. A dismissed elicitation counts as an answer.
 fn read(called: &str, answer: Option<Response>) -> Result<Raw, String> {
     match answer.map(|response| response.outcome) {
         Some(Outcome::Result(result)) => Ok(result),
@@ -106,7 +108,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_call_is_made_again_with_the_answers_and_the_state_as_it_came() {
+    async fn the_call_is_repeated_with_the_answers_and_the_unchanged_request_state() {
         let InputRound { mut questions, gathering } = round(&request(), asks(ELICIT), 0);
         let question = questions.remove(0);
         assert_eq!(question.request.method, ELICIT);
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_form_that_nobody_filled_in_is_an_answer_and_a_refused_sample_is_none() {
+    async fn a_dismissed_elicitation_is_an_answer_and_a_declined_sampling_request_is_not() {
         let InputRound { questions, gathering } = round(&request(), asks(ELICIT), 0);
         drop(questions);
         let GatheredInput::Call(again) = gathering.await else { panic!("it is asked") };
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_wants_only_to_be_asked_again_is_asked_after_growing_pauses() {
+    async fn an_upstream_that_only_asks_for_a_retry_is_called_after_growing_pauses() {
         let waits = serde_json::json!({ "resultType": "input_required", "requestState": "s" });
         let mut paused = Vec::new();
         for rounds in [0, 1, 10] {

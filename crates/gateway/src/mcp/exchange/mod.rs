@@ -1,12 +1,12 @@
-//! One request of an editor, from its arrival to its answer, with all that is said in between.
-//!
+//! One request of an editor, from its arrival to its response, with every message in between.
 //! # Theory of operation
-//! A request is answered by the gateway itself or by one upstream. Until the answer comes, there
-//! may be messages about it, and questions of the upstream to the editor. A newer upstream does
-//! not ask while it works: it answers that it needs input and expects the same call again with
-//! that input. For an editor that does not know this, the exchange asks the questions and makes
-//! the second call, so that the editor sees one long call. Dropping the exchange cancels it. When the
-//! gateway ends and does not wait any longer, the exchange answers with what is known of the call.
+//! The gateway answers a request itself or sends it to one upstream. Before the response there may
+//! be notifications about the request, and requests from the upstream to the editor. A stateless
+//! upstream (2026-07-28) sends no such requests: it responds with `input_required` and expects the
+//! same call again with the input. For an editor with a session, the exchange asks for the input
+//! and repeats the call, so the editor sees one long call.
+//! Dropping the exchange cancels the call. If the gateway shuts down before the response arrives,
+//! the exchange answers with what is known of the call.
 
 pub(crate) mod abandoned;
 mod input_batch;
@@ -22,6 +22,7 @@ use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
 use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use evermoor_core::failure::outcome::{Fate, NotSent, Unknown};
@@ -38,50 +39,50 @@ use crate::monitoring::activity::Record;
 use crate::routing::router::{Destination, View};
 use crate::routing::view::{ListFilter, Scope};
 use crate::upstream::{Caller, Handle, Owner, Question, Reply};
-use input_batch::InputBatch;
+use input_batch::{BATCH_WINDOW, InputBatch};
 use input_rounds::GatheredInput;
 pub use requester::Requester;
 use stage::{ExchangeStage, StageEvent, advance};
 use translation::{ReplyAction, Translation};
 
-/// A request under way.
+/// A request in progress.
 pub struct Exchange {
     stage: ExchangeStage,
-    /// Between the editor's revision and the upstream's.
+    /// Translates between the editor's protocol version and the upstream's.
     translation: Translation,
     given_up: CancellationToken,
     asked: mpsc::Receiver<Question>,
-    /// Log messages that an editor without sessions hears on its call alone.
+    /// Log messages for a stateless editor, which receives them with its call.
     logged: Option<mpsc::Receiver<Notification>>,
     caller: Caller,
-    /// What the editor is still to be asked.
+    /// Server requests that the editor has not seen yet.
     questions: VecDeque<Question>,
     batch: InputBatch,
     owner: Owner,
-    /// The upstream that answers, once it is known, with the request in its words.
+    /// The upstream, once it is known, and the request as it was sent there.
     upstream: Option<(Handle, Request)>,
-    /// What the answer must go through before the editor sees it.
+    /// Removes what the editor may not see from a list in the response.
     list_filter: Option<ListFilter>,
-    /// What people will be shown of it.
+    /// The entry in the list of recent calls.
     record: Record,
 }
 
-/// What comes next.
+/// What an exchange produces.
 pub enum ExchangeEvent {
-    /// A message about the request; a response is the last one.
+    /// A message about the request. A response is always the last one.
     Message(Message),
-    /// The upstream wants something of the editor.
+    /// A request from the upstream to the editor.
     Question(Question),
 }
 
 const NOT_SUPPORTED: &str = "The editor at hand does not offer this.";
-/// How many questions of an upstream wait for the editor at a time.
+/// How many server requests may wait for the editor.
 const MAX_QUESTIONS: usize = 16;
-/// How many log messages wait for the editor at a time.
+/// How many log messages may wait for the editor.
 const MAX_LOGS: usize = 64;
 
 impl Exchange {
-    /// A request that somebody must be found for.
+    /// Starts a request that has yet to be routed.
     pub fn start(endpoint: &Endpoint, view: View, request: Request, asker: Requester) -> Self {
         let router = endpoint.router.clone();
         let mut exchange = Self::at(endpoint, &view, &request, asker);
@@ -97,7 +98,7 @@ impl Exchange {
         exchange
     }
 
-    /// A request whose destination is known.
+    /// Starts a request whose destination is known.
     pub fn with(
         endpoint: &Endpoint,
         destination: Destination,
@@ -147,30 +148,30 @@ impl Exchange {
         }
     }
 
-    /// What it is about.
+    /// The call this exchange is about.
     pub fn call_ref(&self) -> &Call {
         &self.translation.call
     }
 
-    /// What the editor is told of a task that waits for it, if this is asked about one.
+    /// The id and the state of the task that waits for this input, if the exchange polls a task.
     pub fn waiting_task(&self, needed: &Raw) -> Option<(Raw, Raw)> {
         let errand = self.translation.errand()?;
         Some((errand.id().clone(), errand.waiting(needed)?))
     }
 
-    /// Whether the upstream that answers speaks the newer revision.
+    /// Whether the upstream is stateless.
     pub fn is_upstream_stateless(&self) -> bool {
         self.upstream.as_ref().is_some_and(|(upstream, _)| upstream.spoken().is_stateless())
     }
 
-    /// Whether an upstream may have the call by now.
+    /// Whether the upstream may have received the call.
     pub fn was_sent(&self) -> bool {
         self.caller.was_sent()
     }
 
-    /// The next part; `None` after the answer. Nothing is lost if the future is dropped.
+    /// The next event; `None` after the response. Cancel safe.
     pub async fn next(&mut self) -> Option<ExchangeEvent> {
-        match self.batch.early() {
+        match self.batch.queued.pop_front() {
             Some(part) => Some(part),
             None => self.next_unbatched().await,
         }
@@ -179,8 +180,7 @@ impl Exchange {
     async fn next_unbatched(&mut self) -> Option<ExchangeEvent> {
         loop {
             if let Some(question) = self.questions.pop_front() {
-                if self.batches_input() || self.translation.abilities.can_answer(&question.request)
-                {
+                if self.batch.enabled || self.translation.abilities.can_answer(&question.request) {
                     return Some(ExchangeEvent::Question(question));
                 }
                 question.turn_away(NOT_SUPPORTED);
@@ -225,13 +225,68 @@ impl Exchange {
         }
     }
 
-    /// The answer, after which there is nothing.
+    /// Makes `next` return every server request, whether or not the editor supports it, so that the
+    /// caller can `hold` it.
+    pub fn batching_input(mut self, enabled: bool) -> Self {
+        self.batch.enabled = enabled;
+        self
+    }
+
+    /// Adds a server request to the batch.
+    pub fn hold(&mut self, question: Question) {
+        self.batch.questions.push(question);
+    }
+
+    /// Waits for the rest of the batch and returns the requests that the editor supports. Returns
+    /// nothing at once if no request is held. Cancel safe.
+    pub async fn collect_batch(&mut self) -> Vec<Question> {
+        if self.batch.questions.is_empty() {
+            return Vec::new();
+        }
+        let until = Instant::now() + BATCH_WINDOW;
+        while let Ok(Some(part)) = timeout_at(until, self.next_unbatched()).await {
+            match part {
+                ExchangeEvent::Question(question) => self.batch.questions.push(question),
+                ExchangeEvent::Message(Message::Response(_)) => {
+                    // The upstream did not wait for the answers.
+                    self.batch.questions.clear();
+                    self.batch.queued.push_back(part);
+                    break;
+                }
+                ExchangeEvent::Message(_) => self.batch.queued.push_back(part),
+            }
+        }
+        let held = std::mem::take(&mut self.batch.questions).into_iter();
+        let able = self.translation.abilities;
+        let (asked, unsupported) = held.partition::<Vec<_>, _>(|one| able.can_answer(&one.request));
+        self.batch.unsupported_request =
+            unsupported.first().map(|question| question.request.clone());
+        self.batch.unsupported = unsupported;
+        if asked.is_empty() {
+            self.decline_unsupported();
+        }
+        asked
+    }
+
+    /// Declines the requests that the editor does not support.
+    pub fn decline_unsupported(&mut self) {
+        for question in self.batch.unsupported.drain(..) {
+            question.turn_away(NOT_SUPPORTED);
+        }
+    }
+
+    /// The first request of the last batch that the editor does not support.
+    pub fn unsupported_request(&self) -> Option<&Request> {
+        self.batch.unsupported_request.as_ref()
+    }
+
+    /// Records the response and returns it as the last event.
     fn finish(&mut self, response: Response) -> ExchangeEvent {
         self.record.close(&response, self.caller.held());
         ExchangeEvent::Message(Message::Response(response))
     }
 
-    /// What is known of a call that is not waited for any longer.
+    /// The answer to a call that shutdown no longer waits for.
     fn abandoned_answer(&self) -> Response {
         let detail = "Evermoor was stopped before the answer came";
         let fate = match self.was_sent() {
@@ -269,7 +324,8 @@ impl Exchange {
         self.stage = ExchangeStage::Calling(calling.boxed());
     }
 
-    /// Takes an answer for the last word, unless the editor or the upstream must be asked first.
+    /// Handles a reply. Returns the response for the editor, unless more input or another call is
+    /// needed first.
     fn on_reply(&mut self, response: Response) -> Option<Response> {
         self.stage = ExchangeStage::Done;
         let response = match &self.list_filter {
@@ -278,7 +334,7 @@ impl Exchange {
         };
         let (from, request) = match &self.upstream {
             Some((upstream, request)) => (upstream.spoken(), Some(request)),
-            // What the gateway says itself is put into the words of whoever asked.
+            // The gateway's own answers are translated for the editor too.
             None if self.translation.editor.is_stateless() => {
                 (Spoken::Session(Revision::LATEST), None)
             }
@@ -295,7 +351,7 @@ impl Exchange {
     }
 }
 
-/// The next log message, if any can come.
+/// The next log message; `None` if the editor receives none.
 async fn next_log(logged: &mut Option<mpsc::Receiver<Notification>>) -> Option<Notification> {
     match logged {
         Some(logged) => logged.recv().await,

@@ -1,4 +1,4 @@
-//! How far an exchange is.
+//! The stages of an exchange.
 
 use futures_util::future::BoxFuture;
 
@@ -12,12 +12,12 @@ pub(super) enum ExchangeStage {
     Routing(BoxFuture<'static, Destination>),
     Calling(BoxFuture<'static, Reply>),
     Streaming(Box<ReplyStream>),
-    /// The upstream needs input that the editor is being asked for.
+    /// The editor is being asked for input that the upstream needs.
     GatheringInput(BoxFuture<'static, GatheredInput>),
     Done,
 }
 
-/// What happened to a stage.
+/// What a stage produced.
 pub(super) enum StageEvent {
     Routed(Destination),
     Replied(Reply),
@@ -26,7 +26,7 @@ pub(super) enum StageEvent {
     Done,
 }
 
-/// Waits for what happens next. Nothing is lost if the future is dropped.
+/// Waits for the current stage. Cancel safe.
 pub(super) async fn advance(stage: &mut ExchangeStage) -> StageEvent {
     match stage {
         ExchangeStage::Routing(finding) => StageEvent::Routed(finding.await),

@@ -1,9 +1,8 @@
-//! What is said about one call, buffer so that an editor whose stream broke can take it up again.
-//!
-//! What is buffer is bounded, and the answer is always buffer. While somebody reads along, the writer
-//! takes nothing more from the upstream than there is room for: a reader that does not read holds up
-//! its own call. Once nobody reads, the call goes on, and what there is no room for is gone. A reader
-//! that comes back and finds something gone is closed.
+//! The messages about one call, kept so that an editor whose stream broke can resume it.
+//! The transcript is bounded, and it always keeps the response. While an editor is reading, the
+//! writer takes no more from the upstream than fits, so a slow reader delays only its own call.
+//! When nobody is reading, the call goes on and the oldest messages are dropped. A reader that
+//! resumes at a dropped message is closed.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -25,9 +24,9 @@ pub struct Transcript {
     stream: u64,
     call: Call,
     buffer: Mutex<Buffer>,
-    /// Counts what was written; one more at the end.
+    /// Counts the events written, plus one at the end.
     written: watch::Sender<u64>,
-    /// A reader has taken something, or left.
+    /// Notified when a reader takes an event or leaves.
     taken: Notify,
 }
 
@@ -36,14 +35,14 @@ struct Buffer {
     events: VecDeque<(u64, Bytes)>,
     bytes: usize,
     next: u64,
-    /// When the last word was said.
+    /// When the response was written.
     over: Option<Instant>,
-    /// What each reader wants next.
+    /// The next event that each reader will take.
     wanted: HashMap<u64, u64>,
     readers: u64,
 }
 
-/// One editor reading along.
+/// Reads a transcript from one position on.
 pub struct TranscriptReader {
     transcript: Arc<Transcript>,
     written: watch::Receiver<u64>,
@@ -53,7 +52,7 @@ pub struct TranscriptReader {
 
 const MAX_EVENTS: usize = 256;
 const MAX_BYTES: usize = 1 << 20;
-/// How long a transcript that is over waits for its editor to come back.
+/// How long a finished transcript is kept for its editor to resume.
 const RETENTION: Duration = Duration::from_secs(120);
 
 impl Transcript {
@@ -63,23 +62,23 @@ impl Transcript {
         Arc::new(Self { edition, stream, call, buffer, written, taken: Notify::new() })
     }
 
-    /// An event that says nothing, so that an editor has an id from the start.
+    /// An event without data, so that the editor has an event id to resume from right away.
     pub fn priming_event(&self) -> Bytes {
         sse::write(None, Some(&self.id(0)), b"")
     }
 
-    /// The last word has been said.
+    /// Marks the transcript as complete.
     pub fn finish(&self) {
         self.buffer.lock().over = Some(Instant::now());
         self.written.send_modify(|count| *count += 1);
     }
 
-    /// Whether nobody can want it any more.
+    /// Whether it has been finished for too long to be resumed.
     pub fn is_stale(&self) -> bool {
         self.buffer.lock().over.is_some_and(|over| over.elapsed() >= RETENTION)
     }
 
-    /// Reads what was said after event `after`.
+    /// Reads the events after event `after`.
     pub fn reader(self: &Arc<Self>, after: u64) -> TranscriptReader {
         let (written, next) = (self.written.subscribe(), after + 1);
         let mut buffer = self.buffer.lock();
@@ -108,7 +107,7 @@ impl MessageSink for Transcript {
         self.written.send_modify(|count| *count += 1);
     }
 
-    /// Waits until there is room for more, or nobody reads.
+    /// Waits until the buffer has space or nobody is reading.
     async fn ready(&self) {
         loop {
             let taken = self.taken.notified();
@@ -121,7 +120,7 @@ impl MessageSink for Transcript {
 }
 
 impl TranscriptReader {
-    /// The next event; `None` when there are no more, or some are gone.
+    /// The next event; `None` at the end, or if that event was dropped.
     pub async fn next(&mut self) -> Option<Bytes> {
         loop {
             self.written.borrow_and_update();
@@ -155,8 +154,8 @@ impl Drop for TranscriptReader {
 }
 
 impl Buffer {
-    /// Lets go of the oldest until the rest fits, but of nothing that somebody is about to read. Says
-    /// whether it fits.
+    /// Drops the oldest events until the rest fits, except those that a reader has yet to take.
+    /// Returns whether it fits.
     fn evict(&mut self) -> bool {
         while self.events.len() > 1 && (self.events.len() > MAX_EVENTS || self.bytes > MAX_BYTES) {
             let oldest = self.events.front().map_or(0, |(number, _)| *number);
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_comes_back_goes_on_where_it_was() {
+    async fn a_reader_resumes_where_it_stopped() {
         let transcript = transcript();
         let mut reader = transcript.reader(0);
         transcript.write(&step("one"));
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_kept_is_bounded_and_the_answer_is_kept() {
+    async fn the_transcript_is_bounded_and_keeps_the_response() {
         let transcript = transcript();
         let mut behind = transcript.reader(0);
         let large = "x".repeat(MAX_BYTES / 4);
@@ -224,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_transcript_that_is_over_waits_a_while() {
+    async fn a_finished_transcript_is_kept_for_a_while() {
         let transcript = transcript();
         transcript.finish();
         assert!(!transcript.is_stale());

@@ -1,5 +1,5 @@
-//! An exchange between two eras: what a request becomes on its way out, and its answer on its way
-//! back. What is to be said is decided in `evermoor_core::protocol::translate`.
+//! Translates a request and its response between the editor's protocol version and the upstream's.
+//! The rules are in `evermoor_core::protocol::translate`.
 
 use futures_util::future::BoxFuture;
 
@@ -20,32 +20,32 @@ use super::super::exchange::input_rounds::{GatheredInput, InputRound};
 use super::super::tasks::finished::Finished;
 use crate::upstream::{Caller, Handle, Question};
 
-/// How often one call may need more input.
+/// How many times one call may ask for more input.
 const MAX_ROUNDS: u32 = 16;
 
 pub(super) struct Translation {
-    /// What the editor speaks.
+    /// The editor's protocol version.
     pub(super) editor: Spoken,
     pub(super) name: String,
     pub(super) abilities: Abilities,
-    /// Whether it can follow tasks.
+    /// Whether the editor supports tasks.
     pub(super) tasks: bool,
-    /// Whether it sees all upstreams in one, where a task could not be found again.
+    /// Whether the editor uses the merged endpoint, where a task id does not identify its upstream.
     pub(super) merged: bool,
     pub(super) finished: Finished,
     pub(super) called: String,
     pub(super) call: Call,
     errand: Option<Errand>,
-    /// Whether the upstream makes tasks of calls.
+    /// Whether the upstream offers tasks for tool calls.
     offered: bool,
     rounds: u32,
 }
 
-/// What follows from an answer.
+/// What to do after a reply.
 pub(super) enum ReplyAction {
-    /// It is the last word.
+    /// Return this response to the editor.
     Answer(Response),
-    /// The editor is asked these first, and the upstream is asked something then.
+    /// Ask the editor first, then call the upstream again.
     Gather(Vec<Question>, BoxFuture<'static, GatheredInput>),
 }
 
@@ -74,7 +74,7 @@ impl Translation {
         }
     }
 
-    /// The gateway's own answer to a request about a task that is its own.
+    /// The answer to a request about a task that the gateway itself keeps.
     pub(super) fn gateway_answer(&self, request: &Request) -> Option<Response> {
         match self.editor.is_stateless() {
             true => None,
@@ -82,7 +82,7 @@ impl Translation {
         }
     }
 
-    /// The request as the upstream is asked it first.
+    /// The request as it is first sent to the upstream.
     pub(super) fn first_request(
         &mut self,
         upstream: &Handle,
@@ -117,7 +117,8 @@ impl Translation {
         }
     }
 
-    /// What follows from an answer to `request` of an upstream that speaks `from`, or of the gateway.
+    /// Decides what to do with a reply to `request`, from an upstream that speaks version `from` or
+    /// from the gateway.
     pub(super) fn on_reply(
         &mut self,
         from: Spoken,
@@ -148,7 +149,7 @@ impl Translation {
                 }
             };
         }
-        // An editor of the newer revision is answered in its own words by who tells it.
+        // The stateless handler translates the response itself.
         if self.editor.is_stateless() {
             return ReplyAction::Answer(response);
         }
@@ -165,12 +166,12 @@ impl Translation {
         ReplyAction::Answer(response)
     }
 
-    /// What a task waits for, if it is the question of one that is asked here.
+    /// The task adapter, if the exchange uses one.
     pub(super) fn errand(&self) -> Option<&Errand> {
         self.errand.as_ref()
     }
 
-    /// Has the editor asked, if it can be.
+    /// Asks the editor for input, if it supports all that is needed.
     fn request_input(&mut self, request: &Request, needed: Needed) -> ReplyAction {
         if self.rounds >= MAX_ROUNDS {
             return ReplyAction::Answer(
@@ -188,7 +189,7 @@ impl Translation {
         ReplyAction::Gather(questions, gathering)
     }
 
-    /// The answer to a call that its upstream would go on with and cannot.
+    /// The response to a call that its upstream could not finish.
     pub(super) fn failed(&self, why: &str) -> Response {
         let id = self.call.id.clone();
         let words = format!("\"{}\" was not finished: {why}.", self.call.subject);

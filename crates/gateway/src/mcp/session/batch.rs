@@ -1,4 +1,4 @@
-//! Several messages in one, which 2025-03-26 alone allows.
+//! JSON-RPC batches, which only 2025-03-26 allows.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::mcp::exchange::{Exchange, ExchangeEvent};
 use crate::mcp::http_message::{json_with, refuse};
 use crate::routing::router::View;
 
-/// More messages than any client sends at once.
+/// The most messages in a batch.
 const MAX_MESSAGES: usize = 100;
 
 pub(crate) async fn answer(
@@ -33,20 +33,21 @@ pub(crate) async fn answer(
         Ok(parts) => parts,
         Err(_) => {
             let unreadable = Message::parse(body).err().map(Response::from);
-            let response = unreadable
-                .unwrap_or_else(|| Response::error(None, INVALID_REQUEST, "It is no message."));
+            let response = unreadable.unwrap_or_else(|| {
+                Response::error(None, INVALID_REQUEST, "Not a JSON-RPC message.")
+            });
             return json_with(StatusCode::BAD_REQUEST, &response);
         }
     };
     if parts.is_empty() || parts.len() > MAX_MESSAGES {
-        return refuse(StatusCode::BAD_REQUEST, "Send one to 100 messages at once.");
+        return refuse(StatusCode::BAD_REQUEST, "Send 1 to 100 messages in a batch.");
     }
     let live = match endpoint.find_session(editor, headers) {
         Ok(live) => live,
         Err((status, why)) => return refuse(status, why),
     };
     if live.claims().revision != Revision::V2025_03_26 {
-        let why = "Send one message at a time: only 2025-03-26 allows several.";
+        let why = "Send one message at a time: only 2025-03-26 allows batches.";
         return refuse(StatusCode::BAD_REQUEST, why);
     }
     let answers = parts.iter().map(|part| answer_part(endpoint, &view, &live, part));
@@ -67,7 +68,7 @@ async fn answer_part(
     let response = match Message::parse(part.as_bytes()) {
         Err(rejected) => rejected.into(),
         Ok(Message::Request(request)) if request.method == method::INITIALIZE => {
-            let why = "`initialize` must come alone.";
+            let why = "Send `initialize` on its own, not in a batch.";
             Response::error(Some(request.id), INVALID_REQUEST, why)
         }
         Ok(Message::Request(request))
@@ -84,7 +85,7 @@ async fn answer_part(
     Raw::parse(response.to_bytes()).ok()
 }
 
-/// The answer to a request without what is said on the way to it.
+/// The response to a request, without the notifications before it.
 async fn final_answer(
     endpoint: &Endpoint,
     view: &View,
@@ -99,7 +100,7 @@ async fn final_answer(
                 ExchangeEvent::Message(Message::Response(response)) => return Some(response),
                 ExchangeEvent::Message(_) => {}
                 ExchangeEvent::Question(question) => {
-                    question.turn_away("An editor cannot be asked during a batch.");
+                    question.turn_away("The client cannot be asked during a batch.");
                 }
             }
         }

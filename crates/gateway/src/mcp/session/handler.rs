@@ -1,10 +1,10 @@
-//! Editors that shake hands: the revisions from 2024-11-05 to 2025-11-25.
-//!
+//! Requests of editors with a session: protocol versions 2024-11-05 to 2025-11-25.
 //! # Theory of operation
-//! A request is answered as plain JSON if its answer is the first thing that happens. A message
-//! about the call, a question, or ten seconds of nothing make it a stream, which is kept in a
-//! [`Transcript`] so that an editor whose stream broke can take it up again. In these revisions an
-//! editor that hangs up has not cancelled: a call that was sent goes on without it.
+//! If the response is the first thing to arrive, it is returned as plain JSON. A notification about
+//! the call, a server request, or ten seconds of silence turn the response into an SSE stream. The
+//! stream is kept in a [`Transcript`] so that an editor whose connection broke can resume it. In
+//! these versions, disconnecting is not cancelling: a call that was sent continues without its
+//! editor.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ use crate::mcp::exchange::{Exchange, ExchangeEvent};
 use crate::mcp::http_message::json;
 use crate::routing::router::View;
 
-/// How long an editor hears nothing before it is shown a sign of life.
+/// How often a silent stream carries a keep-alive comment.
 pub(crate) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Answers one request of a session.
@@ -67,7 +67,7 @@ pub(crate) async fn answer(
     let reader = transcript.reader(0);
     let live = Arc::clone(live);
     endpoint.tasks.spawn(async move {
-        // The transcript stays for an editor that hangs up and comes back.
+        // The editor may disconnect and resume, so nothing ends the transcript early.
         let left = std::future::pending();
         relay(exchange, first, &live, call, left, &*transcript).await;
         transcript.finish();
@@ -75,7 +75,7 @@ pub(crate) async fn answer(
     event_stream::transcript(beginning, reader)
 }
 
-/// An exchange that goes on when the editor hangs up, if its call was sent.
+/// An exchange that continues in the background when its editor disconnects, if the call was sent.
 struct DetachOnDrop<'a> {
     exchange: Option<Exchange>,
     tasks: &'a TaskTracker,
@@ -95,17 +95,17 @@ impl Drop for DetachOnDrop<'_> {
     }
 }
 
-/// Where an editor reads what is said about its call.
+/// Where the messages about a call are written for its editor.
 pub(crate) trait MessageSink {
     fn write(&self, message: &Message);
 
-    /// Waits until there is room for more.
+    /// Waits until another message fits.
     fn ready(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// Brings an exchange to its end: messages and questions go to the editor as they come. An editor
-/// that has `left` has not cancelled a call that was sent; one that was not is not made any more.
-/// What the upstream says is taken when there is room for it.
+/// Runs an exchange to its end and writes its messages and server requests to the sink. When the
+/// editor has `left`, a call that was sent continues and one that was not sent is dropped. Nothing
+/// is read from the upstream before it fits into the sink.
 pub(crate) async fn relay(
     mut exchange: Exchange,
     first: Option<ExchangeEvent>,

@@ -1,8 +1,7 @@
-//! `/sse` and `/sse/<upstream>`: HTTP+SSE, the transport of 2024-11-05.
-//!
-//! The stream's first event names the address to post to; that address is the session. Everything
-//! goes back on the stream: answers, questions and news. An editor that does not read is closed off
-//! when too much waits for it; it opens a new stream then.
+//! `/sse` and `/sse/<upstream>`: the HTTP+SSE transport of 2024-11-05.
+//! The stream's first event names the URL to post to, which identifies the session. Responses,
+//! server requests and notifications all go back on the stream. An editor that does not read is
+//! disconnected when too many messages are queued, and opens a new stream.
 
 use std::sync::Arc;
 
@@ -39,14 +38,14 @@ use crate::monitoring::clients;
 use crate::monitoring::clients::Who;
 use crate::routing::router::View;
 
-/// How many messages wait for an editor before it is closed off.
+/// How many messages may be queued before the editor is disconnected.
 const MAX_QUEUED: usize = 1024;
 
-/// Where resync that is said to the editor goes.
+/// The queue of messages for the stream.
 #[derive(Clone)]
 pub struct SseChannel {
     messages: mpsc::Sender<Bytes>,
-    /// Cancelled when the stream is over, and to end it.
+    /// Cancelled to end the stream, and when it has ended.
     closed: CancellationToken,
 }
 
@@ -59,7 +58,7 @@ impl MessageSink for SseChannel {
     }
 
     async fn ready(&self) {
-        // Calls share the stream: there may be no log again when it is written to.
+        // Calls share the stream, so the space may be taken again before the next write.
         let _ = self.closed.run_until_cancelled(self.messages.reserve()).await;
     }
 }
@@ -76,7 +75,7 @@ pub async fn open(
         Err(why) => return refuse(StatusCode::NOT_FOUND, &why),
     };
     let Ok(nonce) = Sessions::nonce() else {
-        return refuse(StatusCode::INTERNAL_SERVER_ERROR, "The system gives no random numbers.");
+        return refuse(StatusCode::INTERNAL_SERVER_ERROR, "The system has no random numbers.");
     };
     let session = Session {
         revision: Revision::V2024_11_05,
@@ -113,7 +112,7 @@ pub struct Address {
     session: String,
 }
 
-/// Takes a message; what it leads to goes to the stream.
+/// Accepts a message. Its response goes to the stream.
 pub async fn post(
     State(endpoint): State<Arc<Endpoint>>,
     Extension(editor): Extension<Editor>,
@@ -130,11 +129,11 @@ pub async fn post(
         return refuse(status, why);
     }
     let Ok(Query(address)) = address else {
-        return refuse(StatusCode::BAD_REQUEST, "Post to the address that the stream named.");
+        return refuse(StatusCode::BAD_REQUEST, "Post to the URL that the stream named.");
     };
     let live = endpoint.sessions.find(&address.session, &editor.name);
     let Some((live, channel)) = live.and_then(|live| live.channel().map(|one| (live, one))) else {
-        return refuse(StatusCode::NOT_FOUND, "This session is over. Open a new stream.");
+        return refuse(StatusCode::NOT_FOUND, "This session has ended. Open a new stream.");
     };
     let message = match Message::parse(&body) {
         Ok(message) => message,
@@ -192,7 +191,7 @@ struct SseEvents {
     closed: CancellationToken,
     live: Arc<ActiveSession>,
     endpoint: Arc<Endpoint>,
-    /// Another gateway serves now: this one ends when the answers that are pending_lists are sent.
+    /// Another gateway serves now: the stream ends once the outstanding responses are sent.
     draining: bool,
     _listening: clients::Stream,
 }
@@ -221,7 +220,7 @@ impl Events for SseEvents {
 
 impl Drop for SseEvents {
     fn drop(&mut self) {
-        // The stream was the session.
+        // The session ends with its stream.
         self.closed.cancel();
         self.endpoint.sessions.leave(&self.live);
         self.endpoint.client_left(&self.live);

@@ -1,7 +1,6 @@
-//! What sessions want to hear of, on the disk: it cannot be made again from a session's id.
-//!
-//! The file is written after each change, one after the other, and always with all that is known by
-//! then. While the [`Pen`] is another gateway's, a change is told to that gateway instead.
+//! The subscriptions of all sessions, on disk, because a session id does not contain them.
+//! The whole file is written after each change, one write at a time. While another gateway holds
+//! the [`Pen`], changes are sent to that gateway instead.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,14 +23,14 @@ use crate::system::write_lease::{Pen, Writing};
 
 pub(crate) type Nonce = [u8; 16];
 
-/// What a session wants to hear of, as it lies on the disk.
+/// The subscriptions of one session, as stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remembered {
     pub resources: Vec<(String, String)>,
     pub level: Option<String>,
 }
 
-/// All of it.
+/// The subscriptions of all sessions.
 #[derive(Clone)]
 pub struct Notes {
     all: Arc<Mutex<BTreeMap<String, Remembered>>>,
@@ -48,8 +47,7 @@ impl Notes {
         Self { all: Arc::default(), file, pen, outbox, tasks }
     }
 
-    /// Reads what was written. A file that cannot be read costs subscriptions, which editors can make
-    /// again.
+    /// Reads the file. An unreadable file is ignored: editors can subscribe again.
     pub fn recall(&self) {
         let read = private::read_private(&self.file).ok().flatten();
         if let Some(all) = read.and_then(|content| serde_json::from_slice(&content).ok()) {
@@ -57,7 +55,7 @@ impl Notes {
         }
     }
 
-    /// What a session wants to hear of.
+    /// The subscriptions of a session.
     pub fn of(&self, nonce: &Nonce) -> SessionSubscriptions {
         self.all
             .lock()
@@ -67,7 +65,7 @@ impl Notes {
             .unwrap_or_default()
     }
 
-    /// Notes what a session wants to hear of.
+    /// Sets the subscriptions of a session.
     pub fn note(&self, session: String, wishes: Remembered) {
         let mut all = self.all.lock();
         let changed = match wishes.is_empty() {
@@ -84,7 +82,7 @@ impl Notes {
         }
     }
 
-    /// Writes all of it once more: another gateway that was to have the pen does not want it.
+    /// Writes the file again, after a takeover by another gateway failed.
     pub fn write_again(&self) {
         let notes = self.clone();
         self.tasks.spawn_blocking(move || {
@@ -111,12 +109,12 @@ impl Notes {
     }
 }
 
-/// What a session is called here.
+/// The key of a session in the file.
 pub(crate) fn key(nonce: &Nonce) -> String {
     BASE64.encode(nonce)
 }
 
-/// The session that is called so.
+/// The session that a key stands for.
 pub(crate) fn nonce(key: &str) -> Option<Nonce> {
     BASE64.decode(key).ok()?.try_into().ok()
 }
@@ -164,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_noted_is_recalled_and_what_is_over_is_not() {
+    async fn subscriptions_are_loaded_again_unless_they_ended() {
         let folder = tempfile::tempdir().unwrap();
         let (outbox, _parcels) = mpsc::channel(1);
         let notes = || {
@@ -185,7 +183,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_change_after_the_pen_is_gone_is_told_to_whoever_has_it() {
+    async fn without_the_write_lease_a_change_is_sent_to_the_other_gateway() {
         let folder = tempfile::tempdir().unwrap();
         let (outbox, mut parcels) = mpsc::channel(1);
         let file = folder.path().join("sessions.json");

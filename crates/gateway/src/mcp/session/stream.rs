@@ -1,4 +1,4 @@
-//! The stream of news of a session, and the taking up of streams that broke.
+//! The notification stream of a session, and resuming streams that broke.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -32,7 +32,7 @@ use crate::monitoring::clients::Stream;
 use crate::routing::router::View;
 use crate::upstream::notification_log::News;
 
-/// Opens the stream of news, or takes up a stream that broke.
+/// Opens the notification stream, or resumes a stream that broke.
 pub async fn get(
     State(endpoint): State<Arc<Endpoint>>,
     Extension(editor): Extension<Editor>,
@@ -68,7 +68,8 @@ pub async fn get(
         }
         Some(None) => open_notifications(&endpoint, view, &live, Some(None)),
         None => {
-            // An editor that heard nothing yet has no event to name, and may have missed some.
+            // An editor that has received no event has no id to resume from, and may still have
+            // missed some.
             let resume = live.take_missed_notifications().then_some(None);
             open_notifications(&endpoint, view, &live, resume)
         }
@@ -82,7 +83,7 @@ fn open_notifications(
     resume: Option<Option<u64>>,
 ) -> HttpResponse {
     let Some(closed) = live.listen(resume.is_some()) else {
-        return refuse(StatusCode::CONFLICT, "This session listens already.");
+        return refuse(StatusCode::CONFLICT, "This session already has an open stream.");
     };
     let (filter, log) = (SessionFilter { view, live: Arc::clone(live) }, endpoint.news.clone());
     let reader = match resume {
@@ -96,8 +97,8 @@ fn open_notifications(
     event_stream::until_moved(events, endpoint.moved.clone())
 }
 
-/// What a session hears: changes of what it sees, of the resources that it asked about, and log
-/// messages that are loud enough.
+/// What a session receives: changes to lists that it sees and to resources that it subscribed to,
+/// and log messages at its level.
 pub(crate) struct SessionFilter {
     pub(crate) view: View,
     pub(crate) live: Arc<ActiveSession>,
@@ -159,7 +160,7 @@ impl Events for SingleEvent {
     }
 }
 
-/// The answer to a call of which the gateway knows no more than what its event id says.
+/// The answer to a call of which only the event id is known.
 fn lost_call_event(call: &Call) -> Bytes {
     let fate = Fate::Unknown(Unknown::GatewayRestarted, SystemTime::now());
     let detail = "the gateway was started again before the answer came";

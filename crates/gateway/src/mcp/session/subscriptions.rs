@@ -1,4 +1,4 @@
-//! What a session wants to hear of, and how an editor says so.
+//! What a session subscribed to, and the requests that change it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::routing::router::{ResourceError, Router, View};
 use crate::upstream::subscriptions::Interests;
 use crate::upstream::{Handle, Lane, Link, Reply};
 
-/// What one session wants to hear of.
+/// What one session subscribed to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionSubscriptions {
     pub resources: BTreeSet<(UpstreamName, String)>,
@@ -29,8 +29,8 @@ impl SessionSubscriptions {
         self.resources.is_empty() && self.level.is_none()
     }
 
-    /// Adds those of a session that is back to everybody's, as far as its editor sees what they are
-    /// about, and asks the upstreams for them.
+    /// Adds the subscriptions of a session that is back, as far as its editor may see them, and
+    /// subscribes at the upstreams.
     pub async fn register(self, live: Arc<ActiveSession>, router: Router, interests: Interests) {
         let view = router.all(&live.claims().editor);
         for (name, uri) in &self.resources {
@@ -42,7 +42,7 @@ impl SessionSubscriptions {
                     let upstream = upstream.used_by(&live.owner());
                     subscribe_resource(&interests, &upstream, live.number, uri).await;
                 }
-                // It may be configured again.
+                // The upstream may be configured again later.
                 None => drop(interests.subscribe(&Lane::shared(name), live.number, uri)),
             }
         }
@@ -55,12 +55,12 @@ impl SessionSubscriptions {
     }
 }
 
-/// Whether a request is a wish.
+/// Whether a request changes subscriptions.
 pub(crate) fn is_subscription_request(called: &str) -> bool {
     matches!(called, method::SUBSCRIBE | method::UNSUBSCRIBE | method::SET_LEVEL)
 }
 
-/// A wish of a session, and what it takes to grant it.
+/// A request that changes a session's subscriptions, and what applying it needs.
 pub(crate) struct SubscriptionRequest<'a> {
     pub(crate) router: &'a Router,
     pub(crate) interests: &'a Interests,
@@ -70,7 +70,7 @@ pub(crate) struct SubscriptionRequest<'a> {
 }
 
 impl SubscriptionRequest<'_> {
-    /// Grants it, and answers.
+    /// Applies the request and answers it.
     pub(crate) async fn apply(self) -> Response {
         match self.request.method.as_str() {
             method::SET_LEVEL => self.set_level().await,
@@ -89,7 +89,7 @@ impl SubscriptionRequest<'_> {
             }
         };
         let (lane, wanted) = (upstream.lane(), request.method == method::SUBSCRIBE);
-        // An upstream is told by its supervisor that nobody has an interest any more.
+        // The supervisor unsubscribes at the upstream when no session is left.
         let decides = match wanted {
             true => interests.subscribe(lane, live.number, &uri),
             false => {
@@ -97,7 +97,8 @@ impl SubscriptionRequest<'_> {
                 false
             }
         };
-        // An upstream without sessions is listened to elsewhere; one that is away hears it later.
+        // A stateless upstream has its own listen stream; one that is down is told when it
+        // reconnects.
         let here = is_ready(&upstream);
         if here && wanted && upstream.is_stateless() {
             interests.until_carried(lane, &uri).await;
@@ -139,7 +140,7 @@ impl SubscriptionRequest<'_> {
             subscribe_logs(interests, &upstream, live.number, level).await;
         }
         if !offered {
-            let why = "No upstream here offers logging.";
+            let why = "No server here supports logging.";
             return Response::error(Some(request.id.clone()), METHOD_NOT_FOUND, why);
         }
         live.subscriptions.lock().level = Some(level);
@@ -147,7 +148,8 @@ impl SubscriptionRequest<'_> {
     }
 }
 
-/// Adds an interest in a resource, asks its upstream if nobody had, and waits until it tells of it.
+/// Subscribes a session to a resource, and its upstream with it if this is the first subscription.
+/// Waits until the upstream has confirmed.
 pub(crate) async fn subscribe_resource(
     interests: &Interests,
     upstream: &Handle,
@@ -167,7 +169,7 @@ pub(crate) async fn subscribe_resource(
     }
 }
 
-/// Adds a listener to log messages, and tells the upstream if it must speak of more or less now.
+/// Subscribes a session to log messages, and sets the upstream's level if it changes.
 async fn subscribe_logs(interests: &Interests, upstream: &Handle, session: u64, level: Level) {
     if interests.listen_from(upstream.lane(), session, level)
         && !upstream.is_stateless()
@@ -180,8 +182,8 @@ async fn subscribe_logs(interests: &Interests, upstream: &Handle, session: u64, 
     }
 }
 
-/// Has an upstream of the older revisions speak of log messages that are this loud, for editors that
-/// set no level but say with each request what they want to hear.
+/// Makes an upstream with a session send log messages at this level, for editors that name the
+/// level in each request.
 pub(crate) async fn ensure_log_level(interests: &Interests, upstream: &Handle, level: Level) {
     /// No session has this number.
     const NO_SESSION: u64 = 0;
@@ -204,7 +206,7 @@ async fn call_upstream(upstream: &Handle, request: &Request) -> Response {
     match upstream.call(request, None).await {
         Reply::Whole(response) => response,
         Reply::Stream(messages) => {
-            let gone = || Response::error(Some(id), -32603, "The upstream did not answer.");
+            let gone = || Response::error(Some(id), -32603, "The server did not answer.");
             messages.answer().await.unwrap_or_else(gone)
         }
     }

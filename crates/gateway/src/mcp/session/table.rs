@@ -1,4 +1,4 @@
-//! The table of sessions that have active.
+//! The table of active sessions.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::upstream::subscriptions::Interests;
 
 pub struct Sessions {
     key: SessionKey,
-    /// Tells this life of the gateway from others.
+    /// Identifies this run of the gateway.
     edition: Arc<str>,
     table: Mutex<HashMap<Nonce, Arc<ActiveSession>>>,
-    /// Sessions that their editors ended.
+    /// Sessions that ended, so that their ids are not accepted again.
     ended: Mutex<VecDeque<Nonce>>,
     numbers: AtomicU64,
     notes: Notes,
@@ -32,7 +32,7 @@ pub struct Sessions {
     tasks: TaskTracker,
 }
 
-/// More than this many idle sessions are not kept in memory; their ids are as good as before.
+/// How many sessions are kept before idle ones are dropped. Their ids stay valid.
 const MAX_IDLE: usize = 4096;
 const MAX_ENDED: usize = 4096;
 
@@ -58,12 +58,12 @@ impl Sessions {
         }
     }
 
-    /// Reads what sessions of earlier lives want to hear of.
+    /// Reads the stored subscriptions.
     pub fn recall(&self) {
         self.notes.recall();
     }
 
-    /// Writes down what sessions want to hear of, as far as that was not possible.
+    /// Stores the subscriptions that could not be written before.
     pub fn write_again(&self) {
         self.notes.write_again();
     }
@@ -73,13 +73,13 @@ impl Sessions {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A new session and its id.
+    /// Starts a session and returns it with its id.
     pub fn create(&self, session: Session) -> (Arc<ActiveSession>, String) {
         let id = self.key.sign(&session);
         (self.put(session, false), id)
     }
 
-    /// The session with this id, if it is one of ours and of this editor.
+    /// The session with this id, if Evermoor issued it to this editor and it has not ended.
     pub fn find(&self, id: &str, editor: &str) -> Option<Arc<ActiveSession>> {
         let session = self.key.verify(id).filter(|session| session.editor == editor)?;
         if let Some(live) = self.table.lock().get(&session.nonce) {
@@ -89,7 +89,7 @@ impl Sessions {
         (!ended).then(|| self.put(session, true))
     }
 
-    /// The session with this id, if it has active here.
+    /// The session with this id, if it is active.
     pub fn active(&self, id: &str) -> Option<Arc<ActiveSession>> {
         let session = self.key.verify(id)?;
         self.table.lock().get(&session.nonce).cloned()
@@ -100,18 +100,18 @@ impl Sessions {
         self.key.sign(&live.claims())
     }
 
-    /// The editor is done with it: what it asked for is not wanted any more.
+    /// Ends a session at its editor's request and cancels its calls.
     pub fn end(&self, live: &ActiveSession) {
         live.end();
         self.leave(live);
     }
 
-    /// The editor is gone for good, and has cancelled nothing by that.
+    /// Ends a session whose editor is gone. Its calls continue.
     pub fn leave(&self, live: &ActiveSession) {
         let nonce = live.claims().nonce;
         live.leave();
         self.interests.forget(live.number);
-        // What it had of upstreams to itself is not wanted any more.
+        // Closes the upstream connections that belong to this session alone.
         for upstream in self.router.all_upstreams().iter() {
             upstream.release(&live.owner());
         }
@@ -125,13 +125,13 @@ impl Sessions {
         self.notes.note(store::key(&nonce), Remembered::default());
     }
 
-    /// Keeps what the session wants to hear of.
+    /// Stores the session's subscriptions.
     pub fn keep(&self, live: &ActiveSession) {
         let subscriptions = Remembered::from(&*live.subscriptions.lock());
         self.notes.note(store::key(&live.claims().nonce), subscriptions);
     }
 
-    /// Keeps what another gateway says that a session wants to hear of.
+    /// Stores the subscriptions of a session as another gateway reports them.
     pub fn inherit(&self, session: String, subscriptions: Remembered) {
         let active = store::nonce(&session).and_then(|nonce| {
             let table = self.table.lock();
@@ -146,18 +146,18 @@ impl Sessions {
         self.notes.note(session, subscriptions);
     }
 
-    /// Bytes that nobody can guess, to tell sessions apart.
+    /// Random bytes that identify a session.
     pub fn nonce() -> Result<Nonce, KeyError> {
         keys::random()
     }
 
-    /// Puts a session into the table; `old` if it is of an earlier life.
+    /// Adds a session to the table; `old` if it is older than this gateway.
     fn put(&self, session: Session, old: bool) -> Arc<ActiveSession> {
         let nonce = session.nonce;
         let subscriptions = self.notes.of(&nonce);
         let edition = Arc::clone(&self.edition);
         let mut table = self.table.lock();
-        // Two requests may both have found no session; the first one's counts.
+        // Two requests may have missed the same session; the first one added it.
         if let Some(live) = table.get(&nonce) {
             return Arc::clone(live);
         }
@@ -176,7 +176,7 @@ impl Sessions {
         live
     }
 
-    /// Adds what a session wants to hear of to everybody's, and has upstreams asked for it.
+    /// Subscribes at the upstreams for a session.
     fn register(&self, live: &Arc<ActiveSession>, subscriptions: &SessionSubscriptions) {
         if !subscriptions.is_empty() {
             let (router, interests) = (self.router.clone(), self.interests.clone());

@@ -1,4 +1,4 @@
-//! `subscriptions/listen`: the news of 2026-07-28, told for as long as the stream is open.
+//! `subscriptions/listen`: sends notifications for as long as the stream is open.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -27,7 +27,7 @@ use crate::upstream::notification_log::News;
 use crate::upstream::subscriptions::Interests;
 use crate::upstream::{Handle, Owner};
 
-/// How long the acknowledgment waits for upstreams that are asked.
+/// How long the acknowledgment waits for upstreams to confirm.
 const SUBSCRIBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 const LISTS: [(&str, &str); 3] = [
@@ -36,7 +36,7 @@ const LISTS: [(&str, &str); 3] = [
     ("resourcesListChanged", "notifications/resources/list_changed"),
 ];
 
-/// Tells the news, as soon as the upstreams that are here have been asked for them.
+/// Opens the stream once the upstreams that are connected have confirmed the subscriptions.
 pub(crate) async fn listen(
     endpoint: &Endpoint,
     view: View,
@@ -46,7 +46,7 @@ pub(crate) async fn listen(
 ) -> HttpResponse {
     let wanted = request.params.as_ref().and_then(|params| params.member("notifications"));
     let Some(wanted) = wanted.filter(|wanted| wanted.entries().is_some()) else {
-        let why = "`notifications` must say what is wanted.";
+        let why = "`notifications` must be an object that names what to subscribe to.";
         return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
     };
     let flag = |name: &str| wanted.member(name).is_some_and(|flag| flag.as_str() == "true");
@@ -67,7 +67,7 @@ pub(crate) async fn listen(
             }));
             true
         }
-        // It may be there one day.
+        // The resource may appear later.
         Err(ResourceError::Unknown(_)) => true,
         Err(ResourceError::Hidden(_)) => false,
     });
@@ -86,8 +86,8 @@ pub(crate) async fn listen(
         ListenFilter { view, owner, lists, resources },
     );
     let guard = SubscriptionGuard { interests: endpoint.interests.clone(), session };
-    // Whoever hears the acknowledgment misses nothing from there on. An upstream that takes longer
-    // is asked all the same.
+    // No notification is missed after the acknowledgment. Slower upstreams are still subscribed,
+    // only the acknowledgment does not wait for them.
     let _ = timeout(SUBSCRIBE_TIMEOUT, join_all(subscribing)).await;
     let events = SubscriptionEvents {
         id: request.id,
@@ -99,12 +99,12 @@ pub(crate) async fn listen(
     event_stream::until_moved(events, endpoint.moved.clone())
 }
 
-/// Whether an upstream is known not to tell of changes of single resources.
+/// Whether an upstream is known not to support resource subscriptions.
 fn lacks_subscribe(upstream: &Handle) -> bool {
     upstream.state().known.is_some_and(|known| !known.handshake.tells_of_resources())
 }
 
-/// What was asked for.
+/// What the client subscribed to.
 struct ListenFilter {
     view: View,
     owner: Owner,
@@ -130,7 +130,7 @@ impl NotificationFilter for ListenFilter {
     }
 }
 
-/// An interest that ends with its stream.
+/// Subscriptions that end with their stream.
 struct SubscriptionGuard {
     interests: Interests,
     session: u64,

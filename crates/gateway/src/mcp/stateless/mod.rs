@@ -1,10 +1,13 @@
-//! Editors of 2026-07-28, in which each request speaks for itself.
-//!
+//! Editors of 2026-07-28, where every request is self-contained.
 //! # Theory of operation
-//! There are no sessions. An answer is plain JSON, or a stream if something is said on the way to
-//! it. The stream is the request: whoever closes it has cancelled, and because the exchange lives
-//! in the body of the answer, it ends with it. A question of an older upstream ends the request
-//! with an answer that says what is needed; the call waits until the editor comes back.
+//! There are no sessions. A response is plain JSON, or an SSE stream if there are notifications
+//! before it. Closing the stream cancels the request: the exchange lives in the response body and
+//! is dropped with it. When an upstream with a session sends a server request, the editor's request
+//! ends with `input_required`, and the call is kept until the editor sends it again with the input.
+//! # Layout
+//! - `checks`: checks of requests and responses
+//! - `listen`: `subscriptions/listen`
+//! - `pending_input`: calls that wait for input from the editor
 
 mod checks;
 pub(crate) mod listen;
@@ -45,9 +48,9 @@ use checks::{
 };
 use pending_input::Resume;
 
-const CANNOT_ASK: &str = "The editor cannot be asked during this request.";
+const CANNOT_ASK: &str = "The client cannot be asked during this request.";
 
-/// Answers a message that speaks for itendpoint.
+/// Answers a stateless message.
 pub(super) async fn answer(
     endpoint: &Arc<Endpoint>,
     view: View,
@@ -59,7 +62,7 @@ pub(super) async fn answer(
         Message::Request(request) => request,
         Message::Notification(_) => return StatusCode::ACCEPTED.into_response(),
         Message::Response(_) => {
-            return refuse(StatusCode::BAD_REQUEST, "Nobody asked anything here.");
+            return refuse(StatusCode::BAD_REQUEST, "There is no request to respond to.");
         }
     };
     let header = |name: &str| value(headers, name).map(str::to_owned);
@@ -83,7 +86,7 @@ pub(super) async fn answer(
         _ => {
             let destination = endpoint.router.route(&view, &request).await;
             if !headers_agree(&destination, headers) {
-                let why = "A header Mcp-Param disagrees with the body.";
+                let why = "An `Mcp-Param` header does not match the body.";
                 let refusal = Response::error(Some(request.id), HEADERS_DISAGREE, why);
                 return json_with(StatusCode::BAD_REQUEST, &refusal);
             }
@@ -125,7 +128,7 @@ async fn answer_request(
         }
         Resume::Declined => return json(&declined(&request)),
         Resume::New if has_foreign_state(&destination, &request) => {
-            let why = "`requestState` is not one that was given here.";
+            let why = "This server did not issue this `requestState`.";
             return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
         }
         Resume::New | Resume::Retry => {
@@ -161,7 +164,7 @@ async fn answer_request(
     }
 }
 
-/// An exchange in the words of this revision.
+/// The messages of an exchange, as a stateless editor receives them.
 struct ResponseMessages {
     exchange: Option<Exchange>,
     view: View,
@@ -172,7 +175,7 @@ struct ResponseMessages {
 }
 
 impl ResponseMessages {
-    /// The next message; `None` after the answer.
+    /// The next message; `None` after the response.
     async fn next_message(&mut self) -> Option<Message> {
         loop {
             let asked = self.exchange.as_mut()?.collect_batch().await;
@@ -182,7 +185,9 @@ impl ResponseMessages {
                 let needed = waiting.keep(exchange, asked, &self.editor, &self.request);
                 return Some(Message::Response(match needed {
                     Some(needed) => Response::result(id, needed),
-                    None => Response::error(Some(id), -32603, "Too many calls wait for input."),
+                    None => {
+                        Response::error(Some(id), -32603, "Too many calls are waiting for input.")
+                    }
                 }));
             }
             match self.exchange.as_mut()?.next().await? {
@@ -228,7 +233,7 @@ impl ResponseMessages {
 }
 
 impl ResponseMessages {
-    /// The answer in the words of this revision.
+    /// The response as a stateless editor receives it.
     fn final_response(&self, response: Response, newer_already: bool) -> Response {
         let response = Response { id: Some(self.request.id.clone()), ..response };
         if newer_already && !is_gateway_answer(&response) {

@@ -1,9 +1,9 @@
-//! Calls that wait for an editor of the newer revision to come back with what was asked.
-//!
-//! An older upstream asks in the middle of its work. An editor of the newer revision cannot be
-//! asked then: it gets an answer that says what is needed, and calls again. In between the call
-//! is kept here, under a sealed state_token (see `evermoor_core::protocol::translate::request_state`) that is good once, for the same
-//! editor with the same call, for a while. An editor that does not come back has its call cancelled.
+//! Calls that wait until a stateless editor comes back with input.
+//! An upstream with a session asks for input in the middle of a call. A stateless editor gets an
+//! `input_required` result instead, and sends the call again with the input. Until then the call is
+//! kept here under a signed `requestState` (see
+//! `evermoor_core::protocol::translate::request_state`) that works once, for the same editor and
+//! the same call, for a limited time. If the editor does not come back, the call is cancelled.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -23,16 +23,16 @@ use crate::mcp::exchange::Exchange;
 use crate::system::environment::Chance;
 use crate::upstream::Question;
 
-/// The calls that wait, each an exchange.
+/// The calls that wait for input.
 pub struct Continuations<Call = Exchange> {
     key: SessionKey,
     chance: Chance,
-    /// Tells this life of the gateway from others.
+    /// Identifies this run of the gateway.
     edition: String,
     waiting: Mutex<HashMap<String, Waiting<Call>>>,
-    /// Words behind which no call waits, once they were brought back.
+    /// Codes that were used and have no call behind them.
     used_codes: Mutex<VecDeque<String>>,
-    /// ResponseEvents of every call that begins to wait.
+    /// Notified when a call starts to wait.
     added: Notify,
 }
 
@@ -42,25 +42,25 @@ struct Waiting<Call> {
     since: Instant,
 }
 
-/// The name under which what is needed stands, with a number if it is more than one thing.
+/// The key of the input in `inputRequests`, followed by a number if there are several.
 const ANSWER_KEY: &str = "answer";
-/// An editor that has not come back by then does not.
+/// How long a call is kept for its editor.
 const INPUT_TIMEOUT: Duration = Duration::from_secs(600);
 const MAX_PENDING: usize = 1024;
 
-/// What became of an editor's coming back.
+/// What an editor that sends a call finds.
 pub enum Resume<Call = Exchange> {
-    /// It brought no state_token of ours.
+    /// It is a new call.
     New,
-    /// The call goes on.
+    /// The kept call continues with the input.
     Resumed(Box<Call>),
-    /// The call, which its upstream had turned away, is made.
+    /// The upstream rejected the call before; it is made again now that the links were opened.
     Retry,
-    /// A person did not want to do what the upstream needs; it was not called again.
+    /// The user declined what the upstream needs, so the call is not repeated.
     Declined,
-    /// The state_token is good for nothing.
+    /// The `requestState` is invalid.
     Refused(&'static str),
-    /// It was good, and its call is gone: nobody knows what became of it since this moment.
+    /// The `requestState` is valid but its call is gone. Its outcome is unknown since this time.
     Lost(SystemTime, &'static str),
 }
 
@@ -70,7 +70,7 @@ impl<Call> Continuations<Call> {
         Self { key, chance, edition: edition.to_owned(), waiting, used_codes, added: Notify::new() }
     }
 
-    /// Keeps a call, and says what the editor is told.
+    /// Keeps a call and returns the `input_required` result for the editor.
     pub fn keep(
         &self,
         exchange: Call,
@@ -93,14 +93,15 @@ impl<Call> Continuations<Call> {
         Some(result)
     }
 
-    /// What an editor is told whose call was turned away until a person has opened these links.
+    /// The `input_required` result for a call that its upstream rejected until these links are
+    /// opened.
     pub fn links(&self, links: &[Request], editor: &str, request: &Request) -> Option<Raw> {
         let state_token = self.new_state(editor, request)?.for_nothing();
         let named = (1..).zip(links).map(|(number, link)| (format!("{ANSWER_KEY}{number}"), link));
         Some(Needed::result(&by_name(named), &state_token.seal(&self.key)))
     }
 
-    /// The call that an editor comes back for, with the answer it brings.
+    /// Finds the call that an editor sends again, and passes on the input it brings.
     pub fn resume(&self, editor: &str, request: &Request) -> Resume<Call> {
         let params = request.params.as_ref();
         let Some(state) = params.and_then(|params| params.text_member("requestState")) else {
@@ -110,9 +111,7 @@ impl<Call> Continuations<Call> {
         let state_token = match Word::open(&state, &self.key, editor, request, self.now()) {
             Worth::Foreign => return Resume::New,
             Worth::Nothing => {
-                return Resume::Refused(
-                    "`requestState` is not the one that was given for this call.",
-                );
+                return Resume::Refused("`requestState` does not belong to this call.");
             }
             Worth::Expired(state_token) if state_token.waits == Waits::Nothing => {
                 return Resume::Refused(
@@ -125,7 +124,7 @@ impl<Call> Continuations<Call> {
             }
             Worth::Good(state_token) => state_token,
         };
-        let used = || Resume::Refused("`requestState` is good once, and was used already.");
+        let used = || Resume::Refused("`requestState` works once, and was already used.");
         if state_token.waits == Waits::Nothing {
             return match self.consume(state_token.nonce) {
                 true if brought.is_some_and(|brought| accepted(&brought)) => Resume::Retry,
@@ -137,7 +136,7 @@ impl<Call> Continuations<Call> {
             return match state_token.edition == self.edition {
                 true => used(),
                 false => {
-                    let why = "Evermoor was started again while it waited for what it needed";
+                    let why = "Evermoor restarted while the call waited for input";
                     Resume::Lost(given(&state_token), why)
                 }
             };
@@ -145,13 +144,13 @@ impl<Call> Continuations<Call> {
         for (key, question) in waiting.questions {
             match brought.as_ref().and_then(|brought| brought.member(&key)) {
                 Some(answer) => question.answer(Outcome::Result(answer)),
-                None => question.turn_away("The editor brought no answer."),
+                None => question.turn_away("The client sent no answer."),
             }
         }
         Resume::Resumed(Box::new(waiting.exchange))
     }
 
-    /// Gives up, for ever, the calls whose editors do not come back.
+    /// Cancels calls whose editors do not come back. Never returns.
     pub async fn tidy(&self) {
         loop {
             let oldest = self.waiting.lock().values().map(|waiting| waiting.since).min();
@@ -164,7 +163,7 @@ impl<Call> Continuations<Call> {
             let late: Vec<_> = self.waiting.lock().extract_if(late).collect();
             for (_, waiting) in late {
                 waiting.questions.into_iter().for_each(|(_, question)| question.decline());
-                // Dropping it tells the upstream that nobody waits for the answer any more.
+                // Dropping the exchange cancels the call at the upstream.
                 drop(waiting.exchange);
             }
         }
@@ -179,7 +178,7 @@ impl<Call> Continuations<Call> {
         self.chance.now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
     }
 
-    /// Says whether the state_token was still good.
+    /// Returns whether the code was still unused.
     fn consume(&self, nonce: String) -> bool {
         let mut used_codes = self.used_codes.lock();
         if used_codes.contains(&nonce) {
@@ -193,7 +192,7 @@ impl<Call> Continuations<Call> {
     }
 }
 
-/// Questions with the names under which their answers come back.
+/// Adds the keys under which the answers come back.
 fn with_keys(questions: Vec<Question>) -> Vec<(String, Question)> {
     let alone = questions.len() == 1;
     let name =
@@ -201,7 +200,7 @@ fn with_keys(questions: Vec<Question>) -> Vec<(String, Question)> {
     (1..).zip(questions).map(|(number, question)| (name(number), question)).collect()
 }
 
-/// Whether everything that was asked was done.
+/// Whether the user accepted every request.
 fn accepted(brought: &Raw) -> bool {
     let answers = brought.entries().unwrap_or_default();
     let done = |answer: &Raw| answer.text_member("action").as_deref() == Some("accept");
@@ -223,7 +222,7 @@ mod tests {
 
     const EDITOR: &str = "claude";
 
-    /// Calls of which nothing matters but that they are dropped; the time of day is the paused clock's.
+    /// Calls that only have to be dropped. The wall clock follows the paused clock.
     fn continuations(edition: &str) -> Arc<Continuations<DropGuard>> {
         let (began, from) = (Instant::now(), UNIX_EPOCH + Duration::from_secs(1_000_000));
         let chance = Chance::new(|| 0, move || from + began.elapsed());
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_comes_back_within_ten_minutes_finds_the_call_and_who_comes_later_does_not() {
+    async fn an_editor_finds_its_call_within_ten_minutes_and_not_later() {
         let all = continuations("life");
         let (question, answered) = question();
         let waits = CancellationToken::new();
@@ -294,7 +293,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn several_questions_are_told_apart_and_one_without_an_answer_is_turned_away() {
+    async fn several_requests_have_keys_of_their_own_and_one_without_an_answer_is_declined() {
         let all = continuations("life");
         let ((one, answered), (other, turned_away)) = (question(), question());
         let waits = CancellationToken::new().drop_guard();
@@ -310,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_word_is_good_for_nobody_else_and_for_no_other_call() {
+    async fn a_request_state_works_for_one_editor_and_one_call_only() {
         let all = continuations("life");
         let (question, _answered) = question();
         let waits = CancellationToken::new();

@@ -1,8 +1,7 @@
-//! Tasks of the gateway's own: calls of which an editor wanted a task and whose upstream made none.
-//!
-//! Such a call is over when its editor hears of it, so the task is born finished, and all that is to
-//! keep is its result, for a while and in memory. Whoever asks for it after a restart of the gateway
-//! is told that the call ran.
+//! Tasks that the gateway creates for an editor that asked for one when its upstream made none.
+//! The call has already completed when the task is created, so only its result is kept, in memory
+//! and for a limited time. After a restart of the gateway, a request for the result is told that
+//! the call ran.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,13 +29,13 @@ struct FinishedTask {
     since: Instant,
 }
 
-/// What the ids of such tasks begin with.
+/// The prefix of these task ids.
 const ID_PREFIX: &str = "evermoor-task-";
 const RETENTION: Duration = Duration::from_secs(600);
 const MAX_TASKS: usize = 256;
 
 impl Finished {
-    /// Keeps a result, and says which task it is of.
+    /// Keeps a result and returns the task it belongs to.
     pub fn keep(&self, editor: &str, result: Raw) -> Option<Raw> {
         let id = format!("{ID_PREFIX}{}", keys::unguessable().ok()?);
         let task = task::over(&id, SystemTime::now(), RETENTION);
@@ -51,7 +50,7 @@ impl Finished {
         Some(made)
     }
 
-    /// The answer to a request about such a task. `None` if it is about another one.
+    /// Answers a request about such a task; `None` if it is about any other task.
     pub fn answer(&self, editor: &str, request: &Request) -> Option<Response> {
         let about = request.params.as_ref()?.text_member("taskId")?;
         if !about.starts_with(ID_PREFIX) || !request.method.starts_with("tasks/") {
@@ -61,13 +60,13 @@ impl Finished {
         let all = self.0.lock();
         let kept = all.iter().find(|kept| kept.id == about && kept.editor == editor);
         let Some(kept) = kept.filter(|kept| kept.since.elapsed() < RETENTION) else {
-            let why = "The call of this task ran to its end, but its result is not kept any more.";
+            let why = "The call for this task completed, but its result is no longer kept.";
             return Some(Response::error(Some(id), INVALID_PARAMS, why));
         };
         Some(match request.method.as_str() {
             method::TASKS_GET => Response::result(id, kept.task.clone()),
             method::TASKS_RESULT => Response::result(id, related(&kept.result, &Raw::of(&about))),
-            _ => Response::error(Some(id), INVALID_PARAMS, "The task is over."),
+            _ => Response::error(Some(id), INVALID_PARAMS, "The task has already completed."),
         })
     }
 }
@@ -90,7 +89,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_result_is_kept_for_its_editor_and_for_a_while() {
+    async fn a_result_is_kept_for_its_editor_for_a_limited_time() {
         let finished = Finished::default();
         let content = Raw::of(&serde_json::json!({ "content": [] }));
         let task = finished.keep("claude", content).unwrap().member("task").unwrap();

@@ -1,8 +1,7 @@
-//! Questions of older upstreams' tasks, until an editor of the newer revision has answered them.
-//!
-//! An older upstream asks while somebody waits for the result of a task. An editor of the newer
-//! revision looks at the state of its task now and then, finds there what is needed, and brings it
-//! with a request of its own.
+//! Tasks of session-based upstreams that wait for input from a stateless editor.
+//! Such an upstream sends its server request while a `tasks/result` request is open. A stateless
+//! editor polls the task instead, sees the `input_required` state with what is needed, and answers
+//! with `tasks/update`.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -22,10 +21,10 @@ use crate::upstream::Question;
 pub struct Parked(Mutex<HashMap<(String, Raw), WaitingTask>>);
 
 struct WaitingTask {
-    /// Waits for the result. Without it the upstream would have nobody to ask.
+    /// Keeps `tasks/result` open: without it the upstream could not send its request.
     exchange: Exchange,
     question: Question,
-    /// What the editor is response of the task.
+    /// The task as the editor sees it.
     state: Raw,
     since: Instant,
 }
@@ -34,8 +33,8 @@ const ANSWER_KEY: &str = "answer";
 const INPUT_TIMEOUT: Duration = Duration::from_secs(600);
 
 impl Parked {
-    /// Keeps the question of a task, and says what the editor is response of the task. Gives both back if
-    /// the exchange is not about a task.
+    /// Keeps a task's server request and returns the task as the editor sees it. Returns its
+    /// arguments if the exchange does not poll a task.
     pub fn park(
         &self,
         exchange: Exchange,
@@ -55,8 +54,8 @@ impl Parked {
         Ok(state)
     }
 
-    /// The answer to a request about a task that waits for its editor, and what is to be followed from
-    /// then on. `None` if none does.
+    /// Answers a request about a task that waits for its editor, and returns the exchange to follow
+    /// from then on. `None` if no such task waits.
     pub fn answer(&self, editor: &str, request: &Request) -> Option<(Response, Option<Exchange>)> {
         let params = request.params.as_ref()?;
         let key = (editor.to_owned(), params.member("taskId")?);
@@ -76,7 +75,8 @@ impl Parked {
                     }
                     None => {
                         waiting.question.decline();
-                        let why = "`inputResponses` has no answer to what the task needs.";
+                        let why =
+                            "`inputResponses` does not contain the input that the task needs.";
                         Response::error(Some(id), INVALID_PARAMS, why)
                     }
                 };
@@ -86,7 +86,7 @@ impl Parked {
         }
     }
 
-    /// Follows a task whose editor has answered, in case it asks for more.
+    /// Follows a task after its editor has answered, in case it asks for more.
     pub async fn follow(&self, mut exchange: Exchange, editor: &str) {
         while let Some(part) = exchange.next().await {
             if let ExchangeEvent::Question(question) = part {
