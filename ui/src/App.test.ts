@@ -134,7 +134,7 @@ test('without a token, it says how to get in and nothing else', async () => {
   const { gateway, tell } = await show(status(upstream('A')))
   await tell({ kind: 'locked', stale: true })
   expect(screen.queryByText('A')).toBeNull()
-  expect(screen.getByText(/used before or is too old/)).toBeTruthy()
+  expect(screen.getByText(/already been used or has expired/)).toBeTruthy()
   await fireEvent.click(screen.getByRole('button', { name: 'Copy the command' }))
   expect(gateway.copied).toEqual(['evermoor open'])
 })

@@ -3,7 +3,7 @@
 import type { FormField } from './form'
 import { bytes, count, milliseconds, sentence } from './format'
 
-export const unknown = (name: string) => `There is no upstream “${name}”`
+export const unknown = (name: string) => `There is no server “${name}”`
 export const unknownDetail = 'It may have been taken out of the configuration.'
 export const tabs = { health: 'Health', tools: 'Tools', log: 'Log', incidents: 'Incidents' }
 export const reconnectOnly = 'Reconnect only'

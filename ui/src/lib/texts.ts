@@ -42,7 +42,7 @@ export const asOf = (age: number) =>
   age < 1_000 ? lastKnown : `${lastKnown}, ${duration(age)} old`
 
 export const lockedTitle = 'This page needs a new link'
-export const lockedStale = 'The link was used before or is too old.'
+export const lockedStale = 'The link has already been used or has expired.'
 export const lockedRemedy = 'Run this in a terminal, or choose Open Evermoor in the tray menu.'
 export const openCommand = 'evermoor open'
 

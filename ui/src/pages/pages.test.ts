@@ -117,7 +117,7 @@ test('an upstream that is off can be turned on, and one that is not there is sai
   expect([gateway.orders, gateway.bodies]).toEqual([['POST /api/upstreams/a/enabled'], [{ enabled: true }]])
   gateway.tell({ kind: 'serving', status: status() })
   await settle()
-  expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('There is no upstream “a”')
+  expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('There is no server “a”')
 })
 
 test('the first run connects what is ticked, and ends in a test', async () => {

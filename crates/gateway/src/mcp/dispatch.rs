@@ -53,15 +53,15 @@ pub async fn post(
     {
         return initialize(&endpoint, &view, &editor, &headers, request).await;
     }
-    let live = match endpoint.find_session(&editor, &headers) {
-        Ok(live) => live,
+    let session = match endpoint.find_session(&editor, &headers) {
+        Ok(session) => session,
         Err((status, why)) => return refuse(status, why),
     };
-    endpoint.client_seen(&live, wire(&headers), &view);
+    endpoint.client_seen(&session, wire(&headers), &view);
     match message {
-        Message::Request(request) => handler::answer(&endpoint, view, &live, request).await,
+        Message::Request(request) => handler::answer(&endpoint, view, &session, request).await,
         message @ (Message::Notification(_) | Message::Response(_)) => {
-            endpoint.receive(&live, message);
+            endpoint.receive(&session, message);
             StatusCode::ACCEPTED.into_response()
         }
     }
@@ -77,9 +77,9 @@ pub async fn delete(
         return method_not_allowed().await;
     }
     match endpoint.find_session(&editor, &headers) {
-        Ok(live) => {
-            endpoint.sessions.end(&live);
-            endpoint.client_left(&live);
+        Ok(session) => {
+            endpoint.sessions.end(&session);
+            endpoint.client_left(&session);
             StatusCode::NO_CONTENT.into_response()
         }
         Err((status, why)) => refuse(status, why),
@@ -119,14 +119,14 @@ async fn initialize(
     headers: &HeaderMap,
     request: &Request,
 ) -> HttpResponse {
-    let session = match read_initialize(request, editor) {
-        Ok(session) => session,
+    let claims = match read_initialize(request, editor) {
+        Ok(claims) => claims,
         Err(refusal) => return json(&refusal),
     };
     let introduction = endpoint.router.server_description(view).await;
-    let result = introduction.handshake(session.revision);
-    let (live, id) = endpoint.sessions.create(session);
-    endpoint.client_seen(&live, wire(headers), view);
+    let result = introduction.handshake(claims.revision);
+    let (session, id) = endpoint.sessions.create(claims);
+    endpoint.client_seen(&session, wire(headers), view);
     let mut response = json(&Response::result(request.id.clone(), result));
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(mcp_header::SESSION, id);

@@ -76,33 +76,35 @@ impl Endpoint {
         headers: &HeaderMap,
     ) -> Result<Arc<ActiveSession>, Refused> {
         let Some(id) = headers.get(mcp_header::SESSION) else {
-            let why = "There is no session yet. Send `initialize` first, then its Mcp-Session-Id.";
+            let why =
+                "The request has no session. Send `initialize` first, then its Mcp-Session-Id.";
             return Err((StatusCode::BAD_REQUEST, why));
         };
-        let live = id.to_str().ok().and_then(|id| self.sessions.find(id, &editor.name));
-        live.ok_or((StatusCode::NOT_FOUND, "This session is not known. Send `initialize` again."))
+        let session = id.to_str().ok().and_then(|id| self.sessions.find(id, &editor.name));
+        session.ok_or((StatusCode::NOT_FOUND, "Unknown session. Send `initialize` again."))
     }
 
     /// Applies a request that changes subscriptions, and stores the result.
     pub(crate) async fn update_subscriptions(
         &self,
         view: &View,
-        live: &Arc<ActiveSession>,
+        session: &Arc<ActiveSession>,
         request: &Request,
     ) -> Response {
         let (router, interests) = (&self.router, &self.interests);
-        let answer = SubscriptionRequest { router, interests, view, live, request }.apply().await;
-        self.sessions.keep(live);
+        let answer =
+            SubscriptionRequest { router, interests, view, session, request }.apply().await;
+        self.sessions.keep(session);
         answer
     }
 
     /// Handles a notification or a response from a session.
-    pub(crate) fn receive(&self, live: &ActiveSession, message: Message) {
+    pub(crate) fn receive(&self, session: &ActiveSession, message: Message) {
         // A message that matches no call here may belong to a call of the predecessor.
-        if let Some(message) = deliver_to_call(live, message)
-            && !self.predecessor.tell(&self.sessions.id(live), &message)
+        if let Some(message) = deliver_to_call(session, message)
+            && !self.predecessor.tell(&self.sessions.id(session), &message)
         {
-            tracing::debug!("a message about nothing that is under way was dropped");
+            tracing::debug!("dropped a message that belongs to no call");
         }
     }
 
@@ -110,7 +112,7 @@ impl Endpoint {
     pub fn overhear(&self, session: &str, message: &Bytes) {
         let Ok(message) = Message::parse(message) else { return };
         let undelivered = match self.sessions.active(session) {
-            Some(live) => deliver_to_call(&live, message),
+            Some(session) => deliver_to_call(&session, message),
             None => Some(message),
         };
         if let Some(message) = undelivered {
@@ -119,21 +121,21 @@ impl Endpoint {
     }
 
     /// Notes that a session sent a message.
-    pub(super) fn client_seen(&self, live: &ActiveSession, wire: Wire, view: &View) {
-        self.attendance.speaks(&Who::Session(live.number), wire, view.one(), || {
-            let said = live.claims();
-            (said.editor, said.client, said.revision.as_str().to_owned())
+    pub(super) fn client_seen(&self, session: &ActiveSession, wire: Wire, view: &View) {
+        self.attendance.speaks(&Who::Session(session.number), wire, view.one(), || {
+            let claims = session.claims();
+            (claims.editor, claims.client, claims.revision.as_str().to_owned())
         });
     }
 
     /// Notes that a session opened a stream, for as long as the result lives.
-    pub(super) fn client_listens(&self, live: &ActiveSession) -> Stream {
-        self.attendance.listens(Who::Session(live.number))
+    pub(super) fn client_listens(&self, session: &ActiveSession) -> Stream {
+        self.attendance.listens(Who::Session(session.number))
     }
 
     /// Notes that a session ended.
-    pub(super) fn client_left(&self, live: &ActiveSession) {
-        self.attendance.leaves(&Who::Session(live.number));
+    pub(super) fn client_left(&self, session: &ActiveSession) {
+        self.attendance.leaves(&Who::Session(session.number));
     }
 
     /// Notes that a client without a session sent a request.
@@ -159,14 +161,14 @@ impl Endpoint {
 
 /// Delivers a cancellation or a response to the call it belongs to. Returns the message if there is
 /// no such call.
-fn deliver_to_call(live: &ActiveSession, message: Message) -> Option<Message> {
+fn deliver_to_call(session: &ActiveSession, message: Message) -> Option<Message> {
     match message {
-        Message::Notification(told) if told.method == method::CANCELLED => {
-            (!live.cancel(&told)).then_some(Message::Notification(told))
+        Message::Notification(notification) if notification.method == method::CANCELLED => {
+            (!session.cancel(&notification)).then_some(Message::Notification(notification))
         }
         // Upstreams are shared by several clients, so no other notification is passed on.
         Message::Notification(_) | Message::Request(_) => None,
-        Message::Response(response) => live.answer(response).map(Message::Response),
+        Message::Response(response) => session.answer(response).map(Message::Response),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::upstream::notification_log::{Missed, News, Newsroom};
 
 /// Decides which notifications an editor receives.
 pub(super) trait NotificationFilter: Send + Sync {
-    fn accepts(&self, news: &News) -> bool;
+    fn accepts(&self, published: &News) -> bool;
 
     /// The notifications that make an editor read everything again, for when it may have missed
     /// some.
@@ -62,7 +62,7 @@ impl<E: NotificationFilter> NotificationReader<E> {
             None => {
                 let now = reader.at;
                 let all = reader.filter.resync();
-                reader.ready = all.into_iter().map(|told| (now, told)).collect();
+                reader.ready = all.into_iter().map(|notification| (now, notification)).collect();
             }
         }
         reader
@@ -71,12 +71,12 @@ impl<E: NotificationFilter> NotificationReader<E> {
     /// The next notification, with its number.
     pub(super) async fn next(&mut self) -> Option<(u64, Notification)> {
         loop {
-            if let Some(told) = self.ready.pop_front() {
-                return Some(told);
+            if let Some(notification) = self.ready.pop_front() {
+                return Some(notification);
             }
             self.read();
-            if let Some(told) = self.due() {
-                return Some(told);
+            if let Some(notification) = self.due() {
+                return Some(notification);
             }
             if !self.ready.is_empty() {
                 continue;
@@ -97,8 +97,8 @@ impl<E: NotificationFilter> NotificationReader<E> {
     fn read(&mut self) {
         self.latest.borrow_and_update();
         match self.log.after(self.at) {
-            Ok(news) => {
-                for one in news {
+            Ok(published) => {
+                for one in published {
                     self.at = one.number;
                     if !self.filter.accepts(&one) {
                         continue;
@@ -114,7 +114,9 @@ impl<E: NotificationFilter> NotificationReader<E> {
             Err(Missed) => {
                 self.at = *self.latest.borrow();
                 let now = self.at;
-                self.ready.extend(self.filter.resync().into_iter().map(|told| (now, told)));
+                self.ready.extend(
+                    self.filter.resync().into_iter().map(|notification| (now, notification)),
+                );
             }
         }
     }
@@ -129,9 +131,9 @@ impl<E: NotificationFilter> NotificationReader<E> {
         }
         self.sent_at = Some(now);
         let pending_lists = std::mem::take(&mut self.pending_lists);
-        let told =
+        let notification =
             pending_lists.into_iter().map(|(method, at)| (at, Notification::new(&method, None)));
-        self.ready.extend(told);
+        self.ready.extend(notification);
         self.ready.pop_front()
     }
 }
@@ -144,9 +146,9 @@ pub(super) fn every_list_changed() -> Vec<Notification> {
 }
 
 /// The resource that a `resources/updated` notification is about.
-pub(super) fn updated_resource(told: &Notification) -> Option<String> {
-    let is_update = told.method == method::RESOURCE_UPDATED;
-    is_update.then(|| told.params.as_ref()?.text_member("uri")).flatten()
+pub(super) fn updated_resource(notification: &Notification) -> Option<String> {
+    let is_update = notification.method == method::RESOURCE_UPDATED;
+    is_update.then(|| notification.params.as_ref()?.text_member("uri")).flatten()
 }
 
 #[cfg(test)]
@@ -186,7 +188,7 @@ mod tests {
         assert_eq!(began.elapsed(), LIST_CHANGED_INTERVAL);
         publish(&log, "notifications/message");
         assert_eq!(reader.next().await.unwrap().1.method, "notifications/message");
-        assert_eq!(began.elapsed(), LIST_CHANGED_INTERVAL, "other news do not wait");
+        assert_eq!(began.elapsed(), LIST_CHANGED_INTERVAL, "other notifications do not wait");
     }
 
     #[tokio::test(start_paused = true)]

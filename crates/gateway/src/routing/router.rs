@@ -83,9 +83,9 @@ impl Router {
             return Ok(all.of_one(upstream));
         }
         if UpstreamName::parse(name).is_ok_and(|name| self.is_off(&name) && all.sees(&name)) {
-            return Err(format!("The upstream `{name}` is turned off. {ENABLE_REMEDY}"));
+            return Err(format!("The server `{name}` is turned off. {ENABLE_REMEDY}"));
         }
-        let why = format!("There is no upstream `{name}`. `evermoor status` lists them.");
+        let why = format!("There is no server `{name}`. Run `evermoor status` to list them.");
         Err(why + &all.hidden_hint())
     }
 
@@ -181,8 +181,7 @@ impl Router {
         let asked = asked_for(request).filter(|_| request.method != method::SUBSCRIBE);
         let Some((list, name)) = asked else {
             let other = &request.method;
-            let why =
-                format!("`{other}` needs to know the upstream: use the endpoint /mcp/<upstream>.");
+            let why = format!("`{other}` needs one server: use the endpoint /mcp/<server>.");
             return rejected(request, METHOD_NOT_FOUND, &why);
         };
         let mut found = self.find(view, request, list, &name);
@@ -296,5 +295,5 @@ fn not_found(view: &View, list: List, name: &str) -> String {
         List::Resources => "resource",
         List::Templates => "resource template",
     };
-    format!("There is no {what} `{name}`. Ask for the list again.{}", view.hidden_hint())
+    format!("There is no {what} `{name}`. Request the list again.{}", view.hidden_hint())
 }

@@ -75,29 +75,27 @@ impl View {
     }
 
     /// Whether the editor may receive a notification.
-    pub fn accepts(&self, news: &News) -> bool {
+    pub fn accepts(&self, published: &News) -> bool {
         let here = match &self.scope {
             Scope::All => true,
-            Scope::One(one) => *one.name() == news.lane.upstream,
+            Scope::One(one) => *one.name() == published.lane.upstream,
         };
-        if !here || !news.audience.includes(&self.editor) {
+        if !here || !published.audience.includes(&self.editor) {
             return false;
         }
         // An editor whose list changed is told so even if nothing is left in it.
-        if news.is_of_lists() {
+        if published.is_of_lists() {
             return true;
         }
         let overview = self.overview.borrow();
         let catalog = overview.sights.of_editor(&self.editor);
-        let Some(config) = overview.sights.config(&news.lane.upstream) else {
-            return sees(catalog.rules.as_deref(), &news.lane.upstream);
+        let Some(config) = overview.sights.config(&published.lane.upstream) else {
+            return sees(catalog.rules.as_deref(), &published.lane.upstream);
         };
         let Some(visibility) = catalog.visibility(config) else { return false };
-        let resource = news
-            .told
-            .params
-            .as_ref()
-            .filter(|_| !visibility.is_clear() && news.told.method == method::RESOURCE_UPDATED);
+        let resource = published.told.params.as_ref().filter(|_| {
+            !visibility.is_clear() && published.told.method == method::RESOURCE_UPDATED
+        });
         let uri = resource.and_then(|params| params.text_member("uri"));
         uri.is_none_or(|uri| visibility.hides(List::Resources, &uri).is_none())
     }
@@ -142,7 +140,7 @@ impl View {
         match self.catalog().rules {
             Some(_) => {
                 let lists = entry(&self.editor);
-                format!(" It may be hidden by the lists under {lists} in config.toml.")
+                format!(" The lists under {lists} in config.toml may hide it.")
             }
             None => String::new(),
         }
@@ -204,8 +202,8 @@ mod tests {
             room.publish(handles[0].lane(), Notification::new(told, params));
         }
         let view = View::new(Scope::All, editor, overview);
-        let news = room.after(0).unwrap();
-        [0, 1, 2].map(|place: usize| view.accepts(&news[place]))
+        let log_entries = room.after(0).unwrap();
+        [0, 1, 2].map(|place: usize| view.accepts(&log_entries[place]))
     }
 
     #[tokio::test]
@@ -214,8 +212,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_editor_hears_nothing_of_an_upstream_that_it_may_not_see_but_that_its_lists_changed()
-    {
+    async fn an_editor_is_told_of_a_hidden_upstream_only_that_its_lists_changed() {
         let lists = "[editors.p]\nupstreams.deny = [\"a\"]\n";
         assert_eq!(receives(lists, "p"), [false, false, true]);
         assert_eq!(receives(lists, "q"), [true; 3]);

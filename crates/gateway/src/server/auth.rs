@@ -1,7 +1,6 @@
-//! Who may speak: Host, Origin and token, checked before anything is read.
-//!
-//! When an editor's token is revoked, its open streams end. A request that waits for its answer
-//! gets it: to refuse it then would say that it was not executed, and that would be a lie.
+//! Authentication: checks Host, Origin and token before a body is read.
+//! When an editor's token is revoked, its open streams end. A request in flight still gets its
+//! response: a refusal would wrongly say that it was not executed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +27,7 @@ use evermoor_core::security::access::{Guesses, Refusal, Visitor, bearer, check_p
 use crate::editors::Editors;
 use crate::server::listener::unauthenticated::ConnectionState;
 
-/// What the gateway checks visitors against.
+/// What requests are checked against.
 pub struct Door {
     pub port: u16,
     pub editors: Arc<Editors>,
@@ -37,16 +36,17 @@ pub struct Door {
     pub guesses: Mutex<HashMap<GuessTarget, Guesses>>,
 }
 
-/// What somebody can guess: a token, or a session of the editor that it is.
+/// What a client may be guessing: a token, or a session of an authenticated editor.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum GuessTarget {
     Token,
     Session(String),
 }
 
-/// Wrong tokens a minute that are answered plainly.
+/// Wrong tokens per minute before the answer is 429.
 const MAX_WRONG_TOKENS: usize = 20;
-/// Unknown sessions a minute, which are plenty after a reinstallation: one per call under way.
+/// Unknown sessions per minute before the answer is 429. After a reinstallation there may be one
+/// per call in flight.
 const MAX_UNKNOWN_SESSIONS: usize = 200;
 
 impl Door {
@@ -56,7 +56,7 @@ impl Door {
         guesses.is_one_too_many(Instant::now().into_std())
     }
 
-    /// What a wrong token is answered. Whoever shows none guesses nothing.
+    /// The refusal of a wrong token. A request without a token does not count as a guess.
     fn wrong_token(&self) -> Refusal {
         match self.is_one_too_many(GuessTarget::Token, MAX_WRONG_TOKENS) {
             true => Refusal::TooManyTokens,
@@ -64,15 +64,14 @@ impl Door {
         }
     }
 
-    /// Whether a visitor is in the right place. A preflight comes from a page, and no page that
-    /// needs to ask may speak.
+    /// Checks Host and Origin. A preflight is always refused: pages that need one have no access.
     fn check_place(&self, request: &Request, own_page: bool) -> Result<(), Refusal> {
         check_place(access_request(request), self.port, own_page)?;
         if request.method() == Method::OPTIONS { Err(Refusal::Origin) } else { Ok(()) }
     }
 }
 
-/// Lets editors in. The request carries the [`Editor`](crate::editors::Editor) that it comes from.
+/// Requires an editor's token. Adds the [`Editor`](crate::editors::Editor) to the request.
 pub async fn require_editor_token(
     State(door): State<Arc<Door>>,
     mut request: Request,
@@ -101,7 +100,7 @@ pub async fn require_editor_token(
     until_revoked(response, editor.revoked)
 }
 
-/// Lets our own tools and the dashboard in.
+/// Requires the control token, which the tray, the command line and the dashboard have.
 pub async fn require_control_token(
     State(door): State<Arc<Door>>,
     request: Request,
@@ -109,7 +108,7 @@ pub async fn require_control_token(
 ) -> Response {
     let known = door.check_place(&request, true).and_then(|()| bearer(access_request(&request)));
     match known {
-        // An editor's token does not even learn that there is a control API.
+        // To an editor, the control API does not exist.
         Ok(token) if door.editors.knows(token) => StatusCode::NOT_FOUND.into_response(),
         Ok(token) if same_token(token, &door.control_token) => {
             mark_authenticated(&request);
@@ -120,7 +119,7 @@ pub async fn require_control_token(
     }
 }
 
-/// Lets a page of our own in that has no token yet.
+/// Requires only the dashboard's own origin, for pages that have no token yet.
 pub async fn require_own_origin(
     State(door): State<Arc<Door>>,
     request: Request,
@@ -132,7 +131,7 @@ pub async fn require_own_origin(
     }
 }
 
-/// A stream that ends when its editor is turned away. An answer that is there already is sent.
+/// Ends a stream when its editor's token is revoked. A response that is already complete is sent.
 fn until_revoked(response: Response, revoked: CancellationToken) -> Response {
     if response.body().size_hint().exact().is_some() {
         return response;
@@ -143,7 +142,7 @@ fn until_revoked(response: Response, revoked: CancellationToken) -> Response {
     })
 }
 
-/// The connection that a good token came over may stay.
+/// Marks the connection as authenticated, so that it may stay open while idle.
 fn mark_authenticated(request: &Request) {
     if let Some(state) = request.extensions().get::<Arc<ConnectionState>>() {
         state.set_authenticated();
@@ -152,7 +151,7 @@ fn mark_authenticated(request: &Request) {
 
 fn access_request(request: &Request) -> Visitor<'_> {
     let headers = request.headers();
-    // A header that is sent twice could be read in two ways, so it counts as not sent at all.
+    // A header that is sent twice is ambiguous, so it counts as missing.
     let one = |name: HeaderName| {
         let mut values = headers.get_all(name).iter();
         let first = values.next()?;
@@ -178,7 +177,7 @@ fn refuse(refusal: Refusal) -> Response {
             (StatusCode::UNAUTHORIZED, "Send the header `Authorization: Bearer <token>`.")
         }
         Refusal::TooManyTokens => {
-            (StatusCode::TOO_MANY_REQUESTS, "Put the right token into the configuration.")
+            (StatusCode::TOO_MANY_REQUESTS, "Correct the token in the client's configuration.")
         }
         Refusal::TooManySessions => (StatusCode::TOO_MANY_REQUESTS, "Send `initialize` again."),
     };

@@ -1,4 +1,4 @@
-//! Every HTTP route of a gateway, and who may use it.
+//! Every HTTP route of the gateway, and the authentication each requires.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub(crate) fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Contro
         .merge(pages)
 }
 
-/// Streamable HTTP: messages, the stream of news, and the end of a session.
+/// Streamable HTTP: POST for messages, GET for the notification stream, DELETE to end a session.
 fn streamable() -> MethodRouter<Arc<Endpoint>> {
     post(dispatch::post)
         .get(stream::get)

@@ -131,8 +131,8 @@ impl Edit {
             true => Ok(()),
             false => Err(Mistake {
                 line: None,
-                what: format!("There is no upstream `{upstream}` in config.toml."),
-                remedy: "See `evermoor status` for those that there are.".into(),
+                what: format!("There is no server `{upstream}` in config.toml."),
+                remedy: "Run `evermoor status` to list them.".into(),
             }),
         }
     }

@@ -79,7 +79,7 @@ fn read(called: &str, answer: Option<Response>) -> Result<Raw, String> {
         }
         Some(Outcome::Error(error)) => {
             let said = error.text_member("message").unwrap_or_default();
-            Err(format!("the client refused `{called}`: {said}"))
+            Err(format!("the client declined `{called}`: {said}"))
         }
         None => Err(format!("the client did not answer `{called}`")),
     }

@@ -72,10 +72,10 @@ pub enum ExchangeEvent {
     /// A message about the request. A response is always the last one.
     Message(Message),
     /// A request from the upstream to the editor.
-    Question(Question),
+    ServerRequest(Question),
 }
 
-const NOT_SUPPORTED: &str = "The editor at hand does not offer this.";
+const NOT_SUPPORTED: &str = "The client does not support this request.";
 /// How many server requests may wait for the editor.
 const MAX_QUESTIONS: usize = 16;
 /// How many log messages may wait for the editor.
@@ -181,7 +181,7 @@ impl Exchange {
         loop {
             if let Some(question) = self.questions.pop_front() {
                 if self.batch.enabled || self.translation.abilities.can_answer(&question.request) {
-                    return Some(ExchangeEvent::Question(question));
+                    return Some(ExchangeEvent::ServerRequest(question));
                 }
                 question.turn_away(NOT_SUPPORTED);
                 continue;
@@ -246,7 +246,7 @@ impl Exchange {
         let until = Instant::now() + BATCH_WINDOW;
         while let Ok(Some(part)) = timeout_at(until, self.next_unbatched()).await {
             match part {
-                ExchangeEvent::Question(question) => self.batch.questions.push(question),
+                ExchangeEvent::ServerRequest(question) => self.batch.questions.push(question),
                 ExchangeEvent::Message(Message::Response(_)) => {
                     // The upstream did not wait for the answers.
                     self.batch.questions.clear();
@@ -288,7 +288,7 @@ impl Exchange {
 
     /// The answer to a call that shutdown no longer waits for.
     fn abandoned_answer(&self) -> Response {
-        let detail = "Evermoor was stopped before the answer came";
+        let detail = "Evermoor stopped before the answer arrived";
         let fate = match self.was_sent() {
             true => Fate::Unknown(Unknown::GatewayRestarted, SystemTime::now()),
             false => Fate::NotSent(NotSent::ShuttingDown),

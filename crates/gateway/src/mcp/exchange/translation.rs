@@ -174,14 +174,12 @@ impl Translation {
     /// Asks the editor for input, if it supports all that is needed.
     fn request_input(&mut self, request: &Request, needed: Needed) -> ReplyAction {
         if self.rounds >= MAX_ROUNDS {
-            return ReplyAction::Answer(
-                self.failed("the server asks for more input again and again"),
-            );
+            return ReplyAction::Answer(self.failed("the server keeps asking for more input"));
         }
         let unsupported = needed.asked.iter().find(|(_, asked)| !self.abilities.can_answer(asked));
         if let Some((_, asked)) = unsupported {
             let words =
-                format!("the server needs `{}`, which the client does not offer", asked.method);
+                format!("the server needs `{}`, which the client does not support", asked.method);
             return ReplyAction::Answer(self.failed(&words));
         }
         let InputRound { questions, gathering } = input_rounds::round(request, needed, self.rounds);

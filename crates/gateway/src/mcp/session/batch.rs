@@ -42,15 +42,15 @@ pub(crate) async fn answer(
     if parts.is_empty() || parts.len() > MAX_MESSAGES {
         return refuse(StatusCode::BAD_REQUEST, "Send 1 to 100 messages in a batch.");
     }
-    let live = match endpoint.find_session(editor, headers) {
-        Ok(live) => live,
+    let session = match endpoint.find_session(editor, headers) {
+        Ok(session) => session,
         Err((status, why)) => return refuse(status, why),
     };
-    if live.claims().revision != Revision::V2025_03_26 {
+    if session.claims().revision != Revision::V2025_03_26 {
         let why = "Send one message at a time: only 2025-03-26 allows batches.";
         return refuse(StatusCode::BAD_REQUEST, why);
     }
-    let answers = parts.iter().map(|part| answer_part(endpoint, &view, &live, part));
+    let answers = parts.iter().map(|part| answer_part(endpoint, &view, &session, part));
     let answers: Vec<Raw> = join_all(answers).await.into_iter().flatten().collect();
     if answers.is_empty() {
         return StatusCode::ACCEPTED.into_response();
@@ -62,7 +62,7 @@ pub(crate) async fn answer(
 async fn answer_part(
     endpoint: &Endpoint,
     view: &View,
-    live: &Arc<ActiveSession>,
+    session: &Arc<ActiveSession>,
     part: &Raw,
 ) -> Option<Raw> {
     let response = match Message::parse(part.as_bytes()) {
@@ -74,11 +74,11 @@ async fn answer_part(
         Ok(Message::Request(request))
             if subscriptions::is_subscription_request(&request.method) =>
         {
-            endpoint.update_subscriptions(view, live, &request).await
+            endpoint.update_subscriptions(view, session, &request).await
         }
-        Ok(Message::Request(request)) => final_answer(endpoint, view, live, request).await?,
+        Ok(Message::Request(request)) => final_answer(endpoint, view, session, request).await?,
         Ok(message) => {
-            endpoint.receive(live, message);
+            endpoint.receive(session, message);
             return None;
         }
     };
@@ -89,17 +89,17 @@ async fn answer_part(
 async fn final_answer(
     endpoint: &Endpoint,
     view: &View,
-    live: &Arc<ActiveSession>,
+    session: &Arc<ActiveSession>,
     request: Request,
 ) -> Option<Response> {
-    let call = live.begin(request.id.clone());
-    let mut exchange = Exchange::start(endpoint, view.clone(), request, live.requester());
+    let call = session.begin(request.id.clone());
+    let mut exchange = Exchange::start(endpoint, view.clone(), request, session.requester());
     let answer = async {
         loop {
             match exchange.next().await? {
                 ExchangeEvent::Message(Message::Response(response)) => return Some(response),
                 ExchangeEvent::Message(_) => {}
-                ExchangeEvent::Question(question) => {
+                ExchangeEvent::ServerRequest(question) => {
                     question.turn_away("The client cannot be asked during a batch.");
                 }
             }

@@ -34,14 +34,14 @@ pub(crate) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 pub(crate) async fn answer(
     endpoint: &Endpoint,
     view: View,
-    live: &Arc<ActiveSession>,
+    session: &Arc<ActiveSession>,
     request: Request,
 ) -> HttpResponse {
     if subscriptions::is_subscription_request(&request.method) {
-        return json(&endpoint.update_subscriptions(&view, live, &request).await);
+        return json(&endpoint.update_subscriptions(&view, session, &request).await);
     }
-    let call = live.begin(request.id.clone());
-    let exchange = Exchange::start(endpoint, view, request, live.requester());
+    let call = session.begin(request.id.clone());
+    let exchange = Exchange::start(endpoint, view, request, session.requester());
     let mut running = DetachOnDrop { exchange: Some(exchange), tasks: &endpoint.tasks };
     let first = tokio::select! {
         part = running.next() => part,
@@ -61,15 +61,15 @@ pub(crate) async fn answer(
     let Some(exchange) = running.exchange.take() else { return event_stream::empty() };
     let stream = endpoint.sessions.number();
     let transcript = Transcript::new(&endpoint.edition, stream, exchange.call_ref().clone());
-    live.add_transcript(&transcript, stream);
-    let primed = live.claims().revision >= Revision::V2025_11_25;
+    session.add_transcript(&transcript, stream);
+    let primed = session.claims().revision >= Revision::V2025_11_25;
     let beginning = primed.then(|| transcript.priming_event());
     let reader = transcript.reader(0);
-    let live = Arc::clone(live);
+    let session = Arc::clone(session);
     endpoint.tasks.spawn(async move {
         // The editor may disconnect and resume, so nothing ends the transcript early.
         let left = std::future::pending();
-        relay(exchange, first, &live, call, left, &*transcript).await;
+        relay(exchange, first, &session, call, left, &*transcript).await;
         transcript.finish();
     });
     event_stream::transcript(beginning, reader)
@@ -109,7 +109,7 @@ pub(crate) trait MessageSink {
 pub(crate) async fn relay(
     mut exchange: Exchange,
     first: Option<ExchangeEvent>,
-    live: &ActiveSession,
+    session: &ActiveSession,
     call: CancellableCall,
     left: impl Future<Output = ()>,
     sink: &impl MessageSink,
@@ -119,17 +119,17 @@ pub(crate) async fn relay(
     let mut next = first;
     loop {
         match next.take() {
-            Some(ExchangeEvent::Message(Message::Notification(told)))
-                if told.method == method::LOG && !live.wants_log(&told) => {}
+            Some(ExchangeEvent::Message(Message::Notification(notification)))
+                if notification.method == method::LOG && !session.wants_log(&notification) => {}
             Some(ExchangeEvent::Message(message)) => {
                 sink.write(&message);
                 if matches!(message, Message::Response(_)) {
                     return;
                 }
             }
-            Some(ExchangeEvent::Question(question)) => {
+            Some(ExchangeEvent::ServerRequest(question)) => {
                 let cancelled = question.withdrawn.clone();
-                let (id, request) = live.ask(question);
+                let (id, request) = session.ask(question);
                 sink.write(&request);
                 withdrawn.push(async move {
                     cancelled.cancelled_owned().await;
@@ -147,7 +147,7 @@ pub(crate) async fn relay(
                 }
             }
             Some(id) = withdrawn.next() => {
-                if let Some(message) = live.withdraw(&id) {
+                if let Some(message) = session.withdraw(&id) {
                     sink.write(&message);
                 }
             }

@@ -64,27 +64,27 @@ pub struct ActiveSession {
 
 /// A call that the editor can cancel. Dropping it removes it from the session.
 pub struct CancellableCall {
-    live: Arc<ActiveSession>,
+    session: Arc<ActiveSession>,
     id: Id,
     pub cancelled: CancellationToken,
 }
 
 impl Drop for CancellableCall {
     fn drop(&mut self) {
-        self.live.calls.lock().remove(&self.id);
+        self.session.calls.lock().remove(&self.id);
     }
 }
 
 impl ActiveSession {
     pub fn new(
         number: u64,
-        session: Session,
+        claims: Session,
         subscriptions: SessionSubscriptions,
         edition: Arc<str>,
     ) -> Self {
         Self {
             number,
-            claims: RwLock::new(session),
+            claims: RwLock::new(claims),
             calls: Mutex::default(),
             questions: Mutex::default(),
             edition,
@@ -103,28 +103,28 @@ impl ActiveSession {
     }
 
     /// Sets what a later `initialize` says; an HTTP+SSE session exists before that.
-    pub fn set_claims(&self, session: Session) {
-        *self.claims.write() = session;
+    pub fn set_claims(&self, claims: Session) {
+        *self.claims.write() = claims;
     }
 
     /// The session as the maker of a request.
     pub fn requester(&self) -> Requester {
-        let said = self.claims.read();
-        let who_asks = WhoAsks::editor(&said.client, said.abilities);
+        let claims = self.claims.read();
+        let who_asks = WhoAsks::editor(&claims.client, claims.abilities);
         let who_asks = match self.level() {
             Some(level) => who_asks.hearing(level.as_str()),
             None => who_asks,
         };
         Requester {
             session: self.number,
-            editor: said.editor.clone(),
+            editor: claims.editor.clone(),
             owner: self.owner(),
-            spoken: Spoken::Session(said.revision),
-            abilities: said.abilities,
-            tasks: said.revision >= Revision::V2025_11_25,
+            spoken: Spoken::Session(claims.revision),
+            abilities: claims.abilities,
+            tasks: claims.revision >= Revision::V2025_11_25,
             logs: false,
             who_asks: Some(who_asks),
-            client: Some(said.client.name.clone()),
+            client: Some(claims.client.name.clone()),
         }
     }
 
@@ -146,7 +146,7 @@ impl ActiveSession {
     pub fn begin(self: &Arc<Self>, id: Id) -> CancellableCall {
         let cancelled = CancellationToken::new();
         self.calls.lock().insert(id.clone(), cancelled.clone());
-        CancellableCall { live: Arc::clone(self), id, cancelled }
+        CancellableCall { session: Arc::clone(self), id, cancelled }
     }
 
     /// Cancels a call. Returns whether it was in flight.

@@ -77,29 +77,29 @@ pub async fn open(
     let Ok(nonce) = Sessions::nonce() else {
         return refuse(StatusCode::INTERNAL_SERVER_ERROR, "The system has no random numbers.");
     };
-    let session = Session {
+    let claims = Session {
         revision: Revision::V2024_11_05,
         editor: editor.name.clone(),
         client: Program::default(),
         abilities: Abilities::default(),
         nonce,
     };
-    let (live, id) = endpoint.sessions.create(session);
+    let (session, id) = endpoint.sessions.create(claims);
     let (messages, written) = mpsc::channel(MAX_QUEUED);
     let closed = CancellationToken::new();
-    live.open(SseChannel { messages, closed: closed.clone() });
+    session.open(SseChannel { messages, closed: closed.clone() });
     let address = format!("/messages{path}?session={id}");
     let first = Some(sse::write(Some("endpoint"), None, address.as_bytes()));
-    endpoint.client_seen(&live, Wire::Sse, &view);
-    let listening = endpoint.client_listens(&live);
-    let filter = SessionFilter { view, live: Arc::clone(&live) };
+    endpoint.client_seen(&session, Wire::Sse, &view);
+    let listening = endpoint.client_listens(&session);
+    let filter = SessionFilter { view, session: Arc::clone(&session) };
     let reader = NotificationReader::new(endpoint.news.clone(), filter);
     let events = SseEvents {
         first,
         written,
         reader,
         closed,
-        live,
+        session,
         endpoint,
         draining: false,
         _listening: listening,
@@ -131,8 +131,10 @@ pub async fn post(
     let Ok(Query(address)) = address else {
         return refuse(StatusCode::BAD_REQUEST, "Post to the URL that the stream named.");
     };
-    let live = endpoint.sessions.find(&address.session, &editor.name);
-    let Some((live, channel)) = live.and_then(|live| live.channel().map(|one| (live, one))) else {
+    let session = endpoint.sessions.find(&address.session, &editor.name);
+    let Some((session, channel)) =
+        session.and_then(|session| session.channel().map(|one| (session, one)))
+    else {
         return refuse(StatusCode::NOT_FOUND, "This session has ended. Open a new stream.");
     };
     let message = match Message::parse(&body) {
@@ -142,10 +144,10 @@ pub async fn post(
     match message {
         Message::Request(request) => {
             let tasks = endpoint.tasks.clone();
-            tasks.spawn(answer(endpoint, view, live, editor, request, channel));
+            tasks.spawn(answer(endpoint, view, session, editor, request, channel));
         }
         message @ (Message::Notification(_) | Message::Response(_)) => {
-            endpoint.receive(&live, message);
+            endpoint.receive(&session, message);
         }
     }
     StatusCode::ACCEPTED.into_response()
@@ -154,7 +156,7 @@ pub async fn post(
 async fn answer(
     endpoint: Arc<Endpoint>,
     view: View,
-    live: Arc<ActiveSession>,
+    session: Arc<ActiveSession>,
     editor: Editor,
     request: Request,
     channel: SseChannel,
@@ -162,12 +164,12 @@ async fn answer(
     if request.method == method::INITIALIZE {
         let response = match read_initialize(&request, &editor) {
             Ok(said) => {
-                let nonce = live.claims().nonce;
+                let nonce = session.claims().nonce;
                 let result =
                     endpoint.router.server_description(&view).await.handshake(said.revision);
-                let who = Who::Session(live.number);
+                let who = Who::Session(session.number);
                 endpoint.attendance.introduced(&who, &said.client, said.revision.as_str());
-                live.set_claims(Session { nonce, ..said });
+                session.set_claims(Session { nonce, ..said });
                 Response::result(request.id, result)
             }
             Err(refusal) => refusal,
@@ -175,13 +177,13 @@ async fn answer(
         return channel.write(&Message::Response(response));
     }
     if subscriptions::is_subscription_request(&request.method) {
-        let response = endpoint.update_subscriptions(&view, &live, &request).await;
+        let response = endpoint.update_subscriptions(&view, &session, &request).await;
         return channel.write(&Message::Response(response));
     }
-    let call = live.begin(request.id.clone());
-    let exchange = Exchange::start(&endpoint, view, request, live.requester());
+    let call = session.begin(request.id.clone());
+    let exchange = Exchange::start(&endpoint, view, request, session.requester());
     let left = channel.closed.cancelled();
-    relay(exchange, None, &live, call, left, &channel).await;
+    relay(exchange, None, &session, call, left, &channel).await;
 }
 
 struct SseEvents {
@@ -189,7 +191,7 @@ struct SseEvents {
     written: mpsc::Receiver<Bytes>,
     reader: NotificationReader<SessionFilter>,
     closed: CancellationToken,
-    live: Arc<ActiveSession>,
+    session: Arc<ActiveSession>,
     endpoint: Arc<Endpoint>,
     /// Another gateway serves now: the stream ends once the outstanding responses are sent.
     draining: bool,
@@ -207,7 +209,7 @@ impl Events for SseEvents {
                 () = self.closed.cancelled() => return None,
                 () = self.endpoint.moved.cancelled(), if !self.draining => {
                     self.draining = true;
-                    self.live.close_channel();
+                    self.session.close_channel();
                 }
                 message = self.written.recv() => return message,
                 told = self.reader.next(), if !self.draining => {
@@ -222,7 +224,7 @@ impl Drop for SseEvents {
     fn drop(&mut self) {
         // The session ends with its stream.
         self.closed.cancel();
-        self.endpoint.sessions.leave(&self.live);
-        self.endpoint.client_left(&self.live);
+        self.endpoint.sessions.leave(&self.session);
+        self.endpoint.client_left(&self.session);
     }
 }

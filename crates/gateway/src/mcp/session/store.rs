@@ -104,7 +104,7 @@ impl Notes {
     fn write_all(&self, _: &Writing) {
         let content = serde_json::to_vec(&*self.all.lock()).expect("strings serialise");
         if let Err(error) = private::write_private(&self.file, &content) {
-            tracing::warn!(%error, "subscriptions are not kept");
+            tracing::warn!(%error, "cannot store the subscriptions");
         }
     }
 }

@@ -49,14 +49,14 @@ pub async fn get(
     if !takes(&headers, "text/event-stream") {
         return refuse(StatusCode::NOT_ACCEPTABLE, "Send `Accept: text/event-stream`.");
     }
-    let live = match endpoint.find_session(&editor, &headers) {
-        Ok(live) => live,
+    let session = match endpoint.find_session(&editor, &headers) {
+        Ok(session) => session,
         Err((status, why)) => return refuse(status, why),
     };
-    endpoint.client_seen(&live, wire(&headers), &view);
+    endpoint.client_seen(&session, wire(&headers), &view);
     match value(&headers, "last-event-id").map(EventId::parse) {
         Some(Some(EventId::Call { edition, stream, event, call })) => {
-            let kept = live.transcript(stream).filter(|_| edition == endpoint.edition);
+            let kept = session.transcript(stream).filter(|_| edition == endpoint.edition);
             match kept {
                 Some(kept) => event_stream::transcript(None, kept.reader(event)),
                 None => event_stream::response(SingleEvent(Some(lost_call_event(&call)))),
@@ -64,14 +64,14 @@ pub async fn get(
         }
         Some(Some(EventId::News { edition, number })) => {
             let at = (edition == endpoint.edition).then_some(number);
-            open_notifications(&endpoint, view, &live, Some(at))
+            open_notifications(&endpoint, view, &session, Some(at))
         }
-        Some(None) => open_notifications(&endpoint, view, &live, Some(None)),
+        Some(None) => open_notifications(&endpoint, view, &session, Some(None)),
         None => {
             // An editor that has received no event has no id to resume from, and may still have
             // missed some.
-            let resume = live.take_missed_notifications().then_some(None);
-            open_notifications(&endpoint, view, &live, resume)
+            let resume = session.take_missed_notifications().then_some(None);
+            open_notifications(&endpoint, view, &session, resume)
         }
     }
 }
@@ -79,20 +79,21 @@ pub async fn get(
 fn open_notifications(
     endpoint: &Endpoint,
     view: View,
-    live: &Arc<ActiveSession>,
+    session: &Arc<ActiveSession>,
     resume: Option<Option<u64>>,
 ) -> HttpResponse {
-    let Some(closed) = live.listen(resume.is_some()) else {
+    let Some(closed) = session.listen(resume.is_some()) else {
         return refuse(StatusCode::CONFLICT, "This session already has an open stream.");
     };
-    let (filter, log) = (SessionFilter { view, live: Arc::clone(live) }, endpoint.news.clone());
+    let (filter, log) =
+        (SessionFilter { view, session: Arc::clone(session) }, endpoint.news.clone());
     let reader = match resume {
         Some(at) => NotificationReader::resume(log, filter, at),
         None => NotificationReader::new(log, filter),
     };
     let slot = closed.clone().drop_guard();
     let edition = endpoint.edition.clone();
-    let listening = endpoint.client_listens(live);
+    let listening = endpoint.client_listens(session);
     let events = NotificationEvents { reader, edition, closed, _slot: slot, _listening: listening };
     event_stream::until_moved(events, endpoint.moved.clone())
 }
@@ -101,22 +102,22 @@ fn open_notifications(
 /// and log messages at its level.
 pub(crate) struct SessionFilter {
     pub(crate) view: View,
-    pub(crate) live: Arc<ActiveSession>,
+    pub(crate) session: Arc<ActiveSession>,
 }
 
 impl NotificationFilter for SessionFilter {
-    fn accepts(&self, news: &News) -> bool {
-        if !self.view.accepts(news) || !news.lane.is_for(&self.live.owner()) {
+    fn accepts(&self, published: &News) -> bool {
+        if !self.view.accepts(published) || !published.lane.is_for(&self.session.owner()) {
             return false;
         }
-        match news.told.method.as_str() {
-            method::LOG => self.live.wants_log(&news.told),
-            method::RESOURCE_UPDATED => updated_resource(&news.told).is_some_and(|uri| {
-                self.live
+        match published.told.method.as_str() {
+            method::LOG => self.session.wants_log(&published.told),
+            method::RESOURCE_UPDATED => updated_resource(&published.told).is_some_and(|uri| {
+                self.session
                     .subscriptions
                     .lock()
                     .resources
-                    .contains(&(news.lane.upstream.clone(), uri))
+                    .contains(&(published.lane.upstream.clone(), uri))
             }),
             _ => true,
         }
@@ -124,7 +125,7 @@ impl NotificationFilter for SessionFilter {
 
     fn resync(&self) -> Vec<Notification> {
         let mut all = every_list_changed();
-        all.extend(self.live.subscriptions.lock().resources.iter().map(|(_, uri)| {
+        all.extend(self.session.subscriptions.lock().resources.iter().map(|(_, uri)| {
             let params = Raw::of(&serde_json::json!({ "uri": uri }));
             Notification::new(method::RESOURCE_UPDATED, Some(params))
         }));
@@ -163,6 +164,6 @@ impl Events for SingleEvent {
 /// The answer to a call of which only the event id is known.
 fn lost_call_event(call: &Call) -> Bytes {
     let fate = Fate::Unknown(Unknown::GatewayRestarted, SystemTime::now());
-    let detail = "the gateway was started again before the answer came";
+    let detail = "Evermoor restarted before the answer arrived";
     sse::write(None, None, &Message::Response(abandoned::answer(call, fate, detail)).to_bytes())
 }

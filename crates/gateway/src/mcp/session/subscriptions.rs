@@ -31,25 +31,25 @@ impl SessionSubscriptions {
 
     /// Adds the subscriptions of a session that is back, as far as its editor may see them, and
     /// subscribes at the upstreams.
-    pub async fn register(self, live: Arc<ActiveSession>, router: Router, interests: Interests) {
-        let view = router.all(&live.claims().editor);
+    pub async fn register(self, session: Arc<ActiveSession>, router: Router, interests: Interests) {
+        let view = router.all(&session.claims().editor);
         for (name, uri) in &self.resources {
             let found = router.upstream(name.as_str());
             let hidden = found.as_ref().and_then(|found| view.hides(found, List::Resources, uri));
             match found {
                 _ if !view.sees(name) || hidden.is_some() => {}
                 Some(upstream) => {
-                    let upstream = upstream.used_by(&live.owner());
-                    subscribe_resource(&interests, &upstream, live.number, uri).await;
+                    let upstream = upstream.used_by(&session.owner());
+                    subscribe_resource(&interests, &upstream, session.number, uri).await;
                 }
                 // The upstream may be configured again later.
-                None => drop(interests.subscribe(&Lane::shared(name), live.number, uri)),
+                None => drop(interests.subscribe(&Lane::shared(name), session.number, uri)),
             }
         }
         for upstream in router.upstreams(&view) {
             if let Some(level) = self.level {
-                let upstream = upstream.used_by(&live.owner());
-                subscribe_logs(&interests, &upstream, live.number, level).await;
+                let upstream = upstream.used_by(&session.owner());
+                subscribe_logs(&interests, &upstream, session.number, level).await;
             }
         }
     }
@@ -65,7 +65,7 @@ pub(crate) struct SubscriptionRequest<'a> {
     pub(crate) router: &'a Router,
     pub(crate) interests: &'a Interests,
     pub(crate) view: &'a View,
-    pub(crate) live: &'a ActiveSession,
+    pub(crate) session: &'a ActiveSession,
     pub(crate) request: &'a Request,
 }
 
@@ -79,11 +79,11 @@ impl SubscriptionRequest<'_> {
     }
 
     async fn subscribe(self) -> Response {
-        let Self { router, interests, view, live, request } = self;
+        let Self { router, interests, view, session, request } = self;
         let uri = request.params.as_ref().and_then(|params| params.text_member("uri"));
         let Some(uri) = uri else { return invalid_params(request, "`uri` is missing.") };
         let upstream = match router.owner(view, &uri) {
-            Ok(upstream) => upstream.used_by(&live.owner()),
+            Ok(upstream) => upstream.used_by(&session.owner()),
             Err(ResourceError::Hidden(why) | ResourceError::Unknown(why)) => {
                 return invalid_params(request, &why);
             }
@@ -91,9 +91,9 @@ impl SubscriptionRequest<'_> {
         let (lane, wanted) = (upstream.lane(), request.method == method::SUBSCRIBE);
         // The supervisor unsubscribes at the upstream when no session is left.
         let decides = match wanted {
-            true => interests.subscribe(lane, live.number, &uri),
+            true => interests.subscribe(lane, session.number, &uri),
             false => {
-                interests.unsubscribe(lane, live.number, &uri);
+                interests.unsubscribe(lane, session.number, &uri);
                 false
             }
         };
@@ -108,10 +108,10 @@ impl SubscriptionRequest<'_> {
             false => empty_result(request),
         };
         if matches!(answer.outcome, Outcome::Error(_)) && wanted {
-            interests.unsubscribe(lane, live.number, &uri);
+            interests.unsubscribe(lane, session.number, &uri);
             return answer;
         }
-        let mut subscriptions = live.subscriptions.lock();
+        let mut subscriptions = session.subscriptions.lock();
         let resource = (upstream.name().clone(), uri);
         match wanted {
             true => subscriptions.resources.insert(resource),
@@ -121,7 +121,7 @@ impl SubscriptionRequest<'_> {
     }
 
     async fn set_level(self) -> Response {
-        let Self { router, interests, view, live, request } = self;
+        let Self { router, interests, view, session, request } = self;
         let named = request.params.as_ref().and_then(|params| params.text_member("level"));
         let Some(level) = named.as_deref().and_then(Level::parse) else {
             return invalid_params(
@@ -136,14 +136,14 @@ impl SubscriptionRequest<'_> {
                 continue;
             }
             offered = true;
-            let upstream = upstream.used_by(&live.owner());
-            subscribe_logs(interests, &upstream, live.number, level).await;
+            let upstream = upstream.used_by(&session.owner());
+            subscribe_logs(interests, &upstream, session.number, level).await;
         }
         if !offered {
             let why = "No server here supports logging.";
             return Response::error(Some(request.id.clone()), METHOD_NOT_FOUND, why);
         }
-        live.subscriptions.lock().level = Some(level);
+        session.subscriptions.lock().level = Some(level);
         empty_result(request)
     }
 }

@@ -74,46 +74,46 @@ impl Sessions {
     }
 
     /// Starts a session and returns it with its id.
-    pub fn create(&self, session: Session) -> (Arc<ActiveSession>, String) {
-        let id = self.key.sign(&session);
-        (self.put(session, false), id)
+    pub fn create(&self, claims: Session) -> (Arc<ActiveSession>, String) {
+        let id = self.key.sign(&claims);
+        (self.put(claims, false), id)
     }
 
     /// The session with this id, if Evermoor issued it to this editor and it has not ended.
     pub fn find(&self, id: &str, editor: &str) -> Option<Arc<ActiveSession>> {
-        let session = self.key.verify(id).filter(|session| session.editor == editor)?;
-        if let Some(live) = self.table.lock().get(&session.nonce) {
-            return Some(Arc::clone(live));
+        let claims = self.key.verify(id).filter(|claims| claims.editor == editor)?;
+        if let Some(session) = self.table.lock().get(&claims.nonce) {
+            return Some(Arc::clone(session));
         }
-        let ended = self.ended.lock().contains(&session.nonce);
-        (!ended).then(|| self.put(session, true))
+        let ended = self.ended.lock().contains(&claims.nonce);
+        (!ended).then(|| self.put(claims, true))
     }
 
     /// The session with this id, if it is active.
     pub fn active(&self, id: &str) -> Option<Arc<ActiveSession>> {
-        let session = self.key.verify(id)?;
-        self.table.lock().get(&session.nonce).cloned()
+        let claims = self.key.verify(id)?;
+        self.table.lock().get(&claims.nonce).cloned()
     }
 
     /// The id of a session.
-    pub fn id(&self, live: &ActiveSession) -> String {
-        self.key.sign(&live.claims())
+    pub fn id(&self, session: &ActiveSession) -> String {
+        self.key.sign(&session.claims())
     }
 
     /// Ends a session at its editor's request and cancels its calls.
-    pub fn end(&self, live: &ActiveSession) {
-        live.end();
-        self.leave(live);
+    pub fn end(&self, session: &ActiveSession) {
+        session.end();
+        self.leave(session);
     }
 
     /// Ends a session whose editor is gone. Its calls continue.
-    pub fn leave(&self, live: &ActiveSession) {
-        let nonce = live.claims().nonce;
-        live.leave();
-        self.interests.forget(live.number);
+    pub fn leave(&self, session: &ActiveSession) {
+        let nonce = session.claims().nonce;
+        session.leave();
+        self.interests.forget(session.number);
         // Closes the upstream connections that belong to this session alone.
         for upstream in self.router.all_upstreams().iter() {
-            upstream.release(&live.owner());
+            upstream.release(&session.owner());
         }
         self.table.lock().remove(&nonce);
         let mut ended = self.ended.lock();
@@ -126,9 +126,9 @@ impl Sessions {
     }
 
     /// Stores the session's subscriptions.
-    pub fn keep(&self, live: &ActiveSession) {
-        let subscriptions = Remembered::from(&*live.subscriptions.lock());
-        self.notes.note(store::key(&live.claims().nonce), subscriptions);
+    pub fn keep(&self, session: &ActiveSession) {
+        let subscriptions = Remembered::from(&*session.subscriptions.lock());
+        self.notes.note(store::key(&session.claims().nonce), subscriptions);
     }
 
     /// Stores the subscriptions of a session as another gateway reports them.
@@ -137,11 +137,11 @@ impl Sessions {
             let table = self.table.lock();
             table.get(&nonce).cloned()
         });
-        if let Some(live) = active {
+        if let Some(session) = active {
             let subscriptions = SessionSubscriptions::from(subscriptions.clone());
-            self.interests.forget(live.number);
-            self.register(&live, &subscriptions);
-            *live.subscriptions.lock() = subscriptions;
+            self.interests.forget(session.number);
+            self.register(&session, &subscriptions);
+            *session.subscriptions.lock() = subscriptions;
         }
         self.notes.note(session, subscriptions);
     }
@@ -152,35 +152,39 @@ impl Sessions {
     }
 
     /// Adds a session to the table; `old` if it is older than this gateway.
-    fn put(&self, session: Session, old: bool) -> Arc<ActiveSession> {
-        let nonce = session.nonce;
+    fn put(&self, claims: Session, old: bool) -> Arc<ActiveSession> {
+        let nonce = claims.nonce;
         let subscriptions = self.notes.of(&nonce);
         let edition = Arc::clone(&self.edition);
         let mut table = self.table.lock();
         // Two requests may have missed the same session; the first one added it.
-        if let Some(live) = table.get(&nonce) {
-            return Arc::clone(live);
+        if let Some(session) = table.get(&nonce) {
+            return Arc::clone(session);
         }
         if table.len() >= MAX_IDLE {
-            table.retain(|_, live| {
-                let wanted = Arc::strong_count(live) > 1 || !live.is_idle();
-                wanted || !live.subscriptions.lock().is_empty()
+            table.retain(|_, session| {
+                let wanted = Arc::strong_count(session) > 1 || !session.is_idle();
+                wanted || !session.subscriptions.lock().is_empty()
             });
         }
-        let live =
-            Arc::new(ActiveSession::new(self.number(), session, subscriptions.clone(), edition));
-        live.set_missed_notifications(old);
-        table.insert(nonce, Arc::clone(&live));
+        let session =
+            Arc::new(ActiveSession::new(self.number(), claims, subscriptions.clone(), edition));
+        session.set_missed_notifications(old);
+        table.insert(nonce, Arc::clone(&session));
         drop(table);
-        self.register(&live, &subscriptions);
-        live
+        self.register(&session, &subscriptions);
+        session
     }
 
     /// Subscribes at the upstreams for a session.
-    fn register(&self, live: &Arc<ActiveSession>, subscriptions: &SessionSubscriptions) {
+    fn register(&self, session: &Arc<ActiveSession>, subscriptions: &SessionSubscriptions) {
         if !subscriptions.is_empty() {
             let (router, interests) = (self.router.clone(), self.interests.clone());
-            self.tasks.spawn(subscriptions.clone().register(Arc::clone(live), router, interests));
+            self.tasks.spawn(subscriptions.clone().register(
+                Arc::clone(session),
+                router,
+                interests,
+            ));
         }
     }
 }

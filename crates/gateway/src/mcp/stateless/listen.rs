@@ -113,11 +113,11 @@ struct ListenFilter {
 }
 
 impl NotificationFilter for ListenFilter {
-    fn accepts(&self, news: &News) -> bool {
-        let told = news.told.method.as_str();
+    fn accepts(&self, published: &News) -> bool {
+        let told = published.told.method.as_str();
         let wanted = self.lists.contains(&told)
-            || updated_resource(&news.told).is_some_and(|uri| self.resources.contains(&uri));
-        wanted && self.view.accepts(news) && news.lane.is_for(&self.owner)
+            || updated_resource(&published.told).is_some_and(|uri| self.resources.contains(&uri));
+        wanted && self.view.accepts(published) && published.lane.is_for(&self.owner)
     }
 
     fn resync(&self) -> Vec<Notification> {

@@ -201,15 +201,17 @@ impl ResponseMessages {
                         self.final_response(response, exchange.is_upstream_stateless()),
                     ));
                 }
-                ExchangeEvent::Message(Message::Notification(told))
-                    if told.method == method::LOG =>
+                ExchangeEvent::Message(Message::Notification(notification))
+                    if notification.method == method::LOG =>
                 {
-                    if self.asked.level.is_some_and(|level| level.hears(&told)) {
-                        return Some(Message::Notification(told));
+                    if self.asked.level.is_some_and(|level| level.hears(&notification)) {
+                        return Some(Message::Notification(notification));
                     }
                 }
                 ExchangeEvent::Message(message) => return Some(message),
-                ExchangeEvent::Question(question) if self.request.method == method::TASKS_GET => {
+                ExchangeEvent::ServerRequest(question)
+                    if self.request.method == method::TASKS_GET =>
+                {
                     let exchange = self.exchange.take()?;
                     match self.endpoint.parked.park(exchange, question, &self.editor) {
                         Ok(state) => {
@@ -223,10 +225,10 @@ impl ResponseMessages {
                         }
                     }
                 }
-                ExchangeEvent::Question(question) if !may_need_input(&self.request.method) => {
+                ExchangeEvent::ServerRequest(question) if !may_need_input(&self.request.method) => {
                     question.turn_away(CANNOT_ASK);
                 }
-                ExchangeEvent::Question(question) => self.exchange.as_mut()?.hold(question),
+                ExchangeEvent::ServerRequest(question) => self.exchange.as_mut()?.hold(question),
             }
         }
     }

@@ -119,7 +119,7 @@ impl<Call> Continuations<Call> {
                 );
             }
             Worth::Expired(state_token) => {
-                let why = "what it needed did not come in time, so it was cancelled";
+                let why = "the input did not arrive in time, so the call was cancelled";
                 return Resume::Lost(given(&state_token), why);
             }
             Worth::Good(state_token) => state_token,

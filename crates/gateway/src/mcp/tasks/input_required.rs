@@ -89,7 +89,7 @@ impl Parked {
     /// Follows a task after its editor has answered, in case it asks for more.
     pub async fn follow(&self, mut exchange: Exchange, editor: &str) {
         while let Some(part) = exchange.next().await {
-            if let ExchangeEvent::Question(question) = part {
+            if let ExchangeEvent::ServerRequest(question) = part {
                 drop(self.park(exchange, question, editor));
                 return;
             }

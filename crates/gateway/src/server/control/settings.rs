@@ -1,4 +1,4 @@
-//! What a person sets in `config.toml`: all of it, and the switches of single upstreams and tools.
+//! Reads and edits `config.toml`: the settings, and which upstreams and tools are turned on.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) async fn read(State(control): State<Arc<Control>>) -> Json<Settings> 
     Json(current_settings(&control))
 }
 
-/// Changes what is said and answers what the settings are then.
+/// Applies a change and returns the new settings.
 pub(super) async fn change(State(control): State<Arc<Control>>, body: Bytes) -> Response {
     let change: SettingsChange = match read_body(&body) {
         Ok(change) => change,
@@ -83,7 +83,7 @@ pub(super) async fn enable(
     }
 }
 
-/// An application is added by the name of its preset: that is no address and no command line.
+/// An app is added by the name of its preset, never by a URL or a command line.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Added {

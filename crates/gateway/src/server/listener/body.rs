@@ -1,7 +1,6 @@
-//! The bodies of requests and of their answers, watched.
-//!
-//! A request must come at a pace that is more than a trickle, and it is noted when the rest of it
-//! is not waited for. An answer says when it is over, because then the next request may begin.
+//! Request and response bodies that report to their connection.
+//! A request body must arrive at a minimum rate, and reports if the rest of it is not read. A
+//! response body reports when it is complete, because the next request may start then.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,14 +19,14 @@ pub(super) struct RequestBody<B: HttpBody = Incoming> {
     whole: bool,
     state: Arc<ConnectionState>,
     limits: Limits,
-    /// The end of the time within which so much must come, and how much did.
+    /// The end of the current measuring window, and how many bytes arrived in it.
     window: Option<Pin<Box<Sleep>>>,
     opened: usize,
 }
 
-/// The body of a request opened too slowly.
+/// The body of a request arrived too slowly.
 #[derive(Debug, thiserror::Error)]
-#[error("the request opened too slowly")]
+#[error("the request arrived too slowly")]
 pub(super) struct TooSlow;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -42,7 +41,7 @@ impl<B: HttpBody<Data = Bytes> + Unpin> RequestBody<B>
 where
     B::Error: Into<BoxError>,
 {
-    /// Whether the time is up and too little has come.
+    /// Whether the window has ended with too few bytes.
     fn poll_slow(&mut self, context: &mut Context<'_>) -> bool {
         loop {
             let end = Instant::now() + self.limits.body_rate_window;
@@ -105,7 +104,7 @@ impl<B: HttpBody> Drop for RequestBody<B> {
     }
 }
 
-/// The body of an answer.
+/// The body of a response.
 pub(super) struct ResponseBody {
     body: Body,
     state: Arc<ConnectionState>,

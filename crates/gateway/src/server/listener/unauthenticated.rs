@@ -1,11 +1,10 @@
-//! Connections that have not shown a token yet, and how many of them there may be.
-//!
+//! The state of a connection, and the limits on connections without a valid token.
 //! # Theory of operation
-//! Whoever connects is a state in the unauthenticated until a request with a good token comes over the
-//! connection. A healthy client speaks as soon as its machine lets it, so a newcomer has a few
-//! seconds, and there may be many max_new. Of those who have been there longer only a few may
-//! stay: when there is one too many, the one that was silent longest is sent away. When even the
-//! max_new are too many, the next one waits at the door.
+//! A connection is unauthenticated until it carries a request with a valid token. A healthy client
+//! sends one as soon as its machine lets it, so a new connection has a few seconds, and there may
+//! be many new ones. Only a few older ones may stay: when there is one too many, the one that has
+//! been silent longest is closed. When there are too many new ones as well, the next is not
+//! accepted yet.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,36 +18,36 @@ use tokio_util::sync::CancellationToken;
 
 use super::Limits;
 
-/// The connections.
+/// All unauthenticated connections.
 pub(super) struct UnauthenticatedConnections {
     connections: Mutex<VecDeque<Arc<ConnectionState>>>,
     freed: Notify,
     limits: Limits,
 }
 
-/// One connection, as its parts share it.
+/// The state of one connection, which its parts share.
 pub struct ConnectionState {
     unauthenticated: Arc<UnauthenticatedConnections>,
     opened: Instant,
-    /// A good token was shown.
+    /// It has presented a valid token.
     known: AtomicBool,
-    /// It was listened to, and said nothing more.
+    /// It was read from, and has sent nothing more.
     silent: AtomicBool,
-    /// How many requests have started, and how many of them are over.
+    /// How many requests have started, and how many have ended.
     started: AtomicU64,
     ended: AtomicU64,
-    /// A request was answered before all of it had come.
+    /// A request was answered before all of it had arrived.
     unread: AtomicBool,
     slow: AtomicBool,
-    /// The last answer, or its request, said that the connection ends with it.
+    /// The last response, or its request, announced that the connection closes.
     last: AtomicBool,
-    /// It is to go on elsewhere, so it must not be closed.
+    /// It is being handed to another gateway, so it must not be closed.
     handing_off: AtomicBool,
     became_idle: Notify,
     evicted: CancellationToken,
 }
 
-/// How soon a full unauthenticated is looked at again.
+/// How often a full set is checked again.
 const RECHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 impl UnauthenticatedConnections {
@@ -56,7 +55,7 @@ impl UnauthenticatedConnections {
         Arc::new(Self { connections: Mutex::default(), freed: Notify::new(), limits })
     }
 
-    /// Waits until there is a place for a new connection.
+    /// Waits until another connection may be accepted.
     pub(super) async fn wait_for_capacity(&self) {
         while !self.has_capacity() {
             let recheck = Instant::now() + RECHECK_INTERVAL;
@@ -67,19 +66,19 @@ impl UnauthenticatedConnections {
         }
     }
 
-    /// Takes a connection in.
+    /// Adds a connection.
     pub(super) fn admit(self: &Arc<Self>) -> Arc<ConnectionState> {
         let state = Arc::new(ConnectionState::new(Arc::clone(self)));
         self.connections.lock().push_back(Arc::clone(&state));
         state
     }
 
-    /// Sends away a state that was silent for long, if there is one.
+    /// Closes an old connection that is silent, if there is one.
     pub(super) fn make_room(&self) {
         self.evict_silent(&mut self.connections.lock());
     }
 
-    /// Sends one away if too many have been here for long.
+    /// Closes one if there are too many old ones.
     fn enforce_limit(&self) {
         let mut connections = self.connections.lock();
         let now = Instant::now();
@@ -139,19 +138,19 @@ impl ConnectionState {
         }
     }
 
-    /// A good token was shown: from now on the connection may stay.
+    /// A valid token was presented: from now on the connection may stay open.
     pub fn set_authenticated(&self) {
         if !self.known.swap(true, Ordering::Relaxed) {
             self.unauthenticated.leave(self);
         }
     }
 
-    /// The connection is over.
+    /// The connection has ended.
     pub(super) fn leave(&self) {
         self.unauthenticated.leave(self);
     }
 
-    /// Waits until it has been here for long and its place is needed for somebody else.
+    /// Waits until it is old and has to be closed in favor of another.
     pub(super) async fn evicted(&self) {
         let old = sleep_until(self.opened + self.unauthenticated.limits.grace);
         if self.evicted.run_until_cancelled(old).await.is_some() && !self.is_authenticated() {
@@ -178,7 +177,7 @@ impl ConnectionState {
         self.became_idle.notify_one();
     }
 
-    /// Waits until no request is under way.
+    /// Waits until no request is in progress.
     pub(super) async fn idle(&self) {
         while self.is_busy() {
             self.became_idle.notified().await;
@@ -189,7 +188,7 @@ impl ConnectionState {
         self.handing_off.store(true, Ordering::Relaxed);
     }
 
-    /// It does not go on elsewhere after all.
+    /// The handoff does not happen after all.
     pub(super) fn cancel_handoff(&self) {
         self.handing_off.store(false, Ordering::Relaxed);
     }
@@ -202,12 +201,12 @@ impl ConnectionState {
         self.last.store(last, Ordering::Relaxed);
     }
 
-    /// Whether a next request may come, and be understood.
+    /// Whether another request may follow on this connection.
     pub(super) fn is_reusable(&self) -> bool {
         !self.last.load(Ordering::Relaxed) && !self.has_unread()
     }
 
-    /// Whether a request is being handled, so that what comes is its body.
+    /// Whether a request is in progress, so that arriving bytes are its body.
     pub(super) fn is_busy(&self) -> bool {
         self.requests_started() != self.ended.load(Ordering::Relaxed)
     }
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn newcomers_have_time_to_speak_and_of_the_old_only_a_few_may_stay() {
+    async fn new_connections_have_time_and_only_a_few_old_ones_may_stay() {
         let unauthenticated = unauthenticated();
         let connections = silent(&unauthenticated, 4).await;
         assert_eq!(evicted(&connections), [false; 4]);
@@ -284,7 +283,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn when_the_lobby_is_full_the_next_one_waits_for_the_place_of_a_silent_one() {
+    async fn when_the_set_is_full_the_next_connection_waits_until_a_silent_one_is_closed() {
         let unauthenticated = unauthenticated();
         let connections = silent(&unauthenticated, 4).await;
         assert!(unauthenticated.enter().now_or_never().is_none(), "they have only just come");
@@ -295,7 +294,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_is_sent_away_before_it_was_listened_to() {
+    async fn no_connection_is_closed_before_it_was_read_from() {
         let unauthenticated = unauthenticated();
         let connections = silent(&unauthenticated, 4).await;
         connections.iter().for_each(|state| state.set_silent(false));
@@ -307,7 +306,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_known_guest_keeps_no_place_and_is_never_sent_away() {
+    async fn an_authenticated_connection_takes_no_slot_and_is_never_closed() {
         let unauthenticated = unauthenticated();
         let mut known = Vec::new();
         for _ in 0..10 {

@@ -1,7 +1,5 @@
-//! The servers that an editor has already, moved behind the gateway together with the editor.
-//!
-//! A request names an editor of the table and nothing else: what is taken over is what its own file
-//! says.
+//! Moves the servers that an editor already has behind the gateway, when the editor is set up.
+//! A request only names a known editor. What is imported comes from that editor's own file.
 
 use std::sync::Arc;
 
@@ -32,7 +30,7 @@ pub(crate) async fn preview(
     }
 }
 
-/// Connects an editor and takes its servers over, so that it reaches them through its one entry.
+/// Sets an editor up and imports its servers, so that it reaches them through its one entry.
 pub(crate) async fn import(
     State(control): State<Arc<Control>>,
     Path(id): Path<String>,
@@ -85,7 +83,7 @@ fn moves(adopted: &Adopted) -> impl Iterator<Item = Moves> {
     })
 }
 
-/// A text without the secrets that go to the keychain, nor what looks like one.
+/// The text without the secrets that go to the keychain and anything that looks like one.
 fn without_secrets(text: String, adopted: &[Adopted]) -> String {
     let secrets = adopted.iter().flat_map(|one| &one.secrets);
     let text = secrets.fold(text, |text, (_, secret)| without(&text, secret.reveal()));
@@ -113,7 +111,7 @@ async fn import_servers(
         import.write(paths, &mut journal)?;
         let access = &mut |client| Ok(control.gateway_access(client));
         let redirected = redirect::all(paths, desk, &import.plan, true, access, &mut journal)?;
-        // Whatever could not be moved is left; an editor of whose servers none could is connect_editor.
+        // Servers that cannot be imported stay. If none can, the editor is only set up.
         match redirected.into_iter().next() {
             Some(redirect::Told { trouble: Some(refused), .. }) => Err(told(&refused)),
             Some(redirect::Told { backup, .. }) => {
@@ -129,7 +127,7 @@ async fn import_servers(
     }
 }
 
-/// Gives an editor its servers back, if they were taken over from it, and says whether.
+/// Gives an editor its imported servers back. Returns whether there were any.
 pub(crate) async fn undo_import(
     control: &Arc<Control>,
     client: &'static Client,
@@ -154,7 +152,7 @@ pub(crate) async fn undo_import(
     control.book.written_by(work).await?
 }
 
-/// The names of what is in the keychain already; none if it cannot be asked.
+/// The names of existing keychain entries; none if the keychain cannot be read.
 async fn existing_secrets(manner: Manner) -> Vec<String> {
     Keychain::of_the_system(manner).list().await.unwrap_or_default()
 }
@@ -165,7 +163,7 @@ mod tests {
     use evermoor_core::security::redact::Secret;
 
     #[test]
-    fn no_secret_is_shown_with_the_change() {
+    fn the_preview_shows_no_secret() {
         let secrets = vec![("github".to_owned(), Secret::new("hunter2 and more"))];
         let one = Adopted { name: "github".into(), way: None, secrets, from: Vec::new() };
         let text = "-  \"X-Key\": \"hunter2 and more\"\n".to_owned();

@@ -1,7 +1,5 @@
-//! The editors of this machine: how they stand, what connecting one changes, doing and undoing it.
-//!
-//! A request names an editor of the table and nothing else. Which file is edited, and what is written
-//! into it, is known here.
+//! The editors on this machine: their state, and setting one up, with a preview and undo.
+//! A request only names a known editor. Which file is edited and what is written is decided here.
 
 use std::sync::Arc;
 
@@ -22,13 +20,13 @@ use evermoor_setup::{Attached, Client, Door, Gate, Kind, Refused, Scope, Transpo
 use crate::editors::setup::{tell, told};
 use crate::server::control::{Control, refuse};
 
-/// Where this gateway is, for entries that lead to it.
+/// The address and the paths of this gateway, for editor entries.
 pub struct Whereabouts {
     pub paths: Paths,
     pub origin: String,
 }
 
-/// What stands for a token in what is only shown.
+/// Stands for a token in a preview.
 const TOKEN_PLACEHOLDER: &str = "<token>";
 
 pub(crate) async fn list(State(control): State<Arc<Control>>) -> Response {
@@ -83,7 +81,7 @@ pub(crate) async fn connect_editor(
     client: &'static Client,
 ) -> Result<SetupDone, Failure> {
     if control.editors.token_of(&client.id).is_none() && client.paste.is_none() {
-        // A file that will be left alone must not cost a token.
+        // Do not create a token if the file would not be changed.
         let tried = with_editor_files(control, move |desk, control| {
             desk.plan(
                 client,
@@ -128,7 +126,7 @@ pub(crate) async fn connect_editor(
     .await?
 }
 
-/// Puts an editor's new token into its own file, if it is one that we wrote to.
+/// Writes an editor's new token into its file, if Evermoor set it up there.
 pub(crate) async fn rewrite_token(control: &Arc<Control>, id: &str) {
     let Some(client) = client(id) else {
         return;
@@ -138,7 +136,7 @@ pub(crate) async fn rewrite_token(control: &Arc<Control>, id: &str) {
             .map_err(|refused| told(&refused))
     });
     if let Err(failure) | Ok(Err(failure)) = done.await {
-        tracing::warn!(editor = id, %failure, "the new token did not reach the editor's file");
+        tracing::warn!(editor = id, %failure, "cannot write the new token into the editor's file");
     }
 }
 
@@ -174,13 +172,13 @@ async fn undo_setup(control: &Arc<Control>, client: &'static Client) -> Result<S
         desk.journal.records().iter().any(|record| record.client == client.id)
     });
     if !elsewhere.await? && control.editors.token_of(&client.id).is_some() {
-        // One that cannot be taken back now is still in the list of editors.
+        // A token that cannot be revoked now stays in the list of editors.
         let _ = control.editors.revoke(client.id.clone()).await;
     }
     with_editor_files(control, move |desk, _| done(desk, client, changed || given_back, None)).await
 }
 
-/// The entry that is there keeps its transport; a new one gets what suits the editor.
+/// An existing entry keeps its transport; a new one gets the editor's usual one.
 fn desired_entry(desk: &Desk, client: &Client) -> Wish {
     let door = Door::to_all();
     let entries = desk.existing(client, Scope::User).unwrap_or_default();
@@ -205,7 +203,7 @@ pub(crate) fn shown_path(desk: &Desk, client: &Client) -> Option<String> {
 }
 
 impl Control {
-    /// What an editor's entry leads to, with the token that it has.
+    /// How an editor's entry reaches the gateway, with the editor's token.
     pub(crate) fn gateway_access(&self, client: &Client) -> Gate {
         let token = self.editors.token_of(&client.id);
         Gate {
@@ -217,7 +215,7 @@ impl Control {
     }
 }
 
-/// Who is connected now.
+/// The connected clients.
 fn connected_clients(control: &Control) -> Vec<Attached> {
     let overview = control.router.overview();
     let status = &overview.borrow().status;
@@ -228,7 +226,7 @@ fn connected_clients(control: &Control) -> Vec<Attached> {
     status.attached.iter().map(session).collect()
 }
 
-/// Does something with editors' files, where it may block.
+/// Runs work on editors' files on a blocking thread.
 pub(crate) async fn with_editor_files<T: Send + 'static>(
     control: &Arc<Control>,
     work: impl FnOnce(&Desk, &Control) -> T + Send + 'static,
@@ -241,7 +239,7 @@ pub(crate) async fn with_editor_files<T: Send + 'static>(
     desk.places = desk.places.with_search_path(search_path().await);
     let control = Arc::clone(control);
     let worked = tokio::task::spawn_blocking(move || work(&desk, &control)).await;
-    worked.map_err(|_| Failure::new(Code::Internal, "The gateway ends.", "Try again."))
+    worked.map_err(|_| Failure::new(Code::Internal, "The gateway is shutting down.", "Try again."))
 }
 
 pub(crate) fn answer<T: serde::Serialize>(done: Result<T, Failure>) -> Response {
@@ -253,5 +251,8 @@ pub(crate) fn answer<T: serde::Serialize>(done: Result<T, Failure>) -> Response 
 
 pub(crate) fn unknown(id: &str) -> Response {
     let what = format!("There is no editor `{id}`.");
-    refuse(StatusCode::NOT_FOUND, Failure::new(Code::NotFound, what, "See `evermoor setup`."))
+    refuse(
+        StatusCode::NOT_FOUND,
+        Failure::new(Code::NotFound, what, "Run `evermoor setup` to list them."),
+    )
 }

@@ -1,6 +1,5 @@
-//! The editors' tokens: who has one, and making, rotating and revoking one.
-//!
-//! A token is told once, to whoever had it made. Nothing tells it again.
+//! Editors' tokens: listing, creating, rotating and revoking them.
+//! A token is shown once, in the response that creates it, and never again.
 
 use std::sync::Arc;
 

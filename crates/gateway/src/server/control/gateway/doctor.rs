@@ -1,4 +1,4 @@
-//! What the doctor finds, and putting one thing right.
+//! The doctor's checks, and fixing one problem.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Whether an editor would be served now: a real conversation over the public endpoint.
+//! The self-test: a real client session over the public endpoint.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(crate) async fn run(State(control): State<Arc<Control>>) -> Response {
     let test = match outcome {
         Ok(tools) => SelfTest { ok: true, ms, tools, failure: None },
         Err(why) => {
-            let what = format!("Evermoor's own endpoint does not answer as it should: {why}.");
+            let what = format!("Evermoor's own endpoint does not work: {why}.");
             let remedy = "Run `evermoor doctor`, or restart the gateway.";
             let failure = Some(Failure::new(Code::Internal, what, remedy));
             SelfTest { ok: false, ms, tools: 0, failure }
@@ -40,7 +40,7 @@ pub(crate) async fn run(State(control): State<Arc<Control>>) -> Response {
     Json(test).into_response()
 }
 
-/// The end of the first run.
+/// Ends the first run.
 pub(crate) async fn welcomed(State(control): State<Arc<Control>>) -> Response {
     match control.welcome.over().await {
         Ok(()) => Json(serde_json::json!({})).into_response(),
@@ -48,7 +48,7 @@ pub(crate) async fn welcomed(State(control): State<Arc<Control>>) -> Response {
     }
 }
 
-/// Shakes hands, lists the tools, says goodbye, and counts them.
+/// Initializes a session, lists and counts the tools, and ends the session.
 async fn list_tools(control: &Control) -> Result<u32, String> {
     let mut editor = Editor {
         client: reqwest::Client::builder().no_proxy().build().map_err(|error| error.to_string())?,
@@ -63,11 +63,11 @@ async fn list_tools(control: &Control) -> Result<u32, String> {
     let goodbye = editor.request(http::Method::DELETE).send().await;
     let tools = listed?.member("tools").and_then(|tools| tools.elements());
     goodbye.map_err(|error| plain(&error))?;
-    let tools = tools.ok_or("its list of tools cannot be read")?;
+    let tools = tools.ok_or("its list of tools is invalid")?;
     Ok(u32::try_from(tools.len()).unwrap_or(u32::MAX))
 }
 
-/// An editor like any other.
+/// A client like any editor.
 struct Editor {
     client: reqwest::Client,
     url: String,
@@ -89,7 +89,7 @@ impl Editor {
             true => {
                 let events = sse::Parser::new(MAX_RESPONSE_BYTES)
                     .push(&body)
-                    .map_err(|_| "it says too much")?;
+                    .map_err(|_| "its response is too large")?;
                 events.into_iter().map(|event| event.data).collect()
             }
             false => vec![body],
@@ -102,7 +102,7 @@ impl Editor {
         match answer {
             Some(Outcome::Result(result)) => Ok(result),
             Some(Outcome::Error(error)) => Err(error.text_member("message").unwrap_or_default()),
-            None => Err("its answer cannot be read".into()),
+            None => Err("its response is invalid".into()),
         }
     }
 
@@ -127,7 +127,7 @@ impl Editor {
     }
 }
 
-/// What went wrong, without the address.
+/// What went wrong, without the URL.
 fn plain(error: &reqwest::Error) -> String {
     match error.is_connect() {
         true => "it cannot be reached".into(),

@@ -1,4 +1,4 @@
-//! The calls of editors, and how long they took.
+//! The recent calls, and their latency.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use evermoor_core::api::{Activity, CallOutcome, CallsUnderWay, Latency};
 use crate::monitoring::activity::Wanted;
 use crate::server::control::{Control, is_known, unknown};
 
-/// What one answer has if nothing is said, and at most.
+/// How many calls a response has by default, and at most.
 const DEFAULT_COUNT: usize = 100;
 const MAX_COUNT: usize = 2000;
 
@@ -36,7 +36,7 @@ pub(crate) async fn list(
     Json(Activity { calls: control.activity.newest(&wanted, most) })
 }
 
-/// Lets an updater wait until it interrupts nobody.
+/// Lets an updater wait until no call is in flight.
 pub(crate) async fn calls_in_flight(State(control): State<Arc<Control>>) -> Json<CallsUnderWay> {
     let lineup = control.router.all_upstreams();
     let calls: usize = lineup.iter().map(|upstream| upstream.calls_under_way()).sum();
@@ -45,7 +45,7 @@ pub(crate) async fn calls_in_flight(State(control): State<Arc<Control>>) -> Json
 
 #[derive(Deserialize)]
 pub(crate) struct Since {
-    /// From this moment on, in milliseconds of the Unix epoch.
+    /// From this time on, in Unix milliseconds.
     #[serde(default)]
     since: u64,
 }

@@ -1,4 +1,4 @@
-//! The stream of states: the state now, then every change of it, and every call if that is wanted.
+//! The event stream: the current status, every change of it, and every call if requested.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use crate::server::control::Control;
 
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// What somebody wants to follow.
+/// What a client follows.
 #[derive(Deserialize)]
 pub(crate) struct Wanted {
-    /// The upstream that they look at: it is looked at more often for so long.
+    /// The upstream on screen: its app is observed more often while the stream is open.
     look: Option<String>,
-    /// Whether they want to hear of calls: "1".
+    /// "1" to include calls.
     calls: Option<String>,
 }
 

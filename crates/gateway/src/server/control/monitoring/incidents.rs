@@ -1,4 +1,4 @@
-//! The outages of upstreams, looked up in the history.
+//! Incidents from the history, as JSON or as a Markdown report.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -20,13 +20,13 @@ use crate::server::control::{Control, refuse};
 
 #[derive(Deserialize)]
 pub(crate) struct Which {
-    /// Only of this upstream, which may be one that is not configured any more.
+    /// Only of this upstream, which may no longer be configured.
     upstream: Option<String>,
-    /// Only those that lasted at this moment or began later (milliseconds of the Unix epoch).
+    /// Only those that lasted until this time or began later, in Unix milliseconds.
     since: Option<u64>,
     /// Only this one.
     id: Option<u64>,
-    /// "markdown" for a report that can be pasted elsewhere.
+    /// "markdown" for a report to paste elsewhere.
     format: Option<String>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn list(
     }
 }
 
-/// The report, without the person whose machine it is.
+/// The report, without names that identify the user or the machine.
 async fn written(control: &Control, which: &Which, incidents: &[Incident]) -> String {
     let status = control.router.overview().borrow().status.clone();
     let (upstream, system) = (which.upstream.as_deref(), machine::system().await);

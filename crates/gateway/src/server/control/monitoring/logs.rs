@@ -1,4 +1,4 @@
-//! The newest lines of the log, and those that come.
+//! Log lines: the newest, and a stream of new ones.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use crate::monitoring::log;
 use crate::server::control::Control;
 
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
-/// How many lines are told when nobody says how many.
+/// How many lines a response has by default.
 const DEFAULT_COUNT: usize = 200;
 
 #[derive(Deserialize)]
 pub(crate) struct Which {
-    /// Only of this upstream, which may be one that is not configured any more.
+    /// Only of this upstream, which may no longer be configured.
     upstream: Option<String>,
     lines: Option<usize>,
 }
@@ -37,7 +37,7 @@ pub(crate) async fn list(Query(which): Query<Which>) -> Json<LogLines> {
     Json(LogLines { lines: tail.unwrap_or_default() })
 }
 
-/// Those that come from now on; with `lines`, so many of the newest first.
+/// Streams new lines, after the newest `lines` if that is set.
 pub(crate) async fn follow(
     State(control): State<Arc<Control>>,
     Query(which): Query<Which>,

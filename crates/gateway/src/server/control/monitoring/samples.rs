@@ -1,4 +1,4 @@
-//! What an application took of the machine.
+//! An app's memory and CPU samples.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::server::control::{Control, refuse, unknown};
 
 #[derive(Deserialize)]
 pub(crate) struct Wanted {
-    /// From this moment on, in milliseconds of the Unix epoch.
+    /// From this time on, in Unix milliseconds.
     #[serde(default)]
     since: u64,
 }

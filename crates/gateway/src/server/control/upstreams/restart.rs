@@ -1,4 +1,4 @@
-//! Restarting the application behind an upstream, and making a connection anew.
+//! Restarting the app behind an upstream, and reconnecting.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use evermoor_core::failure::{Code, Failure};
 use crate::server::control::{Control, refuse, unknown};
 use crate::upstream::Handle;
 
-/// Restarts an application, and says by which number its restart is known: its steps are in the
-/// state. Of any other upstream the connection is made anew.
+/// Restarts an app and returns the number of the restart, whose progress is in the status. Any
+/// other upstream is reconnected.
 pub(crate) async fn restart(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
@@ -49,7 +49,7 @@ pub(crate) async fn reconnect(
     }
 }
 
-/// The upstream of this name, if it may be touched.
+/// The upstream of this name, unless it is paused.
 fn active_upstream(control: &Control, name: &str) -> Result<Handle, Box<Response>> {
     match control.router.upstream(name) {
         Some(upstream) if upstream.is_paused() => {

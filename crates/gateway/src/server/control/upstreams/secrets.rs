@@ -1,4 +1,4 @@
-//! Hearing that a secret changed. Its value is never told: it is in the keychain.
+//! Reacts to a changed secret. Its value is never sent: it is in the keychain.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use evermoor_core::security::secret_ref::Reference;
 
 use crate::server::control::Control;
 
-/// Makes the connections of those who use it anew, and says who they are.
+/// Reconnects the upstreams that use the secret, and returns their names.
 pub(crate) async fn changed(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,

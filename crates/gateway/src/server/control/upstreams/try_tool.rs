@@ -1,4 +1,4 @@
-//! A call that a person makes from the dashboard, on the way that editors' calls take.
+//! Test calls from the dashboard, which take the same path as editors' calls.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::mcp::exchange::{Exchange, ExchangeEvent, Requester};
 use crate::server::control::{Control, read_body, unknown};
 use crate::upstream::Owner;
 
-/// The editor that the dashboard is.
+/// The dashboard's name as an editor.
 const DASHBOARD: &str = "dashboard";
 
 #[derive(Deserialize)]
@@ -71,19 +71,19 @@ pub(crate) async fn call(
     let (result, error) = match outcome {
         Some(Outcome::Result(result)) => (Some(value(result)), None),
         Some(Outcome::Error(error)) => (None, Some(value(error))),
-        None => (None, Some(serde_json::json!({ "message": "There was no answer." }))),
+        None => (None, Some(serde_json::json!({ "message": "The server did not answer." }))),
     };
     Json(Trial { ms, result, error }).into_response()
 }
 
-/// The answer, without what is said on the way to it. Nobody is there to be asked.
+/// The outcome, without notifications. Server requests are declined.
 async fn answer(mut exchange: Exchange) -> Option<Outcome> {
     loop {
         match exchange.next().await? {
             ExchangeEvent::Message(Message::Response(response)) => return Some(response.outcome),
             ExchangeEvent::Message(Message::Notification(_) | Message::Request(_)) => {}
-            ExchangeEvent::Question(question) => {
-                question.turn_away("The dashboard cannot be asked.")
+            ExchangeEvent::ServerRequest(question) => {
+                question.turn_away("The dashboard cannot answer requests.")
             }
         }
     }
