@@ -1,4 +1,5 @@
 //! Finds who answers an editor's request.
+//!
 //! The gateway itself answers `initialize`, `ping` and the lists, whatever state the upstreams are
 //! in: an editor that starts while everything is down must still see its tools. Every other request
 //! goes to the upstream that it names.
@@ -119,9 +120,9 @@ impl Router {
                     .iter()
                     .filter_map(|one| Some((one.config.title.clone(), one.state().known?)))
                     .collect();
-                let said: Vec<_> =
+                let handshakes: Vec<_> =
                     known.iter().map(|(title, known)| (title.as_str(), &known.handshake)).collect();
-                Introduction::of_gateway(crate::VERSION, &said)
+                Introduction::of_gateway(crate::VERSION, &handshakes)
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What one editor sees at one URL: one upstream with its own names, or all of them merged,
 //! filtered by the lists in the configuration.
+//!
 //! A view always applies the current lists, so a stream that was opened before a change follows it.
 
 use std::sync::Arc;
@@ -76,11 +77,11 @@ impl View {
 
     /// Whether the editor may receive a notification.
     pub fn accepts(&self, published: &News) -> bool {
-        let here = match &self.scope {
+        let in_scope = match &self.scope {
             Scope::All => true,
             Scope::One(one) => *one.name() == published.lane.upstream,
         };
-        if !here || !published.audience.includes(&self.editor) {
+        if !in_scope || !published.audience.includes(&self.editor) {
             return false;
         }
         // An editor whose list changed is told so even if nothing is left in it.
@@ -192,17 +193,17 @@ mod tests {
         let sights = Sights::of(&handles, &config.editors, None);
         let status = Status::of("0".into(), 1, String::new(), vec![], vec![]);
         let (_show, overview) = watch::channel(Overview { status, sights });
-        let room = Newsroom::default();
+        let log = Newsroom::default();
         let uri = Raw::of(&serde_json::json!({ "uri": "x://1" }));
-        for (told, params) in [
+        for (method, params) in [
             (method::LOG, None),
             (method::RESOURCE_UPDATED, Some(uri)),
             (List::Tools.changed(), None),
         ] {
-            room.publish(handles[0].lane(), Notification::new(told, params));
+            log.publish(handles[0].lane(), Notification::new(method, params));
         }
         let view = View::new(Scope::All, editor, overview);
-        let log_entries = room.after(0).unwrap();
+        let log_entries = log.after(0).unwrap();
         [0, 1, 2].map(|place: usize| view.accepts(&log_entries[place]))
     }
 

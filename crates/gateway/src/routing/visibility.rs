@@ -1,4 +1,5 @@
 //! The merged catalog of all upstreams, for each set of filter lists that editors have.
+//!
 //! A catalog is merged again only when something in it changed, and once for all editors with the
 //! same lists. Editors without lists share one catalog.
 
@@ -85,9 +86,9 @@ impl Sights {
         let mut distinct: Vec<EditorCatalog> = Vec::new();
         let mut by_editor = HashMap::new();
         for (name, rules) in limited(editors) {
-            let made =
+            let existing =
                 distinct.iter().find(|catalog| catalog.rules.as_deref() == Some(rules)).cloned();
-            let catalog = made.unwrap_or_else(|| {
+            let catalog = existing.unwrap_or_else(|| {
                 let catalog = EditorCatalog::of(Some(Arc::new(rules.clone())), &sources);
                 distinct.push(catalog.clone());
                 catalog
@@ -226,12 +227,12 @@ mod tests {
         pub(crate) fn remembered(config: &Config) -> Vec<Self> {
             let _ = rustls::crypto::ring::default_provider().install_default();
             let raw = |text: &'static str| Raw::parse(Bytes::from_static(text.as_bytes())).unwrap();
-            let said = raw(
+            let handshake = raw(
                 r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#,
             );
             let tools = vec![raw(r#"{"name":"x"}"#), raw(r#"{"name":"y"}"#)];
             let catalog = Catalog { tools, ..Catalog::default() };
-            let known = Known::new(Handshake::read(&said).unwrap(), catalog, None);
+            let known = Known::new(Handshake::read(&handshake).unwrap(), catalog, None);
             let around = crate::upstream::Surroundings {
                 settings: watch::channel(config.gateway.clone()).1,
                 changed: Arc::default(),
@@ -286,8 +287,8 @@ mod tests {
         assert!(Arc::ptr_eq(&sights, &again));
         let changed = Sights::of(&upstreams, &other.editors, Some(&sights));
         assert!(!Arc::ptr_eq(&sights, &changed));
-        let told = changed.changes_since(&sights);
-        assert_eq!(told.len(), 1);
-        assert!(told[0].audience.includes("p") && !told[0].audience.includes("anybody"));
+        let changes = changed.changes_since(&sights);
+        assert_eq!(changes.len(), 1);
+        assert!(changes[0].audience.includes("p") && !changes[0].audience.includes("anybody"));
     }
 }

@@ -1,4 +1,5 @@
 //! Authentication: checks Host, Origin and token before a body is read.
+//!
 //! When an editor's token is revoked, its open streams end. A request in flight still gets its
 //! response: a refusal would wrongly say that it was not executed.
 

@@ -1,4 +1,5 @@
 //! The demo upstream, which answers when nothing is configured so that a first call works.
+//!
 //! It is a real MCP server over HTTP on a port of its own, and the gateway connects to it like to
 //! any other. `evermoor demo` runs it in a process that can be killed.
 

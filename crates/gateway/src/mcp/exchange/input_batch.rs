@@ -1,5 +1,6 @@
 //! Collects server requests that an upstream sends together, for an editor that receives all of
 //! them at once.
+//!
 //! A session-based upstream does not know the capabilities of the editor at hand and may ask for
 //! more. Requests that the editor does not support are declined when it comes back with its other
 //! answers, or at once if there are no others.

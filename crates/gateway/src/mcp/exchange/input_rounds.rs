@@ -78,8 +78,8 @@ fn read(called: &str, answer: Option<Response>) -> Result<Raw, String> {
             Ok(Raw::of(&serde_json::json!({ "action": "cancel" })))
         }
         Some(Outcome::Error(error)) => {
-            let said = error.text_member("message").unwrap_or_default();
-            Err(format!("the client declined `{called}`: {said}"))
+            let reason = error.text_member("message").unwrap_or_default();
+            Err(format!("the client declined `{called}`: {reason}"))
         }
         None => Err(format!("the client did not answer `{called}`")),
     }

@@ -1,10 +1,12 @@
 //! One request of an editor, from its arrival to its response, with every message in between.
+//!
 //! # Theory of operation
 //! The gateway answers a request itself or sends it to one upstream. Before the response there may
 //! be notifications about the request, and requests from the upstream to the editor. A stateless
 //! upstream (2026-07-28) sends no such requests: it responds with `input_required` and expects the
 //! same call again with the input. For an editor with a session, the exchange asks for the input
 //! and repeats the call, so the editor sees one long call.
+//!
 //! Dropping the exchange cancels the call. If the gateway shuts down before the response arrives,
 //! the exchange answers with what is known of the call.
 
@@ -193,8 +195,8 @@ impl Exchange {
                     return Some(self.finish(self.abandoned_answer()));
                 }
                 Some(question) = self.asked.recv() => self.questions.push_back(question),
-                Some(told) = next_log(&mut self.logged) => {
-                    return Some(ExchangeEvent::Message(Message::Notification(told)));
+                Some(notification) = next_log(&mut self.logged) => {
+                    return Some(ExchangeEvent::Message(Message::Notification(notification)));
                 }
                 step = advance(&mut self.stage) => match step {
                     StageEvent::Routed(destination) => self.send_to(destination),
@@ -305,9 +307,10 @@ impl Exchange {
             Destination::Upstream(upstream, request) => {
                 let upstream = upstream.used_by(&self.owner);
                 if let Some(known) = upstream.state().known.filter(|_| upstream.is_stateless()) {
-                    let told = mirrored(&request, &known.traits).into_iter();
-                    let told = told.filter_map(|(name, value)| Some((name, header_text(&value?))));
-                    self.caller.headers = told.collect();
+                    let headers = mirrored(&request, &known.traits).into_iter();
+                    let headers =
+                        headers.filter_map(|(name, value)| Some((name, header_text(&value?))));
+                    self.caller.headers = headers.collect();
                 }
                 self.record.address(&upstream, &request);
                 let request = self.translation.first_request(&upstream, &mut self.caller, request);

@@ -1,4 +1,5 @@
 //! The messages about one call, kept so that an editor whose stream broke can resume it.
+//!
 //! The transcript is bounded, and it always keeps the response. While an editor is reading, the
 //! writer takes no more from the upstream than fits, so a slow reader delays only its own call.
 //! When nobody is reading, the call goes on and the oldest messages are dropped. A reader that
@@ -36,7 +37,7 @@ struct Buffer {
     bytes: usize,
     next: u64,
     /// When the response was written.
-    over: Option<Instant>,
+    finished_at: Option<Instant>,
     /// The next event that each reader will take.
     wanted: HashMap<u64, u64>,
     readers: u64,
@@ -69,13 +70,13 @@ impl Transcript {
 
     /// Marks the transcript as complete.
     pub fn finish(&self) {
-        self.buffer.lock().over = Some(Instant::now());
+        self.buffer.lock().finished_at = Some(Instant::now());
         self.written.send_modify(|count| *count += 1);
     }
 
     /// Whether it has been finished for too long to be resumed.
     pub fn is_stale(&self) -> bool {
-        self.buffer.lock().over.is_some_and(|over| over.elapsed() >= RETENTION)
+        self.buffer.lock().finished_at.is_some_and(|finished_at| finished_at.elapsed() >= RETENTION)
     }
 
     /// Reads the events after event `after`.
@@ -137,7 +138,7 @@ impl TranscriptReader {
                     self.transcript.taken.notify_waiters();
                     return Some(text);
                 }
-                if buffer.over.is_some() {
+                if buffer.finished_at.is_some() {
                     return None;
                 }
             }
@@ -209,11 +210,11 @@ mod tests {
         for _ in 0..8 {
             transcript.write(&step(&large));
         }
-        let mut room = Box::pin(transcript.ready());
-        assert!((&mut room).now_or_never().is_none(), "somebody reads, and has not read this");
+        let mut ready = Box::pin(transcript.ready());
+        assert!((&mut ready).now_or_never().is_none(), "a reader has not taken this yet");
         assert!(behind.next().await.is_some());
         drop(behind);
-        room.await;
+        ready.await;
         let huge = Raw::of(&"y".repeat(MAX_BYTES * 2));
         transcript.write(&Message::Response(Response::result(Id::number(1), huge)));
         transcript.finish();

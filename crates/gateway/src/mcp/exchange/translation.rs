@@ -137,7 +137,7 @@ impl Translation {
             response.outcome = match errand.next(response.outcome) {
                 Step::Done(outcome) => outcome,
                 Step::Finished(result) => match self.finished.keep(&self.name, result.clone()) {
-                    Some(made) => Outcome::Result(made),
+                    Some(created) => Outcome::Result(created),
                     None => Outcome::Result(result),
                 },
                 Step::Ask(pause, request) => {
@@ -178,9 +178,9 @@ impl Translation {
         }
         let unsupported = needed.asked.iter().find(|(_, asked)| !self.abilities.can_answer(asked));
         if let Some((_, asked)) = unsupported {
-            let words =
+            let text =
                 format!("the server needs `{}`, which the client does not support", asked.method);
-            return ReplyAction::Answer(self.failed(&words));
+            return ReplyAction::Answer(self.failed(&text));
         }
         let InputRound { questions, gathering } = input_rounds::round(request, needed, self.rounds);
         self.rounds += 1;
@@ -190,11 +190,11 @@ impl Translation {
     /// The response to a call that its upstream could not finish.
     pub(super) fn failed(&self, why: &str) -> Response {
         let id = self.call.id.clone();
-        let words = format!("\"{}\" was not finished: {why}.", self.call.subject);
+        let text = format!("\"{}\" was not finished: {why}.", self.call.subject);
         if !self.call.is_tool {
-            return Response::error(Some(id), -32603, &words);
+            return Response::error(Some(id), -32603, &text);
         }
-        let block = serde_json::json!({ "type": "text", "text": words });
+        let block = serde_json::json!({ "type": "text", "text": text });
         Response::result(id, Raw::of(&serde_json::json!({ "content": [block], "isError": true })))
     }
 }

@@ -1,4 +1,5 @@
 //! Requests of editors with a session: protocol versions 2024-11-05 to 2025-11-25.
+//!
 //! # Theory of operation
 //! If the response is the first thing to arrive, it is returned as plain JSON. A notification about
 //! the call, a server request, or ten seconds of silence turn the response into an SSE stream. The
@@ -44,7 +45,7 @@ pub(crate) async fn answer(
     let exchange = Exchange::start(endpoint, view, request, session.requester());
     let mut running = DetachOnDrop { exchange: Some(exchange), tasks: &endpoint.tasks };
     let first = tokio::select! {
-        part = running.next() => part,
+        event = running.next() => event,
         () = sleep(KEEPALIVE_INTERVAL) => None,
         () = call.cancelled.cancelled() => {
             drop(running.exchange.take());
@@ -63,7 +64,7 @@ pub(crate) async fn answer(
     let transcript = Transcript::new(&endpoint.edition, stream, exchange.call_ref().clone());
     session.add_transcript(&transcript, stream);
     let primed = session.claims().revision >= Revision::V2025_11_25;
-    let beginning = primed.then(|| transcript.priming_event());
+    let priming_event = primed.then(|| transcript.priming_event());
     let reader = transcript.reader(0);
     let session = Arc::clone(session);
     endpoint.tasks.spawn(async move {
@@ -72,7 +73,7 @@ pub(crate) async fn answer(
         relay(exchange, first, &session, call, left, &*transcript).await;
         transcript.finish();
     });
-    event_stream::transcript(beginning, reader)
+    event_stream::transcript(priming_event, reader)
 }
 
 /// An exchange that continues in the background when its editor disconnects, if the call was sent.
@@ -151,8 +152,8 @@ pub(crate) async fn relay(
                     sink.write(&message);
                 }
             }
-            part = async { sink.ready().await; exchange.next().await } => match part {
-                Some(part) => next = Some(part),
+            event = async { sink.ready().await; exchange.next().await } => match event {
+                Some(event) => next = Some(event),
                 None => return,
             },
         }

@@ -1,8 +1,10 @@
 //! Editors with a session: protocol versions 2024-11-05 to 2025-11-25.
+//!
 //! A session id carries everything that must be known of the session (see
 //! `evermoor_core::security::session_id`), so a session survives a restart: it is added to the
 //! table again when its editor sends the next message. Only its subscriptions are also stored on
 //! disk.
+//!
 //! # Layout
 //! - `handler`: requests; `batch`: several messages in one body
 //! - [`stream`]: the notification stream, and resuming streams; [`sse`]: the HTTP+SSE transport

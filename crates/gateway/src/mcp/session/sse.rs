@@ -1,4 +1,5 @@
 //! `/sse` and `/sse/<upstream>`: the HTTP+SSE transport of 2024-11-05.
+//!
 //! The stream's first event names the URL to post to, which identifies the session. Responses,
 //! server requests and notifications all go back on the stream. An editor that does not read is
 //! disconnected when too many messages are queued, and opens a new stream.
@@ -163,13 +164,13 @@ async fn answer(
 ) {
     if request.method == method::INITIALIZE {
         let response = match read_initialize(&request, &editor) {
-            Ok(said) => {
+            Ok(claims) => {
                 let nonce = session.claims().nonce;
                 let result =
-                    endpoint.router.server_description(&view).await.handshake(said.revision);
+                    endpoint.router.server_description(&view).await.handshake(claims.revision);
                 let who = Who::Session(session.number);
-                endpoint.attendance.introduced(&who, &said.client, said.revision.as_str());
-                session.set_claims(Session { nonce, ..said });
+                endpoint.attendance.introduced(&who, &claims.client, claims.revision.as_str());
+                session.set_claims(Session { nonce, ..claims });
                 Response::result(request.id, result)
             }
             Err(refusal) => refusal,
@@ -212,8 +213,8 @@ impl Events for SseEvents {
                     self.session.close_channel();
                 }
                 message = self.written.recv() => return message,
-                told = self.reader.next(), if !self.draining => {
-                    return Some(sse::write(Some("message"), None, &told?.1.to_bytes()));
+                notification = self.reader.next(), if !self.draining => {
+                    return Some(sse::write(Some("message"), None, &notification?.1.to_bytes()));
                 }
             }
         }

@@ -1,4 +1,5 @@
 //! The subscriptions of all sessions, on disk, because a session id does not contain them.
+//!
 //! The whole file is written after each change, one write at a time. While another gateway holds
 //! the [`Pen`], changes are sent to that gateway instead.
 
@@ -56,7 +57,7 @@ impl Notes {
     }
 
     /// The subscriptions of a session.
-    pub fn of(&self, nonce: &Nonce) -> SessionSubscriptions {
+    pub fn get(&self, nonce: &Nonce) -> SessionSubscriptions {
         self.all
             .lock()
             .get(&key(nonce))
@@ -66,11 +67,13 @@ impl Notes {
     }
 
     /// Sets the subscriptions of a session.
-    pub fn note(&self, session: String, wishes: Remembered) {
+    pub fn set(&self, session: String, subscriptions: Remembered) {
         let mut all = self.all.lock();
-        let changed = match wishes.is_empty() {
+        let changed = match subscriptions.is_empty() {
             true => all.remove(&session).is_some(),
-            false => all.insert(session.clone(), wishes.clone()) != Some(wishes.clone()),
+            false => {
+                all.insert(session.clone(), subscriptions.clone()) != Some(subscriptions.clone())
+            }
         };
         while all.len() > MAX_SESSIONS {
             all.pop_first();
@@ -78,7 +81,7 @@ impl Notes {
         drop(all);
         if changed {
             let notes = self.clone();
-            self.tasks.spawn_blocking(move || notes.write(session, wishes));
+            self.tasks.spawn_blocking(move || notes.write(session, subscriptions));
         }
     }
 
@@ -92,11 +95,12 @@ impl Notes {
         });
     }
 
-    fn write(&self, session: String, wishes: Remembered) {
+    fn write(&self, session: String, subscriptions: Remembered) {
         match self.pen.take_blocking() {
             Some(writing) => self.write_all(&writing),
             None => {
-                let _ = self.outbox.blocking_send(Parcel::Wishes { session, wishes });
+                let _ =
+                    self.outbox.blocking_send(Parcel::Wishes { session, wishes: subscriptions });
             }
         }
     }
@@ -126,21 +130,21 @@ impl Remembered {
 }
 
 impl From<&SessionSubscriptions> for Remembered {
-    fn from(wishes: &SessionSubscriptions) -> Self {
-        let resources = wishes.resources.iter();
+    fn from(subscriptions: &SessionSubscriptions) -> Self {
+        let resources = subscriptions.resources.iter();
         Self {
             resources: resources.map(|(up, uri)| (up.to_string(), uri.clone())).collect(),
-            level: wishes.level.map(|level| level.as_str().to_owned()),
+            level: subscriptions.level.map(|level| level.as_str().to_owned()),
         }
     }
 }
 
 impl From<Remembered> for SessionSubscriptions {
-    fn from(kept: Remembered) -> Self {
+    fn from(stored: Remembered) -> Self {
         let named = |(name, uri): (String, String)| Some((UpstreamName::parse(&name).ok()?, uri));
         Self {
-            resources: kept.resources.into_iter().filter_map(named).collect(),
-            level: kept.level.as_deref().and_then(Level::parse),
+            resources: stored.resources.into_iter().filter_map(named).collect(),
+            level: stored.level.as_deref().and_then(Level::parse),
         }
     }
 }
@@ -151,7 +155,7 @@ mod tests {
 
     const SESSION: Nonce = [7; 16];
 
-    fn wishes(uri: &str) -> Remembered {
+    fn subscriptions(uri: &str) -> Remembered {
         Remembered { resources: vec![("a".into(), uri.into())], level: None }
     }
 
@@ -171,15 +175,15 @@ mod tests {
         };
         let first = notes();
         for uri in ["x://1", "x://2"] {
-            first.note(key(&SESSION), wishes(uri));
+            first.set(key(&SESSION), subscriptions(uri));
         }
-        first.note(key(&[8; 16]), wishes("x://3"));
-        first.note(key(&[8; 16]), Remembered::default());
+        first.set(key(&[8; 16]), subscriptions("x://3"));
+        first.set(key(&[8; 16]), Remembered::default());
         settled(&first).await;
         let second = notes();
         second.recall();
-        assert_eq!(second.of(&SESSION), wishes("x://2").into());
-        assert!(second.of(&[8; 16]).is_empty());
+        assert_eq!(second.get(&SESSION), subscriptions("x://2").into());
+        assert!(second.get(&[8; 16]).is_empty());
     }
 
     #[tokio::test]
@@ -190,12 +194,12 @@ mod tests {
         let pen = Pen::new(true);
         let notes = Notes::new(file.clone(), pen.clone(), outbox, TaskTracker::new());
         pen.give_away().await;
-        notes.note(key(&SESSION), wishes("x://1"));
+        notes.set(key(&SESSION), subscriptions("x://1"));
         settled(&notes).await;
         assert!(!file.exists());
-        let Some(Parcel::Wishes { session, wishes: told }) = parcels.recv().await else {
-            panic!("a wish is told")
+        let Some(Parcel::Wishes { session, wishes: sent }) = parcels.recv().await else {
+            panic!("a subscription is sent")
         };
-        assert_eq!((nonce(&session), told), (Some(SESSION), wishes("x://1")));
+        assert_eq!((nonce(&session), sent), (Some(SESSION), subscriptions("x://1")));
     }
 }

@@ -56,9 +56,9 @@ pub async fn get(
     endpoint.client_seen(&session, wire(&headers), &view);
     match value(&headers, "last-event-id").map(EventId::parse) {
         Some(Some(EventId::Call { edition, stream, event, call })) => {
-            let kept = session.transcript(stream).filter(|_| edition == endpoint.edition);
-            match kept {
-                Some(kept) => event_stream::transcript(None, kept.reader(event)),
+            let transcript = session.transcript(stream).filter(|_| edition == endpoint.edition);
+            match transcript {
+                Some(transcript) => event_stream::transcript(None, transcript.reader(event)),
                 None => event_stream::response(SingleEvent(Some(lost_call_event(&call)))),
             }
         }
@@ -143,12 +143,12 @@ struct NotificationEvents {
 
 impl Events for NotificationEvents {
     async fn next(&mut self) -> Option<Bytes> {
-        let (number, told) = tokio::select! {
+        let (number, notification) = tokio::select! {
             () = self.closed.cancelled() => return None,
-            told = self.reader.next() => told?,
+            notification = self.reader.next() => notification?,
         };
         let id = EventId::News { edition: self.edition.clone(), number }.to_string();
-        Some(sse::write(None, Some(&id), &told.to_bytes()))
+        Some(sse::write(None, Some(&id), &notification.to_bytes()))
     }
 }
 

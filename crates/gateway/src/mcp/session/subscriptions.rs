@@ -99,11 +99,11 @@ impl SubscriptionRequest<'_> {
         };
         // A stateless upstream has its own listen stream; one that is down is told when it
         // reconnects.
-        let here = is_ready(&upstream);
-        if here && wanted && upstream.is_stateless() {
+        let ready = is_ready(&upstream);
+        if ready && wanted && upstream.is_stateless() {
             interests.until_carried(lane, &uri).await;
         }
-        let answer = match decides && !upstream.is_stateless() && here {
+        let answer = match decides && !upstream.is_stateless() && ready {
             true => call_upstream(&upstream, request).await,
             false => empty_result(request),
         };
@@ -206,8 +206,8 @@ async fn call_upstream(upstream: &Handle, request: &Request) -> Response {
     match upstream.call(request, None).await {
         Reply::Whole(response) => response,
         Reply::Stream(messages) => {
-            let gone = || Response::error(Some(id), -32603, "The server did not answer.");
-            messages.answer().await.unwrap_or_else(gone)
+            let no_answer = || Response::error(Some(id), -32603, "The server did not answer.");
+            messages.answer().await.unwrap_or_else(no_answer)
         }
     }
 }

@@ -122,13 +122,13 @@ impl Sessions {
             ended.pop_front();
         }
         drop(ended);
-        self.notes.note(store::key(&nonce), Remembered::default());
+        self.notes.set(store::key(&nonce), Remembered::default());
     }
 
     /// Stores the session's subscriptions.
     pub fn keep(&self, session: &ActiveSession) {
         let subscriptions = Remembered::from(&*session.subscriptions.lock());
-        self.notes.note(store::key(&session.claims().nonce), subscriptions);
+        self.notes.set(store::key(&session.claims().nonce), subscriptions);
     }
 
     /// Stores the subscriptions of a session as another gateway reports them.
@@ -143,7 +143,7 @@ impl Sessions {
             self.register(&session, &subscriptions);
             *session.subscriptions.lock() = subscriptions;
         }
-        self.notes.note(session, subscriptions);
+        self.notes.set(session, subscriptions);
     }
 
     /// Random bytes that identify a session.
@@ -154,7 +154,7 @@ impl Sessions {
     /// Adds a session to the table; `old` if it is older than this gateway.
     fn put(&self, claims: Session, old: bool) -> Arc<ActiveSession> {
         let nonce = claims.nonce;
-        let subscriptions = self.notes.of(&nonce);
+        let subscriptions = self.notes.get(&nonce);
         let edition = Arc::clone(&self.edition);
         let mut table = self.table.lock();
         // Two requests may have missed the same session; the first one added it.

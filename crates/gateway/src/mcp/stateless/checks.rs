@@ -50,12 +50,12 @@ pub(super) fn has_foreign_state(destination: &Destination, request: &Request) ->
 
 /// The response to a call that needs a link opened which the user declined to open.
 pub(super) fn declined(request: &Request) -> Response {
-    let words = "Not executed: the user did not open the link that the server requires.";
+    let text = "Not executed: the user did not open the link that the server requires.";
     let (_, is_tool) = outcome::subject(&request.method, request.params.as_ref());
     if !is_tool {
-        return Response::error(Some(request.id.clone()), INVALID_PARAMS, words);
+        return Response::error(Some(request.id.clone()), INVALID_PARAMS, text);
     }
-    let block = serde_json::json!({ "type": "text", "text": words });
+    let block = serde_json::json!({ "type": "text", "text": text });
     let result = serde_json::json!({ "content": [block], "isError": true });
     newer(&request.method, Response::result(request.id.clone(), Raw::of(&result)), None)
 }

@@ -42,7 +42,7 @@ pub(crate) async fn listen(
     view: View,
     request: Request,
     editor: &Editor,
-    here: Stream,
+    listening: Stream,
 ) -> HttpResponse {
     let wanted = request.params.as_ref().and_then(|params| params.member("notifications"));
     let Some(wanted) = wanted.filter(|wanted| wanted.entries().is_some()) else {
@@ -80,7 +80,7 @@ pub(crate) async fn listen(
     }
     let params = Raw::of(&serde_json::json!({ "notifications": accepted }));
     let acknowledged = Notification::new(ACKNOWLEDGED, Some(params));
-    let lists = lists.into_iter().map(|(_, told)| told).collect();
+    let lists = lists.into_iter().map(|(_, method)| method).collect();
     let reader = NotificationReader::new(
         endpoint.news.clone(),
         ListenFilter { view, owner, lists, resources },
@@ -94,7 +94,7 @@ pub(crate) async fn listen(
         first: Some(acknowledged),
         reader,
         _guard: guard,
-        _listening: here,
+        _listening: listening,
     };
     event_stream::until_moved(events, endpoint.moved.clone())
 }
@@ -114,8 +114,8 @@ struct ListenFilter {
 
 impl NotificationFilter for ListenFilter {
     fn accepts(&self, published: &News) -> bool {
-        let told = published.told.method.as_str();
-        let wanted = self.lists.contains(&told)
+        let method = published.told.method.as_str();
+        let wanted = self.lists.contains(&method)
             || updated_resource(&published.told).is_some_and(|uri| self.resources.contains(&uri));
         wanted && self.view.accepts(published) && published.lane.is_for(&self.owner)
     }
@@ -152,15 +152,15 @@ struct SubscriptionEvents {
 
 impl Events for SubscriptionEvents {
     async fn next(&mut self) -> Option<Bytes> {
-        let told = match self.first.take() {
+        let notification = match self.first.take() {
             Some(first) => first,
             None => self.reader.next().await?.1,
         };
         let nothing = || Raw::of(&serde_json::json!({}));
-        let params = told.params.clone().unwrap_or_else(nothing);
-        let said = params.member("_meta").unwrap_or_else(nothing);
-        let params = params.with("_meta", &said.with(meta::SUBSCRIPTION, self.id.raw()));
-        let told = Notification { params: Some(params), ..told };
-        Some(sse::write(None, None, &told.to_bytes()))
+        let params = notification.params.clone().unwrap_or_else(nothing);
+        let meta_member = params.member("_meta").unwrap_or_else(nothing);
+        let params = params.with("_meta", &meta_member.with(meta::SUBSCRIPTION, self.id.raw()));
+        let notification = Notification { params: Some(params), ..notification };
+        Some(sse::write(None, None, &notification.to_bytes()))
     }
 }

@@ -1,9 +1,11 @@
 //! Editors of 2026-07-28, where every request is self-contained.
+//!
 //! # Theory of operation
 //! There are no sessions. A response is plain JSON, or an SSE stream if there are notifications
 //! before it. Closing the stream cancels the request: the exchange lives in the response body and
 //! is dropped with it. When an upstream with a session sends a server request, the editor's request
 //! ends with `input_required`, and the call is kept until the editor sends it again with the input.
+//!
 //! # Layout
 //! - `checks`: checks of requests and responses
 //! - `listen`: `subscriptions/listen`
@@ -80,8 +82,8 @@ pub(super) async fn answer(
             json(&Response::result(request.id, result))
         }
         method::LISTEN => {
-            let here = endpoint.attendance.listens(who);
-            listen::listen(endpoint, view, request, editor, here).await
+            let listening = endpoint.attendance.listens(who);
+            listen::listen(endpoint, view, request, editor, listening).await
         }
         _ => {
             let destination = endpoint.router.route(&view, &request).await;
@@ -90,14 +92,14 @@ pub(super) async fn answer(
                 let refusal = Response::error(Some(request.id), HEADERS_DISAGREE, why);
                 return json_with(StatusCode::BAD_REQUEST, &refusal);
             }
-            if let Some((told, asking)) = endpoint.parked.answer(&editor.name, &request) {
-                if let Some(asking) = asking {
+            if let Some((response, exchange)) = endpoint.parked.answer(&editor.name, &request) {
+                if let Some(exchange) = exchange {
                     let (following, editor) = (Arc::clone(endpoint), editor.name.clone());
                     endpoint.tasks.spawn(async move {
-                        following.parked.follow(asking, &editor).await;
+                        following.parked.follow(exchange, &editor).await;
                     });
                 }
-                return json(&newer(&request.method, told, None));
+                return json(&newer(&request.method, response, None));
             }
             answer_request(endpoint, view, destination, request, asked, editor, who).await
         }
@@ -123,8 +125,8 @@ async fn answer_request(
         }
         Resume::Lost(since, why) => {
             let fate = Fate::Unknown(Unknown::GatewayRestarted, since);
-            let told = abandoned::answer(&Call::of(&request), fate, why);
-            return json(&newer(&request.method, told, None));
+            let response = abandoned::answer(&Call::of(&request), fate, why);
+            return json(&newer(&request.method, response, None));
         }
         Resume::Declined => return json(&declined(&request)),
         Resume::New if has_foreign_state(&destination, &request) => {
@@ -155,7 +157,7 @@ async fn answer_request(
     let mut messages =
         ResponseMessages { exchange: Some(exchange), view, request, asked, editor, endpoint };
     let first = tokio::select! {
-        said = messages.next_message() => said,
+        message = messages.next_message() => message,
         () = sleep(KEEPALIVE_INTERVAL) => None,
     };
     match first {
@@ -215,8 +217,8 @@ impl ResponseMessages {
                     let exchange = self.exchange.take()?;
                     match self.endpoint.parked.park(exchange, question, &self.editor) {
                         Ok(state) => {
-                            let told = Response::result(self.request.id.clone(), state);
-                            return Some(Message::Response(self.final_response(told, false)));
+                            let response = Response::result(self.request.id.clone(), state);
+                            return Some(Message::Response(self.final_response(response, false)));
                         }
                         Err(other) => {
                             let (exchange, question) = *other;

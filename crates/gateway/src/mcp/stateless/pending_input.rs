@@ -1,4 +1,5 @@
 //! Calls that wait until a stateless editor comes back with input.
+//!
 //! An upstream with a session asks for input in the middle of a call. A stateless editor gets an
 //! `input_required` result instead, and sends the call again with the input. Until then the call is
 //! kept here under a signed `requestState` (see
@@ -107,7 +108,7 @@ impl<Call> Continuations<Call> {
         let Some(state) = params.and_then(|params| params.text_member("requestState")) else {
             return Resume::New;
         };
-        let brought = params.and_then(|params| params.member("inputResponses"));
+        let responses = params.and_then(|params| params.member("inputResponses"));
         let state_token = match Word::open(&state, &self.key, editor, request, self.now()) {
             Worth::Foreign => return Resume::New,
             Worth::Nothing => {
@@ -127,7 +128,7 @@ impl<Call> Continuations<Call> {
         let used = || Resume::Refused("`requestState` works once, and was already used.");
         if state_token.waits == Waits::Nothing {
             return match self.consume(state_token.nonce) {
-                true if brought.is_some_and(|brought| accepted(&brought)) => Resume::Retry,
+                true if responses.is_some_and(|responses| accepted(&responses)) => Resume::Retry,
                 true => Resume::Declined,
                 false => used(),
             };
@@ -142,7 +143,7 @@ impl<Call> Continuations<Call> {
             };
         };
         for (key, question) in waiting.questions {
-            match brought.as_ref().and_then(|brought| brought.member(&key)) {
+            match responses.as_ref().and_then(|responses| responses.member(&key)) {
                 Some(answer) => question.answer(Outcome::Result(answer)),
                 None => question.turn_away("The client sent no answer."),
             }
@@ -158,10 +159,10 @@ impl<Call> Continuations<Call> {
                 Some(since) => sleep_until(since + INPUT_TIMEOUT).await,
                 None => self.added.notified().await,
             }
-            let late =
+            let expired =
                 |_: &String, waiting: &mut Waiting<Call>| waiting.since.elapsed() >= INPUT_TIMEOUT;
-            let late: Vec<_> = self.waiting.lock().extract_if(late).collect();
-            for (_, waiting) in late {
+            let expired: Vec<_> = self.waiting.lock().extract_if(expired).collect();
+            for (_, waiting) in expired {
                 waiting.questions.into_iter().for_each(|(_, question)| question.decline());
                 // Dropping the exchange cancels the call at the upstream.
                 drop(waiting.exchange);
@@ -201,8 +202,8 @@ fn with_keys(questions: Vec<Question>) -> Vec<(String, Question)> {
 }
 
 /// Whether the user accepted every request.
-fn accepted(brought: &Raw) -> bool {
-    let answers = brought.entries().unwrap_or_default();
+fn accepted(responses: &Raw) -> bool {
+    let answers = responses.entries().unwrap_or_default();
     let done = |answer: &Raw| answer.text_member("action").as_deref() == Some("accept");
     !answers.is_empty() && answers.iter().all(|(_, answer)| done(answer))
 }
@@ -234,11 +235,11 @@ mod tests {
         Request::new(Id::number(1), "tools/call", Some(params))
     }
 
-    fn back(tool: &str, told: &Raw) -> Request {
+    fn back(tool: &str, result: &Raw) -> Request {
         let answer = serde_json::json!({ ANSWER_KEY: { "action": "accept" } });
         let mut request = call(tool);
         let params = request.params.take().unwrap();
-        let params = params.with("requestState", &told.member("requestState").unwrap());
+        let params = params.with("requestState", &result.member("requestState").unwrap());
         request.params = Some(params.with("inputResponses", &Raw::of(&answer)));
         request
     }
@@ -261,18 +262,21 @@ mod tests {
         let all = continuations("life");
         let (question, answered) = question();
         let waits = CancellationToken::new();
-        let told =
+        let result =
             all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
         advance(INPUT_TIMEOUT - Duration::from_secs(1)).await;
-        let Resume::Resumed(goes) = all.resume(EDITOR, &back("a", &told)) else {
+        let Resume::Resumed(resumed) = all.resume(EDITOR, &back("a", &result)) else {
             panic!("it waits")
         };
         assert_eq!(action(answered.await.unwrap()), "accept");
         assert!(!waits.is_cancelled());
-        drop(goes);
-        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Resume::Refused(_)), "good once");
+        drop(resumed);
+        assert!(
+            matches!(all.resume(EDITOR, &back("a", &result)), Resume::Refused(_)),
+            "works once"
+        );
         advance(Duration::from_secs(1)).await;
-        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Resume::Lost(..)), "expired");
+        assert!(matches!(all.resume(EDITOR, &back("a", &result)), Resume::Lost(..)), "expired");
     }
 
     #[tokio::test(start_paused = true)]
@@ -283,13 +287,13 @@ mod tests {
         drop(tokio::spawn(async move { evicting.tidy().await }));
         let (question, answered) = question();
         let waits = CancellationToken::new();
-        let told =
+        let result =
             all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
         sleep(INPUT_TIMEOUT - Duration::from_millis(1)).await;
         assert!(!waits.is_cancelled());
         waits.cancelled().await;
         assert_eq!(action(answered.await.unwrap()), "cancel");
-        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Resume::Lost(..)));
+        assert!(matches!(all.resume(EDITOR, &back("a", &result)), Resume::Lost(..)));
     }
 
     #[tokio::test(start_paused = true)]
@@ -297,10 +301,10 @@ mod tests {
         let all = continuations("life");
         let ((one, answered), (other, turned_away)) = (question(), question());
         let waits = CancellationToken::new().drop_guard();
-        let told = all.keep(waits, vec![one, other], EDITOR, &call("a")).unwrap();
-        let needed = told.member("inputRequests").unwrap();
+        let result = all.keep(waits, vec![one, other], EDITOR, &call("a")).unwrap();
+        let needed = result.member("inputRequests").unwrap();
         assert!(needed.member("answer1").is_some() && needed.member("answer2").is_some());
-        let mut back = back("a", &told);
+        let mut back = back("a", &result);
         let answer = Raw::of(&serde_json::json!({ "answer1": { "action": "accept" } }));
         back.params = back.params.map(|params| params.with("inputResponses", &answer));
         assert!(matches!(all.resume(EDITOR, &back), Resume::Resumed(_)));
@@ -313,17 +317,20 @@ mod tests {
         let all = continuations("life");
         let (question, _answered) = question();
         let waits = CancellationToken::new();
-        let told =
+        let result =
             all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
-        assert!(matches!(all.resume("cursor", &back("a", &told)), Resume::Refused(_)));
-        assert!(matches!(all.resume(EDITOR, &back("b", &told)), Resume::Refused(_)));
-        let forged = told.text_member("requestState").unwrap() + "x";
-        let forged = told.with("requestState", &Raw::of(&forged));
+        assert!(matches!(all.resume("cursor", &back("a", &result)), Resume::Refused(_)));
+        assert!(matches!(all.resume(EDITOR, &back("b", &result)), Resume::Refused(_)));
+        let forged = result.text_member("requestState").unwrap() + "x";
+        let forged = result.with("requestState", &Raw::of(&forged));
         assert!(matches!(all.resume(EDITOR, &back("a", &forged)), Resume::Refused(_)));
         assert!(matches!(all.resume(EDITOR, &call("a")), Resume::New));
         let next = continuations("next life");
-        assert!(matches!(next.resume(EDITOR, &back("a", &told)), Resume::Lost(..)));
-        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Resume::Resumed(_)), "still there");
+        assert!(matches!(next.resume(EDITOR, &back("a", &result)), Resume::Lost(..)));
+        assert!(
+            matches!(all.resume(EDITOR, &back("a", &result)), Resume::Resumed(_)),
+            "still there"
+        );
         assert!(waits.is_cancelled());
     }
 }

@@ -1,4 +1,5 @@
 //! Tasks that the gateway creates for an editor that asked for one when its upstream made none.
+//!
 //! The call has already completed when the task is created, so only its result is kept, in memory
 //! and for a limited time. After a restart of the gateway, a request for the result is told that
 //! the call ran.
@@ -24,7 +25,7 @@ pub struct Finished(Arc<Mutex<VecDeque<FinishedTask>>>);
 struct FinishedTask {
     id: String,
     editor: String,
-    task: Raw,
+    state: Raw,
     result: Raw,
     since: Instant,
 }
@@ -38,16 +39,16 @@ impl Finished {
     /// Keeps a result and returns the task it belongs to.
     pub fn keep(&self, editor: &str, result: Raw) -> Option<Raw> {
         let id = format!("{ID_PREFIX}{}", keys::unguessable().ok()?);
-        let task = task::over(&id, SystemTime::now(), RETENTION);
-        let made = Raw::of(&serde_json::json!({})).with("task", &task);
+        let state = task::over(&id, SystemTime::now(), RETENTION);
+        let created = Raw::of(&serde_json::json!({})).with("task", &state);
         let (editor, since) = (editor.to_owned(), Instant::now());
         let mut all = self.0.lock();
-        all.retain(|kept| kept.since.elapsed() < RETENTION);
-        all.push_back(FinishedTask { id, editor, task, result, since });
+        all.retain(|task| task.since.elapsed() < RETENTION);
+        all.push_back(FinishedTask { id, editor, state, result, since });
         while all.len() > MAX_TASKS {
             all.pop_front();
         }
-        Some(made)
+        Some(created)
     }
 
     /// Answers a request about such a task; `None` if it is about any other task.
@@ -58,14 +59,14 @@ impl Finished {
         }
         let id = request.id.clone();
         let all = self.0.lock();
-        let kept = all.iter().find(|kept| kept.id == about && kept.editor == editor);
-        let Some(kept) = kept.filter(|kept| kept.since.elapsed() < RETENTION) else {
+        let task = all.iter().find(|task| task.id == about && task.editor == editor);
+        let Some(task) = task.filter(|task| task.since.elapsed() < RETENTION) else {
             let why = "The call for this task completed, but its result is no longer kept.";
             return Some(Response::error(Some(id), INVALID_PARAMS, why));
         };
         Some(match request.method.as_str() {
-            method::TASKS_GET => Response::result(id, kept.task.clone()),
-            method::TASKS_RESULT => Response::result(id, related(&kept.result, &Raw::of(&about))),
+            method::TASKS_GET => Response::result(id, task.state.clone()),
+            method::TASKS_RESULT => Response::result(id, related(&task.result, &Raw::of(&about))),
             _ => Response::error(Some(id), INVALID_PARAMS, "The task has already completed."),
         })
     }

@@ -1,4 +1,5 @@
 //! Tasks of session-based upstreams that wait for input from a stateless editor.
+//!
 //! Such an upstream sends its server request while a `tasks/result` request is open. A stateless
 //! editor polls the task instead, sees the `input_required` state with what is needed, and answers
 //! with `tasks/update`.
@@ -67,8 +68,8 @@ impl Parked {
             }
             method::TASKS_UPDATE => {
                 let waiting = self.0.lock().remove(&key)?;
-                let brought = params.member("inputResponses");
-                let response = match brought.and_then(|brought| brought.member(ANSWER_KEY)) {
+                let responses = params.member("inputResponses");
+                let response = match responses.and_then(|responses| responses.member(ANSWER_KEY)) {
                     Some(answer) => {
                         waiting.question.answer(Outcome::Result(answer));
                         Response::result(id, Raw::of(&serde_json::json!({})))

@@ -1,4 +1,5 @@
 //! Links that log a browser in, with a code that works once for a short time.
+//!
 //! The code is in the URL's fragment, so it reaches no log and no server. The page exchanges it for
 //! the control token and keeps that until its tab is closed. A cookie would not be safe: cookies
 //! ignore the port, so the browser would send it to every other local server.

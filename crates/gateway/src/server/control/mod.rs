@@ -1,6 +1,8 @@
 //! The control API: what the tray, the dashboard and the command line can read and do.
+//!
 //! It has a token of its own, in files that only their owner can read. No request carries a command
 //! line or a URL to connect to.
+//!
 //! # Layout
 //! - [`editors`]: tokens, setup and import
 //! - `gateway`: doctor, self-test and moving to another port

@@ -29,7 +29,7 @@ pub(super) async fn change(State(control): State<Arc<Control>>, body: Bytes) -> 
     };
     match control.book.edit(move |edit| edit.apply(&change)).await {
         Ok(()) => Json(current_settings(&control)).into_response(),
-        Err(unwritten) => refused(unwritten),
+        Err(error) => edit_error(error),
     }
 }
 
@@ -122,12 +122,12 @@ async fn edit_config(
 ) -> Response {
     match control.book.edit(how).await {
         Ok(()) => Json(json!({})).into_response(),
-        Err(unwritten) => refused(unwritten),
+        Err(error) => edit_error(error),
     }
 }
 
-fn refused(unwritten: Unwritten) -> Response {
-    match unwritten {
+fn edit_error(error: Unwritten) -> Response {
+    match error {
         Unwritten::Refused(failure) => refuse(StatusCode::UNPROCESSABLE_ENTITY, failure),
         Unwritten::Failed(failure) => refuse(StatusCode::INTERNAL_SERVER_ERROR, failure),
     }

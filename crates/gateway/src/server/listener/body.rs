@@ -1,4 +1,5 @@
 //! Request and response bodies that report to their connection.
+//!
 //! A request body must arrive at a minimum rate, and reports if the rest of it is not read. A
 //! response body reports when it is complete, because the next request may start then.
 

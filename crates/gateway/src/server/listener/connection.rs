@@ -69,16 +69,16 @@ where
             ((&mut serving).await, Some(requests))
         }
     };
-    state.leave();
+    state.closed();
     if let Err(error) = &ended {
         tracing::debug!(%error, "a connection failed");
     }
     let requests = handing_off?;
     let parts = serving.into_parts();
     let mut socket = parts.io.into_inner();
-    let unharmed = ended.is_ok() && !socket.is_over() && state.is_reusable();
+    let reusable = ended.is_ok() && !socket.is_over() && state.is_reusable();
     // A request that started in this very moment was answered with `Connection: close`.
-    if requests == state.requests_started() && unharmed {
+    if requests == state.requests_started() && reusable {
         let (stream, rest) = socket.into_parts();
         let read = [&parts.read_buf[..], &rest[..]].concat().into();
         return Some(DetachedConnection { stream, known: state.is_authenticated(), read });

@@ -39,7 +39,7 @@ impl Side {
             );
         let (stop, moved) = (CancellationToken::new(), CancellationToken::new());
         let ending = Ending { stop, moved: moved.clone(), outbox: mpsc::channel(1).0 };
-        let state = UnauthenticatedConnections::new(Limits::default()).admit();
+        let state = UnauthenticatedConnections::new(Limits::default()).add();
         if known {
             state.set_authenticated();
         }

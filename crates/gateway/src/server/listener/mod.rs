@@ -1,4 +1,5 @@
 //! Accepts connections and enforces their limits.
+//!
 //! # Theory of operation
 //! One loop accepts. Each connection is a task: hyper reads requests from a
 //! [`Socket`](socket::Socket) that watches the bytes, and passes them to the routes. A connection
@@ -7,8 +8,10 @@
 //! they may not be idle. An authenticated connection may be idle for any time, because a client
 //! that finds it closed could lose its next call. When the process has no file descriptors left,
 //! the loop pauses instead of spinning, and existing connections are not affected.
+//!
 //! When another gateway takes over, every connection is handed to it as soon as it is idle. Closing
 //! it instead could lose a request that the client has already started to send.
+//!
 //! # Layout
 //! - [`unauthenticated`]: the state of a connection, and the limits without a token
 //! - `connection`: one connection, from its first request to its end
@@ -132,13 +135,13 @@ impl Reception {
         loop {
             self.unauthenticated.wait_for_capacity().await;
             let stream = accept(listener, &self.unauthenticated).await;
-            self.serve(stream, self.unauthenticated.admit(), Bytes::new());
+            self.serve(stream, self.unauthenticated.add(), Bytes::new());
         }
     }
 
     /// Continues a connection of another gateway. `read` is what that gateway already read from it.
     pub fn adopt(&self, stream: TcpStream, known: bool, read: Bytes) {
-        let state = self.unauthenticated.admit();
+        let state = self.unauthenticated.add();
         if known {
             state.set_authenticated();
         }

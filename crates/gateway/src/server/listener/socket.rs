@@ -1,4 +1,5 @@
 //! A connection's bytes, with timeouts.
+//!
 //! It handles three problems that hyper does not: a request head that never completes, a client
 //! that does not read, and a response that is lost because the connection closes while the request
 //! is still arriving.

@@ -30,7 +30,7 @@ impl Client {
             )
             .route("/flood", get(flood));
         let limits = Limits::default();
-        let state = UnauthenticatedConnections::new(limits).admit();
+        let state = UnauthenticatedConnections::new(limits).add();
         let (stream, other) = tokio::io::duplex(64 << 10);
         let serving = TaskTracker::new();
         serving.spawn(connection(other, Bytes::new(), app, state, limits, ending()));

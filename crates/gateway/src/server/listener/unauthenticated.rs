@@ -1,4 +1,5 @@
 //! The state of a connection, and the limits on connections without a valid token.
+//!
 //! # Theory of operation
 //! A connection is unauthenticated until it carries a request with a valid token. A healthy client
 //! sends one as soon as its machine lets it, so a new connection has a few seconds, and there may
@@ -30,7 +31,7 @@ pub struct ConnectionState {
     unauthenticated: Arc<UnauthenticatedConnections>,
     opened: Instant,
     /// It has presented a valid token.
-    known: AtomicBool,
+    authenticated: AtomicBool,
     /// It was read from, and has sent nothing more.
     silent: AtomicBool,
     /// How many requests have started, and how many have ended.
@@ -67,7 +68,7 @@ impl UnauthenticatedConnections {
     }
 
     /// Adds a connection.
-    pub(super) fn admit(self: &Arc<Self>) -> Arc<ConnectionState> {
+    pub(super) fn add(self: &Arc<Self>) -> Arc<ConnectionState> {
         let state = Arc::new(ConnectionState::new(Arc::clone(self)));
         self.connections.lock().push_back(Arc::clone(&state));
         state
@@ -109,7 +110,7 @@ impl UnauthenticatedConnections {
         found.is_some()
     }
 
-    fn leave(&self, state: &ConnectionState) {
+    fn remove(&self, state: &ConnectionState) {
         let mut connections = self.connections.lock();
         if let Some(at) =
             connections.iter().position(|other| std::ptr::eq(&raw const **other, state))
@@ -125,7 +126,7 @@ impl ConnectionState {
         Self {
             unauthenticated,
             opened: Instant::now(),
-            known: AtomicBool::new(false),
+            authenticated: AtomicBool::new(false),
             silent: AtomicBool::new(false),
             started: AtomicU64::new(0),
             ended: AtomicU64::new(0),
@@ -140,14 +141,14 @@ impl ConnectionState {
 
     /// A valid token was presented: from now on the connection may stay open.
     pub fn set_authenticated(&self) {
-        if !self.known.swap(true, Ordering::Relaxed) {
-            self.unauthenticated.leave(self);
+        if !self.authenticated.swap(true, Ordering::Relaxed) {
+            self.unauthenticated.remove(self);
         }
     }
 
     /// The connection has ended.
-    pub(super) fn leave(&self) {
-        self.unauthenticated.leave(self);
+    pub(super) fn closed(&self) {
+        self.unauthenticated.remove(self);
     }
 
     /// Waits until it is old and has to be closed in favor of another.
@@ -160,7 +161,7 @@ impl ConnectionState {
     }
 
     pub(super) fn is_authenticated(&self) -> bool {
-        self.known.load(Ordering::Relaxed)
+        self.authenticated.load(Ordering::Relaxed)
     }
 
     pub(super) fn set_silent(&self, silent: bool) {
@@ -249,7 +250,7 @@ mod tests {
     impl UnauthenticatedConnections {
         async fn enter(self: &Arc<Self>) -> Arc<ConnectionState> {
             self.wait_for_capacity().await;
-            self.admit()
+            self.add()
         }
     }
 
@@ -308,17 +309,17 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_authenticated_connection_takes_no_slot_and_is_never_closed() {
         let unauthenticated = unauthenticated();
-        let mut known = Vec::new();
+        let mut authenticated = Vec::new();
         for _ in 0..10 {
             let mut state = silent(&unauthenticated, 1).await;
             state[0].set_authenticated();
-            known.append(&mut state);
+            authenticated.append(&mut state);
         }
         tokio::time::advance(10 * unauthenticated.limits.grace).await;
-        for state in &known {
+        for state in &authenticated {
             let _ = state.evicted().now_or_never();
         }
         unauthenticated.make_room();
-        assert_eq!(evicted(&known), [false; 10]);
+        assert_eq!(evicted(&authenticated), [false; 10]);
     }
 }

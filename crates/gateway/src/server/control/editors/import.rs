@@ -1,4 +1,5 @@
 //! Moves the servers that an editor already has behind the gateway, when the editor is set up.
+//!
 //! A request only names a known editor. What is imported comes from that editor's own file.
 
 use std::sync::Arc;
@@ -98,8 +99,8 @@ async fn import_servers(
         return connect_editor(control, client).await;
     }
     if control.editors.token_of(&client.id).is_none() {
-        let made = control.editors.add(client.id.clone()).await;
-        made.map_err(|error| Failure::from(&error))?;
+        let created = control.editors.add(client.id.clone()).await;
+        created.map_err(|error| Failure::from(&error))?;
     }
     let existing_secrets = existing_secrets(Manner::Asking).await;
     let work = with_editor_files(control, move |desk, control| {

@@ -1,4 +1,5 @@
 //! The editors on this machine: their state, and setting one up, with a preview and undo.
+//!
 //! A request only names a known editor. Which file is edited and what is written is decided here.
 
 use std::sync::Arc;
@@ -92,8 +93,8 @@ pub(crate) async fn connect_editor(
             .map(drop)
         });
         tried.await?.map_err(|refused| told(&refused))?;
-        let made = control.editors.add(client.id.clone()).await;
-        made.map_err(|error| Failure::from(&error))?;
+        let created = control.editors.add(client.id.clone()).await;
+        created.map_err(|error| Failure::from(&error))?;
     }
     let command = with_editor_files(control, move |desk, control| {
         let access = control.gateway_access(client);
@@ -119,9 +120,9 @@ pub(crate) async fn connect_editor(
             &desired_entry(desk, client),
             &control.gateway_access(client),
         );
-        let made = plan.and_then(|plan| desk.apply(&plan)).map_err(|refused| told(&refused))?;
-        let backup = made.backup.map(|path| path.display().to_string());
-        Ok(done(desk, client, made.changed, backup))
+        let applied = plan.and_then(|plan| desk.apply(&plan)).map_err(|refused| told(&refused))?;
+        let backup = applied.backup.map(|path| path.display().to_string());
+        Ok(done(desk, client, applied.changed, backup))
     })
     .await?
 }
@@ -231,11 +232,11 @@ pub(crate) async fn with_editor_files<T: Send + 'static>(
     control: &Arc<Control>,
     work: impl FnOnce(&Desk, &Control) -> T + Send + 'static,
 ) -> Result<T, Failure> {
-    let nobody = || {
+    let no_home = || {
         let what = "There is no home folder, so no editor can be found.";
         Failure::new(Code::Internal, what, "Set HOME and start Evermoor again.")
     };
-    let mut desk = Desk::here(&control.here.paths).ok_or_else(nobody)?;
+    let mut desk = Desk::here(&control.here.paths).ok_or_else(no_home)?;
     desk.places = desk.places.with_search_path(search_path().await);
     let control = Arc::clone(control);
     let worked = tokio::task::spawn_blocking(move || work(&desk, &control)).await;

@@ -1,4 +1,5 @@
 //! Editors' tokens: listing, creating, rotating and revoking them.
+//!
 //! A token is shown once, in the response that creates it, and never again.
 
 use std::sync::Arc;
@@ -45,18 +46,18 @@ pub(crate) async fn revoke(
 ) -> Response {
     match control.editors.revoke(name).await {
         Ok(()) => Json(serde_json::json!({})).into_response(),
-        Err(error) => unchanged(&error),
+        Err(error) => token_error(&error),
     }
 }
 
-fn new_token_response(made: Result<NewToken, ChangeError>, status: StatusCode) -> Response {
-    match made {
-        Ok(made) => (status, [(header::CACHE_CONTROL, "no-store")], Json(made)).into_response(),
-        Err(error) => unchanged(&error),
+fn new_token_response(token: Result<NewToken, ChangeError>, status: StatusCode) -> Response {
+    match token {
+        Ok(token) => (status, [(header::CACHE_CONTROL, "no-store")], Json(token)).into_response(),
+        Err(error) => token_error(&error),
     }
 }
 
-fn unchanged(error: &ChangeError) -> Response {
+fn token_error(error: &ChangeError) -> Response {
     let status = match error {
         ChangeError::Denied(Denied::Unknown(_)) => StatusCode::NOT_FOUND,
         ChangeError::Denied(Denied::Taken(_) | Denied::Local) => StatusCode::CONFLICT,

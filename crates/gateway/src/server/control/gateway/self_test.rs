@@ -60,9 +60,9 @@ async fn list_tools(control: &Control) -> Result<u32, String> {
     editor.ask(1, method::INITIALIZE, Some(params)).await?;
     editor.send(Notification::new(method::INITIALIZED, None).to_bytes()).await?;
     let listed = editor.ask(2, method::TOOLS_LIST, None).await;
-    let goodbye = editor.request(http::Method::DELETE).send().await;
+    let ended = editor.request(http::Method::DELETE).send().await;
     let tools = listed?.member("tools").and_then(|tools| tools.elements());
-    goodbye.map_err(|error| plain(&error))?;
+    ended.map_err(|error| plain(&error))?;
     let tools = tools.ok_or("its list of tools is invalid")?;
     Ok(u32::try_from(tools.len()).unwrap_or(u32::MAX))
 }

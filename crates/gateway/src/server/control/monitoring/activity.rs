@@ -17,7 +17,7 @@ const DEFAULT_COUNT: usize = 100;
 const MAX_COUNT: usize = 2000;
 
 #[derive(Deserialize)]
-pub(crate) struct Which {
+pub(crate) struct ActivityQuery {
     limit: Option<usize>,
     /// Only calls with a smaller number.
     before: Option<u64>,
@@ -28,9 +28,9 @@ pub(crate) struct Which {
 
 pub(crate) async fn list(
     State(control): State<Arc<Control>>,
-    Query(which): Query<Which>,
+    Query(query): Query<ActivityQuery>,
 ) -> Json<Activity> {
-    let Which { limit, before, upstream, editor, outcome } = which;
+    let ActivityQuery { limit, before, upstream, editor, outcome } = query;
     let wanted = Wanted { upstream, editor, outcome, before };
     let most = limit.unwrap_or(DEFAULT_COUNT).min(MAX_COUNT);
     Json(Activity { calls: control.activity.newest(&wanted, most) })

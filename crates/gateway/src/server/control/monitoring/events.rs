@@ -23,7 +23,7 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What a client follows.
 #[derive(Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct EventsQuery {
     /// The upstream on screen: its app is observed more often while the stream is open.
     look: Option<String>,
     /// "1" to include calls.
@@ -32,20 +32,20 @@ pub(crate) struct Wanted {
 
 pub(crate) async fn follow(
     State(control): State<Arc<Control>>,
-    Query(wanted): Query<Wanted>,
+    Query(query): Query<EventsQuery>,
 ) -> Response {
-    let looked = wanted.look.and_then(|name| UpstreamName::parse(&name).ok());
-    let looked = looked.filter(|name| control.router.upstream(name.as_str()).is_some());
-    let looker = looked.map(|name| control.apps.desk(&name).look());
+    let observed = query.look.and_then(|name| UpstreamName::parse(&name).ok());
+    let observed = observed.filter(|name| control.router.upstream(name.as_str()).is_some());
+    let observer = observed.map(|name| control.apps.desk(&name).look());
     let mut overview = control.router.overview();
     overview.mark_changed();
-    let calls = wanted.calls.filter(|calls| calls == "1").map(|_| control.activity.follow());
+    let calls = query.calls.filter(|calls| calls == "1").map(|_| control.activity.follow());
     let states = futures_util::stream::unfold(
-        (overview, calls, control, looker),
-        async |(mut overview, mut calls, control, looker)| {
+        (overview, calls, control, observer),
+        async |(mut overview, mut calls, control, observer)| {
             let next = next(&mut overview, calls.as_mut());
             let event = control.moved.run_until_cancelled(next).await??;
-            Some((Ok::<_, Infallible>(event), (overview, calls, control, looker)))
+            Some((Ok::<_, Infallible>(event), (overview, calls, control, observer)))
         },
     );
     let headers =

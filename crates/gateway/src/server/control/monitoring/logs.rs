@@ -25,28 +25,28 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const DEFAULT_COUNT: usize = 200;
 
 #[derive(Deserialize)]
-pub(crate) struct Which {
+pub(crate) struct LogsQuery {
     /// Only of this upstream, which may no longer be configured.
     upstream: Option<String>,
     lines: Option<usize>,
 }
 
-pub(crate) async fn list(Query(which): Query<Which>) -> Json<LogLines> {
-    let count = which.lines.unwrap_or(DEFAULT_COUNT);
-    let tail = log::here().map(|log| log.tail(which.upstream.as_deref(), count).0);
+pub(crate) async fn list(Query(query): Query<LogsQuery>) -> Json<LogLines> {
+    let count = query.lines.unwrap_or(DEFAULT_COUNT);
+    let tail = log::here().map(|log| log.tail(query.upstream.as_deref(), count).0);
     Json(LogLines { lines: tail.unwrap_or_default() })
 }
 
 /// Streams new lines, after the newest `lines` if that is set.
 pub(crate) async fn follow(
     State(control): State<Arc<Control>>,
-    Query(which): Query<Which>,
+    Query(query): Query<LogsQuery>,
 ) -> Response {
     let headers =
         [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
     let Some(log) = log::here() else { return (headers, Body::empty()).into_response() };
-    let (before, more) = log.tail(which.upstream.as_deref(), which.lines.unwrap_or(0));
-    let follower = Follower { before: before.into_iter(), more, upstream: which.upstream };
+    let (before, more) = log.tail(query.upstream.as_deref(), query.lines.unwrap_or(0));
+    let follower = Follower { before: before.into_iter(), more, upstream: query.upstream };
     let lines =
         futures_util::stream::unfold((follower, control), async |(mut follower, control)| {
             let event = control.moved.run_until_cancelled(follower.next()).await??;

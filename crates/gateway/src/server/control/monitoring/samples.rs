@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::server::control::{Control, refuse, unknown};
 
 #[derive(Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct SamplesQuery {
     /// From this time on, in Unix milliseconds.
     #[serde(default)]
     since: u64,
@@ -20,12 +20,12 @@ pub(crate) struct Wanted {
 pub(crate) async fn list(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
-    Query(wanted): Query<Wanted>,
+    Query(query): Query<SamplesQuery>,
 ) -> Response {
     if control.router.upstream(&name).is_none() {
         return unknown(&control, &name);
     }
-    match control.history.samples(&name, wanted.since).await {
+    match control.history.samples(&name, query.since).await {
         Ok(samples) => Json(serde_json::json!({ "samples": samples })).into_response(),
         Err(failure) => refuse(StatusCode::SERVICE_UNAVAILABLE, failure),
     }

@@ -27,7 +27,7 @@ const DASHBOARD: &str = "dashboard";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Tried {
+struct TestCall {
     tool: String,
     #[serde(default)]
     arguments: Option<Value>,
@@ -38,8 +38,8 @@ pub(crate) async fn call(
     Path(name): Path<String>,
     body: Bytes,
 ) -> Response {
-    let Tried { tool, arguments } = match read_body(&body) {
-        Ok(tried) => tried,
+    let TestCall { tool, arguments } = match read_body(&body) {
+        Ok(call) => call,
         Err(refusal) => return *refusal,
     };
     let Some(upstream) = control.router.upstream(&name) else {
