@@ -250,8 +250,8 @@ fn of(upstream: Option<&str>, what: &str) -> Result<String, ControlError> {
 /// An upstream, whose name is one that a path can hold.
 fn named(upstream: &str) -> Result<UpstreamName, ControlError> {
     UpstreamName::parse(upstream).map_err(|_| {
-        let what = format!("There is no upstream `{upstream}`.");
-        let failure = Failure::new(Code::NotFound, what, "See `evermoor status`.");
+        let what = format!("There is no server `{upstream}`.");
+        let failure = Failure::new(Code::NotFound, what, "Run `evermoor status` to list them.");
         ControlError::Refused(failure)
     })
 }

@@ -82,6 +82,6 @@ async fn a_tool_that_is_not_there_is_an_error_that_says_so() {
     let Outcome::Error(error) = answer.outcome else { panic!("an error: {answer:?}") };
     assert_eq!(
         error.text_member("message").unwrap(),
-        "There is no tool `notes__nothing`. Ask for the list again."
+        "There is no tool `notes__nothing`. Request the list again."
     );
 }

@@ -111,7 +111,7 @@ async fn an_editors_own_list_is_named_and_what_is_not_there_is_told_from_what_is
     let answer = elsewhere.post(&call("notes__nothing")).await;
     assert_eq!(
         refusal(answer.last()),
-        "There is no tool `notes__nothing`. Ask for the list again."
+        "There is no tool `notes__nothing`. Request the list again."
     );
 }
 

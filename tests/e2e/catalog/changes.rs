@@ -104,14 +104,14 @@ async fn an_upstream_that_is_turned_off_is_not_there_and_comes_back_when_it_is_t
     assert_eq!(answer.status, StatusCode::NOT_FOUND);
     assert_eq!(
         answer.last()["error"]["message"],
-        "The upstream `notes` is turned off. Remove `enabled = false` from its entry in config.toml."
+        "The server `notes` is turned off. Remove `enabled = false` from its entry in config.toml."
     );
     let restart = evermoor_tests::gateway::http()
         .post(format!("{}/api/upstreams/notes/restart", library.gateway.origin))
         .bearer_auth(&library.gateway.control_token);
     let refused = restart.send().await.unwrap().bytes().await.unwrap();
     let refused: Value = serde_json::from_slice(&refused).unwrap();
-    assert_eq!(refused["error"]["what"], "The upstream `notes` is turned off.");
+    assert_eq!(refused["error"]["what"], "The server `notes` is turned off.");
     library.change("", "");
     library.gateway.until_connected("notes").await;
     assert!(listed(&all, "tools/list").await.contains(&"notes__record".to_owned()));

@@ -120,8 +120,8 @@ async fn an_upstream_that_an_editor_may_not_see_is_not_there_for_it() {
     let hidden = refusal("/mcp/files", "files").await;
     assert_eq!(
         hidden,
-        "There is no upstream `NAME`. `evermoor status` lists them. It may be hidden by the lists \
-         under [editors.cursor] in config.toml."
+        "There is no server `NAME`. Run `evermoor status` to list them. The lists under \
+         [editors.cursor] in config.toml may hide it."
     );
     assert_eq!(hidden, refusal("/mcp/nobody", "nobody").await, "as if it were not there");
     for (path, method) in [("/sse/files", Method::GET), ("/mcp/files", Method::GET)] {

@@ -48,7 +48,7 @@ async fn with_nothing_configured_a_newcomer_can_make_a_call() {
     let called = evermoor(&scene.home(), &["call", "demo__add", "a=1", "b=2"]).await;
     assert_eq!((called.status.code(), text(&called.stdout).as_str()), (Some(0), "3\n"));
     let listed = evermoor(&scene.home(), &["tools"]).await;
-    assert!(text(&listed.stdout).starts_with("demo__echo    Says the text back.\n"));
+    assert!(text(&listed.stdout).starts_with("demo__echo    Returns the text.\n"));
 }
 
 #[tokio::test]

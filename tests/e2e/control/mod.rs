@@ -61,7 +61,7 @@ async fn a_person_can_have_a_connection_made_anew() {
     let unknown = restart("nobody").await.unwrap();
     assert_eq!(unknown.status(), StatusCode::NOT_FOUND);
     let refusal: Value = serde_json::from_slice(&unknown.bytes().await.unwrap()).unwrap();
-    assert_eq!(refusal["error"]["what"], "There is no upstream `nobody`.");
+    assert_eq!(refusal["error"]["what"], "There is no server `nobody`.");
 }
 
 #[tokio::test]

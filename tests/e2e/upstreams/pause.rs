@@ -118,7 +118,7 @@ async fn everything_can_be_paused_and_one_of_it_resumed() {
     gateway.until_connected("other").await;
     let unknown = evermoor(&scene.home(), &["pause", "nobody"]).await;
     assert_eq!(unknown.status.code(), Some(1));
-    assert!(text(&unknown.stderr).contains("There is no upstream `nobody`."));
+    assert!(text(&unknown.stderr).contains("There is no server `nobody`."));
 }
 
 #[tokio::test]

@@ -134,11 +134,9 @@ fn edited(
     let before = edit.before().clone();
     let known: Vec<&str> =
         before.upstreams.iter().chain(&before.off).map(|one| one.name.as_str()).collect();
-    change(&mut edit).map_err(|mistake| {
-        match mistake.what.starts_with("There is no server") {
-            true => lookup::unknown(name, known.iter().copied()),
-            false => told(mistake),
-        }
+    change(&mut edit).map_err(|mistake| match mistake.what.starts_with("There is no server") {
+        true => lookup::unknown(name, known.iter().copied()),
+        false => told(mistake),
     })?;
     let (text, _) = edit.done().map_err(|mistake| {
         // The line would be one of a file that is not written.

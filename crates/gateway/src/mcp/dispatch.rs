@@ -1,4 +1,5 @@
-//! `/mcp` and `/mcp/<upstream>`: which era a message is of, and the sessions of the older ones.
+//! `/mcp` and `/mcp/<upstream>`: tells stateless messages (2026-07-28) from those of a session, and
+//! starts and ends sessions.
 
 use std::sync::Arc;
 
@@ -13,15 +14,16 @@ use evermoor_core::protocol::stateless;
 use evermoor_core::protocol::translate::client_capabilities::Abilities;
 use evermoor_core::security::session_id::Session;
 
-use super::endpoint::{Endpoint, Refused, check_types, json, json_with, refuse, value};
-use super::peer::wire;
-use super::session::Live;
+use super::endpoint::Endpoint;
+use super::http_message::wire;
+use super::http_message::{check_types, json, json_with, refuse, value};
 use super::session::table::Sessions;
+use super::session::{batch, handler};
+use super::stateless::answer as answer_stateless;
 use crate::editors::Editor;
 use crate::routing::router::View;
-use crate::routing::view::NoView;
 
-/// A message.
+/// Handles one message from an editor.
 pub async fn post(
     State(endpoint): State<Arc<Endpoint>>,
     Extension(editor): Extension<Editor>,
@@ -37,68 +39,70 @@ pub async fn post(
         return refuse(status, why);
     }
     if body.trim_ascii_start().starts_with(b"[") {
-        return endpoint.batch(view, &editor, &headers, &body).await;
+        return batch::answer(&endpoint, view, &editor, &headers, &body).await;
     }
     let message = match Message::parse(&body) {
         Ok(message) => message,
         Err(rejected) => return json_with(StatusCode::BAD_REQUEST, &rejected.into()),
     };
     if is_stateless(&message, &headers) {
-        return endpoint.stateless(view, &editor, &headers, message).await;
+        return answer_stateless(&endpoint, view, &editor, &headers, message).await;
     }
     if let Message::Request(request) = &message
         && request.method == method::INITIALIZE
     {
-        return endpoint.initialize(&view, &editor, &headers, request).await;
+        return initialize(&endpoint, &view, &editor, &headers, request).await;
     }
-    let live = match endpoint.session(&editor, &headers) {
-        Ok(live) => live,
+    let session = match endpoint.find_session(&editor, &headers) {
+        Ok(session) => session,
         Err((status, why)) => return refuse(status, why),
     };
-    endpoint.attend(&live, wire(&headers), &view);
+    endpoint.client_seen(&session, wire(&headers), &view);
     match message {
-        Message::Request(request) => endpoint.answer(view, &live, request).await,
+        Message::Request(request) => handler::answer(&endpoint, view, &session, request).await,
         message @ (Message::Notification(_) | Message::Response(_)) => {
-            endpoint.take(&live, message);
+            endpoint.receive(&session, message);
             StatusCode::ACCEPTED.into_response()
         }
     }
 }
 
-/// The end of a session.
+/// Ends a session.
 pub async fn delete(
     State(endpoint): State<Arc<Endpoint>>,
     Extension(editor): Extension<Editor>,
     headers: HeaderMap,
 ) -> HttpResponse {
     if !headers.contains_key(mcp_header::SESSION) {
-        return not_offered().await;
+        return method_not_allowed().await;
     }
-    match endpoint.session(&editor, &headers) {
-        Ok(live) => {
-            endpoint.sessions.end(&live);
-            endpoint.attend_no_more(&live);
+    match endpoint.find_session(&editor, &headers) {
+        Ok(session) => {
+            endpoint.sessions.end(&session);
+            endpoint.client_left(&session);
             StatusCode::NO_CONTENT.into_response()
         }
         Err((status, why)) => refuse(status, why),
     }
 }
 
-/// What nobody offers here.
-pub async fn not_offered() -> HttpResponse {
+/// The response to an HTTP method that the route does not support.
+pub async fn method_not_allowed() -> HttpResponse {
     let mut response = refuse(StatusCode::METHOD_NOT_ALLOWED, "Use POST.");
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     response
 }
 
-/// A message is of the newer era if it says so, in its header or in itself. A session is older.
+/// Whether a message is stateless: the protocol version header or the message's own `_meta` says
+/// so. A message with a session id is not.
 fn is_stateless(message: &Message, headers: &HeaderMap) -> bool {
     let newer = |revision: &str| Revision::parse(revision).is_none();
     let announced = value(headers, mcp_header::REVISION).is_some_and(newer);
     match message {
         Message::Request(request) => {
             let claimed = stateless::is_claimed(request.params.as_ref());
-            // Nobody who shakes hands claims to speak the revision without handshakes.
+            // A client that sends `initialize` uses sessions unless both the header and the body
+            // say otherwise.
             if request.method == method::INITIALIZE {
                 return announced && claimed;
             }
@@ -108,58 +112,30 @@ fn is_stateless(message: &Message, headers: &HeaderMap) -> bool {
     }
 }
 
-impl Endpoint {
-    /// What the editor wants to see, and may.
-    pub(super) fn view(
-        &self,
-        editor: &Editor,
-        upstream: Option<Path<String>>,
-    ) -> Result<View, NoView> {
-        match upstream {
-            Some(Path(name)) => self.router.one(&editor.name, &name),
-            None => Ok(self.router.all(&editor.name)),
-        }
+async fn initialize(
+    endpoint: &Endpoint,
+    view: &View,
+    editor: &Editor,
+    headers: &HeaderMap,
+    request: &Request,
+) -> HttpResponse {
+    let claims = match read_initialize(request, editor) {
+        Ok(claims) => claims,
+        Err(refusal) => return json(&refusal),
+    };
+    let introduction = endpoint.router.server_description(view).await;
+    let result = introduction.handshake(claims.revision);
+    let (session, id) = endpoint.sessions.create(claims);
+    endpoint.client_seen(&session, wire(headers), view);
+    let mut response = json(&Response::result(request.id.clone(), result));
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(mcp_header::SESSION, id);
     }
-
-    async fn initialize(
-        &self,
-        view: &View,
-        editor: &Editor,
-        headers: &HeaderMap,
-        request: &Request,
-    ) -> HttpResponse {
-        let session = match introduced(request, editor) {
-            Ok(session) => session,
-            Err(refusal) => return json(&refusal),
-        };
-        let introduction = self.router.introduce(view).await;
-        let result = introduction.handshake(session.revision);
-        let (live, id) = self.sessions.create(session);
-        self.attend(&live, wire(headers), view);
-        let mut response = json(&Response::result(request.id.clone(), result));
-        if let Ok(id) = HeaderValue::from_str(&id) {
-            response.headers_mut().insert(mcp_header::SESSION, id);
-        }
-        response
-    }
-
-    /// The session that a message belongs to: one that this installation gave to this editor.
-    pub(super) fn session(
-        &self,
-        editor: &Editor,
-        headers: &HeaderMap,
-    ) -> Result<Arc<Live>, Refused> {
-        let Some(id) = headers.get(mcp_header::SESSION) else {
-            let why = "There is no session yet. Send `initialize` first, then its Mcp-Session-Id.";
-            return Err((StatusCode::BAD_REQUEST, why));
-        };
-        let live = id.to_str().ok().and_then(|id| self.sessions.find(id, &editor.name));
-        live.ok_or((StatusCode::NOT_FOUND, "This session is not known. Send `initialize` again."))
-    }
+    response
 }
 
-/// The session that an editor's `initialize` asks for.
-pub(super) fn introduced(request: &Request, editor: &Editor) -> Result<Session, Response> {
+/// Reads the session that an `initialize` request asks for.
+pub(super) fn read_initialize(request: &Request, editor: &Editor) -> Result<Session, Response> {
     let read = request.params.as_ref().and_then(|raw| raw.read::<InitializeParams>().ok());
     let (Some(params), Ok(nonce)) = (read, Sessions::nonce()) else {
         let why = "`initialize` needs `protocolVersion` and `clientInfo`.";

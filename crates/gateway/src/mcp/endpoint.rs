@@ -1,95 +1,180 @@
-//! What all ways into the endpoint share.
+//! The state that all MCP transports share, and what they do alike: choosing the view, finding the
+//! session, changing subscriptions, and keeping the list of connected clients.
 
-use axum::response::{IntoResponse as _, Response as HttpResponse};
-use http::{HeaderMap, StatusCode, header};
+use std::sync::Arc;
+
+use axum::extract::Path;
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::protocol::envelope::{INVALID_REQUEST, Response};
+use evermoor_core::api::Wire;
+use evermoor_core::protocol::envelope::{Message, Request, Response};
+use evermoor_core::protocol::mcp::{Program, STATELESS, header as mcp_header, meta, method};
 
+use super::http_message::{Refused, wire};
+use super::session::ActiveSession;
+use super::session::subscriptions::SubscriptionRequest;
 use super::session::table::Sessions;
 use super::stateless::pending_input::Continuations;
 use super::tasks::finished::Finished;
-use super::tasks::parked::Parked;
+use super::tasks::input_required::Parked;
+use crate::editors::Editor;
 use crate::lifecycle::predecessor::Predecessor;
 use crate::monitoring::activity::Activity;
-use crate::monitoring::clients::Attendance;
-use crate::routing::router::Router;
+use crate::monitoring::clients::{Attendance, Stream, Who};
+use crate::routing::router::{Router, View};
 use crate::upstream::notification_log::Newsroom;
 use crate::upstream::subscriptions::Interests;
 
-/// What the endpoint needs to answer.
+/// What every MCP transport needs to answer a message.
 pub struct Endpoint {
     pub router: Router,
     pub sessions: Sessions,
     pub interests: Interests,
     pub news: Newsroom,
-    /// The calls that are answered here.
+    /// The recent calls, for the control API.
     pub activity: Activity,
-    /// Those who are here.
+    /// The connected clients, for the control API.
     pub attendance: Attendance,
-    /// Tells this life of the gateway from others.
+    /// Identifies this run of the gateway.
     pub edition: String,
     pub continuations: Continuations,
     pub finished: Finished,
     pub parked: Parked,
-    /// Calls that go on whoever listens.
+    /// Calls that continue when their client disconnects.
     pub tasks: TaskTracker,
-    /// Cancelled when another gateway serves, or none.
+    /// Cancelled when this gateway stops serving, because another one took over or it shuts down.
     pub moved: CancellationToken,
-    /// Cancelled when calls under way are not waited for any longer.
+    /// Cancelled when shutdown no longer waits for calls in flight.
     pub given_up: CancellationToken,
-    /// The gateway that this one took over from, while it has calls under way.
+    /// The gateway that this one took over from, while it has calls in flight.
     pub predecessor: Predecessor,
 }
 
-/// The largest message an editor may send.
+/// The largest message an editor may send, in bytes.
 pub const LARGEST_REQUEST: usize = 4 << 20;
 
-/// Why a message is not read.
-pub(super) type Refused = (StatusCode, &'static str);
-
-/// A header's value, if it is there and can be read.
-pub(super) fn value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-/// Whether an editor takes answers of this kind.
-pub(super) fn takes(headers: &HeaderMap, kind: &str) -> bool {
-    let accept = value(headers, header::ACCEPT.as_str()).unwrap_or_default().to_ascii_lowercase();
-    accept.contains(kind) || accept.contains("*/*")
-}
-
-/// A message must say that it is JSON, which no web page can without asking first.
-pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Refused> {
-    let kind = value(headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    if !kind.eq_ignore_ascii_case("application/json") {
-        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send `Content-Type: application/json`."));
+impl Endpoint {
+    /// The view that an editor asks for, if it may see it. Otherwise says why not.
+    pub(super) fn view(
+        &self,
+        editor: &Editor,
+        upstream: Option<Path<String>>,
+    ) -> Result<View, NoView> {
+        match upstream {
+            Some(Path(name)) => self.router.one(&editor.name, &name),
+            None => Ok(self.router.all(&editor.name)),
+        }
     }
-    Ok(())
-}
 
-/// A message must be JSON, and its sender must take either kind of answer.
-pub(super) fn check_types(headers: &HeaderMap) -> Result<(), Refused> {
-    check_json(headers)?;
-    if !takes(headers, "application/json") || !takes(headers, "text/event-stream") {
-        let why = "Send `Accept: application/json, text/event-stream`.";
-        return Err((StatusCode::NOT_ACCEPTABLE, why));
+    /// The session named in the headers, if Evermoor issued it to this editor.
+    pub(super) fn find_session(
+        &self,
+        editor: &Editor,
+        headers: &HeaderMap,
+    ) -> Result<Arc<ActiveSession>, Refused> {
+        let Some(id) = headers.get(mcp_header::SESSION) else {
+            let why =
+                "The request has no session. Send `initialize` first, then its Mcp-Session-Id.";
+            return Err((StatusCode::BAD_REQUEST, why));
+        };
+        let session = id.to_str().ok().and_then(|id| self.sessions.find(id, &editor.name));
+        session.ok_or((StatusCode::NOT_FOUND, "Unknown session. Send `initialize` again."))
     }
-    Ok(())
+
+    /// Applies a request that changes subscriptions, and stores the result.
+    pub(crate) async fn update_subscriptions(
+        &self,
+        view: &View,
+        session: &Arc<ActiveSession>,
+        request: &Request,
+    ) -> Response {
+        let (router, interests) = (&self.router, &self.interests);
+        let answer =
+            SubscriptionRequest { router, interests, view, session, request }.apply().await;
+        self.sessions.keep(session);
+        answer
+    }
+
+    /// Handles a notification or a response from a session.
+    pub(crate) fn receive(&self, session: &ActiveSession, message: Message) {
+        // A message that matches no call here may belong to a call of the predecessor.
+        if let Some(message) = deliver_to_call(session, message)
+            && !self.predecessor.tell(&self.sessions.id(session), &message)
+        {
+            tracing::debug!("dropped a message that belongs to no call");
+        }
+    }
+
+    /// Handles such a message when the gateway that took over forwards it.
+    pub fn overhear(&self, session: &str, message: &Bytes) {
+        let Ok(message) = Message::parse(message) else { return };
+        let undelivered = match self.sessions.active(session) {
+            Some(session) => deliver_to_call(&session, message),
+            None => Some(message),
+        };
+        if let Some(message) = undelivered {
+            self.predecessor.tell(session, &message);
+        }
+    }
+
+    /// Notes that a session sent a message.
+    pub(super) fn client_seen(&self, session: &ActiveSession, wire: Wire, view: &View) {
+        self.attendance.speaks(&Who::Session(session.number), wire, view.one(), || {
+            let claims = session.claims();
+            (claims.editor, claims.client, claims.revision.as_str().to_owned())
+        });
+    }
+
+    /// Notes that a session opened a stream, for as long as the result lives.
+    pub(super) fn client_listens(&self, session: &ActiveSession) -> Stream {
+        self.attendance.listens(Who::Session(session.number))
+    }
+
+    /// Notes that a session ended.
+    pub(super) fn client_left(&self, session: &ActiveSession) {
+        self.attendance.leaves(&Who::Session(session.number));
+    }
+
+    /// Notes that a client without a session sent a request.
+    pub(super) fn stateless_client_seen(
+        &self,
+        editor: &Editor,
+        request: &Request,
+        headers: &HeaderMap,
+        view: &View,
+    ) -> Who {
+        let program = program(request);
+        let who = Who::Program {
+            editor: editor.name.clone(),
+            client: program.name.clone(),
+            version: program.version.clone(),
+        };
+        self.attendance.speaks(&who, wire(headers), view.one(), || {
+            (editor.name.clone(), program, STATELESS.to_owned())
+        });
+        who
+    }
 }
 
-/// A refusal that names no request, in JSON-RPC's words.
-pub(super) fn refuse(status: StatusCode, why: &str) -> HttpResponse {
-    json_with(status, &Response::error(None, INVALID_REQUEST, why))
+/// Delivers a cancellation or a response to the call it belongs to. Returns the message if there is
+/// no such call.
+fn deliver_to_call(session: &ActiveSession, message: Message) -> Option<Message> {
+    match message {
+        Message::Notification(notification) if notification.method == method::CANCELLED => {
+            (!session.cancel(&notification)).then_some(Message::Notification(notification))
+        }
+        // Upstreams are shared by several clients, so no other notification is passed on.
+        Message::Notification(_) | Message::Request(_) => None,
+        Message::Response(response) => session.answer(response).map(Message::Response),
+    }
 }
 
-/// An answer.
-pub(super) fn json(response: &Response) -> HttpResponse {
-    json_with(StatusCode::OK, response)
-}
-
-pub(super) fn json_with(status: StatusCode, response: &Response) -> HttpResponse {
-    (status, [(header::CONTENT_TYPE, "application/json")], response.to_bytes()).into_response()
+/// The client that a stateless request names in its `_meta`.
+fn program(request: &Request) -> Program {
+    let request_meta = request.params.as_ref().and_then(|params| params.member("_meta"));
+    let program = request_meta.and_then(|request_meta| request_meta.member(meta::CLIENT));
+    program.and_then(|raw| raw.read().ok()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Streams of events as bodies, with a comment now and then to show that somebody is there.
+//! SSE response bodies, with keep-alive comments while there are no events.
 
 use std::time::Duration;
 
@@ -11,52 +11,53 @@ use tokio_util::sync::CancellationToken;
 
 use evermoor_core::protocol::sse;
 
-use super::exchange::transcript::Reader;
-use super::session::handler::SIGN_OF_LIFE;
+use super::exchange::transcript::TranscriptReader;
+use super::session::handler::KEEPALIVE_INTERVAL;
 
-/// Something that has events to tell, one after the other.
+/// A source of SSE events.
 pub(super) trait Events: Send + 'static {
-    /// The next event; `None` at the end. Nothing is lost if the future is dropped.
+    /// The next event; `None` at the end. Cancel safe.
     fn next(&mut self) -> impl Future<Output = Option<Bytes>> + Send;
 }
 
-/// A stream that ends when its events do.
-pub(super) fn of(events: impl Events) -> HttpResponse {
-    response(Body::from_stream(body(events, SIGN_OF_LIFE)))
+/// A response whose stream ends with its events.
+pub(super) fn response(events: impl Events) -> HttpResponse {
+    with_headers(Body::from_stream(body(events, KEEPALIVE_INTERVAL)))
 }
 
-/// A stream of news, which also ends when the news come from elsewhere.
-pub(super) fn news(events: impl Events, moved: CancellationToken) -> HttpResponse {
-    of(News { events, moved })
+/// A response whose stream also ends when this gateway stops serving, so that the client reconnects
+/// to its successor.
+pub(super) fn until_moved(events: impl Events, moved: CancellationToken) -> HttpResponse {
+    response(UntilMoved { events, moved })
 }
 
-struct News<E> {
+struct UntilMoved<E> {
     events: E,
     moved: CancellationToken,
 }
 
-impl<E: Events> Events for News<E> {
+impl<E: Events> Events for UntilMoved<E> {
     async fn next(&mut self) -> Option<Bytes> {
         self.moved.run_until_cancelled(self.events.next()).await?
     }
 }
 
-/// A stream with nothing on it, for a call that nobody wants answered.
+/// A response without events, for a cancelled call.
 pub(super) fn empty() -> HttpResponse {
-    response(Body::empty())
+    with_headers(Body::empty())
 }
 
-/// The events of a call, beginning with one that says nothing.
-pub(super) fn transcript(beginning: Option<Bytes>, reader: Reader) -> HttpResponse {
-    of(Reading { beginning, reader })
+/// A response with the events of a call, after an optional priming event.
+pub(super) fn transcript(beginning: Option<Bytes>, reader: TranscriptReader) -> HttpResponse {
+    response(TranscriptEvents { beginning, reader })
 }
 
-struct Reading {
+struct TranscriptEvents {
     beginning: Option<Bytes>,
-    reader: Reader,
+    reader: TranscriptReader,
 }
 
-impl Events for Reading {
+impl Events for TranscriptEvents {
     async fn next(&mut self) -> Option<Bytes> {
         match self.beginning.take() {
             Some(beginning) => Some(beginning),
@@ -65,7 +66,7 @@ impl Events for Reading {
     }
 }
 
-fn response(body: Body) -> HttpResponse {
+fn with_headers(body: Body) -> HttpResponse {
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store, no-transform"),

@@ -1,29 +1,23 @@
-//! The endpoint that editors see.
+//! The MCP endpoint: answers the messages that editors send.
 //!
 //! # Layout
-//! - [`guard`]: who may speak: Host, Origin, token
-//! - [`endpoint`]: what all ways in share
-//! - [`mcp`]: `/mcp` and `/mcp/<upstream>`: which era a message is of
-//! - [`legacy`]: editors that shake hands; [`batch`]: several of their messages in one
-//! - [`listen`]: a session's stream of news, and the taking up of streams that broke
-//! - [`events`]: `/sse`, the transport of 2024-11-05
-//! - [`newer`]: editors of 2026-07-28; [`subscription`]: their stream of news
-//! - [`continuation`]: their calls that wait for input; [`input`]: the other way round
-//! - [`finished`]: tasks of the gateway's own; [`parked`]: tasks that wait for their editor
-//! - [`asker`]: who makes a request; [`exchange`]: one request from its arrival to its answer
-//! - [`lost`]: an answer in place of it
-//! - [`session`], [`sessions`]: what is known of a session beyond its id
-//! - [`wishes`]: what a session wants to hear of; [`notes`]: the same on the disk
-//! - [`listener`]: which news are for whom; [`transcript`]: what was said about a call
-//! - [`visitor`]: who speaks; [`stream`]: streams of events as bodies
+//! - [`endpoint`]: the state that all transports share; `http_message`: header checks and responses
+//! - [`dispatch`]: `/mcp` and `/mcp/<upstream>`, stateless or with a session
+//! - [`session`]: editors with a session, over Streamable HTTP or HTTP+SSE
+//! - `stateless`: editors of 2026-07-28
+//! - [`exchange`]: one request, from its arrival to its response
+//! - `tasks`: tasks that the gateway keeps itself
+//! - `notifications`: which notifications an editor receives; `event_stream`: SSE responses
+//!
+//! Uses `routing`, `upstream`, `editors` and `monitoring`. Only `server` and `lifecycle` may depend
+//! on it.
 
 pub mod dispatch;
 pub mod endpoint;
 mod event_stream;
 pub mod exchange;
+mod http_message;
 mod notifications;
-mod peer;
-mod requester;
 pub mod session;
 mod stateless;
 pub(crate) mod tasks;
@@ -32,4 +26,4 @@ pub use session::store::{Notes, Remembered};
 pub use session::table::Sessions;
 pub use stateless::pending_input::Continuations;
 pub use tasks::finished::Finished;
-pub use tasks::parked::Parked;
+pub use tasks::input_required::Parked;

@@ -1,7 +1,6 @@
-//! An editor listening to the news: what of it is for this editor, and how often.
-//!
-//! Lists that change are told at most once a second, however many upstreams change at once: an
-//! editor that hears of it reads the whole list.
+//! Reads the notification log for one editor: only what it may see and subscribed to.
+//! `list_changed` notifications are sent at most once a second, however many upstreams change at
+//! once, because the editor reads the whole list after each.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -14,70 +13,80 @@ use evermoor_core::protocol::mcp::method;
 
 use crate::upstream::notification_log::{Missed, News, Newsroom};
 
-/// Decides which news are for an editor.
-pub(super) trait Ear: Send + Sync {
-    fn hears(&self, news: &News) -> bool;
+/// Decides which notifications an editor receives.
+pub(super) trait NotificationFilter: Send + Sync {
+    fn accepts(&self, published: &News) -> bool;
 
-    /// What the editor must look at again when it may have missed something.
-    fn everything(&self) -> Vec<Notification>;
+    /// The notifications that make an editor read everything again, for when it may have missed
+    /// some.
+    fn resync(&self) -> Vec<Notification>;
 }
 
-pub(super) struct Listener<E> {
-    room: Newsroom,
+pub(super) struct NotificationReader<E> {
+    log: Newsroom,
     latest: watch::Receiver<u64>,
-    ear: E,
-    /// The number of the last news that was looked at.
+    filter: E,
+    /// The number of the last notification that was read from the log.
     at: u64,
     ready: VecDeque<(u64, Notification)>,
-    /// Changed lists that have not been told yet.
-    owed: BTreeMap<String, u64>,
-    told_at: Option<Instant>,
+    /// `list_changed` notifications that are still to be sent.
+    pending_lists: BTreeMap<String, u64>,
+    sent_at: Option<Instant>,
 }
 
-/// Changed lists are told this often at most.
-const PAUSE: Duration = Duration::from_secs(1);
+/// `list_changed` notifications are at least this far apart.
+const LIST_CHANGED_INTERVAL: Duration = Duration::from_secs(1);
 
-impl<E: Ear> Listener<E> {
-    /// Listens from now on.
-    pub(super) fn new(room: Newsroom, ear: E) -> Self {
-        let latest = room.follow();
+impl<E: NotificationFilter> NotificationReader<E> {
+    /// Reads what is published from now on.
+    pub(super) fn new(log: Newsroom, filter: E) -> Self {
+        let latest = log.follow();
         let at = *latest.borrow();
-        Self { room, latest, ear, at, ready: VecDeque::new(), owed: BTreeMap::new(), told_at: None }
+        Self {
+            log,
+            latest,
+            filter,
+            at,
+            ready: VecDeque::new(),
+            pending_lists: BTreeMap::new(),
+            sent_at: None,
+        }
     }
 
-    /// Listens from where the editor was, or tells it to look at everything again.
-    pub(super) fn resume(room: Newsroom, ear: E, at: Option<u64>) -> Self {
-        let mut listener = Self::new(room, ear);
-        match at.filter(|at| listener.room.after(*at).is_ok()) {
-            Some(at) => listener.at = at,
+    /// Continues after notification `at`. If the log no longer reaches back that far, the editor
+    /// reads everything again.
+    pub(super) fn resume(log: Newsroom, filter: E, at: Option<u64>) -> Self {
+        let mut reader = Self::new(log, filter);
+        match at.filter(|at| reader.log.after(*at).is_ok()) {
+            Some(at) => reader.at = at,
             None => {
-                let now = listener.at;
-                let all = listener.ear.everything();
-                listener.ready = all.into_iter().map(|told| (now, told)).collect();
+                let now = reader.at;
+                let all = reader.filter.resync();
+                reader.ready = all.into_iter().map(|notification| (now, notification)).collect();
             }
         }
-        listener
+        reader
     }
 
-    /// The next one, with its number.
+    /// The next notification, with its number.
     pub(super) async fn next(&mut self) -> Option<(u64, Notification)> {
         loop {
-            if let Some(told) = self.ready.pop_front() {
-                return Some(told);
+            if let Some(notification) = self.ready.pop_front() {
+                return Some(notification);
             }
             self.read();
-            if let Some(told) = self.due() {
-                return Some(told);
+            if let Some(notification) = self.due() {
+                return Some(notification);
             }
             if !self.ready.is_empty() {
                 continue;
             }
-            let due_at = (!self.owed.is_empty()).then_some(self.told_at).flatten();
+            let due_at = (!self.pending_lists.is_empty()).then_some(self.sent_at).flatten();
             tokio::select! {
                 changed = self.latest.changed() => changed.ok()?,
                 () = async {
                     match due_at {
-                        Some(told_at) => sleep_until(told_at + PAUSE).await,
+                        Some(sent_at) => sleep_until(sent_at + LIST_CHANGED_INTERVAL).await,
                         None => std::future::pending().await,
                     }
                 } => {}
@@ -87,54 +96,59 @@ impl<E: Ear> Listener<E> {
 
     fn read(&mut self) {
         self.latest.borrow_and_update();
-        match self.room.after(self.at) {
-            Ok(news) => {
-                for one in news {
+        match self.log.after(self.at) {
+            Ok(published) => {
+                for one in published {
                     self.at = one.number;
-                    if !self.ear.hears(&one) {
+                    if !self.filter.accepts(&one) {
                         continue;
                     }
                     if one.is_of_lists() {
-                        self.owed.insert(one.told.method.clone(), one.number);
+                        self.pending_lists.insert(one.told.method.clone(), one.number);
                     } else {
                         self.ready.push_back((one.number, one.told.clone()));
                     }
                 }
             }
-            // So much happened that the log is already past it.
+            // The log has already dropped what comes next.
             Err(Missed) => {
                 self.at = *self.latest.borrow();
                 let now = self.at;
-                self.ready.extend(self.ear.everything().into_iter().map(|told| (now, told)));
+                self.ready.extend(
+                    self.filter.resync().into_iter().map(|notification| (now, notification)),
+                );
             }
         }
     }
 
-    /// A changed list that may be told now.
+    /// A `list_changed` notification, if one may be sent now.
     fn due(&mut self) -> Option<(u64, Notification)> {
         let now = Instant::now();
-        if self.owed.is_empty() || self.told_at.is_some_and(|at| now < at + PAUSE) {
+        if self.pending_lists.is_empty()
+            || self.sent_at.is_some_and(|at| now < at + LIST_CHANGED_INTERVAL)
+        {
             return None;
         }
-        self.told_at = Some(now);
-        let owed = std::mem::take(&mut self.owed);
-        let told = owed.into_iter().map(|(method, at)| (at, Notification::new(&method, None)));
-        self.ready.extend(told);
+        self.sent_at = Some(now);
+        let pending_lists = std::mem::take(&mut self.pending_lists);
+        let notification =
+            pending_lists.into_iter().map(|(method, at)| (at, Notification::new(&method, None)));
+        self.ready.extend(notification);
         self.ready.pop_front()
     }
 }
 
-/// The notifications by which an editor reads every list again.
-pub(super) fn all_lists() -> Vec<Notification> {
+/// Notifications that make an editor read every list again.
+pub(super) fn every_list_changed() -> Vec<Notification> {
     ["tools", "prompts", "resources"]
         .map(|list| Notification::new(&format!("notifications/{list}/list_changed"), None))
         .to_vec()
 }
 
-/// The resource that an update is about.
-pub(super) fn updated(told: &Notification) -> Option<String> {
-    let is_update = told.method == method::RESOURCE_UPDATED;
-    is_update.then(|| told.params.as_ref()?.text_member("uri")).flatten()
+/// The resource that a `resources/updated` notification is about.
+pub(super) fn updated_resource(notification: &Notification) -> Option<String> {
+    let is_update = notification.method == method::RESOURCE_UPDATED;
+    is_update.then(|| notification.params.as_ref()?.text_member("uri")).flatten()
 }
 
 #[cfg(test)]
@@ -145,47 +159,47 @@ mod tests {
 
     struct All;
 
-    impl Ear for All {
-        fn hears(&self, _: &News) -> bool {
+    impl NotificationFilter for All {
+        fn accepts(&self, _: &News) -> bool {
             true
         }
 
-        fn everything(&self) -> Vec<Notification> {
-            all_lists()
+        fn resync(&self) -> Vec<Notification> {
+            every_list_changed()
         }
     }
 
-    fn publish(room: &Newsroom, method: &str) {
+    fn publish(log: &Newsroom, method: &str) {
         let lane = Lane::shared(&UpstreamName::parse("a").unwrap());
-        room.publish(&lane, Notification::new(method, None));
+        log.publish(&lane, Notification::new(method, None));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_list_that_keeps_changing_is_told_once_a_second() {
-        let room = Newsroom::default();
-        let mut listener = Listener::new(room.clone(), All);
+    async fn a_list_that_keeps_changing_is_announced_once_a_second() {
+        let log = Newsroom::default();
+        let mut reader = NotificationReader::new(log.clone(), All);
         let began = Instant::now();
-        publish(&room, "notifications/tools/list_changed");
-        assert_eq!(listener.next().await.unwrap().0, 1);
+        publish(&log, "notifications/tools/list_changed");
+        assert_eq!(reader.next().await.unwrap().0, 1);
         for _ in 0..300 {
-            publish(&room, "notifications/tools/list_changed");
+            publish(&log, "notifications/tools/list_changed");
         }
-        assert_eq!(listener.next().await.unwrap().0, 301);
-        assert_eq!(began.elapsed(), PAUSE);
-        publish(&room, "notifications/message");
-        assert_eq!(listener.next().await.unwrap().1.method, "notifications/message");
-        assert_eq!(began.elapsed(), PAUSE, "other news do not wait");
+        assert_eq!(reader.next().await.unwrap().0, 301);
+        assert_eq!(began.elapsed(), LIST_CHANGED_INTERVAL);
+        publish(&log, "notifications/message");
+        assert_eq!(reader.next().await.unwrap().1.method, "notifications/message");
+        assert_eq!(began.elapsed(), LIST_CHANGED_INTERVAL, "other notifications do not wait");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_comes_back_hears_what_it_missed_or_looks_at_everything() {
-        let room = Newsroom::default();
-        publish(&room, "notifications/message");
-        publish(&room, "notifications/message");
-        let mut back = Listener::resume(room.clone(), All, Some(1));
+    async fn a_client_that_resumes_gets_what_it_missed_or_reads_everything_again() {
+        let log = Newsroom::default();
+        publish(&log, "notifications/message");
+        publish(&log, "notifications/message");
+        let mut back = NotificationReader::resume(log.clone(), All, Some(1));
         assert_eq!(back.next().await.unwrap().0, 2);
-        let mut stranger = Listener::resume(room, All, None);
-        for wanted in all_lists() {
+        let mut stranger = NotificationReader::resume(log, All, None);
+        for wanted in every_list_changed() {
             assert_eq!(stranger.next().await.unwrap().1, wanted);
         }
     }

@@ -1,4 +1,10 @@
-//! From an editor's request to the upstream that answers it, and what each editor may see.
+//! Routes an editor's request to the upstream that answers it, and decides what each editor sees.
+//!
+//! - [`router`]: finds the upstream for a request
+//! - [`view`]: what one editor sees at one URL
+//! - [`visibility`]: the merged catalog for each set of filter lists
+//!
+//! Uses `upstream` and the status in `monitoring`; `mcp` and `server` depend on it.
 
 pub mod router;
 pub mod view;

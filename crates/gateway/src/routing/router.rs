@@ -1,7 +1,7 @@
-//! From an editor's request to whoever answers it.
+//! Finds who answers an editor's request.
 //!
-//! What the gateway knows it answers itself, whatever the upstreams do: the handshake, `ping`, and
-//! the lists. An editor that starts while everything is down must see its tools. Everything else
+//! The gateway itself answers `initialize`, `ping` and the lists, whatever state the upstreams are
+//! in: an editor that starts while everything is down must still see its tools. Every other request
 //! goes to the upstream that it names.
 
 use std::sync::Arc;
@@ -32,23 +32,23 @@ pub struct Router {
 }
 
 /// Who answers a request.
-pub enum Addressee {
-    /// The gateway, and this is what it says.
+pub enum Destination {
+    /// The gateway, with this response.
     Gateway(Response),
-    /// An upstream, asked in its own words.
+    /// An upstream, with the request under its own names.
     Upstream(Handle, Request),
 }
 
-/// Why nobody answers for a resource, with what to do.
-pub enum NoOwner {
+/// Why no upstream has a resource, and what to do about it.
+pub enum ResourceError {
     Hidden(String),
     Unknown(String),
 }
 
-/// An upstream that has never been heard of gets this long before its editor hears of nothing.
-const FIRST_WORD: Duration = Duration::from_secs(5);
+/// How long to wait for the catalog of an upstream that has never connected.
+const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// What to do about an upstream that is turned off.
-pub const TURN_ON: &str = "Remove `enabled = false` from its entry in config.toml.";
+pub const ENABLE_REMEDY: &str = "Remove `enabled = false` from its entry in config.toml.";
 
 impl Router {
     pub fn new(
@@ -67,17 +67,17 @@ impl Router {
         upstreams.iter().find(|upstream| upstream.name().as_str() == name).cloned()
     }
 
-    /// Every upstream, whoever sees it.
-    pub fn lineup(&self) -> Arc<[Handle]> {
+    /// Every upstream, whether or not an editor may see it.
+    pub fn all_upstreams(&self) -> Arc<[Handle]> {
         Arc::clone(&self.upstreams.borrow())
     }
 
-    /// All that an editor sees, in one.
+    /// The merged view of all upstreams that an editor may see.
     pub fn all(&self, editor: &str) -> View {
         View::new(Scope::All, editor, self.overview())
     }
 
-    /// One upstream, if there is such a one for this editor.
+    /// The view of one upstream, if the editor may see it. Otherwise says why not and what to do.
     pub fn one(&self, editor: &str, name: &str) -> Result<View, NoView> {
         let all = self.all(editor);
         if let Some(upstream) = self.upstream(name).filter(|found| all.sees(found.name())) {
@@ -86,10 +86,10 @@ impl Router {
         if UpstreamName::parse(name).is_ok_and(|name| self.is_off(&name) && all.sees(&name)) {
             return Err(NoView::Off { name: name.to_owned() });
         }
-        Err(NoView::Unknown { name: name.to_owned(), excuse: all.excuse() })
+        Err(NoView::Unknown { name: name.to_owned(), hidden_hint: all.hidden_hint() })
     }
 
-    /// Whether a person turned this upstream off.
+    /// Whether the upstream is turned off in the configuration.
     pub fn is_off(&self, name: &UpstreamName) -> bool {
         let overview = self.overview.borrow();
         overview.status.upstreams.iter().any(|one| one.name == name.as_str() && one.is_off())
@@ -106,10 +106,10 @@ impl Router {
         }
     }
 
-    /// How the gateway introduces itself, or the one upstream that is seen.
-    pub async fn introduce(&self, view: &View) -> Introduction {
+    /// The `initialize` or `server/discover` answer for a view.
+    pub async fn server_description(&self, view: &View) -> Introduction {
         match &view.scope {
-            Scope::One(upstream) => match upstream.known(FIRST_WORD).await {
+            Scope::One(upstream) => match upstream.known(DISCOVERY_TIMEOUT).await {
                 Some(known) => Introduction::of_upstream(&known.handshake, known.spoken()),
                 None => Introduction::of_gateway(crate::VERSION, &[]),
             },
@@ -119,14 +119,14 @@ impl Router {
                     .iter()
                     .filter_map(|one| Some((one.config.title.clone(), one.state().known?)))
                     .collect();
-                let said: Vec<_> =
+                let handshakes: Vec<_> =
                     known.iter().map(|(title, known)| (title.as_str(), &known.handshake)).collect();
-                Introduction::of_gateway(crate::VERSION, &said)
+                Introduction::of_gateway(crate::VERSION, &handshakes)
             }
         }
     }
 
-    /// Who answers in a view, as far as it is known at this moment.
+    /// The `serverInfo` for a view, as known at this moment.
     pub fn server_info(&self, view: &View) -> Raw {
         let known = match &view.scope {
             Scope::One(upstream) => upstream.state().known,
@@ -138,72 +138,73 @@ impl Router {
         }
     }
 
-    /// Who answers a request.
-    pub async fn addressee(&self, view: &View, request: &Request) -> Addressee {
+    /// Finds who answers a request.
+    pub async fn route(&self, view: &View, request: &Request) -> Destination {
         if request.method == method::PING {
             return answered(request, Raw::of(&serde_json::json!({})));
         }
         match &view.scope {
             Scope::One(upstream) => match view.refuses(upstream, request, request) {
-                Some(refusal) => Addressee::Gateway(refusal),
+                Some(refusal) => Destination::Gateway(refusal),
                 None => one(upstream, request).await,
             },
-            Scope::All => self.among_all(view, request).await,
+            Scope::All => self.route_merged(view, request).await,
         }
     }
 
-    /// The upstream that a resource belongs to. Else the reason, and what to do.
-    pub fn owner(&self, view: &View, uri: &str) -> Result<Handle, NoOwner> {
+    /// The upstream that has a resource. Otherwise says why none has it and what to do.
+    pub fn owner(&self, view: &View, uri: &str) -> Result<Handle, ResourceError> {
         let owner = match &view.scope {
             Scope::One(upstream) => Some(upstream.clone()),
-            Scope::All => self.named(view.sight().merged.owner(uri)),
+            Scope::All => self.by_name(view.catalog().merged.owner(uri)),
         };
         let hiding = match owner {
             Some(owner) => match view.hides(&owner, List::Resources, uri) {
                 Some(hidden) => Some((owner, hidden)),
                 None => return Ok(owner),
             },
-            None => self.hiding(view, List::Resources, uri),
+            None => self.hidden_by(view, List::Resources, uri),
         };
         Err(match hiding {
-            Some((upstream, hidden)) => NoOwner::Hidden(view.words(&upstream, uri, hidden)),
-            None => NoOwner::Unknown(missing(view, List::Resources, uri)),
+            Some((upstream, hidden)) => {
+                ResourceError::Hidden(view.hidden_message(&upstream, uri, hidden))
+            }
+            None => ResourceError::Unknown(not_found(view, List::Resources, uri)),
         })
     }
 
-    async fn among_all(&self, view: &View, request: &Request) -> Addressee {
+    async fn route_merged(&self, view: &View, request: &Request) -> Destination {
         if let Some(list) = List::asked_by(&request.method) {
-            self.settled(view).await;
-            return answered(request, list_result(list, view.sight().merged.list(list)));
+            self.catalogs_loaded(view).await;
+            return answered(request, list_result(list, view.catalog().merged.list(list)));
         }
         let asked = asked_for(request).filter(|_| request.method != method::SUBSCRIBE);
         let Some((list, name)) = asked else {
             let other = &request.method;
-            let why =
-                format!("`{other}` needs to know the upstream: use the endpoint /mcp/<upstream>.");
-            return refused(request, METHOD_NOT_FOUND, &why);
+            let why = format!("`{other}` needs one server: use the endpoint /mcp/<server>.");
+            return rejected(request, METHOD_NOT_FOUND, &why);
         };
         let mut found = self.find(view, request, list, &name);
-        if found.is_none() && self.hiding(view, list, &name).is_none() {
-            // An editor that was here before a restart may ask before the upstream has spoken.
-            self.settled(view).await;
+        if found.is_none() && self.hidden_by(view, list, &name).is_none() {
+            // After a restart, an editor may send a call before its upstream has connected.
+            self.catalogs_loaded(view).await;
             found = self.find(view, request, list, &name);
         }
         match found {
             Some((upstream, own)) => match view.refuses(&upstream, request, &own) {
-                Some(refusal) => Addressee::Gateway(refusal),
-                None => Addressee::Upstream(upstream, own),
+                Some(refusal) => Destination::Gateway(refusal),
+                None => Destination::Upstream(upstream, own),
             },
-            None => match self.hiding(view, list, &name) {
+            None => match self.hidden_by(view, list, &name) {
                 Some((upstream, hidden)) => {
-                    Addressee::Gateway(view.refusal(&upstream, request, hidden))
+                    Destination::Gateway(view.refusal(&upstream, request, hidden))
                 }
-                None => refused(request, INVALID_PARAMS, &missing(view, list, &name)),
+                None => rejected(request, INVALID_PARAMS, &not_found(view, list, &name)),
             },
         }
     }
 
-    /// The upstream that a request names, and the request in that upstream's own words.
+    /// The upstream that a request names, and the request under that upstream's own names.
     fn find(
         &self,
         view: &View,
@@ -211,31 +212,32 @@ impl Router {
         list: List,
         name: &str,
     ) -> Option<(Handle, Request)> {
-        let merged = view.sight().merged;
+        let merged = view.catalog().merged;
         let renamed = |origin: &Origin| {
             let named = |params: &Raw| params.with("name", &Raw::of(&origin.name));
             let params = request.params.as_ref().map(named);
-            let upstream = self.named(Some(&origin.upstream))?;
+            let upstream = self.by_name(Some(&origin.upstream))?;
             Some((upstream, Request { params, ..request.clone() }))
         };
         if request.method == method::COMPLETE {
             let (upstream, own) = merged.completes(request)?;
-            return Some((self.named(Some(&upstream))?, own));
+            return Some((self.by_name(Some(&upstream))?, own));
         }
         match list {
             List::Tools => merged.tool(name).and_then(renamed),
             List::Prompts => merged.prompt(name).and_then(renamed),
             List::Resources | List::Templates => {
-                Some((self.named(merged.owner(name))?, request.clone()))
+                Some((self.by_name(merged.owner(name))?, request.clone()))
             }
         }
     }
 
-    /// The upstream whose item of this name is not in a view of all of them because it is hidden.
-    fn hiding(&self, view: &View, list: List, name: &str) -> Option<(Handle, Hidden)> {
-        let sight = view.sight();
+    /// The upstream that has an item of this name which is hidden from the view.
+    fn hidden_by(&self, view: &View, list: List, name: &str) -> Option<(Handle, Hidden)> {
+        let catalog = view.catalog();
         self.upstreams(view).into_iter().find_map(|upstream| {
-            let window = sight.window(&upstream.config).filter(|window| !window.is_clear())?;
+            let visibility =
+                catalog.visibility(&upstream.config).filter(|visibility| !visibility.is_clear())?;
             let known = upstream.state().known?;
             let shown = |own: &str| match list {
                 List::Tools | List::Prompts => merged(upstream.name(), own) == name,
@@ -243,55 +245,55 @@ impl Router {
             };
             let items = known.catalog.list(list).iter();
             let mut names = items.filter_map(|item| item.text_member(list.key()));
-            let hidden = window.hides(list, &names.find(|own| shown(own))?)?;
+            let hidden = visibility.hides(list, &names.find(|own| shown(own))?)?;
             Some((upstream.clone(), hidden))
         })
     }
 
-    fn named(&self, name: Option<&UpstreamName>) -> Option<Handle> {
+    fn by_name(&self, name: Option<&UpstreamName>) -> Option<Handle> {
         name.and_then(|name| self.upstream(name.as_str()))
     }
 
-    /// Waits a little for upstreams that have never been heard of, and for the merged view to hold
-    /// what they said, so that the first list an editor sees is neither empty nor partial.
-    async fn settled(&self, view: &View) {
+    /// Waits a little for upstreams that have never connected, and for the merged catalog to
+    /// include them, so that an editor's first list is complete.
+    async fn catalogs_loaded(&self, view: &View) {
         let upstreams = self.upstreams(view);
-        join_all(upstreams.iter().map(|upstream| upstream.known(FIRST_WORD))).await;
+        join_all(upstreams.iter().map(|upstream| upstream.known(DISCOVERY_TIMEOUT))).await;
         let mut overview = self.overview.clone();
         let covered = overview.wait_for(|overview| {
             self.upstreams.borrow().iter().all(|one| overview.sights.covers(one))
         });
-        let _ = timeout(FIRST_WORD, covered).await;
+        let _ = timeout(DISCOVERY_TIMEOUT, covered).await;
     }
 }
 
-/// One upstream answers for itself; while it is away, its lists come from what it last said.
-async fn one(upstream: &Handle, request: &Request) -> Addressee {
+/// Sends a request to its upstream. While that is down, its lists come from the cached catalog.
+async fn one(upstream: &Handle, request: &Request) -> Destination {
     if let Some(list) = List::asked_by(&request.method) {
-        let known = upstream.known(FIRST_WORD).await;
+        let known = upstream.known(DISCOVERY_TIMEOUT).await;
         let away = !matches!(upstream.state().link, Link::Ready(_));
         if let Some(known) = known.filter(|_| away) {
             return answered(request, list_result(list, known.catalog.list(list)));
         }
     }
-    Addressee::Upstream(upstream.clone(), request.clone())
+    Destination::Upstream(upstream.clone(), request.clone())
 }
 
-fn answered(request: &Request, result: Raw) -> Addressee {
-    Addressee::Gateway(Response::result(request.id.clone(), result))
+fn answered(request: &Request, result: Raw) -> Destination {
+    Destination::Gateway(Response::result(request.id.clone(), result))
 }
 
-fn refused(request: &Request, code: i32, why: &str) -> Addressee {
-    Addressee::Gateway(Response::error(Some(request.id.clone()), code, why))
+fn rejected(request: &Request, code: i32, why: &str) -> Destination {
+    Destination::Gateway(Response::error(Some(request.id.clone()), code, why))
 }
 
-/// Why something was not found, and what to do.
-fn missing(view: &View, list: List, name: &str) -> String {
+/// Says that something was not found, and what to do.
+fn not_found(view: &View, list: List, name: &str) -> String {
     let what = match list {
         List::Tools => "tool",
         List::Prompts => "prompt",
         List::Resources => "resource",
         List::Templates => "resource template",
     };
-    format!("There is no {what} `{name}`. Ask for the list again.{}", view.excuse())
+    format!("There is no {what} `{name}`. Request the list again.{}", view.hidden_hint())
 }

@@ -1,8 +1,7 @@
-//! What one editor sees at one address: one upstream as it is, or all of them in one, as far as
-//! the lists in the configuration show them to it.
+//! What one editor sees at one URL: one upstream with its own names, or all of them merged,
+//! filtered by the lists in the configuration.
 //!
-//! A view outlives a change of these lists. It looks at those of the moment each time, so that a
-//! stream that was opened before goes on with what holds now.
+//! A view always applies the current lists, so a stream that was opened before a change follows it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +16,7 @@ use evermoor_core::protocol::envelope::{Outcome, Request, Response};
 use evermoor_core::protocol::mcp::method;
 
 use crate::monitoring::status::Overview;
-use crate::routing::visibility::Sight;
+use crate::routing::visibility::EditorCatalog;
 use crate::upstream::Handle;
 use crate::upstream::notification_log::News;
 
@@ -28,24 +27,24 @@ pub struct View {
     overview: watch::Receiver<Overview>,
 }
 
-/// What an address leads to.
+/// What a URL gives access to.
 #[derive(Clone)]
 pub enum Scope {
     All,
     One(Handle),
 }
 
-/// Why an editor gets no view of one upstream, and what to do.
+/// Why an editor cannot see an upstream, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum NoView {
-    #[error("The upstream `{name}` is turned off. {}", crate::routing::router::TURN_ON)]
+    #[error("The server `{name}` is turned off. {}", crate::routing::router::ENABLE_REMEDY)]
     Off { name: String },
-    #[error("There is no upstream `{name}`. `evermoor status` lists them.{excuse}")]
-    Unknown { name: String, excuse: String },
+    #[error("There is no server `{name}`. Run `evermoor status` to list them.{hidden_hint}")]
+    Unknown { name: String, hidden_hint: String },
 }
 
-/// Takes out of an upstream's list what the editor that asked for it is not shown.
-pub struct Sieve {
+/// Removes from an upstream's list what the editor may not see.
+pub struct ListFilter {
     view: View,
     upstream: Handle,
     list: List,
@@ -61,12 +60,12 @@ impl View {
         Self { scope: Scope::One(upstream), ..self }
     }
 
-    /// Whose view it is.
+    /// The editor's name.
     pub fn editor(&self) -> &Arc<str> {
         &self.editor
     }
 
-    /// The one upstream that is seen, if it is one.
+    /// The upstream, if the view is of one.
     pub fn one(&self) -> Option<&str> {
         match &self.scope {
             Scope::All => None,
@@ -74,58 +73,56 @@ impl View {
         }
     }
 
-    /// What its editor sees at this moment.
-    pub fn sight(&self) -> Sight {
+    /// What the editor sees now.
+    pub fn catalog(&self) -> EditorCatalog {
         self.overview.borrow().sights.of_editor(&self.editor).clone()
     }
 
-    /// Whether there is such an upstream for its editor.
+    /// Whether the editor may see this upstream.
     pub fn sees(&self, upstream: &UpstreamName) -> bool {
         let overview = self.overview.borrow();
         sees(overview.sights.of_editor(&self.editor).rules.as_deref(), upstream)
     }
 
-    /// Whether something that an upstream said is for its editor.
-    pub fn hears(&self, news: &News) -> bool {
-        let here = match &self.scope {
+    /// Whether the editor may receive a notification.
+    pub fn accepts(&self, published: &News) -> bool {
+        let in_scope = match &self.scope {
             Scope::All => true,
-            Scope::One(one) => *one.name() == news.lane.upstream,
+            Scope::One(one) => *one.name() == published.lane.upstream,
         };
-        if !here || !news.audience.includes(&self.editor) {
+        if !in_scope || !published.audience.includes(&self.editor) {
             return false;
         }
-        // Who sees another list than before is told so, also if there is nothing left to see.
-        if news.is_of_lists() {
+        // An editor whose list changed is told so even if nothing is left in it.
+        if published.is_of_lists() {
             return true;
         }
         let overview = self.overview.borrow();
-        let sight = overview.sights.of_editor(&self.editor);
-        let Some(config) = overview.sights.config(&news.lane.upstream) else {
-            return sees(sight.rules.as_deref(), &news.lane.upstream);
+        let catalog = overview.sights.of_editor(&self.editor);
+        let Some(config) = overview.sights.config(&published.lane.upstream) else {
+            return sees(catalog.rules.as_deref(), &published.lane.upstream);
         };
-        let Some(window) = sight.window(config) else { return false };
-        let resource = news
-            .told
-            .params
-            .as_ref()
-            .filter(|_| !window.is_clear() && news.told.method == method::RESOURCE_UPDATED);
+        let Some(visibility) = catalog.visibility(config) else { return false };
+        let resource = published.told.params.as_ref().filter(|_| {
+            !visibility.is_clear() && published.told.method == method::RESOURCE_UPDATED
+        });
         let uri = resource.and_then(|params| params.text_member("uri"));
-        uri.is_none_or(|uri| window.hides(List::Resources, &uri).is_none())
+        uri.is_none_or(|uri| visibility.hides(List::Resources, &uri).is_none())
     }
 
-    /// What hides an item of an upstream from its editor.
+    /// What hides an item of an upstream from the editor, if anything does.
     pub fn hides(&self, upstream: &Handle, list: List, name: &str) -> Option<Hidden> {
-        self.sight().window(&upstream.config)?.hides(list, name)
+        self.catalog().visibility(&upstream.config)?.hides(list, name)
     }
 
-    /// The refusal of a request that names something hidden. `own` is the request in the upstream's
-    /// own words.
+    /// The response to a request that names something hidden; `None` if nothing is. `own` is the
+    /// request under the upstream's own names.
     pub fn refuses(&self, upstream: &Handle, asked: &Request, own: &Request) -> Option<Response> {
-        let hidden = self.sight().window(&upstream.config)?.refuses(own)?;
+        let hidden = self.catalog().visibility(&upstream.config)?.refuses(own)?;
         Some(self.refusal(upstream, asked, hidden))
     }
 
-    /// The answer to a request for something hidden.
+    /// The response to a request for something hidden.
     pub fn refusal(&self, upstream: &Handle, asked: &Request, hidden: Hidden) -> Response {
         let (subject, is_tool) = subject(&asked.method, asked.params.as_ref());
         let undelivered = Undelivered {
@@ -142,42 +139,44 @@ impl View {
         undelivered.answer(asked.id.clone())
     }
 
-    /// What hides a resource, for a person to read.
-    pub fn words(&self, upstream: &Handle, uri: &str, hidden: Hidden) -> String {
+    /// Says what hides a resource.
+    pub fn hidden_message(&self, upstream: &Handle, uri: &str, hidden: Hidden) -> String {
         let place = hidden.place(upstream.name(), &self.editor);
         format!("A list in config.toml hides `{uri}` ({place}). To use it, change that list.")
     }
 
-    /// What to add where something is not found: there may be a reason.
-    pub fn excuse(&self) -> String {
-        match self.sight().rules {
+    /// A hint to add when something is not found, because it may be hidden.
+    pub fn hidden_hint(&self) -> String {
+        match self.catalog().rules {
             Some(_) => {
                 let lists = entry(&self.editor);
-                format!(" It may be hidden by the lists under {lists} in config.toml.")
+                format!(" The lists under {lists} in config.toml may hide it.")
             }
             None => String::new(),
         }
     }
 
-    /// What an upstream's answer to this request must go through.
-    pub fn sieve(&self, request: &Request) -> Option<Sieve> {
+    /// The filter for the response to this request, if it is a list that the upstream itself
+    /// returns.
+    pub fn list_filter(&self, request: &Request) -> Option<ListFilter> {
         let list = List::asked_by(&request.method)?;
-        // All upstreams in one are merged from what is seen of each.
+        // Merged lists contain only what the editor may see.
         let Scope::One(upstream) = &self.scope else { return None };
-        let sight = self.sight();
-        let is_clear = sight.window(&upstream.config).is_some_and(|window| window.is_clear());
-        (!is_clear).then(|| Sieve { view: self.clone(), upstream: upstream.clone(), list })
+        let catalog = self.catalog();
+        let is_clear =
+            catalog.visibility(&upstream.config).is_some_and(|visibility| visibility.is_clear());
+        (!is_clear).then(|| ListFilter { view: self.clone(), upstream: upstream.clone(), list })
     }
 }
 
-impl Sieve {
-    /// The answer as the editor may see it.
-    pub fn sift(&self, response: Response) -> Response {
+impl ListFilter {
+    /// The response with only what the editor may see.
+    pub fn apply(&self, response: Response) -> Response {
         let Outcome::Result(result) = &response.outcome else { return response };
-        let sight = self.view.sight();
-        let seen = match sight.window(&self.upstream.config) {
-            Some(window) => window.page(self.list, result),
-            // It was hidden in the meantime.
+        let catalog = self.view.catalog();
+        let seen = match catalog.visibility(&self.upstream.config) {
+            Some(visibility) => visibility.page(self.list, result),
+            // The upstream was hidden in the meantime.
             None => evermoor_core::catalog::list_result(self.list, &[]),
         };
         Response { outcome: Outcome::Result(seen), ..response }
@@ -194,46 +193,45 @@ mod tests {
     use evermoor_core::protocol::envelope::Notification;
     use evermoor_core::protocol::json::Raw;
 
-    /// Which of these news an editor hears of: a log message and a change of a resource of an
-    /// upstream, and a changed list of it.
-    fn heard(lists: &str, editor: &str) -> [bool; 3] {
+    /// Whether an editor receives a log message, a resource update and a changed list of an
+    /// upstream.
+    fn receives(lists: &str, editor: &str) -> [bool; 3] {
         let upstream = "[upstreams.a]\nurl = \"http://127.0.0.1:1/mcp\"\n";
         let config = Config::parse(&format!("{upstream}{lists}")).unwrap();
         let handles = Handle::remembered(&config);
         let sights = Sights::of(&handles, &config.editors, None);
         let status = Status::of("0".into(), 1, String::new(), vec![], vec![]);
         let (_show, overview) = watch::channel(Overview { status, sights });
-        let room = Newsroom::default();
+        let log = Newsroom::default();
         let uri = Raw::of(&serde_json::json!({ "uri": "x://1" }));
-        for (told, params) in [
+        for (method, params) in [
             (method::LOG, None),
             (method::RESOURCE_UPDATED, Some(uri)),
             (List::Tools.changed(), None),
         ] {
-            room.publish(handles[0].lane(), Notification::new(told, params));
+            log.publish(handles[0].lane(), Notification::new(method, params));
         }
         let view = View::new(Scope::All, editor, overview);
-        let news = room.after(0).unwrap();
-        [0, 1, 2].map(|place: usize| view.hears(&news[place]))
+        let log_entries = log.after(0).unwrap();
+        [0, 1, 2].map(|place: usize| view.accepts(&log_entries[place]))
     }
 
     #[tokio::test]
-    async fn an_editor_without_lists_hears_everything() {
-        assert_eq!(heard("", "p"), [true; 3]);
+    async fn an_editor_without_lists_receives_everything() {
+        assert_eq!(receives("", "p"), [true; 3]);
     }
 
     #[tokio::test]
-    async fn an_editor_hears_nothing_of_an_upstream_that_it_may_not_see_but_that_its_lists_changed()
-    {
+    async fn an_editor_is_told_of_a_hidden_upstream_only_that_its_lists_changed() {
         let lists = "[editors.p]\nupstreams.deny = [\"a\"]\n";
-        assert_eq!(heard(lists, "p"), [false, false, true]);
-        assert_eq!(heard(lists, "q"), [true; 3]);
+        assert_eq!(receives(lists, "p"), [false, false, true]);
+        assert_eq!(receives(lists, "q"), [true; 3]);
     }
 
     #[tokio::test]
-    async fn an_editor_hears_nothing_of_a_resource_that_is_hidden() {
-        assert_eq!(heard("resources.deny = [\"x://*\"]\n", "p"), [true, false, true]);
+    async fn an_editor_is_not_told_of_a_resource_that_is_hidden() {
+        assert_eq!(receives("resources.deny = [\"x://*\"]\n", "p"), [true, false, true]);
         let lists = "[editors.p]\nresources.allow = [\"y://*\"]\n";
-        assert_eq!(heard(lists, "p"), [true, false, true]);
+        assert_eq!(receives(lists, "p"), [true, false, true]);
     }
 }

@@ -1,7 +1,7 @@
-//! Who sees what: all upstreams in one, for each set of lists that editors have.
+//! The merged catalog of all upstreams, for each set of filter lists that editors have.
 //!
-//! A view is merged when something that it is made of changed, once for all editors with the same
-//! lists. Where nobody has lists of their own there is one view, and everybody has it.
+//! A catalog is merged again only when something in it changed, and once for all editors with the
+//! same lists. Editors without lists share one catalog.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -19,42 +19,42 @@ use crate::upstream::{Handle, Known};
 
 /// What editors with the same lists see.
 #[derive(Clone)]
-pub struct Sight {
+pub struct EditorCatalog {
     /// `None` if they see everything.
     pub rules: Option<Arc<Rules>>,
-    /// The upstreams that they see, in one.
+    /// The merged catalog of the upstreams that they see.
     pub merged: Arc<Merged>,
 }
 
 /// What every editor sees.
 pub struct Sights {
-    /// What those see who have no lists of their own.
-    common: Sight,
-    editors: HashMap<String, Sight>,
-    sources: Vec<Source>,
+    /// What editors without lists see.
+    common: EditorCatalog,
+    editors: HashMap<String, EditorCatalog>,
+    sources: Vec<VisibleUpstream>,
 }
 
-/// An upstream, as far as it can be seen.
-struct Source {
+/// An upstream, its entry and its catalog.
+struct VisibleUpstream {
     config: Arc<config::Upstream>,
     known: Option<Arc<Known>>,
     /// How many of its tools its own lists hide.
     hidden: usize,
 }
 
-impl Sight {
-    /// An upstream through the lists; `None` if there is none for these editors.
-    pub fn window<'a>(&'a self, upstream: &'a config::Upstream) -> Option<Window<'a>> {
+impl EditorCatalog {
+    /// What these editors see of an upstream; `None` if it is hidden from them.
+    pub fn visibility<'a>(&'a self, upstream: &'a config::Upstream) -> Option<Window<'a>> {
         Window::of(self.rules.as_deref(), &upstream.name, &upstream.filters)
     }
 
-    fn of(rules: Option<Arc<Rules>>, sources: &[Source]) -> Self {
+    fn of(rules: Option<Arc<Rules>>, sources: &[VisibleUpstream]) -> Self {
         let seen: Vec<_> = sources
             .iter()
             .filter_map(|source| {
                 let (config, known) = (&source.config, source.known.as_ref()?);
-                let window = Window::of(rules.as_deref(), &config.name, &config.filters)?;
-                Some((&config.name, window.catalog(&known.catalog), &known.catalog))
+                let visibility = Window::of(rules.as_deref(), &config.name, &config.filters)?;
+                Some((&config.name, visibility.catalog(&known.catalog), &known.catalog))
             })
             .collect();
         let merged = Merged::of(seen.iter().map(|(name, seen, _)| (*name, &**seen)));
@@ -65,7 +65,7 @@ impl Sight {
 }
 
 impl Sights {
-    /// What is seen of these upstreams. Nothing is made anew if it would be what was `before`.
+    /// What is visible of these upstreams. Returns `before` if nothing changed.
     pub fn of(
         upstreams: &[Handle],
         editors: &BTreeMap<String, config::Editor>,
@@ -79,28 +79,31 @@ impl Sights {
         if let Some(same) = same {
             return Arc::clone(same);
         }
-        let sources: Vec<Source> =
-            current.into_iter().map(|(config, known)| Source::new(config, known)).collect();
-        let mut distinct: Vec<Sight> = Vec::new();
+        let sources: Vec<VisibleUpstream> = current
+            .into_iter()
+            .map(|(config, known)| VisibleUpstream::new(config, known))
+            .collect();
+        let mut distinct: Vec<EditorCatalog> = Vec::new();
         let mut by_editor = HashMap::new();
         for (name, rules) in limited(editors) {
-            let made = distinct.iter().find(|sight| sight.rules.as_deref() == Some(rules)).cloned();
-            let sight = made.unwrap_or_else(|| {
-                let sight = Sight::of(Some(Arc::new(rules.clone())), &sources);
-                distinct.push(sight.clone());
-                sight
+            let existing =
+                distinct.iter().find(|catalog| catalog.rules.as_deref() == Some(rules)).cloned();
+            let catalog = existing.unwrap_or_else(|| {
+                let catalog = EditorCatalog::of(Some(Arc::new(rules.clone())), &sources);
+                distinct.push(catalog.clone());
+                catalog
             });
-            by_editor.insert(name.clone(), sight);
+            by_editor.insert(name.clone(), catalog);
         }
-        let common = Sight::of(None, &sources);
+        let common = EditorCatalog::of(None, &sources);
         Arc::new(Self { common, editors: by_editor, sources })
     }
 
-    pub fn of_editor(&self, editor: &str) -> &Sight {
+    pub fn of_editor(&self, editor: &str) -> &EditorCatalog {
         self.editors.get(editor).unwrap_or(&self.common)
     }
 
-    /// How much an editor is shown.
+    /// How many items an editor sees.
     pub fn shown(&self, editor: &str) -> Shown {
         let merged = &self.of_editor(editor).merged;
         let count = |list| small(merged.list(list).len());
@@ -116,12 +119,12 @@ impl Sights {
         self.source(upstream).map_or(0, |source| small(source.hidden))
     }
 
-    /// The entry of an upstream, as what is seen here was made with it.
+    /// The configuration of an upstream that the catalogs were built with.
     pub fn config(&self, upstream: &UpstreamName) -> Option<&config::Upstream> {
         self.source(upstream).map(|source| &*source.config)
     }
 
-    /// Whether what this upstream says now, and what its entry says of it, is seen here.
+    /// Whether the catalogs were built with the upstream's current configuration and catalog.
     pub fn covers(&self, upstream: &Handle) -> bool {
         self.source(upstream.name()).is_some_and(|source| {
             let now = upstream.state().known;
@@ -130,7 +133,7 @@ impl Sights {
         })
     }
 
-    /// Which lists are others than before, and for whom.
+    /// Which lists changed since `before`, and for whom.
     pub fn changes_since(&self, before: &Self) -> Vec<Changed> {
         audience::changes(&before.exhibition(), &self.exhibition())
     }
@@ -140,37 +143,38 @@ impl Sights {
         let offered = self.sources.iter();
         Exhibition {
             rules: limited
-                .filter_map(|(name, sight)| Some((name.as_str(), sight.rules.as_deref()?)))
+                .filter_map(|(name, catalog)| Some((name.as_str(), catalog.rules.as_deref()?)))
                 .collect(),
-            offers: offered.filter_map(Source::offer).collect(),
+            offers: offered.filter_map(VisibleUpstream::offer).collect(),
         }
     }
 
-    fn source(&self, upstream: &UpstreamName) -> Option<&Source> {
+    fn source(&self, upstream: &UpstreamName) -> Option<&VisibleUpstream> {
         self.sources.iter().find(|source| source.config.name == *upstream)
     }
 
     fn is_of(&self, current: &[(Arc<config::Upstream>, Option<Arc<Known>>)]) -> bool {
-        let is_it = |(source, (config, known)): (&Source, &(Arc<_>, Option<Arc<Known>>))| {
-            Arc::ptr_eq(&source.config, config) && same(source.known.as_ref(), known.as_ref())
-        };
+        let is_it =
+            |(source, (config, known)): (&VisibleUpstream, &(Arc<_>, Option<Arc<Known>>))| {
+                Arc::ptr_eq(&source.config, config) && same(source.known.as_ref(), known.as_ref())
+            };
         self.sources.len() == current.len() && self.sources.iter().zip(current).all(is_it)
     }
 
     fn is_for(&self, editors: &BTreeMap<String, config::Editor>) -> bool {
         let known = |(name, rules): (&String, &Rules)| {
-            self.editors.get(name).is_some_and(|sight| sight.rules.as_deref() == Some(rules))
+            self.editors.get(name).is_some_and(|catalog| catalog.rules.as_deref() == Some(rules))
         };
         limited(editors).count() == self.editors.len() && limited(editors).all(known)
     }
 }
 
-impl Source {
+impl VisibleUpstream {
     fn new(config: Arc<config::Upstream>, known: Option<Arc<Known>>) -> Self {
         let offered = known.as_ref().map_or(0, |known| known.catalog.tools.len());
         let shown = known.as_ref().and_then(|known| {
-            let window = Window::of(None, &config.name, &config.filters)?;
-            Some(window.catalog(&known.catalog).tools.len())
+            let visibility = Window::of(None, &config.name, &config.filters)?;
+            Some(visibility.catalog(&known.catalog).tools.len())
         });
         let hidden = shown.map_or(0, |shown| offered - shown);
         Self { config, known, hidden }
@@ -182,7 +186,7 @@ impl Source {
     }
 }
 
-/// The editors from which something may be hidden, with their lists.
+/// The editors with lists that hide something.
 fn limited(editors: &BTreeMap<String, config::Editor>) -> impl Iterator<Item = (&String, &Rules)> {
     let rules = editors.iter().map(|(name, editor)| (name, &editor.rules));
     rules.filter(|(_, rules)| !rules.is_open())
@@ -219,16 +223,16 @@ mod tests {
     }
 
     impl Handle {
-        /// Upstreams that never answer, and that are remembered to have had two tools.
+        /// Upstreams that never answer and have a cached catalog of two tools.
         pub(crate) fn remembered(config: &Config) -> Vec<Self> {
             let _ = rustls::crypto::ring::default_provider().install_default();
             let raw = |text: &'static str| Raw::parse(Bytes::from_static(text.as_bytes())).unwrap();
-            let said = raw(
+            let handshake = raw(
                 r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#,
             );
             let tools = vec![raw(r#"{"name":"x"}"#), raw(r#"{"name":"y"}"#)];
             let catalog = Catalog { tools, ..Catalog::default() };
-            let known = Known::new(Handshake::read(&said).unwrap(), catalog, None);
+            let known = Known::new(Handshake::read(&handshake).unwrap(), catalog, None);
             let around = crate::upstream::Surroundings {
                 settings: watch::channel(config.gateway.clone()).1,
                 changed: Arc::default(),
@@ -251,7 +255,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_lists_there_is_one_view_and_everybody_has_it() {
+    async fn editors_without_lists_share_one_catalog() {
         let config = config("[editors.p]\n");
         let sights = Sights::of(&Handle::remembered(&config), &config.editors, None);
         let merged = |editor| &sights.of_editor(editor).merged;
@@ -261,7 +265,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn editors_with_the_same_lists_share_a_view() {
+    async fn editors_with_the_same_lists_share_a_catalog() {
         let lists = "[editors.p]\ntools.deny = [\"a__x\"]\n[editors.q]\ntools.deny = [\"a__x\"]\n\
                      [editors.r]\nupstreams.deny = [\"a\"]\n";
         let config = config(lists);
@@ -273,7 +277,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_merged_anew_unless_something_changed() {
+    async fn catalogs_are_merged_again_only_when_something_changed() {
         let lists = "[editors.p]\ntools.deny = [\"a__x\"]\n";
         let (first, moved) = (config(lists), config(&format!("# a line more\n{lists}")));
         let other = config("[editors.p]\ntools.deny = [\"a__y\"]\n");
@@ -283,8 +287,8 @@ mod tests {
         assert!(Arc::ptr_eq(&sights, &again));
         let changed = Sights::of(&upstreams, &other.editors, Some(&sights));
         assert!(!Arc::ptr_eq(&sights, &changed));
-        let told = changed.changes_since(&sights);
-        assert_eq!(told.len(), 1);
-        assert!(told[0].audience.includes("p") && !told[0].audience.includes("anybody"));
+        let changes = changed.changes_since(&sights);
+        assert_eq!(changes.len(), 1);
+        assert!(changes[0].audience.includes("p") && !changes[0].audience.includes("anybody"));
     }
 }

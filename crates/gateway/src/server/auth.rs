@@ -1,7 +1,7 @@
-//! Who may speak: Host, Origin and token, checked before anything is read.
+//! Authentication: checks Host, Origin and token before a body is read.
 //!
-//! When an editor's token is revoked, its open streams end. A request that waits for its answer
-//! gets it: to refuse it then would say that it was not executed, and that would be a lie.
+//! When an editor's token is revoked, its open streams end. A request in flight still gets its
+//! response: a refusal would wrongly say that it was not executed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,57 +26,61 @@ use evermoor_core::protocol::mcp::header as mcp_header;
 use evermoor_core::security::access::{Guesses, Refusal, Visitor, bearer, check_place, same_token};
 
 use crate::editors::Editors;
-use crate::server::listener::unauthenticated::Guest;
+use crate::server::listener::unauthenticated::ConnectionState;
 
-/// What the gateway checks visitors against.
+/// What requests are checked against.
 pub struct Door {
     pub port: u16,
     pub editors: Arc<Editors>,
     pub settings: watch::Receiver<config::Gateway>,
     pub control_token: String,
-    pub guesses: Mutex<HashMap<Guessed, Guesses>>,
+    pub guesses: Mutex<HashMap<GuessTarget, Guesses>>,
 }
 
-/// What somebody can guess: a token, or a session of the editor that it is.
+/// What a client may be guessing: a token, or a session of an authenticated editor.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub enum Guessed {
+pub enum GuessTarget {
     Token,
     Session(String),
 }
 
-/// Wrong tokens a minute that are answered plainly.
-const WRONG_TOKENS: usize = 20;
-/// Unknown sessions a minute, which are plenty after a reinstallation: one per call under way.
-const UNKNOWN_SESSIONS: usize = 200;
+/// Wrong tokens per minute before the answer is 429.
+const MAX_WRONG_TOKENS: usize = 20;
+/// Unknown sessions per minute before the answer is 429. After a reinstallation there may be one
+/// per call in flight.
+const MAX_UNKNOWN_SESSIONS: usize = 200;
 
 impl Door {
-    fn is_one_too_many(&self, guessed: Guessed, most: usize) -> bool {
+    fn is_one_too_many(&self, target: GuessTarget, most: usize) -> bool {
         let mut guesses = self.guesses.lock();
-        let guesses = guesses.entry(guessed).or_insert_with(|| Guesses::new(most));
+        let guesses = guesses.entry(target).or_insert_with(|| Guesses::new(most));
         guesses.is_one_too_many(Instant::now().into_std())
     }
 
-    /// What a wrong token is answered. Whoever shows none guesses nothing.
+    /// The refusal of a wrong token. A request without a token does not count as a guess.
     fn wrong_token(&self) -> Refusal {
-        match self.is_one_too_many(Guessed::Token, WRONG_TOKENS) {
+        match self.is_one_too_many(GuessTarget::Token, MAX_WRONG_TOKENS) {
             true => Refusal::TooManyTokens,
             false => Refusal::Token,
         }
     }
 
-    /// Whether a visitor is in the right place. A preflight comes from a page, and no page that
-    /// needs to ask may speak.
+    /// Checks Host and Origin. A preflight is always refused: pages that need one have no access.
     fn check_place(&self, request: &Request, own_page: bool) -> Result<(), Refusal> {
-        check_place(visitor(request), self.port, own_page)?;
+        check_place(access_request(request), self.port, own_page)?;
         if request.method() == Method::OPTIONS { Err(Refusal::Origin) } else { Ok(()) }
     }
 }
 
-/// Lets editors in. The request carries the [`Editor`](crate::editors::Editor) that it comes from.
-pub async fn editors(State(door): State<Arc<Door>>, mut request: Request, next: Next) -> Response {
+/// Requires an editor's token. Adds the [`Editor`](crate::editors::Editor) to the request.
+pub async fn require_editor_token(
+    State(door): State<Arc<Door>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let editor = match door.check_place(&request, false) {
         Ok(()) if !door.settings.borrow().require_token => Ok(door.editors.anybody()),
-        Ok(()) => bearer(visitor(&request))
+        Ok(()) => bearer(access_request(&request))
             .and_then(|token| door.editors.by_token(token).ok_or_else(|| door.wrong_token())),
         Err(refusal) => Err(refusal),
     };
@@ -84,27 +88,31 @@ pub async fn editors(State(door): State<Arc<Door>>, mut request: Request, next: 
         Ok(editor) => editor,
         Err(refusal) => return refuse(refusal),
     };
-    welcome(&request);
+    mark_authenticated(&request);
     let in_session = request.headers().contains_key(mcp_header::SESSION);
     request.extensions_mut().insert(editor.clone());
     let response = next.run(request).await;
     if in_session && response.status() == StatusCode::NOT_FOUND {
-        let guessed = Guessed::Session(editor.name);
-        if door.is_one_too_many(guessed, UNKNOWN_SESSIONS) {
+        let target = GuessTarget::Session(editor.name);
+        if door.is_one_too_many(target, MAX_UNKNOWN_SESSIONS) {
             return refuse(Refusal::TooManySessions);
         }
     }
     until_revoked(response, editor.revoked)
 }
 
-/// Lets our own tools and the dashboard in.
-pub async fn control(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
-    let known = door.check_place(&request, true).and_then(|()| bearer(visitor(&request)));
+/// Requires the control token, which the tray, the command line and the dashboard have.
+pub async fn require_control_token(
+    State(door): State<Arc<Door>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let known = door.check_place(&request, true).and_then(|()| bearer(access_request(&request)));
     match known {
-        // An editor's token does not even learn that there is a control API.
+        // To an editor, the control API does not exist.
         Ok(token) if door.editors.knows(token) => StatusCode::NOT_FOUND.into_response(),
         Ok(token) if same_token(token, &door.control_token) => {
-            welcome(&request);
+            mark_authenticated(&request);
             next.run(request).await
         }
         Ok(_) => refuse(door.wrong_token()),
@@ -112,15 +120,19 @@ pub async fn control(State(door): State<Arc<Door>>, request: Request, next: Next
     }
 }
 
-/// Lets a page of our own in that has no token yet.
-pub async fn place(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+/// Requires only the dashboard's own origin, for pages that have no token yet.
+pub async fn require_own_origin(
+    State(door): State<Arc<Door>>,
+    request: Request,
+    next: Next,
+) -> Response {
     match door.check_place(&request, true) {
         Ok(()) => next.run(request).await,
         Err(refusal) => refuse(refusal),
     }
 }
 
-/// A stream that ends when its editor is turned away. An answer that is there already is sent.
+/// Ends a stream when its editor's token is revoked. A response that is already complete is sent.
 fn until_revoked(response: Response, revoked: CancellationToken) -> Response {
     if response.body().size_hint().exact().is_some() {
         return response;
@@ -131,16 +143,16 @@ fn until_revoked(response: Response, revoked: CancellationToken) -> Response {
     })
 }
 
-/// The connection that a good token came over may stay.
-fn welcome(request: &Request) {
-    if let Some(guest) = request.extensions().get::<Arc<Guest>>() {
-        guest.welcome();
+/// Marks the connection as authenticated, so that it may stay open while idle.
+fn mark_authenticated(request: &Request) {
+    if let Some(state) = request.extensions().get::<Arc<ConnectionState>>() {
+        state.set_authenticated();
     }
 }
 
-fn visitor(request: &Request) -> Visitor<'_> {
+fn access_request(request: &Request) -> Visitor<'_> {
     let headers = request.headers();
-    // A header that is sent twice could be read in two ways, so it counts as not sent at all.
+    // A header that is sent twice is ambiguous, so it counts as missing.
     let one = |name: HeaderName| {
         let mut values = headers.get_all(name).iter();
         let first = values.next()?;
@@ -166,7 +178,7 @@ fn refuse(refusal: Refusal) -> Response {
             (StatusCode::UNAUTHORIZED, "Send the header `Authorization: Bearer <token>`.")
         }
         Refusal::TooManyTokens => {
-            (StatusCode::TOO_MANY_REQUESTS, "Put the right token into the configuration.")
+            (StatusCode::TOO_MANY_REQUESTS, "Correct the token in the client's configuration.")
         }
         Refusal::TooManySessions => (StatusCode::TOO_MANY_REQUESTS, "Send `initialize` again."),
     };

@@ -1,4 +1,4 @@
-//! The dashboard's files, built from `ui/` and carried in the binary.
+//! The dashboard's files, built from `ui/` and embedded in the binary.
 
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderName, Method, StatusCode, Uri, header};
@@ -11,7 +11,7 @@ use evermoor_core::failure::{Code, Failure};
 #[allow_missing = true]
 struct Files;
 
-/// Nothing but our own files: no inline code, no frames, no other place to speak to.
+/// Allows only the dashboard's own files and origin: no inline code and no frames.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
                       require-trusted-types-for 'script'; trusted-types svelte-trusted-html";
@@ -21,7 +21,7 @@ const HEADERS: [(HeaderName, &str); 3] = [
     (header::REFERRER_POLICY, "no-referrer"),
 ];
 
-/// One file of the dashboard; `/` is its page.
+/// Serves one file of the dashboard; `/` is its page.
 pub async fn file(method: Method, uri: Uri) -> Response {
     if !matches!(method, Method::GET | Method::HEAD) {
         return nothing();
@@ -36,17 +36,17 @@ pub async fn file(method: Method, uri: Uri) -> Response {
             (HEADERS, kind, file.data).into_response()
         }
         None if path == "index.html" => {
-            let missing = "This build carries no dashboard. Build it with `npm start`.\n";
+            let missing = "This build has no dashboard. Build it with `npm start`.\n";
             (StatusCode::NOT_FOUND, HEADERS, missing).into_response()
         }
         None => nothing(),
     }
 }
 
-/// There is nothing here, said in JSON: clients look for ways to sign in at addresses of this kind,
-/// and take what they find there for an answer.
+/// Answers 404 with a JSON error. MCP clients look for OAuth metadata at unknown paths, and would
+/// take an HTML page for it.
 fn nothing() -> Response {
-    let what = "There is nothing at this address.";
+    let what = "There is nothing at this URL.";
     let error = Failure::new(Code::NotFound, what, "Editors use /mcp, with a bearer token.");
     (StatusCode::NOT_FOUND, axum::Json(Refusal { error })).into_response()
 }

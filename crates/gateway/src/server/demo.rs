@@ -1,7 +1,7 @@
-//! The upstream that answers when nothing is configured, so that a newcomer's first call works.
+//! The demo upstream, which answers when nothing is configured so that a first call works.
 //!
-//! It is a real MCP server over HTTP on a port of its own, and the gateway reaches it like any
-//! other. `evermoor demo` runs it as a process, to kill it.
+//! It is a real MCP server over HTTP on a port of its own, and the gateway connects to it like to
+//! any other. `evermoor demo` runs it in a process that can be killed.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use evermoor_core::protocol::mcp::{InitializeParams, Revision, initialize_result
 use evermoor_core::security::access;
 use evermoor_core::security::access::Visitor;
 
-/// A running demo server; it ends when this is dropped.
+/// A running demo server; dropping it stops the server.
 pub struct Server {
     address: SocketAddr,
     _running: DropGuard,
@@ -40,7 +40,7 @@ struct Demo {
 }
 
 impl Server {
-    /// Listens on `address`; port 0 takes a free one.
+    /// Listens on `address`; port 0 takes a free port.
     pub async fn start(address: &str, tasks: &TaskTracker) -> std::io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
@@ -129,7 +129,7 @@ fn initialize(params: &Raw) -> Raw {
         revision.unwrap_or(Revision::LATEST),
         &Raw::of(&serde_json::json!({ "tools": {} })),
         &Raw::of(&info),
-        Some("A built-in server to try Evermoor with. It keeps nothing."),
+        Some("A built-in server to try Evermoor with. It stores nothing."),
     )
 }
 
@@ -143,7 +143,7 @@ fn tools() -> Raw {
     };
     let number = serde_json::json!({ "type": "number" });
     Raw::of(&serde_json::json!({ "tools": [
-        tool("echo", "Says the text back.", serde_json::json!({ "text": { "type": "string" } })),
+        tool("echo", "Returns the text.", serde_json::json!({ "text": { "type": "string" } })),
         tool("add", "Adds two numbers.", serde_json::json!({ "a": number, "b": number })),
         tool("count", "Counts how often it was called.", serde_json::json!({})),
         tool("wait", "Answers after some seconds.", serde_json::json!({ "seconds": number })),

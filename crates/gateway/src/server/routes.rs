@@ -1,4 +1,4 @@
-//! Every HTTP route of a gateway, and who may use it.
+//! Every HTTP route of the gateway, and the authentication each requires.
 
 use std::sync::Arc;
 
@@ -20,21 +20,21 @@ pub(crate) fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Contro
     let editors = Router::new()
         .route("/mcp", streamable())
         .route("/mcp/{upstream}", streamable())
-        .route("/sse", get(sse::open).fallback(dispatch::not_offered))
-        .route("/sse/{upstream}", get(sse::open).fallback(dispatch::not_offered))
-        .route("/messages", post(sse::post).fallback(dispatch::not_offered))
-        .route("/messages/{upstream}", post(sse::post).fallback(dispatch::not_offered))
+        .route("/sse", get(sse::open).fallback(dispatch::method_not_allowed))
+        .route("/sse/{upstream}", get(sse::open).fallback(dispatch::method_not_allowed))
+        .route("/messages", post(sse::post).fallback(dispatch::method_not_allowed))
+        .route("/messages/{upstream}", post(sse::post).fallback(dispatch::method_not_allowed))
         .layer(DefaultBodyLimit::max(LARGEST_REQUEST))
-        .layer(middleware::from_fn_with_state(Arc::clone(door), auth::editors))
+        .layer(middleware::from_fn_with_state(Arc::clone(door), auth::require_editor_token))
         .with_state(endpoint);
     let tools = control::routes()
         .layer(middleware::from_fn(redaction::answers))
-        .layer(middleware::from_fn_with_state(Arc::clone(door), auth::control))
+        .layer(middleware::from_fn_with_state(Arc::clone(door), auth::require_control_token))
         .with_state(Arc::clone(&control));
     let pages = control::login()
         .with_state(control)
         .fallback(dashboard::file)
-        .layer(middleware::from_fn_with_state(Arc::clone(door), auth::place));
+        .layer(middleware::from_fn_with_state(Arc::clone(door), auth::require_own_origin));
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .merge(editors)
@@ -42,7 +42,10 @@ pub(crate) fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Contro
         .merge(pages)
 }
 
-/// Streamable HTTP: messages, the stream of news, and the end of a session.
+/// Streamable HTTP: POST for messages, GET for the notification stream, DELETE to end a session.
 fn streamable() -> MethodRouter<Arc<Endpoint>> {
-    post(dispatch::post).get(stream::get).delete(dispatch::delete).fallback(dispatch::not_offered)
+    post(dispatch::post)
+        .get(stream::get)
+        .delete(dispatch::delete)
+        .fallback(dispatch::method_not_allowed)
 }

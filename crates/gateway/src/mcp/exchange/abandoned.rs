@@ -1,4 +1,4 @@
-//! The gateway's own answer to a call that it cannot bring to its end.
+//! The answer to a call that the gateway cannot complete.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use evermoor_core::failure::outcome::{Fate, Undelivered};
 use evermoor_core::protocol::envelope::Response;
 use evermoor_core::protocol::event_id::Call;
 
-/// Says what is known of a call, and what was seen.
+/// Says what is known of the call's delivery, and why it ended.
 pub(crate) fn answer(call: &Call, fate: Fate, detail: &str) -> Response {
     let undelivered = Undelivered {
         subject: &call.subject,

@@ -1,4 +1,5 @@
-//! What an upstream of the newer revision needs before it goes on, as questions to an editor.
+//! Turns an upstream's `input_required` result into requests to the editor, and repeats the call
+//! with the answers.
 
 use std::time::Duration;
 
@@ -14,25 +15,26 @@ use evermoor_core::protocol::translate::input_request::{Needed, again};
 
 use crate::upstream::Question;
 
-/// What to ask, and what follows when everything has been answered.
-pub(crate) struct Round {
+/// The requests to the editor, and a future that resolves when all of them are answered.
+pub(crate) struct InputRound {
     pub(crate) questions: Vec<Question>,
-    pub(crate) gathering: BoxFuture<'static, Gathered>,
+    pub(crate) gathering: BoxFuture<'static, GatheredInput>,
 }
 
-/// What came of asking.
-pub(crate) enum Gathered {
-    /// The upstream is asked this.
-    Ask(Request),
-    /// The editor refused to answer, in these words.
+/// The result of an input round.
+pub(crate) enum GatheredInput {
+    /// The request to send to the upstream next.
+    Call(Request),
+    /// The editor declined, for this reason.
     Refused(String),
 }
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 
-/// Has the editor asked for what is needed before `request` is made again, for the `rounds`th time.
-pub(crate) fn round(request: &Request, needed: Needed, rounds: u32) -> Round {
+/// Asks the editor for the needed input, then repeats `request`. `rounds` is the number of rounds
+/// before this one.
+pub(crate) fn round(request: &Request, needed: Needed, rounds: u32) -> InputRound {
     let (mut questions, mut answers) = (Vec::new(), Vec::new());
     for (key, asked) in needed.asked {
         let (send, answered) = oneshot::channel::<Response>();
@@ -44,31 +46,31 @@ pub(crate) fn round(request: &Request, needed: Needed, rounds: u32) -> Round {
     let (state, request, idle) = (needed.state, request.clone(), questions.is_empty());
     let gathering = async move {
         if idle {
-            // It only wants to be asked again, and not at once every time.
-            sleep((FIRST_PAUSE * 2_u32.saturating_pow(rounds)).min(LONGEST_PAUSE)).await;
+            // The upstream only asks to be called again. Wait longer each time.
+            sleep((FIRST_PAUSE * 2_u32.saturating_pow(rounds)).min(MAX_PAUSE)).await;
         }
         let mut given = Vec::new();
         for (key, called, answer) in join_all(answers).await {
             match read(&called, answer) {
                 Ok(answer) => given.push((key, answer)),
-                Err(why) => return Gathered::Refused(why),
+                Err(why) => return GatheredInput::Refused(why),
             }
         }
-        Gathered::Ask(again(&request, &given, state.as_ref()))
+        GatheredInput::Call(again(&request, &given, state.as_ref()))
     };
-    Round { questions, gathering: gathering.boxed() }
+    InputRound { questions, gathering: gathering.boxed() }
 }
 
-/// Asks the upstream something after a while.
-pub(crate) fn later(pause: Duration, request: Request) -> BoxFuture<'static, Gathered> {
+/// Sends a request to the upstream after a pause.
+pub(crate) fn later(pause: Duration, request: Request) -> BoxFuture<'static, GatheredInput> {
     async move {
         sleep(pause).await;
-        Gathered::Ask(request)
+        GatheredInput::Call(request)
     }
     .boxed()
 }
 
-/// An answer of an editor. A form that was not filled in is an answer, too.
+/// Reads an editor's answer. A dismissed elicitation counts as an answer.
 fn read(called: &str, answer: Option<Response>) -> Result<Raw, String> {
     match answer.map(|response| response.outcome) {
         Some(Outcome::Result(result)) => Ok(result),
@@ -76,8 +78,8 @@ fn read(called: &str, answer: Option<Response>) -> Result<Raw, String> {
             Ok(Raw::of(&serde_json::json!({ "action": "cancel" })))
         }
         Some(Outcome::Error(error)) => {
-            let said = error.text_member("message").unwrap_or_default();
-            Err(format!("the client refused `{called}`: {said}"))
+            let reason = error.text_member("message").unwrap_or_default();
+            Err(format!("the client declined `{called}`: {reason}"))
         }
         None => Err(format!("the client did not answer `{called}`")),
     }
@@ -106,12 +108,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_call_is_made_again_with_the_answers_and_the_state_as_it_came() {
-        let Round { mut questions, gathering } = round(&request(), asks(ELICIT), 0);
+    async fn the_call_is_repeated_with_the_answers_and_the_unchanged_request_state() {
+        let InputRound { mut questions, gathering } = round(&request(), asks(ELICIT), 0);
         let question = questions.remove(0);
         assert_eq!(question.request.method, ELICIT);
         question.answer(Outcome::Result(Raw::of(&serde_json::json!({ "action": "accept" }))));
-        let Gathered::Ask(again) = gathering.await else { panic!("it is asked") };
+        let GatheredInput::Call(again) = gathering.await else { panic!("it is asked") };
         let params: serde_json::Value = again.params.unwrap().read().unwrap();
         assert_eq!(
             params,
@@ -124,29 +126,31 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_form_that_nobody_filled_in_is_an_answer_and_a_refused_sample_is_none() {
-        let Round { questions, gathering } = round(&request(), asks(ELICIT), 0);
+    async fn a_dismissed_elicitation_is_an_answer_and_a_declined_sampling_request_is_not() {
+        let InputRound { questions, gathering } = round(&request(), asks(ELICIT), 0);
         drop(questions);
-        let Gathered::Ask(again) = gathering.await else { panic!("it is asked") };
+        let GatheredInput::Call(again) = gathering.await else { panic!("it is asked") };
         let given = again.params.unwrap().member("inputResponses").unwrap();
         assert_eq!(given.as_str(), r#"{"who":{"action":"cancel"}}"#);
-        let Round { questions, gathering } = round(&request(), asks("sampling/createMessage"), 0);
+        let InputRound { questions, gathering } =
+            round(&request(), asks("sampling/createMessage"), 0);
         questions.into_iter().for_each(|question| question.turn_away("No."));
-        let Gathered::Refused(why) = gathering.await else { panic!("it is refused") };
+        let GatheredInput::Refused(why) = gathering.await else { panic!("it is refused") };
         assert!(why.ends_with("No."), "{why}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_wants_only_to_be_asked_again_is_asked_after_growing_pauses() {
+    async fn an_upstream_that_only_asks_for_a_retry_is_called_after_growing_pauses() {
         let waits = serde_json::json!({ "resultType": "input_required", "requestState": "s" });
         let mut paused = Vec::new();
         for rounds in [0, 1, 10] {
             let began = Instant::now();
-            let Gathered::Ask(_) = round(&request(), needed(&waits), rounds).gathering.await else {
+            let GatheredInput::Call(_) = round(&request(), needed(&waits), rounds).gathering.await
+            else {
                 panic!("it is asked")
             };
             paused.push(began.elapsed());
         }
-        assert_eq!(paused, [FIRST_PAUSE, FIRST_PAUSE * 2, LONGEST_PAUSE]);
+        assert_eq!(paused, [FIRST_PAUSE, FIRST_PAUSE * 2, MAX_PAUSE]);
     }
 }

@@ -1,16 +1,19 @@
-//! One request of an editor, from its arrival to its answer, with all that is said in between.
+//! One request of an editor, from its arrival to its response, with every message in between.
 //!
 //! # Theory of operation
-//! A request is answered by the gateway itself or by one upstream. Until the answer comes, there
-//! may be messages about it, and questions of the upstream to the editor. A newer upstream does
-//! not ask while it works: it answers that it needs input and expects the same call again with
-//! that input. For an editor that does not know this, the exchange asks the questions and makes
-//! the second call, so that the editor sees one long call. Dropping the exchange cancels it. When the
-//! gateway ends and does not wait any longer, the exchange answers with what is known of the call.
+//! The gateway answers a request itself or sends it to one upstream. Before the response there may
+//! be notifications about the request, and requests from the upstream to the editor. A stateless
+//! upstream (2026-07-28) sends no such requests: it responds with `input_required` and expects the
+//! same call again with the input. For an editor with a session, the exchange asks for the input
+//! and repeats the call, so the editor sees one long call.
+//!
+//! Dropping the exchange cancels the call. If the gateway shuts down before the response arrives,
+//! the exchange answers with what is known of the call.
 
 pub(crate) mod abandoned;
 mod input_batch;
 pub(crate) mod input_rounds;
+mod requester;
 mod stage;
 pub(crate) mod transcript;
 mod translation;
@@ -20,6 +23,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use evermoor_core::failure::outcome::{Fate, NotSent, Unknown};
@@ -33,85 +37,87 @@ use evermoor_core::protocol::version::Spoken;
 use evermoor_platform::clock;
 
 use super::endpoint::Endpoint;
-pub use super::requester::Asker;
 use crate::monitoring::activity::Record;
-use crate::routing::router::{Addressee, View};
-use crate::routing::view::{Scope, Sieve};
+use crate::routing::router::{Destination, View};
+use crate::routing::view::{ListFilter, Scope};
 use crate::upstream::{Caller, Handle, Owner, Question, Reply};
-use input_batch::Together;
-use input_rounds::Gathered;
-use stage::{Stage, Step, advance};
-use translation::{Bridge, Settled};
+use input_batch::{BATCH_WINDOW, InputBatch};
+use input_rounds::GatheredInput;
+pub use requester::Requester;
+use stage::{ExchangeStage, StageEvent, advance};
+use translation::{ReplyAction, Translation};
 
-/// A request under way.
+/// A request in progress.
 pub struct Exchange {
-    stage: Stage,
-    /// Between the editor's revision and the upstream's.
-    bridge: Bridge,
+    stage: ExchangeStage,
+    /// Translates between the editor's protocol version and the upstream's.
+    translation: Translation,
     given_up: CancellationToken,
     asked: mpsc::Receiver<Question>,
-    /// Log messages that an editor without sessions hears on its call alone.
+    /// Log messages for a stateless editor, which receives them with its call.
     logged: Option<mpsc::Receiver<Notification>>,
     caller: Caller,
-    /// What the editor is still to be asked.
+    /// Server requests that the editor has not seen yet.
     questions: VecDeque<Question>,
-    together: Together,
+    batch: InputBatch,
     owner: Owner,
-    /// The upstream that answers, once it is known, with the request in its words.
+    /// The upstream, once it is known, and the request as it was sent there.
     upstream: Option<(Handle, Request)>,
-    /// What the answer must go through before the editor sees it.
-    sieve: Option<Sieve>,
-    /// What people will be shown of it.
+    /// Removes what the editor may not see from a list in the response.
+    list_filter: Option<ListFilter>,
+    /// The entry in the list of recent calls.
     record: Record,
 }
 
-/// What comes next.
-pub enum Part {
-    /// A message about the request; a response is the last one.
+/// What an exchange produces.
+pub enum ExchangeEvent {
+    /// A message about the request. A response is always the last one.
     Message(Message),
-    /// The upstream wants something of the editor.
-    Question(Question),
+    /// A request from the upstream to the editor.
+    ServerRequest(Question),
 }
 
-const NOT_OFFERED: &str = "The editor at hand does not offer this.";
-/// How many questions of an upstream wait for the editor at a time.
-const MOST_QUESTIONS: usize = 16;
-/// How many log messages wait for the editor at a time.
-const MOST_LOGGED: usize = 64;
+const NOT_SUPPORTED: &str = "The client does not support this request.";
+/// How many server requests may wait for the editor.
+const MAX_QUESTIONS: usize = 16;
+/// How many log messages may wait for the editor.
+const MAX_LOGS: usize = 64;
 
 impl Exchange {
-    /// A request that somebody must be found for.
-    pub fn start(endpoint: &Endpoint, view: View, request: Request, asker: Asker) -> Self {
+    /// Starts a request that has yet to be routed.
+    pub fn start(endpoint: &Endpoint, view: View, request: Request, asker: Requester) -> Self {
         let router = endpoint.router.clone();
         let mut exchange = Self::at(endpoint, &view, &request, asker);
-        exchange.stage = match exchange.bridge.own_answer(&request) {
-            Some(response) => Stage::Asking(std::future::ready(Reply::Whole(response)).boxed()),
+        exchange.stage = match exchange.translation.gateway_answer(&request) {
+            Some(response) => {
+                ExchangeStage::Calling(std::future::ready(Reply::Whole(response)).boxed())
+            }
             None => {
-                let finding = async move { router.addressee(&view, &request).await };
-                Stage::Finding(finding.boxed())
+                let finding = async move { router.route(&view, &request).await };
+                ExchangeStage::Routing(finding.boxed())
             }
         };
         exchange
     }
 
-    /// A request whose addressee is known.
+    /// Starts a request whose destination is known.
     pub fn with(
         endpoint: &Endpoint,
-        addressee: Addressee,
+        destination: Destination,
         view: &View,
         request: &Request,
-        asker: Asker,
+        asker: Requester,
     ) -> Self {
         let mut exchange = Self::at(endpoint, view, request, asker);
-        exchange.address(addressee);
+        exchange.send_to(destination);
         exchange
     }
 
-    fn at(endpoint: &Endpoint, view: &View, request: &Request, asker: Asker) -> Self {
+    fn at(endpoint: &Endpoint, view: &View, request: &Request, asker: Requester) -> Self {
         let call = Call::of(request);
         let record = asker.record(endpoint, view, request, &call);
-        let (questions, asked) = mpsc::channel(MOST_QUESTIONS);
-        let (log, logged) = asker.logs.then(|| mpsc::channel(MOST_LOGGED)).unzip();
+        let (questions, asked) = mpsc::channel(MAX_QUESTIONS);
+        let (log, logged) = asker.logs.then(|| mpsc::channel(MAX_LOGS)).unzip();
         let caller = Caller {
             session: asker.session,
             who_asks: asker.who_asks,
@@ -120,7 +126,7 @@ impl Exchange {
             headers: Vec::new(),
             journey: Arc::default(),
         };
-        let bridge = Bridge::new(
+        let translation = Translation::new(
             (asker.spoken, asker.editor),
             asker.abilities,
             asker.tasks,
@@ -129,91 +135,91 @@ impl Exchange {
             (request.method.clone(), call),
         );
         Self {
-            stage: Stage::Over,
-            bridge,
+            stage: ExchangeStage::Done,
+            translation,
             given_up: endpoint.given_up.clone(),
             asked,
             logged,
             caller,
             questions: VecDeque::new(),
-            together: Together::default(),
+            batch: InputBatch::default(),
             owner: asker.owner,
             upstream: None,
-            sieve: view.sieve(request),
+            list_filter: view.list_filter(request),
             record,
         }
     }
 
-    /// What it is about.
-    pub fn about(&self) -> &Call {
-        &self.bridge.call
+    /// The call this exchange is about.
+    pub fn call_ref(&self) -> &Call {
+        &self.translation.call
     }
 
-    /// What the editor is told of a task that waits for it, if this is asked about one.
+    /// The id and the state of the task that waits for this input, if the exchange polls a task.
     pub fn waiting_task(&self, needed: &Raw) -> Option<(Raw, Raw)> {
-        let errand = self.bridge.errand()?;
+        let errand = self.translation.errand()?;
         Some((errand.id().clone(), errand.waiting(needed)?))
     }
 
-    /// Whether the upstream that answers speaks the newer revision.
-    pub fn is_newer(&self) -> bool {
+    /// Whether the upstream is stateless.
+    pub fn is_upstream_stateless(&self) -> bool {
         self.upstream.as_ref().is_some_and(|(upstream, _)| upstream.spoken().is_stateless())
     }
 
-    /// Whether an upstream may have the call by now.
+    /// Whether the upstream may have received the call.
     pub fn was_sent(&self) -> bool {
         self.caller.was_sent()
     }
 
-    /// The next part; `None` after the answer. Nothing is lost if the future is dropped.
-    pub async fn next(&mut self) -> Option<Part> {
-        match self.together.early() {
+    /// The next event; `None` after the response. Cancel safe.
+    pub async fn next(&mut self) -> Option<ExchangeEvent> {
+        match self.batch.queued.pop_front() {
             Some(part) => Some(part),
-            None => self.arriving().await,
+            None => self.next_unbatched().await,
         }
     }
 
-    async fn arriving(&mut self) -> Option<Part> {
+    async fn next_unbatched(&mut self) -> Option<ExchangeEvent> {
         loop {
             if let Some(question) = self.questions.pop_front() {
-                if self.gathers() || self.bridge.abilities.can_answer(&question.request) {
-                    return Some(Part::Question(question));
+                if self.batch.enabled || self.translation.abilities.can_answer(&question.request) {
+                    return Some(ExchangeEvent::ServerRequest(question));
                 }
-                question.turn_away(NOT_OFFERED);
+                question.turn_away(NOT_SUPPORTED);
                 continue;
             }
             tokio::select! {
                 biased;
-                () = self.given_up.cancelled(), if !matches!(self.stage, Stage::Over) => {
-                    self.stage = Stage::Over;
-                    return Some(self.last(self.given_up()));
+                () = self.given_up.cancelled(), if !matches!(self.stage, ExchangeStage::Done) => {
+                    self.stage = ExchangeStage::Done;
+                    return Some(self.finish(self.abandoned_answer()));
                 }
                 Some(question) = self.asked.recv() => self.questions.push_back(question),
-                Some(told) = heard(&mut self.logged) => {
-                    return Some(Part::Message(Message::Notification(told)));
+                Some(notification) = next_log(&mut self.logged) => {
+                    return Some(ExchangeEvent::Message(Message::Notification(notification)));
                 }
                 step = advance(&mut self.stage) => match step {
-                    Step::Found(addressee) => self.address(addressee),
-                    Step::Replied(Reply::Whole(response)) => {
-                        if let Some(response) = self.settle(response) {
-                            return Some(self.last(response));
+                    StageEvent::Routed(destination) => self.send_to(destination),
+                    StageEvent::Replied(Reply::Whole(response)) => {
+                        if let Some(response) = self.on_reply(response) {
+                            return Some(self.finish(response));
                         }
                     }
-                    Step::Replied(Reply::Stream(messages)) => self.stage = Stage::Hearing(Box::new(messages)),
-                    Step::Heard(Some(Message::Response(response))) => {
-                        if let Some(response) = self.settle(response) {
-                            return Some(self.last(response));
+                    StageEvent::Replied(Reply::Stream(messages)) => self.stage = ExchangeStage::Streaming(Box::new(messages)),
+                    StageEvent::Received(Some(Message::Response(response))) => {
+                        if let Some(response) = self.on_reply(response) {
+                            return Some(self.finish(response));
                         }
                     }
-                    Step::Heard(Some(message)) => return Some(Part::Message(message)),
-                    Step::Gathered(Gathered::Ask(request)) => self.call(request),
-                    Step::Gathered(Gathered::Refused(why)) => {
-                        self.stage = Stage::Over;
-                        let unfinished = self.bridge.unfinished(&why);
-                        return Some(self.last(unfinished));
+                    StageEvent::Received(Some(message)) => return Some(ExchangeEvent::Message(message)),
+                    StageEvent::GatheredInput(GatheredInput::Call(request)) => self.call(request),
+                    StageEvent::GatheredInput(GatheredInput::Refused(why)) => {
+                        self.stage = ExchangeStage::Done;
+                        let failed = self.translation.failed(&why);
+                        return Some(self.finish(failed));
                     }
-                    Step::Heard(None) | Step::Over => {
-                        self.stage = Stage::Over;
+                    StageEvent::Received(None) | StageEvent::Done => {
+                        self.stage = ExchangeStage::Done;
                         return None;
                     }
                 },
@@ -221,36 +227,93 @@ impl Exchange {
         }
     }
 
-    /// The answer, after which there is nothing.
-    fn last(&mut self, response: Response) -> Part {
-        self.record.close(&response, self.caller.held());
-        Part::Message(Message::Response(response))
+    /// Makes `next` return every server request, whether or not the editor supports it, so that the
+    /// caller can `hold` it.
+    pub fn batching_input(mut self, enabled: bool) -> Self {
+        self.batch.enabled = enabled;
+        self
     }
 
-    /// What is known of a call that is not waited for any longer.
-    fn given_up(&self) -> Response {
-        let detail = "Evermoor was stopped before the answer came";
+    /// Adds a server request to the batch.
+    pub fn hold(&mut self, question: Question) {
+        self.batch.questions.push(question);
+    }
+
+    /// Waits for the rest of the batch and returns the requests that the editor supports. Returns
+    /// nothing at once if no request is held. Cancel safe.
+    pub async fn collect_batch(&mut self) -> Vec<Question> {
+        if self.batch.questions.is_empty() {
+            return Vec::new();
+        }
+        let until = Instant::now() + BATCH_WINDOW;
+        while let Ok(Some(part)) = timeout_at(until, self.next_unbatched()).await {
+            match part {
+                ExchangeEvent::ServerRequest(question) => self.batch.questions.push(question),
+                ExchangeEvent::Message(Message::Response(_)) => {
+                    // The upstream did not wait for the answers.
+                    self.batch.questions.clear();
+                    self.batch.queued.push_back(part);
+                    break;
+                }
+                ExchangeEvent::Message(_) => self.batch.queued.push_back(part),
+            }
+        }
+        let held = std::mem::take(&mut self.batch.questions).into_iter();
+        let able = self.translation.abilities;
+        let (asked, unsupported) = held.partition::<Vec<_>, _>(|one| able.can_answer(&one.request));
+        self.batch.unsupported_request =
+            unsupported.first().map(|question| question.request.clone());
+        self.batch.unsupported = unsupported;
+        if asked.is_empty() {
+            self.decline_unsupported();
+        }
+        asked
+    }
+
+    /// Declines the requests that the editor does not support.
+    pub fn decline_unsupported(&mut self) {
+        for question in self.batch.unsupported.drain(..) {
+            question.turn_away(NOT_SUPPORTED);
+        }
+    }
+
+    /// The first request of the last batch that the editor does not support.
+    pub fn unsupported_request(&self) -> Option<&Request> {
+        self.batch.unsupported_request.as_ref()
+    }
+
+    /// Records the response and returns it as the last event.
+    fn finish(&mut self, response: Response) -> ExchangeEvent {
+        self.record.close(&response, self.caller.held());
+        ExchangeEvent::Message(Message::Response(response))
+    }
+
+    /// The answer to a call that shutdown no longer waits for.
+    fn abandoned_answer(&self) -> Response {
+        let detail = "Evermoor stopped before the answer arrived";
         let fate = match self.was_sent() {
             true => Fate::Unknown(Unknown::GatewayRestarted, clock::now()),
             false => Fate::NotSent(NotSent::ShuttingDown),
         };
-        abandoned::answer(self.about(), fate, detail)
+        abandoned::answer(self.call_ref(), fate, detail)
     }
 
-    fn address(&mut self, addressee: Addressee) {
-        match addressee {
-            Addressee::Gateway(response) => {
-                self.stage = Stage::Asking(std::future::ready(Reply::Whole(response)).boxed());
+    fn send_to(&mut self, destination: Destination) {
+        match destination {
+            Destination::Gateway(response) => {
+                self.stage =
+                    ExchangeStage::Calling(std::future::ready(Reply::Whole(response)).boxed());
             }
-            Addressee::Upstream(upstream, request) => {
+            Destination::Upstream(upstream, request) => {
                 let upstream = upstream.used_by(&self.owner);
                 if let Some(known) = upstream.state().known.filter(|_| upstream.is_stateless()) {
-                    let told = mirrored(&request, &known.traits).into_iter();
-                    let told = told.filter_map(|(name, value)| Some((name, header_text(&value?))));
-                    self.caller.headers = told.collect();
+                    let headers = mirrored(&request, &known.traits).into_iter();
+                    let headers =
+                        headers.filter_map(|(name, value)| Some((name, header_text(&value?))));
+                    self.caller.headers = headers.collect();
                 }
                 self.record.address(&upstream, &request);
-                let request = self.bridge.set_out(&upstream, &mut self.caller, request);
+                let request = self.translation.first_request(&upstream, &mut self.caller, request);
                 self.upstream = Some((upstream, request.clone()));
                 self.call(request);
             }
@@ -261,35 +324,38 @@ impl Exchange {
         let Some((upstream, _)) = &self.upstream else { return };
         let (upstream, caller) = (upstream.clone(), self.caller.clone());
         let calling = async move { upstream.answer(&request, Some(&caller)).await };
-        self.stage = Stage::Asking(calling.boxed());
+        self.stage = ExchangeStage::Calling(calling.boxed());
     }
 
-    /// Takes an answer for the last word, unless the editor or the upstream must be asked first.
-    fn settle(&mut self, response: Response) -> Option<Response> {
-        self.stage = Stage::Over;
-        let response = match &self.sieve {
-            Some(sieve) => sieve.sift(response),
+    /// Handles a reply. Returns the response for the editor, unless more input or another call is
+    /// needed first.
+    fn on_reply(&mut self, response: Response) -> Option<Response> {
+        self.stage = ExchangeStage::Done;
+        let response = match &self.list_filter {
+            Some(list_filter) => list_filter.apply(response),
             None => response,
         };
         let (from, request) = match &self.upstream {
             Some((upstream, request)) => (upstream.spoken(), Some(request)),
-            // What the gateway says itself is put into the words of whoever asked.
-            None if self.bridge.editor.is_stateless() => (Spoken::Session(Revision::LATEST), None),
+            // The gateway's own answers are translated for the editor too.
+            None if self.translation.editor.is_stateless() => {
+                (Spoken::Session(Revision::LATEST), None)
+            }
             None => (Spoken::Stateless, None),
         };
-        match self.bridge.settle(from, request, response) {
-            Settled::Answer(response) => Some(response),
-            Settled::Gather(questions, gathering) => {
+        match self.translation.on_reply(from, request, response) {
+            ReplyAction::Answer(response) => Some(response),
+            ReplyAction::Gather(questions, gathering) => {
                 self.questions.extend(questions);
-                self.stage = Stage::Gathering(gathering);
+                self.stage = ExchangeStage::GatheringInput(gathering);
                 None
             }
         }
     }
 }
 
-/// The next log message, if any can come.
-async fn heard(logged: &mut Option<mpsc::Receiver<Notification>>) -> Option<Notification> {
+/// The next log message; `None` if the editor receives none.
+async fn next_log(logged: &mut Option<mpsc::Receiver<Notification>>) -> Option<Notification> {
     match logged {
         Some(logged) => logged.recv().await,
         None => None,

@@ -1,38 +1,38 @@
-//! How far an exchange is.
+//! The stages of an exchange.
 
 use futures_util::future::BoxFuture;
 
 use evermoor_core::protocol::envelope::Message;
 
-use super::super::exchange::input_rounds::Gathered;
-use crate::routing::router::Addressee;
+use super::super::exchange::input_rounds::GatheredInput;
+use crate::routing::router::Destination;
 use crate::upstream::{Reply, ReplyStream};
 
-pub(super) enum Stage {
-    Finding(BoxFuture<'static, Addressee>),
-    Asking(BoxFuture<'static, Reply>),
-    Hearing(Box<ReplyStream>),
-    /// The upstream needs input that the editor is being asked for.
-    Gathering(BoxFuture<'static, Gathered>),
-    Over,
+pub(super) enum ExchangeStage {
+    Routing(BoxFuture<'static, Destination>),
+    Calling(BoxFuture<'static, Reply>),
+    Streaming(Box<ReplyStream>),
+    /// The editor is being asked for input that the upstream needs.
+    GatheringInput(BoxFuture<'static, GatheredInput>),
+    Done,
 }
 
-/// What happened to a stage.
-pub(super) enum Step {
-    Found(Addressee),
+/// What a stage produced.
+pub(super) enum StageEvent {
+    Routed(Destination),
     Replied(Reply),
-    Heard(Option<Message>),
-    Gathered(Gathered),
-    Over,
+    Received(Option<Message>),
+    GatheredInput(GatheredInput),
+    Done,
 }
 
-/// Waits for what happens next. Nothing is lost if the future is dropped.
-pub(super) async fn advance(stage: &mut Stage) -> Step {
+/// Waits for the current stage. Cancel safe.
+pub(super) async fn advance(stage: &mut ExchangeStage) -> StageEvent {
     match stage {
-        Stage::Finding(finding) => Step::Found(finding.await),
-        Stage::Asking(asking) => Step::Replied(asking.await),
-        Stage::Hearing(messages) => Step::Heard(messages.next().await),
-        Stage::Gathering(gathering) => Step::Gathered(gathering.await),
-        Stage::Over => Step::Over,
+        ExchangeStage::Routing(finding) => StageEvent::Routed(finding.await),
+        ExchangeStage::Calling(asking) => StageEvent::Replied(asking.await),
+        ExchangeStage::Streaming(messages) => StageEvent::Received(messages.next().await),
+        ExchangeStage::GatheringInput(gathering) => StageEvent::GatheredInput(gathering.await),
+        ExchangeStage::Done => StageEvent::Done,
     }
 }

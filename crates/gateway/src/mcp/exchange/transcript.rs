@@ -1,9 +1,9 @@
-//! What is said about one call, kept so that an editor whose stream broke can take it up again.
+//! The messages about one call, kept so that an editor whose stream broke can resume it.
 //!
-//! What is kept is bounded, and the answer is always kept. While somebody reads along, the writer
-//! takes nothing more from the upstream than there is room for: a reader that does not read holds up
-//! its own call. Once nobody reads, the call goes on, and what there is no room for is gone. A reader
-//! that comes back and finds something gone is closed.
+//! The transcript is bounded, and it always keeps the response. While an editor is reading, the
+//! writer takes no more from the upstream than fits, so a slow reader delays only its own call.
+//! When nobody is reading, the call goes on and the oldest messages are dropped. A reader that
+//! resumes at a dropped message is closed.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -18,75 +18,75 @@ use evermoor_core::protocol::envelope::Message;
 use evermoor_core::protocol::event_id::{Call, EventId};
 use evermoor_core::protocol::sse;
 
-use crate::mcp::session::handler::Outlet;
+use crate::mcp::session::handler::MessageSink;
 
 pub struct Transcript {
     edition: String,
     stream: u64,
     call: Call,
-    kept: Mutex<Kept>,
-    /// Counts what was written; one more at the end.
+    buffer: Mutex<Buffer>,
+    /// Counts the events written, plus one at the end.
     written: watch::Sender<u64>,
-    /// A reader has taken something, or left.
+    /// Notified when a reader takes an event or leaves.
     taken: Notify,
 }
 
 #[derive(Default)]
-struct Kept {
+struct Buffer {
     events: VecDeque<(u64, Bytes)>,
     bytes: usize,
     next: u64,
-    /// When the last word was said.
-    over: Option<Instant>,
-    /// What each reader wants next.
+    /// When the response was written.
+    finished_at: Option<Instant>,
+    /// The next event that each reader will take.
     wanted: HashMap<u64, u64>,
     readers: u64,
 }
 
-/// One editor reading along.
-pub struct Reader {
+/// Reads a transcript from one position on.
+pub struct TranscriptReader {
     transcript: Arc<Transcript>,
     written: watch::Receiver<u64>,
     number: u64,
     next: u64,
 }
 
-const MOST_EVENTS: usize = 256;
-const MOST_BYTES: usize = 1 << 20;
-/// How long a transcript that is over waits for its editor to come back.
-const KEEP: Duration = Duration::from_secs(120);
+const MAX_EVENTS: usize = 256;
+const MAX_BYTES: usize = 1 << 20;
+/// How long a finished transcript is kept for its editor to resume.
+const RETENTION: Duration = Duration::from_secs(120);
 
 impl Transcript {
     pub fn new(edition: &str, stream: u64, call: Call) -> Arc<Self> {
-        let kept = Mutex::new(Kept { next: 1, ..Kept::default() });
+        let buffer = Mutex::new(Buffer { next: 1, ..Buffer::default() });
         let (edition, written) = (edition.to_owned(), watch::Sender::new(0));
-        Arc::new(Self { edition, stream, call, kept, written, taken: Notify::new() })
+        Arc::new(Self { edition, stream, call, buffer, written, taken: Notify::new() })
     }
 
-    /// An event that says nothing, so that an editor has an id from the start.
-    pub fn beginning(&self) -> Bytes {
+    /// An event without data, so that the editor has an event id to resume from right away.
+    pub fn priming_event(&self) -> Bytes {
         sse::write(None, Some(&self.id(0)), b"")
     }
 
-    /// The last word has been said.
+    /// Marks the transcript as complete.
     pub fn finish(&self) {
-        self.kept.lock().over = Some(Instant::now());
+        self.buffer.lock().finished_at = Some(Instant::now());
         self.written.send_modify(|count| *count += 1);
     }
 
-    /// Whether nobody can want it any more.
+    /// Whether it has been finished for too long to be resumed.
     pub fn is_stale(&self) -> bool {
-        self.kept.lock().over.is_some_and(|over| over.elapsed() >= KEEP)
+        self.buffer.lock().finished_at.is_some_and(|finished_at| finished_at.elapsed() >= RETENTION)
     }
 
-    /// Reads what was said after event `after`.
-    pub fn reader(self: &Arc<Self>, after: u64) -> Reader {
+    /// Reads the events after event `after`.
+    pub fn reader(self: &Arc<Self>, after: u64) -> TranscriptReader {
         let (written, next) = (self.written.subscribe(), after + 1);
-        let mut kept = self.kept.lock();
-        kept.readers += 1;
-        let number = kept.readers;
-        kept.wanted.insert(number, next);
-        Reader { transcript: Arc::clone(self), written, number, next }
+        let mut buffer = self.buffer.lock();
+        buffer.readers += 1;
+        let number = buffer.readers;
+        buffer.wanted.insert(number, next);
+        TranscriptReader { transcript: Arc::clone(self), written, number, next }
     }
 
     fn id(&self, event: u64) -> String {
@@ -95,24 +95,24 @@ impl Transcript {
     }
 }
 
-impl Outlet for Transcript {
+impl MessageSink for Transcript {
     fn write(&self, message: &Message) {
-        let mut kept = self.kept.lock();
-        let number = kept.next;
+        let mut buffer = self.buffer.lock();
+        let number = buffer.next;
         let text = sse::write(None, Some(&self.id(number)), &message.to_bytes());
-        kept.next += 1;
-        kept.bytes += text.len();
-        kept.events.push_back((number, text));
-        kept.make_room();
-        drop(kept);
+        buffer.next += 1;
+        buffer.bytes += text.len();
+        buffer.events.push_back((number, text));
+        buffer.evict();
+        drop(buffer);
         self.written.send_modify(|count| *count += 1);
     }
 
-    /// Waits until there is room for more, or nobody reads.
-    async fn room(&self) {
+    /// Waits until the buffer has space or nobody is reading.
+    async fn ready(&self) {
         loop {
             let taken = self.taken.notified();
-            if self.kept.lock().make_room() {
+            if self.buffer.lock().evict() {
                 return;
             }
             taken.await;
@@ -120,25 +120,25 @@ impl Outlet for Transcript {
     }
 }
 
-impl Reader {
-    /// The next event; `None` when there are no more, or some are gone.
+impl TranscriptReader {
+    /// The next event; `None` at the end, or if that event was dropped.
     pub async fn next(&mut self) -> Option<Bytes> {
         loop {
             self.written.borrow_and_update();
             {
-                let mut kept = self.transcript.kept.lock();
-                let first = kept.events.front().map_or(kept.next, |(number, _)| *number);
+                let mut buffer = self.transcript.buffer.lock();
+                let first = buffer.events.front().map_or(buffer.next, |(number, _)| *number);
                 if self.next < first {
                     return None;
                 }
-                let place = usize::try_from(self.next - first).unwrap_or(usize::MAX);
-                if let Some((number, text)) = kept.events.get(place).cloned() {
+                let index = usize::try_from(self.next - first).unwrap_or(usize::MAX);
+                if let Some((number, text)) = buffer.events.get(index).cloned() {
                     self.next = number + 1;
-                    kept.wanted.insert(self.number, self.next);
+                    buffer.wanted.insert(self.number, self.next);
                     self.transcript.taken.notify_waiters();
                     return Some(text);
                 }
-                if kept.over.is_some() {
+                if buffer.finished_at.is_some() {
                     return None;
                 }
             }
@@ -147,19 +147,18 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for TranscriptReader {
     fn drop(&mut self) {
-        self.transcript.kept.lock().wanted.remove(&self.number);
+        self.transcript.buffer.lock().wanted.remove(&self.number);
         self.transcript.taken.notify_waiters();
     }
 }
 
-impl Kept {
-    /// Lets go of the oldest until the rest fits, but of nothing that somebody is about to read. Says
-    /// whether it fits.
-    fn make_room(&mut self) -> bool {
-        while self.events.len() > 1 && (self.events.len() > MOST_EVENTS || self.bytes > MOST_BYTES)
-        {
+impl Buffer {
+    /// Drops the oldest events until the rest fits, except those that a reader has yet to take.
+    /// Returns whether it fits.
+    fn evict(&mut self) -> bool {
+        while self.events.len() > 1 && (self.events.len() > MAX_EVENTS || self.bytes > MAX_BYTES) {
             let oldest = self.events.front().map_or(0, |(number, _)| *number);
             if self.wanted.values().any(|wanted| *wanted <= oldest) {
                 return false;
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_comes_back_goes_on_where_it_was() {
+    async fn a_reader_resumes_where_it_stopped() {
         let transcript = transcript();
         let mut reader = transcript.reader(0);
         transcript.write(&step("one"));
@@ -204,32 +203,32 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_kept_is_bounded_and_the_answer_is_kept() {
+    async fn the_transcript_is_bounded_and_keeps_the_response() {
         let transcript = transcript();
         let mut behind = transcript.reader(0);
-        let large = "x".repeat(MOST_BYTES / 4);
+        let large = "x".repeat(MAX_BYTES / 4);
         for _ in 0..8 {
             transcript.write(&step(&large));
         }
-        let mut room = Box::pin(transcript.room());
-        assert!((&mut room).now_or_never().is_none(), "somebody reads, and has not read this");
+        let mut ready = Box::pin(transcript.ready());
+        assert!((&mut ready).now_or_never().is_none(), "a reader has not taken this yet");
         assert!(behind.next().await.is_some());
         drop(behind);
-        room.await;
-        let huge = Raw::of(&"y".repeat(MOST_BYTES * 2));
+        ready.await;
+        let huge = Raw::of(&"y".repeat(MAX_BYTES * 2));
         transcript.write(&Message::Response(Response::result(Id::number(1), huge)));
         transcript.finish();
         assert!(transcript.reader(1).next().await.is_none(), "one that lost something is closed");
-        assert_eq!(transcript.kept.lock().events.len(), 1);
-        assert!(transcript.reader(8).next().await.unwrap().len() > MOST_BYTES);
+        assert_eq!(transcript.buffer.lock().events.len(), 1);
+        assert!(transcript.reader(8).next().await.unwrap().len() > MAX_BYTES);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_transcript_that_is_over_waits_a_while() {
+    async fn a_finished_transcript_is_kept_for_a_while() {
         let transcript = transcript();
         transcript.finish();
         assert!(!transcript.is_stale());
-        tokio::time::advance(KEEP).await;
+        tokio::time::advance(RETENTION).await;
         assert!(transcript.is_stale());
     }
 }

@@ -1,5 +1,5 @@
-//! An exchange between two eras: what a request becomes on its way out, and its answer on its way
-//! back. What is to be said is decided in `evermoor_core::protocol::translate`.
+//! Translates a request and its response between the editor's protocol version and the upstream's.
+//! The rules are in `evermoor_core::protocol::translate`.
 
 use futures_util::future::BoxFuture;
 
@@ -16,40 +16,40 @@ use evermoor_core::protocol::translate::task_adapter::{Errand, Step};
 use evermoor_core::protocol::version::Spoken;
 
 use super::super::exchange::input_rounds;
-use super::super::exchange::input_rounds::{Gathered, Round};
+use super::super::exchange::input_rounds::{GatheredInput, InputRound};
 use super::super::tasks::finished::Finished;
 use crate::upstream::{Caller, Handle, Question};
 
-/// How often one call may need more input.
-const MOST_ROUNDS: u32 = 16;
+/// How many times one call may ask for more input.
+const MAX_ROUNDS: u32 = 16;
 
-pub(super) struct Bridge {
-    /// What the editor speaks.
+pub(super) struct Translation {
+    /// The editor's protocol version.
     pub(super) editor: Spoken,
     pub(super) name: String,
     pub(super) abilities: Abilities,
-    /// Whether it can follow tasks.
+    /// Whether the editor supports tasks.
     pub(super) tasks: bool,
-    /// Whether it sees all upstreams in one, where a task could not be found again.
+    /// Whether the editor uses the merged endpoint, where a task id does not identify its upstream.
     pub(super) merged: bool,
     pub(super) finished: Finished,
     pub(super) called: String,
     pub(super) call: Call,
     errand: Option<Errand>,
-    /// Whether the upstream makes tasks of calls.
+    /// Whether the upstream offers tasks for tool calls.
     offered: bool,
     rounds: u32,
 }
 
-/// What follows from an answer.
-pub(super) enum Settled {
-    /// It is the last word.
+/// What to do after a reply.
+pub(super) enum ReplyAction {
+    /// Return this response to the editor.
     Answer(Response),
-    /// The editor is asked these first, and the upstream is asked something then.
-    Gather(Vec<Question>, BoxFuture<'static, Gathered>),
+    /// Ask the editor first, then call the upstream again.
+    Gather(Vec<Question>, BoxFuture<'static, GatheredInput>),
 }
 
-impl Bridge {
+impl Translation {
     pub(super) fn new(
         (editor, name): (Spoken, String),
         abilities: Abilities,
@@ -74,16 +74,16 @@ impl Bridge {
         }
     }
 
-    /// The gateway's own answer to a request about a task that is its own.
-    pub(super) fn own_answer(&self, request: &Request) -> Option<Response> {
+    /// The answer to a request about a task that the gateway itself keeps.
+    pub(super) fn gateway_answer(&self, request: &Request) -> Option<Response> {
         match self.editor.is_stateless() {
             true => None,
             false => self.finished.answer(&self.name, request),
         }
     }
 
-    /// The request as the upstream is asked it first.
-    pub(super) fn set_out(
+    /// The request as it is first sent to the upstream.
+    pub(super) fn first_request(
         &mut self,
         upstream: &Handle,
         caller: &mut Caller,
@@ -117,40 +117,41 @@ impl Bridge {
         }
     }
 
-    /// What follows from an answer to `request` of an upstream that speaks `from`, or of the gateway.
-    pub(super) fn settle(
+    /// Decides what to do with a reply to `request`, from an upstream that speaks version `from` or
+    /// from the gateway.
+    pub(super) fn on_reply(
         &mut self,
         from: Spoken,
         request: Option<&Request>,
         response: Response,
-    ) -> Settled {
+    ) -> ReplyAction {
         let mut response = Response { id: Some(self.call.id.clone()), ..response };
         let crossing = from.is_stateless() && !self.editor.is_stateless();
         if crossing
             && let Outcome::Result(result) = &response.outcome
             && let Some((needed, request)) = Needed::read(result).zip(request)
         {
-            return self.need(request, needed);
+            return self.request_input(request, needed);
         }
         if let Some(errand) = &mut self.errand {
             response.outcome = match errand.next(response.outcome) {
                 Step::Done(outcome) => outcome,
                 Step::Finished(result) => match self.finished.keep(&self.name, result.clone()) {
-                    Some(made) => Outcome::Result(made),
+                    Some(created) => Outcome::Result(created),
                     None => Outcome::Result(result),
                 },
                 Step::Ask(pause, request) => {
-                    return Settled::Gather(Vec::new(), input_rounds::later(pause, request));
+                    return ReplyAction::Gather(Vec::new(), input_rounds::later(pause, request));
                 }
                 Step::Input(needed, request) => {
                     let asked = questions(&needed).unwrap_or_default();
-                    return self.need(&request, Needed { asked, state: None });
+                    return self.request_input(&request, Needed { asked, state: None });
                 }
             };
         }
-        // An editor of the newer revision is answered in its own words by who tells it.
+        // The stateless handler translates the response itself.
         if self.editor.is_stateless() {
-            return Settled::Answer(response);
+            return ReplyAction::Answer(response);
         }
         let mut response = translated(&self.called, response, from, self.editor, None);
         if crossing
@@ -162,40 +163,38 @@ impl Bridge {
         {
             response.outcome = Outcome::Result(marked);
         }
-        Settled::Answer(response)
+        ReplyAction::Answer(response)
     }
 
-    /// What a task waits for, if it is the question of one that is asked here.
+    /// The task adapter, if the exchange uses one.
     pub(super) fn errand(&self) -> Option<&Errand> {
         self.errand.as_ref()
     }
 
-    /// Has the editor asked, if it can be.
-    fn need(&mut self, request: &Request, needed: Needed) -> Settled {
-        if self.rounds >= MOST_ROUNDS {
-            return Settled::Answer(
-                self.unfinished("the server asks for more input again and again"),
-            );
+    /// Asks the editor for input, if it supports all that is needed.
+    fn request_input(&mut self, request: &Request, needed: Needed) -> ReplyAction {
+        if self.rounds >= MAX_ROUNDS {
+            return ReplyAction::Answer(self.failed("the server keeps asking for more input"));
         }
-        let lacking = needed.asked.iter().find(|(_, asked)| !self.abilities.can_answer(asked));
-        if let Some((_, asked)) = lacking {
-            let words =
-                format!("the server needs `{}`, which the client does not offer", asked.method);
-            return Settled::Answer(self.unfinished(&words));
+        let unsupported = needed.asked.iter().find(|(_, asked)| !self.abilities.can_answer(asked));
+        if let Some((_, asked)) = unsupported {
+            let text =
+                format!("the server needs `{}`, which the client does not support", asked.method);
+            return ReplyAction::Answer(self.failed(&text));
         }
-        let Round { questions, gathering } = input_rounds::round(request, needed, self.rounds);
+        let InputRound { questions, gathering } = input_rounds::round(request, needed, self.rounds);
         self.rounds += 1;
-        Settled::Gather(questions, gathering)
+        ReplyAction::Gather(questions, gathering)
     }
 
-    /// The answer to a call that its upstream would go on with and cannot.
-    pub(super) fn unfinished(&self, why: &str) -> Response {
+    /// The response to a call that its upstream could not finish.
+    pub(super) fn failed(&self, why: &str) -> Response {
         let id = self.call.id.clone();
-        let words = format!("\"{}\" was not finished: {why}.", self.call.subject);
+        let text = format!("\"{}\" was not finished: {why}.", self.call.subject);
         if !self.call.is_tool {
-            return Response::error(Some(id), -32603, &words);
+            return Response::error(Some(id), -32603, &text);
         }
-        let block = serde_json::json!({ "type": "text", "text": words });
+        let block = serde_json::json!({ "type": "text", "text": text });
         Response::result(id, Raw::of(&serde_json::json!({ "content": [block], "isError": true })))
     }
 }

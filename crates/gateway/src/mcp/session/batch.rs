@@ -1,4 +1,4 @@
-//! Several messages in one, which 2025-03-26 alone allows.
+//! JSON-RPC batches, which only 2025-03-26 allows.
 
 use std::sync::Arc;
 
@@ -11,95 +11,102 @@ use evermoor_core::protocol::envelope::{INVALID_REQUEST, Message, Request, Respo
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{Revision, method};
 
-use super::Live;
+use super::ActiveSession;
 use super::subscriptions;
 use crate::editors::Editor;
-use crate::mcp::endpoint::{Endpoint, json_with, refuse};
-use crate::mcp::exchange::{Exchange, Part};
+use crate::mcp::endpoint::Endpoint;
+use crate::mcp::exchange::{Exchange, ExchangeEvent};
+use crate::mcp::http_message::{json_with, refuse};
 use crate::routing::router::View;
 
-/// More messages than any client sends at once.
-const MOST: usize = 100;
+/// The most messages in a batch.
+const MAX_MESSAGES: usize = 100;
 
-impl Endpoint {
-    pub(crate) async fn batch(
-        &self,
-        view: View,
-        editor: &Editor,
-        headers: &HeaderMap,
-        body: &Bytes,
-    ) -> HttpResponse {
-        let parts = match Raw::parse(body.clone()).map(|raw| raw.elements().unwrap_or_default()) {
-            Ok(parts) => parts,
-            Err(_) => {
-                let unreadable = Message::parse(body).err().map(Response::from);
-                let response = unreadable
-                    .unwrap_or_else(|| Response::error(None, INVALID_REQUEST, "It is no message."));
-                return json_with(StatusCode::BAD_REQUEST, &response);
-            }
-        };
-        if parts.is_empty() || parts.len() > MOST {
-            return refuse(StatusCode::BAD_REQUEST, "Send one to 100 messages at once.");
+pub(crate) async fn answer(
+    endpoint: &Endpoint,
+    view: View,
+    editor: &Editor,
+    headers: &HeaderMap,
+    body: &Bytes,
+) -> HttpResponse {
+    let parts = match Raw::parse(body.clone()).map(|raw| raw.elements().unwrap_or_default()) {
+        Ok(parts) => parts,
+        Err(_) => {
+            let unreadable = Message::parse(body).err().map(Response::from);
+            let response = unreadable.unwrap_or_else(|| {
+                Response::error(None, INVALID_REQUEST, "Not a JSON-RPC message.")
+            });
+            return json_with(StatusCode::BAD_REQUEST, &response);
         }
-        let live = match self.session(editor, headers) {
-            Ok(live) => live,
-            Err((status, why)) => return refuse(status, why),
-        };
-        if live.session().revision != Revision::V2025_03_26 {
-            let why = "Send one message at a time: only 2025-03-26 allows several.";
-            return refuse(StatusCode::BAD_REQUEST, why);
-        }
-        let answers = parts.iter().map(|part| self.part(&view, &live, part));
-        let answers: Vec<Raw> = join_all(answers).await.into_iter().flatten().collect();
-        if answers.is_empty() {
-            return StatusCode::ACCEPTED.into_response();
-        }
-        let body = Raw::of(&answers).as_bytes().clone();
-        ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+    };
+    if parts.is_empty() || parts.len() > MAX_MESSAGES {
+        return refuse(StatusCode::BAD_REQUEST, "Send 1 to 100 messages in a batch.");
     }
-
-    async fn part(&self, view: &View, live: &Arc<Live>, part: &Raw) -> Option<Raw> {
-        let response = match Message::parse(part.as_bytes()) {
-            Err(rejected) => rejected.into(),
-            Ok(Message::Request(request)) if request.method == method::INITIALIZE => {
-                let why = "`initialize` must come alone.";
-                Response::error(Some(request.id), INVALID_REQUEST, why)
-            }
-            Ok(Message::Request(request)) if subscriptions::is_wish(&request.method) => {
-                self.grant(view, live, &request).await
-            }
-            Ok(Message::Request(request)) => self.only_answer(view, live, request).await?,
-            Ok(message) => {
-                self.take(live, message);
-                return None;
-            }
-        };
-        Raw::parse(response.to_bytes()).ok()
+    let session = match endpoint.find_session(editor, headers) {
+        Ok(session) => session,
+        Err((status, why)) => return refuse(status, why),
+    };
+    if session.claims().revision != Revision::V2025_03_26 {
+        let why = "Send one message at a time: only 2025-03-26 allows batches.";
+        return refuse(StatusCode::BAD_REQUEST, why);
     }
+    let answers = parts.iter().map(|part| answer_part(endpoint, &view, &session, part));
+    let answers: Vec<Raw> = join_all(answers).await.into_iter().flatten().collect();
+    if answers.is_empty() {
+        return StatusCode::ACCEPTED.into_response();
+    }
+    let body = Raw::of(&answers).as_bytes().clone();
+    ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+}
 
-    /// The answer to a request without what is said on the way to it.
-    async fn only_answer(
-        &self,
-        view: &View,
-        live: &Arc<Live>,
-        request: Request,
-    ) -> Option<Response> {
-        let under_way = live.begin(request.id.clone());
-        let mut exchange = Exchange::start(self, view.clone(), request, live.asker());
-        let answer = async {
-            loop {
-                match exchange.next().await? {
-                    Part::Message(Message::Response(response)) => return Some(response),
-                    Part::Message(_) => {}
-                    Part::Question(question) => {
-                        question.turn_away("An editor cannot be asked during a batch.");
-                    }
+async fn answer_part(
+    endpoint: &Endpoint,
+    view: &View,
+    session: &Arc<ActiveSession>,
+    part: &Raw,
+) -> Option<Raw> {
+    let response = match Message::parse(part.as_bytes()) {
+        Err(rejected) => rejected.into(),
+        Ok(Message::Request(request)) if request.method == method::INITIALIZE => {
+            let why = "Send `initialize` on its own, not in a batch.";
+            Response::error(Some(request.id), INVALID_REQUEST, why)
+        }
+        Ok(Message::Request(request))
+            if subscriptions::is_subscription_request(&request.method) =>
+        {
+            endpoint.update_subscriptions(view, session, &request).await
+        }
+        Ok(Message::Request(request)) => final_answer(endpoint, view, session, request).await?,
+        Ok(message) => {
+            endpoint.receive(session, message);
+            return None;
+        }
+    };
+    Raw::parse(response.to_bytes()).ok()
+}
+
+/// The response to a request, without the notifications before it.
+async fn final_answer(
+    endpoint: &Endpoint,
+    view: &View,
+    session: &Arc<ActiveSession>,
+    request: Request,
+) -> Option<Response> {
+    let call = session.begin(request.id.clone());
+    let mut exchange = Exchange::start(endpoint, view.clone(), request, session.requester());
+    let answer = async {
+        loop {
+            match exchange.next().await? {
+                ExchangeEvent::Message(Message::Response(response)) => return Some(response),
+                ExchangeEvent::Message(_) => {}
+                ExchangeEvent::ServerRequest(question) => {
+                    question.turn_away("The client cannot be asked during a batch.");
                 }
             }
-        };
-        tokio::select! {
-            answer = answer => answer,
-            () = under_way.cancelled.cancelled() => None,
         }
+    };
+    tokio::select! {
+        answer = answer => answer,
+        () = call.cancelled.cancelled() => None,
     }
 }

@@ -1,138 +1,94 @@
-//! Editors that shake hands: the revisions from 2024-11-05 to 2025-11-25.
+//! Requests of editors with a session: protocol versions 2024-11-05 to 2025-11-25.
 //!
 //! # Theory of operation
-//! A request is answered as plain JSON if its answer is the first thing that happens. A message
-//! about the call, a question, or ten seconds of nothing make it a stream, which is kept in a
-//! [`Transcript`] so that an editor whose stream broke can take it up again. In these revisions an
-//! editor that hangs up has not cancelled: a call that was sent goes on without it.
+//! If the response is the first thing to arrive, it is returned as plain JSON. A notification about
+//! the call, a server request, or ten seconds of silence turn the response into an SSE stream. The
+//! stream is kept in a [`Transcript`] so that an editor whose connection broke can resume it. In
+//! these versions, disconnecting is not cancelling: a call that was sent continues without its
+//! editor.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response as HttpResponse;
-use bytes::Bytes;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::protocol::envelope::{Message, Request, Response};
+use evermoor_core::protocol::envelope::{Message, Request};
 use evermoor_core::protocol::mcp::{Revision, method};
 
 use super::subscriptions;
-use super::subscriptions::Wish;
-use super::{Live, UnderWay};
-use crate::mcp::endpoint::{Endpoint, json};
+use super::{ActiveSession, CancellableCall};
+use crate::mcp::endpoint::Endpoint;
 use crate::mcp::event_stream;
 use crate::mcp::exchange::transcript::Transcript;
-use crate::mcp::exchange::{Exchange, Part};
+use crate::mcp::exchange::{Exchange, ExchangeEvent};
+use crate::mcp::http_message::json;
 use crate::routing::router::View;
 
-/// How long an editor hears nothing before it is shown a sign of life.
-pub(crate) const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+/// How often a silent stream carries a keep-alive comment.
+pub(crate) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 
-impl Endpoint {
-    /// Answers one request of a session.
-    pub(crate) async fn answer(
-        &self,
-        view: View,
-        live: &Arc<Live>,
-        request: Request,
-    ) -> HttpResponse {
-        if subscriptions::is_wish(&request.method) {
-            return json(&self.grant(&view, live, &request).await);
+/// Answers one request of a session.
+pub(crate) async fn answer(
+    endpoint: &Endpoint,
+    view: View,
+    session: &Arc<ActiveSession>,
+    request: Request,
+) -> HttpResponse {
+    if subscriptions::is_subscription_request(&request.method) {
+        return json(&endpoint.update_subscriptions(&view, session, &request).await);
+    }
+    let call = session.begin(request.id.clone());
+    let exchange = Exchange::start(endpoint, view, request, session.requester());
+    let mut running = DetachOnDrop { exchange: Some(exchange), tasks: &endpoint.tasks };
+    let first = tokio::select! {
+        event = running.next() => event,
+        () = sleep(KEEPALIVE_INTERVAL) => None,
+        () = call.cancelled.cancelled() => {
+            drop(running.exchange.take());
+            return event_stream::empty();
         }
-        let under_way = live.begin(request.id.clone());
-        let exchange = Exchange::start(self, view, request, live.asker());
-        let mut going = Going { exchange: Some(exchange), tasks: &self.tasks };
-        let first = tokio::select! {
-            part = going.next() => part,
-            () = sleep(SIGN_OF_LIFE) => None,
-            () = under_way.cancelled.cancelled() => {
-                drop(going.exchange.take());
-                return event_stream::empty();
-            }
-        };
-        let first = match first {
-            Some(Part::Message(Message::Response(response))) => {
-                going.exchange = None;
-                return json(&response);
-            }
-            first => first,
-        };
-        let Some(exchange) = going.exchange.take() else { return event_stream::empty() };
-        let stream = self.sessions.number();
-        let transcript = Transcript::new(&self.edition, stream, exchange.about().clone());
-        live.transcribe(&transcript, stream);
-        let primed = live.session().revision >= Revision::V2025_11_25;
-        let beginning = primed.then(|| transcript.beginning());
-        let reader = transcript.reader(0);
-        let live = Arc::clone(live);
-        self.tasks.spawn(async move {
-            // The transcript stays for an editor that hangs up and comes back.
-            let left = std::future::pending();
-            converse(exchange, first, &live, under_way, left, &*transcript).await;
-            transcript.finish();
-        });
-        event_stream::transcript(beginning, reader)
-    }
-
-    /// Grants a wish and keeps it.
-    pub(crate) async fn grant(&self, view: &View, live: &Arc<Live>, request: &Request) -> Response {
-        let (router, interests) = (&self.router, &self.interests);
-        let answer = Wish { router, interests, view, live, request }.grant().await;
-        self.sessions.keep(live);
-        answer
-    }
-
-    /// Takes a message of a session that wants no answer.
-    pub(crate) fn take(&self, live: &Live, message: Message) {
-        // What is not about a call of ours may be about one of the gateway before us.
-        if let Some(message) = hear(live, message)
-            && !self.predecessor.tell(&self.sessions.id(live), &message)
-        {
-            tracing::debug!("a message about nothing that is under way was dropped");
+    };
+    let first = match first {
+        Some(ExchangeEvent::Message(Message::Response(response))) => {
+            running.exchange = None;
+            return json(&response);
         }
-    }
-
-    /// Takes such a message from the gateway that has taken over.
-    pub fn overhear(&self, session: &str, message: &Bytes) {
-        let Ok(message) = Message::parse(message) else { return };
-        let not_ours = match self.sessions.spoken(session) {
-            Some(live) => hear(&live, message),
-            None => Some(message),
-        };
-        if let Some(message) = not_ours {
-            self.predecessor.tell(session, &message);
-        }
-    }
+        first => first,
+    };
+    let Some(exchange) = running.exchange.take() else { return event_stream::empty() };
+    let stream = endpoint.sessions.number();
+    let transcript = Transcript::new(&endpoint.edition, stream, exchange.call_ref().clone());
+    session.add_transcript(&transcript, stream);
+    let primed = session.claims().revision >= Revision::V2025_11_25;
+    let priming_event = primed.then(|| transcript.priming_event());
+    let reader = transcript.reader(0);
+    let session = Arc::clone(session);
+    endpoint.tasks.spawn(async move {
+        // The editor may disconnect and resume, so nothing ends the transcript early.
+        let left = std::future::pending();
+        relay(exchange, first, &session, call, left, &*transcript).await;
+        transcript.finish();
+    });
+    event_stream::transcript(priming_event, reader)
 }
 
-/// What an editor says about a call of ours. Gives it back if there is no such call.
-fn hear(live: &Live, message: Message) -> Option<Message> {
-    match message {
-        Message::Notification(told) if told.method == method::CANCELLED => {
-            (!live.cancel(&told)).then_some(Message::Notification(told))
-        }
-        // Nothing else that an editor tells is for upstreams that serve others too.
-        Message::Notification(_) | Message::Request(_) => None,
-        Message::Response(response) => live.answer(response).map(Message::Response),
-    }
-}
-
-/// An exchange that goes on when the editor hangs up, if its call was sent.
-struct Going<'a> {
+/// An exchange that continues in the background when its editor disconnects, if the call was sent.
+struct DetachOnDrop<'a> {
     exchange: Option<Exchange>,
     tasks: &'a TaskTracker,
 }
 
-impl Going<'_> {
-    async fn next(&mut self) -> Option<Part> {
+impl DetachOnDrop<'_> {
+    async fn next(&mut self) -> Option<ExchangeEvent> {
         self.exchange.as_mut()?.next().await
     }
 }
 
-impl Drop for Going<'_> {
+impl Drop for DetachOnDrop<'_> {
     fn drop(&mut self) {
         if let Some(mut exchange) = self.exchange.take().filter(Exchange::was_sent) {
             self.tasks.spawn(async move { while exchange.next().await.is_some() {} });
@@ -140,44 +96,44 @@ impl Drop for Going<'_> {
     }
 }
 
-/// Where an editor reads what is said about its call.
-pub(crate) trait Outlet {
+/// Where the messages about a call are written for its editor.
+pub(crate) trait MessageSink {
     fn write(&self, message: &Message);
 
-    /// Waits until there is room for more.
-    fn room(&self) -> impl Future<Output = ()> + Send;
+    /// Waits until another message fits.
+    fn ready(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// Brings an exchange to its end: messages and questions go to the editor as they come. An editor
-/// that has `left` has not cancelled a call that was sent; one that was not is not made any more.
-/// What the upstream says is taken when there is room for it.
-pub(crate) async fn converse(
+/// Runs an exchange to its end and writes its messages and server requests to the sink. When the
+/// editor has `left`, a call that was sent continues and one that was not sent is dropped. Nothing
+/// is read from the upstream before it fits into the sink.
+pub(crate) async fn relay(
     mut exchange: Exchange,
-    first: Option<Part>,
-    live: &Live,
-    under_way: UnderWay,
+    first: Option<ExchangeEvent>,
+    session: &ActiveSession,
+    call: CancellableCall,
     left: impl Future<Output = ()>,
-    outlet: &impl Outlet,
+    sink: &impl MessageSink,
 ) {
     let mut withdrawn = FuturesUnordered::new();
     let mut left = std::pin::pin!(left.fuse());
     let mut next = first;
     loop {
         match next.take() {
-            Some(Part::Message(Message::Notification(told)))
-                if told.method == method::LOG && !live.hears(&told) => {}
-            Some(Part::Message(message)) => {
-                outlet.write(&message);
+            Some(ExchangeEvent::Message(Message::Notification(notification)))
+                if notification.method == method::LOG && !session.wants_log(&notification) => {}
+            Some(ExchangeEvent::Message(message)) => {
+                sink.write(&message);
                 if matches!(message, Message::Response(_)) {
                     return;
                 }
             }
-            Some(Part::Question(question)) => {
-                let taken_back = question.withdrawn.clone();
-                let (id, request) = live.ask(question);
-                outlet.write(&request);
+            Some(ExchangeEvent::ServerRequest(question)) => {
+                let cancelled = question.withdrawn.clone();
+                let (id, request) = session.ask(question);
+                sink.write(&request);
                 withdrawn.push(async move {
-                    taken_back.cancelled_owned().await;
+                    cancelled.cancelled_owned().await;
                     id
                 });
             }
@@ -185,19 +141,19 @@ pub(crate) async fn converse(
         }
         tokio::select! {
             biased;
-            () = under_way.cancelled.cancelled() => return,
+            () = call.cancelled.cancelled() => return,
             () = &mut left => {
                 if !exchange.was_sent() {
                     return;
                 }
             }
             Some(id) = withdrawn.next() => {
-                if let Some(message) = live.withdraw(&id) {
-                    outlet.write(&message);
+                if let Some(message) = session.withdraw(&id) {
+                    sink.write(&message);
                 }
             }
-            part = async { outlet.room().await; exchange.next().await } => match part {
-                Some(part) => next = Some(part),
+            event = async { sink.ready().await; exchange.next().await } => match event {
+                Some(event) => next = Some(event),
                 None => return,
             },
         }

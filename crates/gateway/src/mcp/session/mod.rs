@@ -1,8 +1,17 @@
-//! Editors' sessions, as far as they are more than their id says.
+//! Editors with a session: protocol versions 2024-11-05 to 2025-11-25.
 //!
-//! An id carries what must be known of a session (see `evermoor_core::security::session_id`), so there is
-//! nothing here that could not be made again: a session that is not in the table is put there when
-//! its editor speaks. What an editor asked to hear of is also kept on the disk.
+//! A session id carries everything that must be known of the session (see
+//! `evermoor_core::security::session_id`), so a session survives a restart: it is added to the
+//! table again when its editor sends the next message. Only its subscriptions are also stored on
+//! disk.
+//!
+//! # Layout
+//! - `handler`: requests; `batch`: several messages in one body
+//! - [`stream`]: the notification stream, and resuming streams; [`sse`]: the HTTP+SSE transport
+//! - `subscriptions`: what a session subscribed to; `store`: the same on disk
+//! - `table`: all sessions
+//!
+//! Uses `mcp::exchange` and `mcp::notifications`; only `mcp` and the HTTP routes depend on it.
 
 pub(crate) mod batch;
 pub(crate) mod handler;
@@ -27,123 +36,129 @@ use evermoor_core::protocol::translate::client_meta::WhoAsks;
 use evermoor_core::protocol::version::Spoken;
 use evermoor_core::security::session_id::Session;
 
-use super::exchange::Asker;
+use super::exchange::Requester;
 use super::exchange::transcript::Transcript;
 use crate::upstream::{Owner, Question};
-use sse::Channel;
-use subscriptions::Wishes;
+use sse::SseChannel;
+use subscriptions::SessionSubscriptions;
 
-/// A session whose editor has spoken since the gateway started.
-pub struct Live {
-    /// Tells sessions apart in this life of the gateway.
+/// A session whose editor has sent a message since the gateway started.
+pub struct ActiveSession {
+    /// Identifies the session within this run of the gateway.
     pub number: u64,
-    said: RwLock<Session>,
-    /// What cancels each call under way.
+    claims: RwLock<Session>,
+    /// Cancels each call in flight.
     calls: Mutex<HashMap<Id, CancellationToken>>,
     questions: Mutex<HashMap<Id, Question>>,
-    /// Tells this life of the gateway from others, and with a number its questions.
+    /// Identifies this run of the gateway; the ids of server requests contain it.
     edition: Arc<str>,
     numbers: AtomicU64,
-    /// It is of an earlier life and has not listened to the news since.
+    /// The session is older than this gateway, and its editor has not opened a notification stream
+    /// since.
     missed: AtomicBool,
-    pub(super) wishes: Mutex<Wishes>,
-    /// Closes the stream of news that is open.
+    pub(super) subscriptions: Mutex<SessionSubscriptions>,
+    /// Closes the open notification stream.
     listening: Mutex<Option<CancellationToken>>,
     transcripts: Mutex<HashMap<u64, Arc<Transcript>>>,
-    /// Where everything goes that is said to an editor of 2024-11-05.
-    channel: Mutex<Option<Channel>>,
+    /// Where messages go for an editor that uses HTTP+SSE.
+    channel: Mutex<Option<SseChannel>>,
 }
 
-/// A call under way, forgotten when it is dropped.
-pub struct UnderWay {
-    live: Arc<Live>,
+/// A call that the editor can cancel. Dropping it removes it from the session.
+pub struct CancellableCall {
+    session: Arc<ActiveSession>,
     id: Id,
     pub cancelled: CancellationToken,
 }
 
-impl Drop for UnderWay {
+impl Drop for CancellableCall {
     fn drop(&mut self) {
-        self.live.calls.lock().remove(&self.id);
+        self.session.calls.lock().remove(&self.id);
     }
 }
 
-impl Live {
-    pub fn new(number: u64, session: Session, wishes: Wishes, edition: Arc<str>) -> Self {
+impl ActiveSession {
+    pub fn new(
+        number: u64,
+        claims: Session,
+        subscriptions: SessionSubscriptions,
+        edition: Arc<str>,
+    ) -> Self {
         Self {
             number,
-            said: RwLock::new(session),
+            claims: RwLock::new(claims),
             calls: Mutex::default(),
             questions: Mutex::default(),
             edition,
             numbers: AtomicU64::new(1),
             missed: AtomicBool::new(false),
-            wishes: Mutex::new(wishes),
+            subscriptions: Mutex::new(subscriptions),
             listening: Mutex::default(),
             transcripts: Mutex::default(),
             channel: Mutex::default(),
         }
     }
 
-    /// What the editor said of itself.
-    pub fn session(&self) -> Session {
-        self.said.read().clone()
+    /// What the session id says.
+    pub fn claims(&self) -> Session {
+        self.claims.read().clone()
     }
 
-    /// The editor introduced itself after the session was made.
-    pub fn introduce(&self, session: Session) {
-        *self.said.write() = session;
+    /// Sets what a later `initialize` says; an HTTP+SSE session exists before that.
+    pub fn set_claims(&self, claims: Session) {
+        *self.claims.write() = claims;
     }
 
-    /// The session as an upstream may know it.
-    pub fn asker(&self) -> Asker {
-        let said = self.said.read();
-        let who_asks = WhoAsks::editor(&said.client, said.abilities);
+    /// The session as the maker of a request.
+    pub fn requester(&self) -> Requester {
+        let claims = self.claims.read();
+        let who_asks = WhoAsks::editor(&claims.client, claims.abilities);
         let who_asks = match self.level() {
             Some(level) => who_asks.hearing(level.as_str()),
             None => who_asks,
         };
-        Asker {
+        Requester {
             session: self.number,
-            editor: said.editor.clone(),
+            editor: claims.editor.clone(),
             owner: self.owner(),
-            spoken: Spoken::Session(said.revision),
-            abilities: said.abilities,
-            tasks: said.revision >= Revision::V2025_11_25,
+            spoken: Spoken::Session(claims.revision),
+            abilities: claims.abilities,
+            tasks: claims.revision >= Revision::V2025_11_25,
             logs: false,
             who_asks: Some(who_asks),
-            client: Some(said.client.name.clone()),
+            client: Some(claims.client.name.clone()),
         }
     }
 
-    /// The session as the owner of what it does not share.
+    /// The session as the owner of upstream connections that it does not share.
     pub fn owner(&self) -> Owner {
         Owner::Session(self.number)
     }
 
     pub fn level(&self) -> Option<Level> {
-        self.wishes.lock().level
+        self.subscriptions.lock().level
     }
 
-    /// Whether a log message is loud enough. An editor that set no level hears all that comes.
-    pub fn hears(&self, logged: &Notification) -> bool {
+    /// Whether a log message passes the session's level. Without a level, every message does.
+    pub fn wants_log(&self, logged: &Notification) -> bool {
         self.level().is_none_or(|level| level.hears(logged))
     }
 
-    /// Notes a call, so that it can be cancelled.
-    pub fn begin(self: &Arc<Self>, id: Id) -> UnderWay {
+    /// Registers a call so that the editor can cancel it.
+    pub fn begin(self: &Arc<Self>, id: Id) -> CancellableCall {
         let cancelled = CancellationToken::new();
         self.calls.lock().insert(id.clone(), cancelled.clone());
-        UnderWay { live: Arc::clone(self), id, cancelled }
+        CancellableCall { session: Arc::clone(self), id, cancelled }
     }
 
-    /// The editor does not want the answer any more. Says whether there was such a call.
+    /// Cancels a call. Returns whether it was in flight.
     pub fn cancel(&self, cancelled: &Notification) -> bool {
         let named = cancelled.params.as_ref().and_then(|params| params.member("requestId"));
         let call = named.and_then(Id::from_raw).and_then(|id| self.calls.lock().remove(&id));
         call.inspect(CancellationToken::cancel).is_some()
     }
 
-    /// The request by which the editor is asked, under an id of our own.
+    /// Sends a server request to the editor, under an id of the gateway.
     pub fn ask(&self, question: Question) -> (Id, Message) {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let id = Id::text(&format!("evermoor-{}-{number}", self.edition));
@@ -153,7 +168,7 @@ impl Live {
         (id, Message::Request(request))
     }
 
-    /// The editor answered a question. Gives the answer back if it is not to an open one.
+    /// Delivers the editor's answer to a server request. Returns it if no such request is open.
     pub fn answer(&self, response: Response) -> Option<Response> {
         let question = response.id.as_ref().and_then(|id| self.questions.lock().remove(id));
         match question {
@@ -163,25 +178,26 @@ impl Live {
         None
     }
 
-    /// The upstream took a question back: what the editor is told, if it still was open.
+    /// Withdraws a server request. Returns the notification for the editor if the request was still
+    /// open.
     pub fn withdraw(&self, id: &Id) -> Option<Message> {
         self.questions.lock().remove(id)?;
         let params = Raw::of(&serde_json::json!({ "requestId": id.raw() }));
         Some(Notification::new(method::CANCELLED, Some(params)).into())
     }
 
-    /// Between the lives of the gateway there may have been news.
-    pub fn may_have_missed_something(&self, missed: bool) {
+    /// Notes that notifications may have been missed while no gateway was running.
+    pub fn set_missed_notifications(&self, missed: bool) {
         self.missed.store(missed, Ordering::Relaxed);
     }
 
-    /// Whether it may have missed something, which is made up for now.
-    pub fn makes_up_for_it(&self) -> bool {
+    /// Whether notifications may have been missed; resets the flag.
+    pub fn take_missed_notifications(&self) -> bool {
         self.missed.swap(false, Ordering::Relaxed)
     }
 
-    /// Takes the one place for a stream of news. An editor that says where it was takes it over
-    /// from its own broken stream; another one does not.
+    /// Takes the session's only notification stream. A client that resumes replaces its own broken
+    /// stream; any other client is refused.
     pub fn listen(&self, resumes: bool) -> Option<CancellationToken> {
         let mut listening = self.listening.lock();
         match listening.as_ref() {
@@ -194,21 +210,21 @@ impl Live {
         Some(own)
     }
 
-    pub fn open(&self, channel: Channel) {
+    pub fn open(&self, channel: SseChannel) {
         *self.channel.lock() = Some(channel);
     }
 
-    /// Nothing more is taken for the stream than what is under way.
+    /// Accepts no more messages for the stream; calls in flight still finish on it.
     pub fn close_channel(&self) {
         self.channel.lock().take();
     }
 
-    pub fn channel(&self) -> Option<Channel> {
+    pub fn channel(&self) -> Option<SseChannel> {
         self.channel.lock().clone()
     }
 
-    /// A new transcript in the session's care.
-    pub fn transcribe(&self, transcript: &Arc<Transcript>, stream: u64) {
+    /// Keeps a transcript so that it can be resumed.
+    pub fn add_transcript(&self, transcript: &Arc<Transcript>, stream: u64) {
         let mut transcripts = self.transcripts.lock();
         transcripts.retain(|_, transcript| !transcript.is_stale());
         transcripts.insert(stream, Arc::clone(transcript));
@@ -218,7 +234,7 @@ impl Live {
         self.transcripts.lock().get(&stream).cloned()
     }
 
-    /// Whether nothing would be lost if it were made again from its id.
+    /// Whether the session can be dropped and later rebuilt from its id without losing anything.
     pub fn is_idle(&self) -> bool {
         let listening = self.channel.lock().is_some()
             || self.listening.lock().as_ref().is_some_and(|open| !open.is_cancelled());
@@ -228,7 +244,7 @@ impl Live {
             && self.transcripts.lock().values().all(|transcript| transcript.is_stale())
     }
 
-    /// The editor wants nothing of it any more.
+    /// The editor ended the session: its calls are cancelled.
     pub fn end(&self) {
         for (_, call) in self.calls.lock().drain() {
             call.cancel();
@@ -236,7 +252,7 @@ impl Live {
         self.leave();
     }
 
-    /// The editor is gone. It has cancelled nothing by that; only it cannot be asked any more.
+    /// The editor is gone. Its calls continue, but it can no longer be asked anything.
     pub fn leave(&self) {
         if let Some(open) = self.listening.lock().take() {
             open.cancel();

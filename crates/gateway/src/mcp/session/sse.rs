@@ -1,8 +1,8 @@
-//! `/sse` and `/sse/<upstream>`: HTTP+SSE, the transport of 2024-11-05.
+//! `/sse` and `/sse/<upstream>`: the HTTP+SSE transport of 2024-11-05.
 //!
-//! The stream's first event names the address to post to; that address is the session. Everything
-//! goes back on the stream: answers, questions and news. An editor that does not read is cut off
-//! when too much waits for it; it opens a new stream then.
+//! The stream's first event names the URL to post to, which identifies the session. Responses,
+//! server requests and notifications all go back on the stream. An editor that does not read is
+//! disconnected when too many messages are queued, and opens a new stream.
 
 use std::sync::Arc;
 
@@ -22,44 +22,45 @@ use evermoor_core::protocol::sse;
 use evermoor_core::protocol::translate::client_capabilities::Abilities;
 use evermoor_core::security::session_id::Session;
 
-use super::Live;
-use super::handler::{Outlet, converse};
-use super::stream::SessionEar;
+use super::ActiveSession;
+use super::handler::{MessageSink, relay};
+use super::stream::SessionFilter;
 use super::subscriptions;
 use super::table::Sessions;
 use crate::editors::Editor;
-use crate::mcp::dispatch::introduced;
-use crate::mcp::endpoint::{Endpoint, check_json, json_with, refuse};
+use crate::mcp::dispatch::read_initialize;
+use crate::mcp::endpoint::Endpoint;
 use crate::mcp::event_stream;
 use crate::mcp::event_stream::Events;
 use crate::mcp::exchange::Exchange;
-use crate::mcp::notifications::Listener;
+use crate::mcp::http_message::{check_json, json_with, refuse};
+use crate::mcp::notifications::NotificationReader;
 use crate::monitoring::clients;
 use crate::monitoring::clients::Who;
 use crate::routing::router::View;
 
-/// How many messages wait for an editor before it is cut off.
-const BUFFER: usize = 1024;
+/// How many messages may be queued before the editor is disconnected.
+const MAX_QUEUED: usize = 1024;
 
-/// Where everything that is said to the editor goes.
+/// The queue of messages for the stream.
 #[derive(Clone)]
-pub struct Channel {
+pub struct SseChannel {
     messages: mpsc::Sender<Bytes>,
-    /// Cancelled when the stream is over, and to end it.
-    cut: CancellationToken,
+    /// Cancelled to end the stream, and when it has ended.
+    closed: CancellationToken,
 }
 
-impl Outlet for Channel {
+impl MessageSink for SseChannel {
     fn write(&self, message: &Message) {
         let event = sse::write(Some("message"), None, &message.to_bytes());
         if self.messages.try_send(event).is_err() {
-            self.cut.cancel();
+            self.closed.cancel();
         }
     }
 
-    async fn room(&self) {
-        // Calls share the stream: there may be no room again when it is written to.
-        let _ = self.cut.run_until_cancelled(self.messages.reserve()).await;
+    async fn ready(&self) {
+        // Calls share the stream, so the space may be taken again before the next write.
+        let _ = self.closed.run_until_cancelled(self.messages.reserve()).await;
     }
 }
 
@@ -69,34 +70,42 @@ pub async fn open(
     Extension(editor): Extension<Editor>,
     upstream: Option<Path<String>>,
 ) -> HttpResponse {
-    let place = upstream.as_ref().map(|Path(name)| format!("/{name}")).unwrap_or_default();
+    let path = upstream.as_ref().map(|Path(name)| format!("/{name}")).unwrap_or_default();
     let view = match endpoint.view(&editor, upstream) {
         Ok(view) => view,
         Err(why) => return refuse(StatusCode::NOT_FOUND, &why.to_string()),
     };
     let Ok(nonce) = Sessions::nonce() else {
-        return refuse(StatusCode::INTERNAL_SERVER_ERROR, "The system gives no random numbers.");
+        return refuse(StatusCode::INTERNAL_SERVER_ERROR, "The system has no random numbers.");
     };
-    let session = Session {
+    let claims = Session {
         revision: Revision::V2024_11_05,
         editor: editor.name.clone(),
         client: Program::default(),
         abilities: Abilities::default(),
         nonce,
     };
-    let (live, id) = endpoint.sessions.create(session);
-    let (messages, written) = mpsc::channel(BUFFER);
-    let cut = CancellationToken::new();
-    live.open(Channel { messages, cut: cut.clone() });
-    let address = format!("/messages{place}?session={id}");
+    let (session, id) = endpoint.sessions.create(claims);
+    let (messages, written) = mpsc::channel(MAX_QUEUED);
+    let closed = CancellationToken::new();
+    session.open(SseChannel { messages, closed: closed.clone() });
+    let address = format!("/messages{path}?session={id}");
     let first = Some(sse::write(Some("endpoint"), None, address.as_bytes()));
-    endpoint.attend(&live, Wire::Sse, &view);
-    let here = endpoint.attend_listening(&live);
-    let ear = SessionEar { view, live: Arc::clone(&live) };
-    let listener = Listener::new(endpoint.news.clone(), ear);
-    let events =
-        Written { first, written, listener, cut, live, endpoint, ending: false, _here: here };
-    event_stream::of(events)
+    endpoint.client_seen(&session, Wire::Sse, &view);
+    let listening = endpoint.client_listens(&session);
+    let filter = SessionFilter { view, session: Arc::clone(&session) };
+    let reader = NotificationReader::new(endpoint.news.clone(), filter);
+    let events = SseEvents {
+        first,
+        written,
+        reader,
+        closed,
+        session,
+        endpoint,
+        draining: false,
+        _listening: listening,
+    };
+    event_stream::response(events)
 }
 
 #[derive(Deserialize)]
@@ -104,7 +113,7 @@ pub struct Address {
     session: String,
 }
 
-/// Takes a message; what it leads to goes to the stream.
+/// Accepts a message. Its response goes to the stream.
 pub async fn post(
     State(endpoint): State<Arc<Endpoint>>,
     Extension(editor): Extension<Editor>,
@@ -121,11 +130,13 @@ pub async fn post(
         return refuse(status, why);
     }
     let Ok(Query(address)) = address else {
-        return refuse(StatusCode::BAD_REQUEST, "Post to the address that the stream named.");
+        return refuse(StatusCode::BAD_REQUEST, "Post to the URL that the stream named.");
     };
-    let live = endpoint.sessions.find(&address.session, &editor.name);
-    let Some((live, channel)) = live.and_then(|live| live.channel().map(|one| (live, one))) else {
-        return refuse(StatusCode::NOT_FOUND, "This session is over. Open a new stream.");
+    let session = endpoint.sessions.find(&address.session, &editor.name);
+    let Some((session, channel)) =
+        session.and_then(|session| session.channel().map(|one| (session, one)))
+    else {
+        return refuse(StatusCode::NOT_FOUND, "This session has ended. Open a new stream.");
     };
     let message = match Message::parse(&body) {
         Ok(message) => message,
@@ -134,10 +145,10 @@ pub async fn post(
     match message {
         Message::Request(request) => {
             let tasks = endpoint.tasks.clone();
-            tasks.spawn(answer(endpoint, view, live, editor, request, channel));
+            tasks.spawn(answer(endpoint, view, session, editor, request, channel));
         }
         message @ (Message::Notification(_) | Message::Response(_)) => {
-            endpoint.take(&live, message);
+            endpoint.receive(&session, message);
         }
     }
     StatusCode::ACCEPTED.into_response()
@@ -146,48 +157,49 @@ pub async fn post(
 async fn answer(
     endpoint: Arc<Endpoint>,
     view: View,
-    live: Arc<Live>,
+    session: Arc<ActiveSession>,
     editor: Editor,
     request: Request,
-    channel: Channel,
+    channel: SseChannel,
 ) {
     if request.method == method::INITIALIZE {
-        let response = match introduced(&request, &editor) {
-            Ok(said) => {
-                let nonce = live.session().nonce;
-                let result = endpoint.router.introduce(&view).await.handshake(said.revision);
-                let who = Who::Session(live.number);
-                endpoint.attendance.introduced(&who, &said.client, said.revision.as_str());
-                live.introduce(Session { nonce, ..said });
+        let response = match read_initialize(&request, &editor) {
+            Ok(claims) => {
+                let nonce = session.claims().nonce;
+                let result =
+                    endpoint.router.server_description(&view).await.handshake(claims.revision);
+                let who = Who::Session(session.number);
+                endpoint.attendance.introduced(&who, &claims.client, claims.revision.as_str());
+                session.set_claims(Session { nonce, ..claims });
                 Response::result(request.id, result)
             }
             Err(refusal) => refusal,
         };
         return channel.write(&Message::Response(response));
     }
-    if subscriptions::is_wish(&request.method) {
-        let response = endpoint.grant(&view, &live, &request).await;
+    if subscriptions::is_subscription_request(&request.method) {
+        let response = endpoint.update_subscriptions(&view, &session, &request).await;
         return channel.write(&Message::Response(response));
     }
-    let under_way = live.begin(request.id.clone());
-    let exchange = Exchange::start(&endpoint, view, request, live.asker());
-    let left = channel.cut.cancelled();
-    converse(exchange, None, &live, under_way, left, &channel).await;
+    let call = session.begin(request.id.clone());
+    let exchange = Exchange::start(&endpoint, view, request, session.requester());
+    let left = channel.closed.cancelled();
+    relay(exchange, None, &session, call, left, &channel).await;
 }
 
-struct Written {
+struct SseEvents {
     first: Option<Bytes>,
     written: mpsc::Receiver<Bytes>,
-    listener: Listener<SessionEar>,
-    cut: CancellationToken,
-    live: Arc<Live>,
+    reader: NotificationReader<SessionFilter>,
+    closed: CancellationToken,
+    session: Arc<ActiveSession>,
     endpoint: Arc<Endpoint>,
-    /// Another gateway serves now: this one ends when the answers that are owed are sent.
-    ending: bool,
-    _here: clients::Stream,
+    /// Another gateway serves now: the stream ends once the outstanding responses are sent.
+    draining: bool,
+    _listening: clients::Stream,
 }
 
-impl Events for Written {
+impl Events for SseEvents {
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(first) = self.first.take() {
             return Some(first);
@@ -195,25 +207,25 @@ impl Events for Written {
         loop {
             tokio::select! {
                 biased;
-                () = self.cut.cancelled() => return None,
-                () = self.endpoint.moved.cancelled(), if !self.ending => {
-                    self.ending = true;
-                    self.live.close_channel();
+                () = self.closed.cancelled() => return None,
+                () = self.endpoint.moved.cancelled(), if !self.draining => {
+                    self.draining = true;
+                    self.session.close_channel();
                 }
                 message = self.written.recv() => return message,
-                told = self.listener.next(), if !self.ending => {
-                    return Some(sse::write(Some("message"), None, &told?.1.to_bytes()));
+                notification = self.reader.next(), if !self.draining => {
+                    return Some(sse::write(Some("message"), None, &notification?.1.to_bytes()));
                 }
             }
         }
     }
 }
 
-impl Drop for Written {
+impl Drop for SseEvents {
     fn drop(&mut self) {
-        // The stream was the session.
-        self.cut.cancel();
-        self.endpoint.sessions.leave(&self.live);
-        self.endpoint.attend_no_more(&self.live);
+        // The session ends with its stream.
+        self.closed.cancel();
+        self.endpoint.sessions.leave(&self.session);
+        self.endpoint.client_left(&self.session);
     }
 }

@@ -1,7 +1,7 @@
-//! What sessions want to hear of, on the disk: it cannot be made again from a session's id.
+//! The subscriptions of all sessions, on disk, because a session id does not contain them.
 //!
-//! The file is written after each change, one after the other, and always with all that is known by
-//! then. While the [`Pen`] is another gateway's, a change is told to that gateway instead.
+//! The whole file is written after each change, one write at a time. While another gateway holds
+//! the [`Pen`], changes are sent to that gateway instead.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,20 +18,20 @@ use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::protocol::log_level::Level;
 use evermoor_platform::fs::private;
 
-use super::subscriptions::Wishes;
+use super::subscriptions::SessionSubscriptions;
 use crate::system::handoff_queue::Parcel;
 use crate::system::write_lease::{Pen, Writing};
 
 pub(crate) type Nonce = [u8; 16];
 
-/// What a session wants to hear of, as it lies on the disk.
+/// The subscriptions of one session, as stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remembered {
     pub resources: Vec<(String, String)>,
     pub level: Option<String>,
 }
 
-/// All of it.
+/// The subscriptions of all sessions.
 #[derive(Clone)]
 pub struct Notes {
     all: Arc<Mutex<BTreeMap<String, Remembered>>>,
@@ -41,15 +41,14 @@ pub struct Notes {
     tasks: TaskTracker,
 }
 
-const MOST: usize = 4096;
+const MAX_SESSIONS: usize = 4096;
 
 impl Notes {
     pub fn new(file: PathBuf, pen: Pen, outbox: mpsc::Sender<Parcel>, tasks: TaskTracker) -> Self {
         Self { all: Arc::default(), file, pen, outbox, tasks }
     }
 
-    /// Reads what was written. A file that cannot be read costs subscriptions, which editors can make
-    /// again.
+    /// Reads the file. An unreadable file is ignored: editors can subscribe again.
     pub fn recall(&self) {
         let read = private::read_private(&self.file).ok().flatten();
         if let Some(all) = read.and_then(|content| serde_json::from_slice(&content).ok()) {
@@ -57,29 +56,36 @@ impl Notes {
         }
     }
 
-    /// What a session wants to hear of.
-    pub fn of(&self, nonce: &Nonce) -> Wishes {
-        self.all.lock().get(&key(nonce)).cloned().map(Wishes::from).unwrap_or_default()
+    /// The subscriptions of a session.
+    pub fn get(&self, nonce: &Nonce) -> SessionSubscriptions {
+        self.all
+            .lock()
+            .get(&key(nonce))
+            .cloned()
+            .map(SessionSubscriptions::from)
+            .unwrap_or_default()
     }
 
-    /// Notes what a session wants to hear of.
-    pub fn note(&self, session: String, wishes: Remembered) {
+    /// Sets the subscriptions of a session.
+    pub fn set(&self, session: String, subscriptions: Remembered) {
         let mut all = self.all.lock();
-        let changed = match wishes.is_empty() {
+        let changed = match subscriptions.is_empty() {
             true => all.remove(&session).is_some(),
-            false => all.insert(session.clone(), wishes.clone()) != Some(wishes.clone()),
+            false => {
+                all.insert(session.clone(), subscriptions.clone()) != Some(subscriptions.clone())
+            }
         };
-        while all.len() > MOST {
+        while all.len() > MAX_SESSIONS {
             all.pop_first();
         }
         drop(all);
         if changed {
             let notes = self.clone();
-            self.tasks.spawn_blocking(move || notes.write(session, wishes));
+            self.tasks.spawn_blocking(move || notes.write(session, subscriptions));
         }
     }
 
-    /// Writes all of it once more: another gateway that was to have the pen does not want it.
+    /// Writes the file again, after a takeover by another gateway failed.
     pub fn write_again(&self) {
         let notes = self.clone();
         self.tasks.spawn_blocking(move || {
@@ -89,11 +95,12 @@ impl Notes {
         });
     }
 
-    fn write(&self, session: String, wishes: Remembered) {
+    fn write(&self, session: String, subscriptions: Remembered) {
         match self.pen.take_blocking() {
             Some(writing) => self.write_all(&writing),
             None => {
-                let _ = self.outbox.blocking_send(Parcel::Wishes { session, wishes });
+                let _ =
+                    self.outbox.blocking_send(Parcel::Wishes { session, wishes: subscriptions });
             }
         }
     }
@@ -101,17 +108,17 @@ impl Notes {
     fn write_all(&self, _: &Writing) {
         let content = serde_json::to_vec(&*self.all.lock()).expect("strings serialise");
         if let Err(error) = private::write_private(&self.file, &content) {
-            tracing::warn!(%error, "subscriptions are not kept");
+            tracing::warn!(%error, "cannot store the subscriptions");
         }
     }
 }
 
-/// What a session is called here.
+/// The key of a session in the file.
 pub(crate) fn key(nonce: &Nonce) -> String {
     BASE64.encode(nonce)
 }
 
-/// The session that is called so.
+/// The session that a key stands for.
 pub(crate) fn nonce(key: &str) -> Option<Nonce> {
     BASE64.decode(key).ok()?.try_into().ok()
 }
@@ -122,22 +129,22 @@ impl Remembered {
     }
 }
 
-impl From<&Wishes> for Remembered {
-    fn from(wishes: &Wishes) -> Self {
-        let resources = wishes.resources.iter();
+impl From<&SessionSubscriptions> for Remembered {
+    fn from(subscriptions: &SessionSubscriptions) -> Self {
+        let resources = subscriptions.resources.iter();
         Self {
             resources: resources.map(|(up, uri)| (up.to_string(), uri.clone())).collect(),
-            level: wishes.level.map(|level| level.as_str().to_owned()),
+            level: subscriptions.level.map(|level| level.as_str().to_owned()),
         }
     }
 }
 
-impl From<Remembered> for Wishes {
-    fn from(kept: Remembered) -> Self {
+impl From<Remembered> for SessionSubscriptions {
+    fn from(stored: Remembered) -> Self {
         let named = |(name, uri): (String, String)| Some((UpstreamName::parse(&name).ok()?, uri));
         Self {
-            resources: kept.resources.into_iter().filter_map(named).collect(),
-            level: kept.level.as_deref().and_then(Level::parse),
+            resources: stored.resources.into_iter().filter_map(named).collect(),
+            level: stored.level.as_deref().and_then(Level::parse),
         }
     }
 }
@@ -148,7 +155,7 @@ mod tests {
 
     const SESSION: Nonce = [7; 16];
 
-    fn wishes(uri: &str) -> Remembered {
+    fn subscriptions(uri: &str) -> Remembered {
         Remembered { resources: vec![("a".into(), uri.into())], level: None }
     }
 
@@ -159,7 +166,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_noted_is_recalled_and_what_is_over_is_not() {
+    async fn subscriptions_are_loaded_again_unless_they_ended() {
         let folder = tempfile::tempdir().unwrap();
         let (outbox, _parcels) = mpsc::channel(1);
         let notes = || {
@@ -168,31 +175,31 @@ mod tests {
         };
         let first = notes();
         for uri in ["x://1", "x://2"] {
-            first.note(key(&SESSION), wishes(uri));
+            first.set(key(&SESSION), subscriptions(uri));
         }
-        first.note(key(&[8; 16]), wishes("x://3"));
-        first.note(key(&[8; 16]), Remembered::default());
+        first.set(key(&[8; 16]), subscriptions("x://3"));
+        first.set(key(&[8; 16]), Remembered::default());
         settled(&first).await;
         let second = notes();
         second.recall();
-        assert_eq!(second.of(&SESSION), wishes("x://2").into());
-        assert!(second.of(&[8; 16]).is_empty());
+        assert_eq!(second.get(&SESSION), subscriptions("x://2").into());
+        assert!(second.get(&[8; 16]).is_empty());
     }
 
     #[tokio::test]
-    async fn a_change_after_the_pen_is_gone_is_told_to_whoever_has_it() {
+    async fn without_the_write_lease_a_change_is_sent_to_the_other_gateway() {
         let folder = tempfile::tempdir().unwrap();
         let (outbox, mut parcels) = mpsc::channel(1);
         let file = folder.path().join("sessions.json");
         let pen = Pen::new(true);
         let notes = Notes::new(file.clone(), pen.clone(), outbox, TaskTracker::new());
         pen.give_away().await;
-        notes.note(key(&SESSION), wishes("x://1"));
+        notes.set(key(&SESSION), subscriptions("x://1"));
         settled(&notes).await;
         assert!(!file.exists());
-        let Some(Parcel::Wishes { session, wishes: told }) = parcels.recv().await else {
-            panic!("a wish is told")
+        let Some(Parcel::Wishes { session, wishes: sent }) = parcels.recv().await else {
+            panic!("a subscription is sent")
         };
-        assert_eq!((nonce(&session), told), (Some(SESSION), wishes("x://1")));
+        assert_eq!((nonce(&session), sent), (Some(SESSION), subscriptions("x://1")));
     }
 }

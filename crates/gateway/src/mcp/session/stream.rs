@@ -1,4 +1,4 @@
-//! The stream of news of a session, and the taking up of streams that broke.
+//! The notification stream of a session, and resuming streams that broke.
 
 use std::sync::Arc;
 
@@ -16,20 +16,23 @@ use evermoor_core::protocol::mcp::{header as mcp_header, method};
 use evermoor_core::protocol::sse;
 use evermoor_platform::clock;
 
-use super::Live;
+use super::ActiveSession;
 use crate::editors::Editor;
-use crate::mcp::dispatch::not_offered;
-use crate::mcp::endpoint::{Endpoint, refuse, takes, value};
+use crate::mcp::dispatch::method_not_allowed;
+use crate::mcp::endpoint::Endpoint;
 use crate::mcp::event_stream;
 use crate::mcp::event_stream::Events;
 use crate::mcp::exchange::abandoned;
-use crate::mcp::notifications::{Ear, Listener, all_lists, updated};
-use crate::mcp::peer::wire;
+use crate::mcp::http_message::wire;
+use crate::mcp::http_message::{refuse, takes, value};
+use crate::mcp::notifications::{
+    NotificationFilter, NotificationReader, every_list_changed, updated_resource,
+};
 use crate::monitoring::clients::Stream;
 use crate::routing::router::View;
 use crate::upstream::notification_log::News;
 
-/// Opens the stream of news, or takes up a stream that broke.
+/// Opens the notification stream, or resumes a stream that broke.
 pub async fn get(
     State(endpoint): State<Arc<Endpoint>>,
     Extension(editor): Extension<Editor>,
@@ -41,79 +44,88 @@ pub async fn get(
         Err(why) => return refuse(StatusCode::NOT_FOUND, &why.to_string()),
     };
     if !headers.contains_key(mcp_header::SESSION) {
-        return not_offered().await;
+        return method_not_allowed().await;
     }
     if !takes(&headers, "text/event-stream") {
         return refuse(StatusCode::NOT_ACCEPTABLE, "Send `Accept: text/event-stream`.");
     }
-    let live = match endpoint.session(&editor, &headers) {
-        Ok(live) => live,
+    let session = match endpoint.find_session(&editor, &headers) {
+        Ok(session) => session,
         Err((status, why)) => return refuse(status, why),
     };
-    endpoint.attend(&live, wire(&headers), &view);
+    endpoint.client_seen(&session, wire(&headers), &view);
     match value(&headers, "last-event-id").map(EventId::parse) {
         Some(Some(EventId::Call { edition, stream, event, call })) => {
-            let kept = live.transcript(stream).filter(|_| edition == endpoint.edition);
-            match kept {
-                Some(kept) => event_stream::transcript(None, kept.reader(event)),
-                None => event_stream::of(Once(Some(told_lost(&call)))),
+            let transcript = session.transcript(stream).filter(|_| edition == endpoint.edition);
+            match transcript {
+                Some(transcript) => event_stream::transcript(None, transcript.reader(event)),
+                None => event_stream::response(SingleEvent(Some(lost_call_event(&call)))),
             }
         }
         Some(Some(EventId::News { edition, number })) => {
             let at = (edition == endpoint.edition).then_some(number);
-            endpoint.news_for(view, &live, Some(at))
+            open_notifications(&endpoint, view, &session, Some(at))
         }
-        Some(None) => endpoint.news_for(view, &live, Some(None)),
+        Some(None) => open_notifications(&endpoint, view, &session, Some(None)),
         None => {
-            // An editor that heard nothing yet has no event to name, and may have missed some.
-            let resume = live.makes_up_for_it().then_some(None);
-            endpoint.news_for(view, &live, resume)
+            // An editor that has received no event has no id to resume from, and may still have
+            // missed some.
+            let resume = session.take_missed_notifications().then_some(None);
+            open_notifications(&endpoint, view, &session, resume)
         }
     }
 }
 
-impl Endpoint {
-    fn news_for(&self, view: View, live: &Arc<Live>, resume: Option<Option<u64>>) -> HttpResponse {
-        let Some(closed) = live.listen(resume.is_some()) else {
-            return refuse(StatusCode::CONFLICT, "This session listens already.");
-        };
-        let (ear, room) = (SessionEar { view, live: Arc::clone(live) }, self.news.clone());
-        let listener = match resume {
-            Some(at) => Listener::resume(room, ear, at),
-            None => Listener::new(room, ear),
-        };
-        let place = closed.clone().drop_guard();
-        let edition = self.edition.clone();
-        let here = self.attend_listening(live);
-        let events = Hearing { listener, edition, closed, _place: place, _here: here };
-        event_stream::news(events, self.moved.clone())
-    }
+fn open_notifications(
+    endpoint: &Endpoint,
+    view: View,
+    session: &Arc<ActiveSession>,
+    resume: Option<Option<u64>>,
+) -> HttpResponse {
+    let Some(closed) = session.listen(resume.is_some()) else {
+        return refuse(StatusCode::CONFLICT, "This session already has an open stream.");
+    };
+    let (filter, log) =
+        (SessionFilter { view, session: Arc::clone(session) }, endpoint.news.clone());
+    let reader = match resume {
+        Some(at) => NotificationReader::resume(log, filter, at),
+        None => NotificationReader::new(log, filter),
+    };
+    let slot = closed.clone().drop_guard();
+    let edition = endpoint.edition.clone();
+    let listening = endpoint.client_listens(session);
+    let events = NotificationEvents { reader, edition, closed, _slot: slot, _listening: listening };
+    event_stream::until_moved(events, endpoint.moved.clone())
 }
 
-/// What a session hears: changes of what it sees, of the resources that it asked about, and log
-/// messages that are loud enough.
-pub(crate) struct SessionEar {
+/// What a session receives: changes to lists that it sees and to resources that it subscribed to,
+/// and log messages at its level.
+pub(crate) struct SessionFilter {
     pub(crate) view: View,
-    pub(crate) live: Arc<Live>,
+    pub(crate) session: Arc<ActiveSession>,
 }
 
-impl Ear for SessionEar {
-    fn hears(&self, news: &News) -> bool {
-        if !self.view.hears(news) || !news.lane.is_for(&self.live.owner()) {
+impl NotificationFilter for SessionFilter {
+    fn accepts(&self, published: &News) -> bool {
+        if !self.view.accepts(published) || !published.lane.is_for(&self.session.owner()) {
             return false;
         }
-        match news.told.method.as_str() {
-            method::LOG => self.live.hears(&news.told),
-            method::RESOURCE_UPDATED => updated(&news.told).is_some_and(|uri| {
-                self.live.wishes.lock().resources.contains(&(news.lane.upstream.clone(), uri))
+        match published.told.method.as_str() {
+            method::LOG => self.session.wants_log(&published.told),
+            method::RESOURCE_UPDATED => updated_resource(&published.told).is_some_and(|uri| {
+                self.session
+                    .subscriptions
+                    .lock()
+                    .resources
+                    .contains(&(published.lane.upstream.clone(), uri))
             }),
             _ => true,
         }
     }
 
-    fn everything(&self) -> Vec<Notification> {
-        let mut all = all_lists();
-        all.extend(self.live.wishes.lock().resources.iter().map(|(_, uri)| {
+    fn resync(&self) -> Vec<Notification> {
+        let mut all = every_list_changed();
+        all.extend(self.session.subscriptions.lock().resources.iter().map(|(_, uri)| {
             let params = Raw::of(&serde_json::json!({ "uri": uri }));
             Notification::new(method::RESOURCE_UPDATED, Some(params))
         }));
@@ -121,37 +133,37 @@ impl Ear for SessionEar {
     }
 }
 
-struct Hearing {
-    listener: Listener<SessionEar>,
+struct NotificationEvents {
+    reader: NotificationReader<SessionFilter>,
     edition: String,
     closed: CancellationToken,
-    _place: DropGuard,
-    _here: Stream,
+    _slot: DropGuard,
+    _listening: Stream,
 }
 
-impl Events for Hearing {
+impl Events for NotificationEvents {
     async fn next(&mut self) -> Option<Bytes> {
-        let (number, told) = tokio::select! {
+        let (number, notification) = tokio::select! {
             () = self.closed.cancelled() => return None,
-            told = self.listener.next() => told?,
+            notification = self.reader.next() => notification?,
         };
         let id = EventId::News { edition: self.edition.clone(), number }.to_string();
-        Some(sse::write(None, Some(&id), &told.to_bytes()))
+        Some(sse::write(None, Some(&id), &notification.to_bytes()))
     }
 }
 
 /// A stream with one event.
-struct Once(Option<Bytes>);
+struct SingleEvent(Option<Bytes>);
 
-impl Events for Once {
+impl Events for SingleEvent {
     async fn next(&mut self) -> Option<Bytes> {
         self.0.take()
     }
 }
 
-/// The answer to a call of which the gateway knows no more than what its event id says.
-fn told_lost(call: &Call) -> Bytes {
+/// The answer to a call of which only the event id is known.
+fn lost_call_event(call: &Call) -> Bytes {
     let fate = Fate::Unknown(Unknown::GatewayRestarted, clock::now());
-    let detail = "the gateway was started again before the answer came";
+    let detail = "Evermoor restarted before the answer arrived";
     sse::write(None, None, &Message::Response(abandoned::answer(call, fate, detail)).to_bytes())
 }

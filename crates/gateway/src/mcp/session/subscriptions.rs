@@ -1,4 +1,4 @@
-//! What a session wants to hear of, and how an editor says so.
+//! What a session subscribed to, and the requests that change it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,66 +12,66 @@ use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::log_level::Level;
 use evermoor_core::protocol::mcp::method;
 
-use super::Live;
-use crate::routing::router::{NoOwner, Router, View};
+use super::ActiveSession;
+use crate::routing::router::{ResourceError, Router, View};
 use crate::upstream::subscriptions::Interests;
 use crate::upstream::{Handle, Lane, Link, Reply};
 
-/// What one session wants to hear of.
+/// What one session subscribed to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wishes {
+pub struct SessionSubscriptions {
     pub resources: BTreeSet<(UpstreamName, String)>,
     pub level: Option<Level>,
 }
 
-impl Wishes {
+impl SessionSubscriptions {
     pub fn is_empty(&self) -> bool {
         self.resources.is_empty() && self.level.is_none()
     }
 
-    /// Adds those of a session that is back to everybody's, as far as its editor sees what they are
-    /// about, and asks the upstreams for them.
-    pub async fn register(self, live: Arc<Live>, router: Router, interests: Interests) {
-        let view = router.all(&live.session().editor);
+    /// Adds the subscriptions of a session that is back, as far as its editor may see them, and
+    /// subscribes at the upstreams.
+    pub async fn register(self, session: Arc<ActiveSession>, router: Router, interests: Interests) {
+        let view = router.all(&session.claims().editor);
         for (name, uri) in &self.resources {
             let found = router.upstream(name.as_str());
             let hidden = found.as_ref().and_then(|found| view.hides(found, List::Resources, uri));
             match found {
                 _ if !view.sees(name) || hidden.is_some() => {}
                 Some(upstream) => {
-                    let upstream = upstream.used_by(&live.owner());
-                    ask_for(&interests, &upstream, live.number, uri).await;
+                    let upstream = upstream.used_by(&session.owner());
+                    subscribe_resource(&interests, &upstream, session.number, uri).await;
                 }
-                // It may be configured again.
-                None => drop(interests.subscribe(&Lane::shared(name), live.number, uri)),
+                // The upstream may be configured again later.
+                None => drop(interests.subscribe(&Lane::shared(name), session.number, uri)),
             }
         }
         for upstream in router.upstreams(&view) {
             if let Some(level) = self.level {
-                let upstream = upstream.used_by(&live.owner());
-                listen_from(&interests, &upstream, live.number, level).await;
+                let upstream = upstream.used_by(&session.owner());
+                subscribe_logs(&interests, &upstream, session.number, level).await;
             }
         }
     }
 }
 
-/// Whether a request is a wish.
-pub(crate) fn is_wish(called: &str) -> bool {
+/// Whether a request changes subscriptions.
+pub(crate) fn is_subscription_request(called: &str) -> bool {
     matches!(called, method::SUBSCRIBE | method::UNSUBSCRIBE | method::SET_LEVEL)
 }
 
-/// A wish of a session, and what it takes to grant it.
-pub(crate) struct Wish<'a> {
+/// A request that changes a session's subscriptions, and what applying it needs.
+pub(crate) struct SubscriptionRequest<'a> {
     pub(crate) router: &'a Router,
     pub(crate) interests: &'a Interests,
     pub(crate) view: &'a View,
-    pub(crate) live: &'a Live,
+    pub(crate) session: &'a ActiveSession,
     pub(crate) request: &'a Request,
 }
 
-impl Wish<'_> {
-    /// Grants it, and answers.
-    pub(crate) async fn grant(self) -> Response {
+impl SubscriptionRequest<'_> {
+    /// Applies the request and answers it.
+    pub(crate) async fn apply(self) -> Response {
         match self.request.method.as_str() {
             method::SET_LEVEL => self.set_level().await,
             _ => self.subscribe().await,
@@ -79,49 +79,52 @@ impl Wish<'_> {
     }
 
     async fn subscribe(self) -> Response {
-        let Self { router, interests, view, live, request } = self;
+        let Self { router, interests, view, session, request } = self;
         let uri = request.params.as_ref().and_then(|params| params.text_member("uri"));
-        let Some(uri) = uri else { return wrong(request, "`uri` is missing.") };
+        let Some(uri) = uri else { return invalid_params(request, "`uri` is missing.") };
         let upstream = match router.owner(view, &uri) {
-            Ok(upstream) => upstream.used_by(&live.owner()),
-            Err(NoOwner::Hidden(why) | NoOwner::Unknown(why)) => return wrong(request, &why),
+            Ok(upstream) => upstream.used_by(&session.owner()),
+            Err(ResourceError::Hidden(why) | ResourceError::Unknown(why)) => {
+                return invalid_params(request, &why);
+            }
         };
         let (lane, wanted) = (upstream.lane(), request.method == method::SUBSCRIBE);
-        // An upstream is told by its supervisor that nobody has an interest any more.
+        // The supervisor unsubscribes at the upstream when no session is left.
         let decides = match wanted {
-            true => interests.subscribe(lane, live.number, &uri),
+            true => interests.subscribe(lane, session.number, &uri),
             false => {
-                interests.unsubscribe(lane, live.number, &uri);
+                interests.unsubscribe(lane, session.number, &uri);
                 false
             }
         };
-        // An upstream without sessions is listened to elsewhere; one that is away hears it later.
-        let here = is_there(&upstream);
-        if here && wanted && upstream.is_stateless() {
+        // A stateless upstream has its own listen stream; one that is down is told when it
+        // reconnects.
+        let ready = is_ready(&upstream);
+        if ready && wanted && upstream.is_stateless() {
             interests.until_carried(lane, &uri).await;
         }
-        let answer = match decides && !upstream.is_stateless() && here {
-            true => own_answer(&upstream, request).await,
-            false => granted(request),
+        let answer = match decides && !upstream.is_stateless() && ready {
+            true => call_upstream(&upstream, request).await,
+            false => empty_result(request),
         };
         if matches!(answer.outcome, Outcome::Error(_)) && wanted {
-            interests.unsubscribe(lane, live.number, &uri);
+            interests.unsubscribe(lane, session.number, &uri);
             return answer;
         }
-        let mut wishes = live.wishes.lock();
+        let mut subscriptions = session.subscriptions.lock();
         let resource = (upstream.name().clone(), uri);
         match wanted {
-            true => wishes.resources.insert(resource),
-            false => wishes.resources.remove(&resource),
+            true => subscriptions.resources.insert(resource),
+            false => subscriptions.resources.remove(&resource),
         };
         answer
     }
 
     async fn set_level(self) -> Response {
-        let Self { router, interests, view, live, request } = self;
+        let Self { router, interests, view, session, request } = self;
         let named = request.params.as_ref().and_then(|params| params.text_member("level"));
         let Some(level) = named.as_deref().and_then(Level::parse) else {
-            return wrong(
+            return invalid_params(
                 request,
                 "`level` must be one of debug, info, notice, warning, error, critical, alert, emergency.",
             );
@@ -133,78 +136,86 @@ impl Wish<'_> {
                 continue;
             }
             offered = true;
-            let upstream = upstream.used_by(&live.owner());
-            listen_from(interests, &upstream, live.number, level).await;
+            let upstream = upstream.used_by(&session.owner());
+            subscribe_logs(interests, &upstream, session.number, level).await;
         }
         if !offered {
-            let why = "No upstream here offers logging.";
+            let why = "No server here supports logging.";
             return Response::error(Some(request.id.clone()), METHOD_NOT_FOUND, why);
         }
-        live.wishes.lock().level = Some(level);
-        granted(request)
+        session.subscriptions.lock().level = Some(level);
+        empty_result(request)
     }
 }
 
-/// Adds an interest in a resource, asks its upstream if nobody had, and waits until it tells of it.
-pub(crate) async fn ask_for(interests: &Interests, upstream: &Handle, session: u64, uri: &str) {
+/// Subscribes a session to a resource, and its upstream with it if this is the first subscription.
+/// Waits until the upstream has confirmed.
+pub(crate) async fn subscribe_resource(
+    interests: &Interests,
+    upstream: &Handle,
+    session: u64,
+    uri: &str,
+) {
     let first = interests.subscribe(upstream.lane(), session, uri);
-    if !is_there(upstream) {
+    if !is_ready(upstream) {
         return;
     }
     if upstream.is_stateless() {
         interests.until_carried(upstream.lane(), uri).await;
     } else if first {
         let params = Raw::of(&serde_json::json!({ "uri": uri }));
-        own_answer(upstream, &Request::new(Id::number(0), method::SUBSCRIBE, Some(params))).await;
+        call_upstream(upstream, &Request::new(Id::number(0), method::SUBSCRIBE, Some(params)))
+            .await;
     }
 }
 
-/// Adds a listener to log messages, and tells the upstream if it must speak of more or less now.
-async fn listen_from(interests: &Interests, upstream: &Handle, session: u64, level: Level) {
+/// Subscribes a session to log messages, and sets the upstream's level if it changes.
+async fn subscribe_logs(interests: &Interests, upstream: &Handle, session: u64, level: Level) {
     if interests.listen_from(upstream.lane(), session, level)
         && !upstream.is_stateless()
-        && is_there(upstream)
+        && is_ready(upstream)
     {
         let quietest = interests.on_lane(upstream.lane()).borrow().level.unwrap_or(level);
         let params = Raw::of(&serde_json::json!({ "level": quietest.as_str() }));
-        own_answer(upstream, &Request::new(Id::number(0), method::SET_LEVEL, Some(params))).await;
+        call_upstream(upstream, &Request::new(Id::number(0), method::SET_LEVEL, Some(params)))
+            .await;
     }
 }
 
-/// Has an upstream of the older revisions speak of log messages that are this loud, for editors that
-/// set no level but say with each request what they want to hear.
-pub(crate) async fn speak_up(interests: &Interests, upstream: &Handle, level: Level) {
+/// Makes an upstream with a session send log messages at this level, for editors that name the
+/// level in each request.
+pub(crate) async fn ensure_log_level(interests: &Interests, upstream: &Handle, level: Level) {
     /// No session has this number.
-    const NOBODY: u64 = 0;
+    const NO_SESSION: u64 = 0;
     let known = upstream.state().known;
     if upstream.is_stateless() || !known.is_some_and(|known| known.handshake.offers("logging")) {
         return;
     }
     let spoken = interests.on_lane(upstream.lane()).borrow().level;
     if spoken.is_none_or(|spoken| level < spoken) {
-        listen_from(interests, upstream, NOBODY, level).await;
+        subscribe_logs(interests, upstream, NO_SESSION, level).await;
     }
 }
 
-fn is_there(upstream: &Handle) -> bool {
+fn is_ready(upstream: &Handle) -> bool {
     matches!(upstream.state().link, Link::Ready(_))
 }
 
-async fn own_answer(upstream: &Handle, request: &Request) -> Response {
+async fn call_upstream(upstream: &Handle, request: &Request) -> Response {
     let id = request.id.clone();
     match upstream.call(request, None).await {
         Reply::Whole(response) => response,
         Reply::Stream(messages) => {
-            let gone = || Response::error(Some(id), -32603, "The upstream did not answer.");
-            messages.answer().await.unwrap_or_else(gone)
+            let no_answer = || Response::error(Some(id), -32603, "The server did not answer.");
+            messages.answer().await.unwrap_or_else(no_answer)
         }
     }
 }
 
-fn granted(request: &Request) -> Response {
+fn empty_result(request: &Request) -> Response {
     Response::result(request.id.clone(), Raw::of(&serde_json::json!({})))
 }
 
-fn wrong(request: &Request, why: &str) -> Response {
+fn invalid_params(request: &Request, why: &str) -> Response {
     Response::error(Some(request.id.clone()), INVALID_PARAMS, why)
 }

@@ -1,4 +1,4 @@
-//! The table of sessions that have spoken.
+//! The table of active sessions.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use tokio_util::task::TaskTracker;
 
 use evermoor_core::security::session_id::{Session, SessionKey};
 
-use super::Live;
+use super::ActiveSession;
 use super::store;
 use super::store::{Nonce, Notes, Remembered};
-use super::subscriptions::Wishes;
+use super::subscriptions::SessionSubscriptions;
 use crate::lifecycle::keys;
 use crate::lifecycle::keys::KeyError;
 use crate::routing::router::Router;
@@ -20,10 +20,10 @@ use crate::upstream::subscriptions::Interests;
 
 pub struct Sessions {
     key: SessionKey,
-    /// Tells this life of the gateway from others.
+    /// Identifies this run of the gateway.
     edition: Arc<str>,
-    table: Mutex<HashMap<Nonce, Arc<Live>>>,
-    /// Sessions that their editors ended.
+    table: Mutex<HashMap<Nonce, Arc<ActiveSession>>>,
+    /// Sessions that ended, so that their ids are not accepted again.
     ended: Mutex<VecDeque<Nonce>>,
     numbers: AtomicU64,
     notes: Notes,
@@ -32,9 +32,9 @@ pub struct Sessions {
     tasks: TaskTracker,
 }
 
-/// More than this many idle sessions are not kept in memory; their ids are as good as before.
-const MOST_IDLE: usize = 4096;
-const MOST_ENDED: usize = 4096;
+/// How many sessions are kept before idle ones are dropped. Their ids stay valid.
+const MAX_IDLE: usize = 4096;
+const MAX_ENDED: usize = 4096;
 
 impl Sessions {
     pub fn new(
@@ -58,12 +58,12 @@ impl Sessions {
         }
     }
 
-    /// Reads what sessions of earlier lives want to hear of.
+    /// Reads the stored subscriptions.
     pub fn recall(&self) {
         self.notes.recall();
     }
 
-    /// Writes down what sessions want to hear of, as far as that was not possible.
+    /// Stores the subscriptions that could not be written before.
     pub fn write_again(&self) {
         self.notes.write_again();
     }
@@ -73,113 +73,118 @@ impl Sessions {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A new session and its id.
-    pub fn create(&self, session: Session) -> (Arc<Live>, String) {
-        let id = self.key.sign(&session);
-        (self.put(session, false), id)
+    /// Starts a session and returns it with its id.
+    pub fn create(&self, claims: Session) -> (Arc<ActiveSession>, String) {
+        let id = self.key.sign(&claims);
+        (self.put(claims, false), id)
     }
 
-    /// The session with this id, if it is one of ours and of this editor.
-    pub fn find(&self, id: &str, editor: &str) -> Option<Arc<Live>> {
-        let session = self.key.verify(id).filter(|session| session.editor == editor)?;
-        if let Some(live) = self.table.lock().get(&session.nonce) {
-            return Some(Arc::clone(live));
+    /// The session with this id, if Evermoor issued it to this editor and it has not ended.
+    pub fn find(&self, id: &str, editor: &str) -> Option<Arc<ActiveSession>> {
+        let claims = self.key.verify(id).filter(|claims| claims.editor == editor)?;
+        if let Some(session) = self.table.lock().get(&claims.nonce) {
+            return Some(Arc::clone(session));
         }
-        let ended = self.ended.lock().contains(&session.nonce);
-        (!ended).then(|| self.put(session, true))
+        let ended = self.ended.lock().contains(&claims.nonce);
+        (!ended).then(|| self.put(claims, true))
     }
 
-    /// The session with this id, if it has spoken here.
-    pub fn spoken(&self, id: &str) -> Option<Arc<Live>> {
-        let session = self.key.verify(id)?;
-        self.table.lock().get(&session.nonce).cloned()
+    /// The session with this id, if it is active.
+    pub fn active(&self, id: &str) -> Option<Arc<ActiveSession>> {
+        let claims = self.key.verify(id)?;
+        self.table.lock().get(&claims.nonce).cloned()
     }
 
     /// The id of a session.
-    pub fn id(&self, live: &Live) -> String {
-        self.key.sign(&live.session())
+    pub fn id(&self, session: &ActiveSession) -> String {
+        self.key.sign(&session.claims())
     }
 
-    /// The editor is done with it: what it asked for is not wanted any more.
-    pub fn end(&self, live: &Live) {
-        live.end();
-        self.leave(live);
+    /// Ends a session at its editor's request and cancels its calls.
+    pub fn end(&self, session: &ActiveSession) {
+        session.end();
+        self.leave(session);
     }
 
-    /// The editor is gone for good, and has cancelled nothing by that.
-    pub fn leave(&self, live: &Live) {
-        let nonce = live.session().nonce;
-        live.leave();
-        self.interests.forget(live.number);
-        // What it had of upstreams to itself is not wanted any more.
-        for upstream in self.router.lineup().iter() {
-            upstream.release(&live.owner());
+    /// Ends a session whose editor is gone. Its calls continue.
+    pub fn leave(&self, session: &ActiveSession) {
+        let nonce = session.claims().nonce;
+        session.leave();
+        self.interests.forget(session.number);
+        // Closes the upstream connections that belong to this session alone.
+        for upstream in self.router.all_upstreams().iter() {
+            upstream.release(&session.owner());
         }
         self.table.lock().remove(&nonce);
         let mut ended = self.ended.lock();
         ended.push_back(nonce);
-        if ended.len() > MOST_ENDED {
+        if ended.len() > MAX_ENDED {
             ended.pop_front();
         }
         drop(ended);
-        self.notes.note(store::key(&nonce), Remembered::default());
+        self.notes.set(store::key(&nonce), Remembered::default());
     }
 
-    /// Keeps what the session wants to hear of.
-    pub fn keep(&self, live: &Live) {
-        let wishes = Remembered::from(&*live.wishes.lock());
-        self.notes.note(store::key(&live.session().nonce), wishes);
+    /// Stores the session's subscriptions.
+    pub fn keep(&self, session: &ActiveSession) {
+        let subscriptions = Remembered::from(&*session.subscriptions.lock());
+        self.notes.set(store::key(&session.claims().nonce), subscriptions);
     }
 
-    /// Keeps what another gateway says that a session wants to hear of.
-    pub fn inherit(&self, session: String, wishes: Remembered) {
-        let spoken = store::nonce(&session).and_then(|nonce| {
+    /// Stores the subscriptions of a session as another gateway reports them.
+    pub fn inherit(&self, session: String, subscriptions: Remembered) {
+        let active = store::nonce(&session).and_then(|nonce| {
             let table = self.table.lock();
             table.get(&nonce).cloned()
         });
-        if let Some(live) = spoken {
-            let wishes = Wishes::from(wishes.clone());
-            self.interests.forget(live.number);
-            self.register(&live, &wishes);
-            *live.wishes.lock() = wishes;
+        if let Some(session) = active {
+            let subscriptions = SessionSubscriptions::from(subscriptions.clone());
+            self.interests.forget(session.number);
+            self.register(&session, &subscriptions);
+            *session.subscriptions.lock() = subscriptions;
         }
-        self.notes.note(session, wishes);
+        self.notes.set(session, subscriptions);
     }
 
-    /// Bytes that nobody can guess, to tell sessions apart.
+    /// Random bytes that identify a session.
     pub fn nonce() -> Result<Nonce, KeyError> {
         keys::random()
     }
 
-    /// Puts a session into the table; `old` if it is of an earlier life.
-    fn put(&self, session: Session, old: bool) -> Arc<Live> {
-        let nonce = session.nonce;
-        let wishes = self.notes.of(&nonce);
+    /// Adds a session to the table; `old` if it is older than this gateway.
+    fn put(&self, claims: Session, old: bool) -> Arc<ActiveSession> {
+        let nonce = claims.nonce;
+        let subscriptions = self.notes.get(&nonce);
         let edition = Arc::clone(&self.edition);
         let mut table = self.table.lock();
-        // Two requests may both have found no session; the first one's counts.
-        if let Some(live) = table.get(&nonce) {
-            return Arc::clone(live);
+        // Two requests may have missed the same session; the first one added it.
+        if let Some(session) = table.get(&nonce) {
+            return Arc::clone(session);
         }
-        if table.len() >= MOST_IDLE {
-            table.retain(|_, live| {
-                let wanted = Arc::strong_count(live) > 1 || !live.is_idle();
-                wanted || !live.wishes.lock().is_empty()
+        if table.len() >= MAX_IDLE {
+            table.retain(|_, session| {
+                let wanted = Arc::strong_count(session) > 1 || !session.is_idle();
+                wanted || !session.subscriptions.lock().is_empty()
             });
         }
-        let live = Arc::new(Live::new(self.number(), session, wishes.clone(), edition));
-        live.may_have_missed_something(old);
-        table.insert(nonce, Arc::clone(&live));
+        let session =
+            Arc::new(ActiveSession::new(self.number(), claims, subscriptions.clone(), edition));
+        session.set_missed_notifications(old);
+        table.insert(nonce, Arc::clone(&session));
         drop(table);
-        self.register(&live, &wishes);
-        live
+        self.register(&session, &subscriptions);
+        session
     }
 
-    /// Adds what a session wants to hear of to everybody's, and has upstreams asked for it.
-    fn register(&self, live: &Arc<Live>, wishes: &Wishes) {
-        if !wishes.is_empty() {
+    /// Subscribes at the upstreams for a session.
+    fn register(&self, session: &Arc<ActiveSession>, subscriptions: &SessionSubscriptions) {
+        if !subscriptions.is_empty() {
             let (router, interests) = (self.router.clone(), self.interests.clone());
-            self.tasks.spawn(wishes.clone().register(Arc::clone(live), router, interests));
+            self.tasks.spawn(subscriptions.clone().register(
+                Arc::clone(session),
+                router,
+                interests,
+            ));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is to be thought of a request of 2026-07-28, and of an answer to one.
+//! Checks of stateless requests (2026-07-28) and of their responses.
 
 use http::{HeaderMap, StatusCode};
 
@@ -13,11 +13,11 @@ use evermoor_core::protocol::stateless;
 use evermoor_core::protocol::translate::param_headers::{agree, mirrored};
 use evermoor_core::protocol::translate::response::{ABILITY_MISSING, newer};
 
-use crate::routing::router::Addressee;
+use crate::routing::router::Destination;
 
-/// Whether the parameters that stand in headers are those of the body.
-pub(super) fn headers_agree(addressee: &Addressee, headers: &HeaderMap) -> bool {
-    let Addressee::Upstream(upstream, request) = addressee else { return true };
+/// Whether the `Mcp-Param` headers match the body.
+pub(super) fn headers_agree(destination: &Destination, headers: &HeaderMap) -> bool {
+    let Destination::Upstream(upstream, request) = destination else { return true };
     if headers.contains_key(stateless::OVER_PIPES) {
         return true;
     }
@@ -28,8 +28,8 @@ pub(super) fn headers_agree(addressee: &Addressee, headers: &HeaderMap) -> bool 
     })
 }
 
-/// Whether the gateway answers in place of the upstream. Such answers are short.
-pub(super) fn is_ours(response: &Response) -> bool {
+/// Whether the gateway answered in place of the upstream. Such answers are short.
+pub(super) fn is_gateway_answer(response: &Response) -> bool {
     const LONGEST: usize = 8 << 10;
     match &response.outcome {
         Outcome::Result(result) => {
@@ -39,33 +39,33 @@ pub(super) fn is_ours(response: &Response) -> bool {
     }
 }
 
-/// Whether a call comes back with a state that its upstream cannot have given, which would be taken
-/// for a new call there.
-pub(super) fn is_foreign(addressee: &Addressee, request: &Request) -> bool {
+/// Whether a call carries a `requestState` that its upstream cannot have issued. The upstream would
+/// take it for a new call.
+pub(super) fn has_foreign_state(destination: &Destination, request: &Request) -> bool {
     let params = request.params.as_ref();
     let brings = params.is_some_and(|params| params.member("requestState").is_some());
-    let Addressee::Upstream(upstream, _) = addressee else { return false };
+    let Destination::Upstream(upstream, _) = destination else { return false };
     brings && !upstream.spoken().is_stateless()
 }
 
-/// The answer to a call that needs what a person did not want to do.
+/// The response to a call that needs a link opened which the user declined to open.
 pub(super) fn declined(request: &Request) -> Response {
-    let words = "Not executed: the person did not open the link that the server needs first.";
+    let text = "Not executed: the user did not open the link that the server requires.";
     let (_, is_tool) = outcome::subject(&request.method, request.params.as_ref());
     if !is_tool {
-        return Response::error(Some(request.id.clone()), INVALID_PARAMS, words);
+        return Response::error(Some(request.id.clone()), INVALID_PARAMS, text);
     }
-    let block = serde_json::json!({ "type": "text", "text": words });
+    let block = serde_json::json!({ "type": "text", "text": text });
     let result = serde_json::json!({ "content": [block], "isError": true });
     newer(&request.method, Response::result(request.id.clone(), Raw::of(&result)), None)
 }
 
-/// Requests that may be answered with what they need.
+/// Requests that may be answered with `input_required`.
 pub(super) fn may_need_input(called: &str) -> bool {
     matches!(called, method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ)
 }
 
-/// A method that nobody knows is not found; every other answer is an answer.
+/// The HTTP status of a response: an unknown method is 404, a missing capability 400, all else 200.
 pub(super) fn status(response: &Response) -> StatusCode {
     let code = match &response.outcome {
         Outcome::Error(error) => error.member("code").and_then(|code| code.read::<i32>().ok()),

@@ -1,4 +1,4 @@
-//! `subscriptions/listen`: the news of 2026-07-28, told for as long as the stream is open.
+//! `subscriptions/listen`: sends notifications for as long as the stream is open.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,19 +15,20 @@ use evermoor_core::protocol::sse;
 use evermoor_core::protocol::stateless::ACKNOWLEDGED;
 
 use crate::editors::Editor;
-use crate::mcp::endpoint::{Endpoint, json};
+use crate::mcp::endpoint::Endpoint;
 use crate::mcp::event_stream;
 use crate::mcp::event_stream::Events;
-use crate::mcp::notifications::{Ear, Listener, updated};
+use crate::mcp::http_message::json;
+use crate::mcp::notifications::{NotificationFilter, NotificationReader, updated_resource};
 use crate::mcp::session::subscriptions;
 use crate::monitoring::clients::Stream;
-use crate::routing::router::{NoOwner, View};
+use crate::routing::router::{ResourceError, View};
 use crate::upstream::notification_log::News;
 use crate::upstream::subscriptions::Interests;
 use crate::upstream::{Handle, Owner};
 
-/// How long the acknowledgment waits for upstreams that are asked.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the acknowledgment waits for upstreams to confirm.
+const SUBSCRIBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 const LISTS: [(&str, &str); 3] = [
     ("toolsListChanged", "notifications/tools/list_changed"),
@@ -35,90 +36,91 @@ const LISTS: [(&str, &str); 3] = [
     ("resourcesListChanged", "notifications/resources/list_changed"),
 ];
 
-impl Endpoint {
-    /// Tells the news, as soon as the upstreams that are here have been asked for them.
-    pub(crate) async fn tell_news(
-        &self,
-        view: View,
-        request: Request,
-        editor: &Editor,
-        here: Stream,
-    ) -> HttpResponse {
-        let wanted = request.params.as_ref().and_then(|params| params.member("notifications"));
-        let Some(wanted) = wanted.filter(|wanted| wanted.entries().is_some()) else {
-            let why = "`notifications` must say what is wanted.";
-            return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
-        };
-        let flag = |name: &str| wanted.member(name).is_some_and(|flag| flag.as_str() == "true");
-        let lists: Vec<_> = LISTS.into_iter().filter(|(name, _)| flag(name)).collect();
-        let resources = wanted.member("resourceSubscriptions").and_then(|all| all.elements());
-        let mut resources: BTreeSet<String> =
-            resources.unwrap_or_default().iter().filter_map(|uri| uri.read().ok()).collect();
-        let session = self.sessions.number();
-        let owner = Owner::Editor(editor.name.clone());
-        let mut asking = Vec::new();
-        resources.retain(|uri| match self.router.owner(&view, uri) {
-            Ok(upstream) if tells_nothing(&upstream) => false,
-            Ok(upstream) => {
-                let upstream = upstream.used_by(&owner);
-                let (interests, uri) = (self.interests.clone(), uri.clone());
-                asking.push(self.tasks.spawn(async move {
-                    subscriptions::ask_for(&interests, &upstream, session, &uri).await;
-                }));
-                true
-            }
-            // It may be there one day.
-            Err(NoOwner::Unknown(_)) => true,
-            Err(NoOwner::Hidden(_)) => false,
-        });
-        let mut honoured = serde_json::Map::new();
-        for (name, _) in &lists {
-            honoured.insert((*name).to_owned(), true.into());
+/// Opens the stream once the upstreams that are connected have confirmed the subscriptions.
+pub(crate) async fn listen(
+    endpoint: &Endpoint,
+    view: View,
+    request: Request,
+    editor: &Editor,
+    listening: Stream,
+) -> HttpResponse {
+    let wanted = request.params.as_ref().and_then(|params| params.member("notifications"));
+    let Some(wanted) = wanted.filter(|wanted| wanted.entries().is_some()) else {
+        let why = "`notifications` must be an object that names what to subscribe to.";
+        return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
+    };
+    let flag = |name: &str| wanted.member(name).is_some_and(|flag| flag.as_str() == "true");
+    let lists: Vec<_> = LISTS.into_iter().filter(|(name, _)| flag(name)).collect();
+    let resources = wanted.member("resourceSubscriptions").and_then(|all| all.elements());
+    let mut resources: BTreeSet<String> =
+        resources.unwrap_or_default().iter().filter_map(|uri| uri.read().ok()).collect();
+    let session = endpoint.sessions.number();
+    let owner = Owner::Editor(editor.name.clone());
+    let mut subscribing = Vec::new();
+    resources.retain(|uri| match endpoint.router.owner(&view, uri) {
+        Ok(upstream) if lacks_subscribe(&upstream) => false,
+        Ok(upstream) => {
+            let upstream = upstream.used_by(&owner);
+            let (interests, uri) = (endpoint.interests.clone(), uri.clone());
+            subscribing.push(endpoint.tasks.spawn(async move {
+                subscriptions::subscribe_resource(&interests, &upstream, session, &uri).await;
+            }));
+            true
         }
-        if !resources.is_empty() {
-            honoured.insert("resourceSubscriptions".into(), serde_json::json!(resources));
-        }
-        let params = Raw::of(&serde_json::json!({ "notifications": honoured }));
-        let acknowledged = Notification::new(ACKNOWLEDGED, Some(params));
-        let lists = lists.into_iter().map(|(_, told)| told).collect();
-        let listener = Listener::new(self.news.clone(), WishEar { view, owner, lists, resources });
-        let interested = Interested { interests: self.interests.clone(), session };
-        // Whoever hears the acknowledgment misses nothing from there on. An upstream that takes longer
-        // is asked all the same.
-        let _ = timeout(PATIENCE, join_all(asking)).await;
-        let events = Telling {
-            id: request.id,
-            first: Some(acknowledged),
-            listener,
-            _interested: interested,
-            _here: here,
-        };
-        event_stream::news(events, self.moved.clone())
+        // The resource may appear later.
+        Err(ResourceError::Unknown(_)) => true,
+        Err(ResourceError::Hidden(_)) => false,
+    });
+    let mut accepted = serde_json::Map::new();
+    for (name, _) in &lists {
+        accepted.insert((*name).to_owned(), true.into());
     }
+    if !resources.is_empty() {
+        accepted.insert("resourceSubscriptions".into(), serde_json::json!(resources));
+    }
+    let params = Raw::of(&serde_json::json!({ "notifications": accepted }));
+    let acknowledged = Notification::new(ACKNOWLEDGED, Some(params));
+    let lists = lists.into_iter().map(|(_, method)| method).collect();
+    let reader = NotificationReader::new(
+        endpoint.news.clone(),
+        ListenFilter { view, owner, lists, resources },
+    );
+    let guard = SubscriptionGuard { interests: endpoint.interests.clone(), session };
+    // No notification is missed after the acknowledgment. Slower upstreams are still subscribed,
+    // only the acknowledgment does not wait for them.
+    let _ = timeout(SUBSCRIBE_TIMEOUT, join_all(subscribing)).await;
+    let events = SubscriptionEvents {
+        id: request.id,
+        first: Some(acknowledged),
+        reader,
+        _guard: guard,
+        _listening: listening,
+    };
+    event_stream::until_moved(events, endpoint.moved.clone())
 }
 
-/// Whether an upstream is known not to tell of changes of single resources.
-fn tells_nothing(upstream: &Handle) -> bool {
+/// Whether an upstream is known not to support resource subscriptions.
+fn lacks_subscribe(upstream: &Handle) -> bool {
     upstream.state().known.is_some_and(|known| !known.handshake.tells_of_resources())
 }
 
-/// What was asked for.
-struct WishEar {
+/// What the client subscribed to.
+struct ListenFilter {
     view: View,
     owner: Owner,
     lists: Vec<&'static str>,
     resources: BTreeSet<String>,
 }
 
-impl Ear for WishEar {
-    fn hears(&self, news: &News) -> bool {
-        let told = news.told.method.as_str();
-        let wanted = self.lists.contains(&told)
-            || updated(&news.told).is_some_and(|uri| self.resources.contains(&uri));
-        wanted && self.view.hears(news) && news.lane.is_for(&self.owner)
+impl NotificationFilter for ListenFilter {
+    fn accepts(&self, published: &News) -> bool {
+        let method = published.told.method.as_str();
+        let wanted = self.lists.contains(&method)
+            || updated_resource(&published.told).is_some_and(|uri| self.resources.contains(&uri));
+        wanted && self.view.accepts(published) && published.lane.is_for(&self.owner)
     }
 
-    fn everything(&self) -> Vec<Notification> {
+    fn resync(&self) -> Vec<Notification> {
         let lists = self.lists.iter().map(|list| Notification::new(list, None));
         let resources = self.resources.iter().map(|uri| {
             let params = Raw::of(&serde_json::json!({ "uri": uri }));
@@ -128,37 +130,37 @@ impl Ear for WishEar {
     }
 }
 
-/// An interest that ends with its stream.
-struct Interested {
+/// Subscriptions that end with their stream.
+struct SubscriptionGuard {
     interests: Interests,
     session: u64,
 }
 
-impl Drop for Interested {
+impl Drop for SubscriptionGuard {
     fn drop(&mut self) {
         self.interests.forget(self.session);
     }
 }
 
-struct Telling {
+struct SubscriptionEvents {
     id: Id,
     first: Option<Notification>,
-    listener: Listener<WishEar>,
-    _interested: Interested,
-    _here: Stream,
+    reader: NotificationReader<ListenFilter>,
+    _guard: SubscriptionGuard,
+    _listening: Stream,
 }
 
-impl Events for Telling {
+impl Events for SubscriptionEvents {
     async fn next(&mut self) -> Option<Bytes> {
-        let told = match self.first.take() {
+        let notification = match self.first.take() {
             Some(first) => first,
-            None => self.listener.next().await?.1,
+            None => self.reader.next().await?.1,
         };
         let nothing = || Raw::of(&serde_json::json!({}));
-        let params = told.params.clone().unwrap_or_else(nothing);
-        let said = params.member("_meta").unwrap_or_else(nothing);
-        let params = params.with("_meta", &said.with(meta::SUBSCRIPTION, self.id.raw()));
-        let told = Notification { params: Some(params), ..told };
-        Some(sse::write(None, None, &told.to_bytes()))
+        let params = notification.params.clone().unwrap_or_else(nothing);
+        let meta_member = params.member("_meta").unwrap_or_else(nothing);
+        let params = params.with("_meta", &meta_member.with(meta::SUBSCRIPTION, self.id.raw()));
+        let notification = Notification { params: Some(params), ..notification };
+        Some(sse::write(None, None, &notification.to_bytes()))
     }
 }

@@ -1,10 +1,15 @@
-//! Editors of 2026-07-28, in which each request speaks for itself.
+//! Editors of 2026-07-28, where every request is self-contained.
 //!
 //! # Theory of operation
-//! There are no sessions. An answer is plain JSON, or a stream if something is said on the way to
-//! it. The stream is the request: whoever closes it has cancelled, and because the exchange lives
-//! in the body of the answer, it ends with it. A question of an older upstream ends the request
-//! with an answer that says what is needed; the call waits until the editor comes back.
+//! There are no sessions. A response is plain JSON, or an SSE stream if there are notifications
+//! before it. Closing the stream cancels the request: the exchange lives in the response body and
+//! is dropped with it. When an upstream with a session sends a server request, the editor's request
+//! ends with `input_required`, and the call is kept until the editor sends it again with the input.
+//!
+//! # Layout
+//! - `checks`: checks of requests and responses
+//! - `listen`: `subscriptions/listen`
+//! - `pending_input`: calls that wait for input from the editor
 
 mod checks;
 pub(crate) mod listen;
@@ -28,212 +33,221 @@ use evermoor_core::protocol::translate::input_request::links_required;
 use evermoor_core::protocol::translate::response::{HEADERS_DISAGREE, newer, unable};
 use evermoor_core::protocol::version::Spoken;
 
-use super::endpoint::{Endpoint, json, json_with, refuse, value};
+use super::endpoint::Endpoint;
 use super::event_stream;
 use super::event_stream::Events;
 use super::exchange::abandoned;
-use super::exchange::{Asker, Exchange, Part};
-use super::session::handler::SIGN_OF_LIFE;
+use super::exchange::{Exchange, ExchangeEvent, Requester};
+use super::http_message::{json, json_with, refuse, value};
+use super::session::handler::KEEPALIVE_INTERVAL;
 use super::session::subscriptions;
 use crate::editors::Editor;
 use crate::monitoring::clients::Who;
-use crate::routing::router::{Addressee, View};
+use crate::routing::router::{Destination, View};
 use crate::upstream::Owner;
-use checks::{declined, headers_agree, is_foreign, is_ours, may_need_input, status};
-use pending_input::Back;
+use checks::{
+    declined, has_foreign_state, headers_agree, is_gateway_answer, may_need_input, status,
+};
+use pending_input::Resume;
 
-const NOT_NOW: &str = "The editor cannot be asked during this request.";
+const CANNOT_ASK: &str = "The client cannot be asked during this request.";
 
-impl Endpoint {
-    /// Answers a message that speaks for itself.
-    pub(super) async fn stateless(
-        self: &Arc<Self>,
-        view: View,
-        editor: &Editor,
-        headers: &HeaderMap,
-        message: Message,
-    ) -> HttpResponse {
-        let request = match message {
-            Message::Request(request) => request,
-            Message::Notification(_) => return StatusCode::ACCEPTED.into_response(),
-            Message::Response(_) => {
-                return refuse(StatusCode::BAD_REQUEST, "Nobody asked anything here.");
-            }
-        };
-        let header = |name: &str| value(headers, name).map(str::to_owned);
-        let asked = match stateless::read(&request, header) {
-            Ok(asked) => asked,
-            Err(refused) => {
-                let status = StatusCode::from_u16(refused.status);
-                return json_with(status.unwrap_or(StatusCode::BAD_REQUEST), &refused.response);
-            }
-        };
-        let who = self.attend_program(editor, &request, headers, &view);
-        match request.method.as_str() {
-            method::DISCOVER => {
-                let result = self.router.introduce(&view).await.discovery();
-                json(&Response::result(request.id, result))
-            }
-            method::LISTEN => {
-                let here = self.attendance.listens(who);
-                self.tell_news(view, request, editor, here).await
-            }
-            _ => {
-                let addressee = self.router.addressee(&view, &request).await;
-                if !headers_agree(&addressee, headers) {
-                    let why = "A header Mcp-Param disagrees with the body.";
-                    let refusal = Response::error(Some(request.id), HEADERS_DISAGREE, why);
-                    return json_with(StatusCode::BAD_REQUEST, &refusal);
-                }
-                if let Some((told, asking)) = self.parked.answer(&editor.name, &request) {
-                    if let Some(asking) = asking {
-                        let (endpoint, editor) = (Arc::clone(self), editor.name.clone());
-                        self.tasks.spawn(async move {
-                            endpoint.parked.follow(asking, &editor).await;
-                        });
-                    }
-                    return json(&newer(&request.method, told, None));
-                }
-                self.answer_newer(view, addressee, request, asked, editor, who).await
-            }
+/// Answers a stateless message.
+pub(super) async fn answer(
+    endpoint: &Arc<Endpoint>,
+    view: View,
+    editor: &Editor,
+    headers: &HeaderMap,
+    message: Message,
+) -> HttpResponse {
+    let request = match message {
+        Message::Request(request) => request,
+        Message::Notification(_) => return StatusCode::ACCEPTED.into_response(),
+        Message::Response(_) => {
+            return refuse(StatusCode::BAD_REQUEST, "There is no request to respond to.");
         }
-    }
-
-    async fn answer_newer(
-        self: &Arc<Self>,
-        view: View,
-        addressee: Addressee,
-        request: Request,
-        asked: Asked,
-        editor: &Editor,
-        who: Who,
-    ) -> HttpResponse {
-        let exchange = match self.continuations.resume(&editor.name, &request) {
-            Back::Goes(mut exchange) => {
-                exchange.go_on();
-                *exchange
+    };
+    let header = |name: &str| value(headers, name).map(str::to_owned);
+    let asked = match stateless::read(&request, header) {
+        Ok(asked) => asked,
+        Err(refused) => {
+            let status = StatusCode::from_u16(refused.status);
+            return json_with(status.unwrap_or(StatusCode::BAD_REQUEST), &refused.response);
+        }
+    };
+    let who = endpoint.stateless_client_seen(editor, &request, headers, &view);
+    match request.method.as_str() {
+        method::DISCOVER => {
+            let result = endpoint.router.server_description(&view).await.discovery();
+            json(&Response::result(request.id, result))
+        }
+        method::LISTEN => {
+            let listening = endpoint.attendance.listens(who);
+            listen::listen(endpoint, view, request, editor, listening).await
+        }
+        _ => {
+            let destination = endpoint.router.route(&view, &request).await;
+            if !headers_agree(&destination, headers) {
+                let why = "An `Mcp-Param` header does not match the body.";
+                let refusal = Response::error(Some(request.id), HEADERS_DISAGREE, why);
+                return json_with(StatusCode::BAD_REQUEST, &refusal);
             }
-            Back::Refused(why) => {
-                return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
-            }
-            Back::Lost(since, why) => {
-                let fate = Fate::Unknown(Unknown::GatewayRestarted, since);
-                let told = abandoned::answer(&Call::of(&request), fate, why);
-                return json(&newer(&request.method, told, None));
-            }
-            Back::Declined => return json(&declined(&request)),
-            Back::New if is_foreign(&addressee, &request) => {
-                let why = "`requestState` is not one that was given here.";
-                return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
-            }
-            Back::New | Back::Again => {
-                let asker = Asker {
-                    session: self.sessions.number(),
-                    editor: editor.name.clone(),
-                    spoken: Spoken::Stateless,
-                    owner: Owner::Editor(editor.name.clone()),
-                    abilities: asked.abilities,
-                    tasks: asked.tasks,
-                    logs: asked.level.is_some(),
-                    who_asks: None,
-                    client: who.client(),
-                };
-                if let (Some(level), Addressee::Upstream(upstream, _)) = (asked.level, &addressee) {
-                    let upstream = upstream.used_by(&asker.owner);
-                    subscriptions::speak_up(&self.interests, &upstream, level).await;
+            if let Some((response, exchange)) = endpoint.parked.answer(&editor.name, &request) {
+                if let Some(exchange) = exchange {
+                    let (following, editor) = (Arc::clone(endpoint), editor.name.clone());
+                    endpoint.tasks.spawn(async move {
+                        following.parked.follow(exchange, &editor).await;
+                    });
                 }
-                let gathers = may_need_input(&request.method);
-                Exchange::with(self, addressee, &view, &request, asker).gathering(gathers)
+                return json(&newer(&request.method, response, None));
             }
-        };
-        let (editor_name, endpoint) = (editor.name.clone(), Arc::clone(self));
-        let mut telling =
-            Telling { exchange: Some(exchange), view, request, asked, editor_name, endpoint };
-        let first = tokio::select! {
-            said = telling.next_message() => said,
-            () = sleep(SIGN_OF_LIFE) => None,
-        };
-        match first {
-            Some(Message::Response(response)) => json_with(status(&response), &response),
-            first => event_stream::of(Told { first, telling }),
+            answer_request(endpoint, view, destination, request, asked, editor, who).await
         }
     }
 }
 
-/// An exchange in the words of this revision.
-struct Telling {
+async fn answer_request(
+    endpoint: &Arc<Endpoint>,
+    view: View,
+    destination: Destination,
+    request: Request,
+    asked: Asked,
+    editor: &Editor,
+    who: Who,
+) -> HttpResponse {
+    let exchange = match endpoint.continuations.resume(&editor.name, &request) {
+        Resume::Resumed(mut exchange) => {
+            exchange.decline_unsupported();
+            *exchange
+        }
+        Resume::Refused(why) => {
+            return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
+        }
+        Resume::Lost(since, why) => {
+            let fate = Fate::Unknown(Unknown::GatewayRestarted, since);
+            let response = abandoned::answer(&Call::of(&request), fate, why);
+            return json(&newer(&request.method, response, None));
+        }
+        Resume::Declined => return json(&declined(&request)),
+        Resume::New if has_foreign_state(&destination, &request) => {
+            let why = "This server did not issue this `requestState`.";
+            return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
+        }
+        Resume::New | Resume::Retry => {
+            let asker = Requester {
+                session: endpoint.sessions.number(),
+                editor: editor.name.clone(),
+                spoken: Spoken::Stateless,
+                owner: Owner::Editor(editor.name.clone()),
+                abilities: asked.abilities,
+                tasks: asked.tasks,
+                logs: asked.level.is_some(),
+                who_asks: None,
+                client: who.client(),
+            };
+            if let (Some(level), Destination::Upstream(upstream, _)) = (asked.level, &destination) {
+                let upstream = upstream.used_by(&asker.owner);
+                subscriptions::ensure_log_level(&endpoint.interests, &upstream, level).await;
+            }
+            let batches = may_need_input(&request.method);
+            Exchange::with(endpoint, destination, &view, &request, asker).batching_input(batches)
+        }
+    };
+    let (editor, endpoint) = (editor.name.clone(), Arc::clone(endpoint));
+    let mut messages =
+        ResponseMessages { exchange: Some(exchange), view, request, asked, editor, endpoint };
+    let first = tokio::select! {
+        message = messages.next_message() => message,
+        () = sleep(KEEPALIVE_INTERVAL) => None,
+    };
+    match first {
+        Some(Message::Response(response)) => json_with(status(&response), &response),
+        first => event_stream::response(ResponseEvents { first, messages }),
+    }
+}
+
+/// The messages of an exchange, as a stateless editor receives them.
+struct ResponseMessages {
     exchange: Option<Exchange>,
     view: View,
     request: Request,
     asked: Asked,
-    editor_name: String,
+    editor: String,
     endpoint: Arc<Endpoint>,
 }
 
-impl Telling {
-    /// The next message; `None` after the answer.
+impl ResponseMessages {
+    /// The next message; `None` after the response.
     async fn next_message(&mut self) -> Option<Message> {
         loop {
-            let asked = self.exchange.as_mut()?.asked_together().await;
+            let asked = self.exchange.as_mut()?.collect_batch().await;
             if !asked.is_empty() {
                 let (exchange, id) = (self.exchange.take()?, self.request.id.clone());
                 let waiting = &self.endpoint.continuations;
-                let needed = waiting.keep(exchange, asked, &self.editor_name, &self.request);
+                let needed = waiting.keep(exchange, asked, &self.editor, &self.request);
                 return Some(Message::Response(match needed {
                     Some(needed) => Response::result(id, needed),
-                    None => Response::error(Some(id), -32603, "Too many calls wait for input."),
+                    None => {
+                        Response::error(Some(id), -32603, "Too many calls are waiting for input.")
+                    }
                 }));
             }
             match self.exchange.as_mut()?.next().await? {
-                Part::Message(Message::Response(response)) => {
+                ExchangeEvent::Message(Message::Response(response)) => {
                     let exchange = self.exchange.take()?;
-                    let response = match exchange.lacked() {
+                    let response = match exchange.unsupported_request() {
                         Some(question) => unable(question, response),
                         None => response,
                     };
-                    return Some(Message::Response(self.last_word(response, exchange.is_newer())));
+                    return Some(Message::Response(
+                        self.final_response(response, exchange.is_upstream_stateless()),
+                    ));
                 }
-                Part::Message(Message::Notification(told)) if told.method == method::LOG => {
-                    if self.asked.level.is_some_and(|level| level.hears(&told)) {
-                        return Some(Message::Notification(told));
+                ExchangeEvent::Message(Message::Notification(notification))
+                    if notification.method == method::LOG =>
+                {
+                    if self.asked.level.is_some_and(|level| level.hears(&notification)) {
+                        return Some(Message::Notification(notification));
                     }
                 }
-                Part::Message(message) => return Some(message),
-                Part::Question(question) if self.request.method == method::TASKS_GET => {
+                ExchangeEvent::Message(message) => return Some(message),
+                ExchangeEvent::ServerRequest(question)
+                    if self.request.method == method::TASKS_GET =>
+                {
                     let exchange = self.exchange.take()?;
-                    match self.endpoint.parked.park(exchange, question, &self.editor_name) {
+                    match self.endpoint.parked.park(exchange, question, &self.editor) {
                         Ok(state) => {
-                            let told = Response::result(self.request.id.clone(), state);
-                            return Some(Message::Response(self.last_word(told, false)));
+                            let response = Response::result(self.request.id.clone(), state);
+                            return Some(Message::Response(self.final_response(response, false)));
                         }
                         Err(other) => {
                             let (exchange, question) = *other;
                             self.exchange = Some(exchange);
-                            question.turn_away(NOT_NOW);
+                            question.turn_away(CANNOT_ASK);
                         }
                     }
                 }
-                Part::Question(question) if !may_need_input(&self.request.method) => {
-                    question.turn_away(NOT_NOW);
+                ExchangeEvent::ServerRequest(question) if !may_need_input(&self.request.method) => {
+                    question.turn_away(CANNOT_ASK);
                 }
-                Part::Question(question) => self.exchange.as_mut()?.hold(question),
+                ExchangeEvent::ServerRequest(question) => self.exchange.as_mut()?.hold(question),
             }
         }
     }
 }
 
-impl Telling {
-    /// The answer in the words of this revision.
-    fn last_word(&self, response: Response, newer_already: bool) -> Response {
+impl ResponseMessages {
+    /// The response as a stateless editor receives it.
+    fn final_response(&self, response: Response, newer_already: bool) -> Response {
         let response = Response { id: Some(self.request.id.clone()), ..response };
-        if newer_already && !is_ours(&response) {
+        if newer_already && !is_gateway_answer(&response) {
             return response;
         }
         if let Outcome::Error(error) = &response.outcome
             && let Some(links) = links_required(error)
             && links.iter().all(|link| self.asked.abilities.can_answer(link))
             && let Some(needed) =
-                self.endpoint.continuations.links(&links, &self.editor_name, &self.request)
+                self.endpoint.continuations.links(&links, &self.editor, &self.request)
         {
             return Response::result(self.request.id.clone(), needed);
         }
@@ -242,16 +256,16 @@ impl Telling {
     }
 }
 
-struct Told {
+struct ResponseEvents {
     first: Option<Message>,
-    telling: Telling,
+    messages: ResponseMessages,
 }
 
-impl Events for Told {
+impl Events for ResponseEvents {
     async fn next(&mut self) -> Option<Bytes> {
         let message = match self.first.take() {
             Some(first) => first,
-            None => self.telling.next_message().await?,
+            None => self.messages.next_message().await?,
         };
         Some(sse::write(None, None, &message.to_bytes()))
     }

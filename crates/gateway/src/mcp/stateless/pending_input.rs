@@ -1,9 +1,10 @@
-//! Calls that wait for an editor of the newer revision to come back with what was asked.
+//! Calls that wait until a stateless editor comes back with input.
 //!
-//! An older upstream asks in the middle of its work. An editor of the newer revision cannot be
-//! asked then: it gets an answer that says what is needed, and calls again. In between the call
-//! is kept here, under a sealed word (see `evermoor_core::protocol::translate::request_state`) that is good once, for the same
-//! editor with the same call, for a while. An editor that does not come back has its call cancelled.
+//! An upstream with a session asks for input in the middle of a call. A stateless editor gets an
+//! `input_required` result instead, and sends the call again with the input. Until then the call is
+//! kept here under a signed `requestState` (see
+//! `evermoor_core::protocol::translate::request_state`) that works once, for the same editor and
+//! the same call, for a limited time. If the editor does not come back, the call is cancelled.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -23,16 +24,16 @@ use crate::mcp::exchange::Exchange;
 use crate::system::environment::Chance;
 use crate::upstream::Question;
 
-/// The calls that wait, each an exchange.
+/// The calls that wait for input.
 pub struct Continuations<Call = Exchange> {
     key: SessionKey,
     chance: Chance,
-    /// Tells this life of the gateway from others.
+    /// Identifies this run of the gateway.
     edition: String,
     waiting: Mutex<HashMap<String, Waiting<Call>>>,
-    /// Words behind which no call waits, once they were brought back.
-    spent: Mutex<VecDeque<String>>,
-    /// Told of every call that begins to wait.
+    /// Codes that were used and have no call behind them.
+    used_codes: Mutex<VecDeque<String>>,
+    /// Notified when a call starts to wait.
     added: Notify,
 }
 
@@ -42,35 +43,35 @@ struct Waiting<Call> {
     since: Instant,
 }
 
-/// The name under which what is needed stands, with a number if it is more than one thing.
-const KEY: &str = "answer";
-/// An editor that has not come back by then does not.
-const PATIENCE: Duration = Duration::from_secs(600);
-const MOST: usize = 1024;
+/// The key of the input in `inputRequests`, followed by a number if there are several.
+const ANSWER_KEY: &str = "answer";
+/// How long a call is kept for its editor.
+const INPUT_TIMEOUT: Duration = Duration::from_secs(600);
+const MAX_PENDING: usize = 1024;
 
-/// What became of an editor's coming back.
-pub enum Back<Call = Exchange> {
-    /// It brought no word of ours.
+/// What an editor that sends a call finds.
+pub enum Resume<Call = Exchange> {
+    /// It is a new call.
     New,
-    /// The call goes on.
-    Goes(Box<Call>),
-    /// The call, which its upstream had turned away, is made.
-    Again,
-    /// A person did not want to do what the upstream needs; it was not called again.
+    /// The kept call continues with the input.
+    Resumed(Box<Call>),
+    /// The upstream rejected the call before; it is made again now that the links were opened.
+    Retry,
+    /// The user declined what the upstream needs, so the call is not repeated.
     Declined,
-    /// The word is good for nothing.
+    /// The `requestState` is invalid.
     Refused(&'static str),
-    /// It was good, and its call is gone: nobody knows what became of it since this moment.
+    /// The `requestState` is valid but its call is gone. Its outcome is unknown since this time.
     Lost(SystemTime, &'static str),
 }
 
 impl<Call> Continuations<Call> {
     pub fn new(key: SessionKey, edition: &str, chance: Chance) -> Self {
-        let (waiting, spent) = (Mutex::default(), Mutex::default());
-        Self { key, chance, edition: edition.to_owned(), waiting, spent, added: Notify::new() }
+        let (waiting, used_codes) = (Mutex::default(), Mutex::default());
+        Self { key, chance, edition: edition.to_owned(), waiting, used_codes, added: Notify::new() }
     }
 
-    /// Keeps a call, and says what the editor is told.
+    /// Keeps a call and returns the `input_required` result for the editor.
     pub fn keep(
         &self,
         exchange: Call,
@@ -78,137 +79,137 @@ impl<Call> Continuations<Call> {
         editor: &str,
         request: &Request,
     ) -> Option<Raw> {
-        let word = self.word(editor, request)?;
-        let questions = named(questions);
+        let state_token = self.new_state(editor, request)?;
+        let questions = with_keys(questions);
         let asked = questions.iter().map(|(key, question)| (key.clone(), &question.request));
         let needed = by_name(asked);
-        let result = Needed::result(&needed, &word.seal(&self.key));
+        let result = Needed::result(&needed, &state_token.seal(&self.key));
         let mut all = self.waiting.lock();
-        if all.len() >= MOST {
+        if all.len() >= MAX_PENDING {
             return None;
         }
-        all.insert(word.nonce, Waiting { exchange, questions, since: Instant::now() });
+        all.insert(state_token.nonce, Waiting { exchange, questions, since: Instant::now() });
         drop(all);
         self.added.notify_one();
         Some(result)
     }
 
-    /// What an editor is told whose call was turned away until a person has opened these links.
+    /// The `input_required` result for a call that its upstream rejected until these links are
+    /// opened.
     pub fn links(&self, links: &[Request], editor: &str, request: &Request) -> Option<Raw> {
-        let word = self.word(editor, request)?.for_nothing();
-        let named = (1..).zip(links).map(|(number, link)| (format!("{KEY}{number}"), link));
-        Some(Needed::result(&by_name(named), &word.seal(&self.key)))
+        let state_token = self.new_state(editor, request)?.for_nothing();
+        let named = (1..).zip(links).map(|(number, link)| (format!("{ANSWER_KEY}{number}"), link));
+        Some(Needed::result(&by_name(named), &state_token.seal(&self.key)))
     }
 
-    /// The call that an editor comes back for, with the answer it brings.
-    pub fn resume(&self, editor: &str, request: &Request) -> Back<Call> {
+    /// Finds the call that an editor sends again, and passes on the input it brings.
+    pub fn resume(&self, editor: &str, request: &Request) -> Resume<Call> {
         let params = request.params.as_ref();
         let Some(state) = params.and_then(|params| params.text_member("requestState")) else {
-            return Back::New;
+            return Resume::New;
         };
-        let brought = params.and_then(|params| params.member("inputResponses"));
-        let word = match Word::open(&state, &self.key, editor, request, self.now()) {
-            Worth::Foreign => return Back::New,
+        let responses = params.and_then(|params| params.member("inputResponses"));
+        let state_token = match Word::open(&state, &self.key, editor, request, self.now()) {
+            Worth::Foreign => return Resume::New,
             Worth::Nothing => {
-                return Back::Refused(
-                    "`requestState` is not the one that was given for this call.",
-                );
+                return Resume::Refused("`requestState` does not belong to this call.");
             }
-            Worth::Expired(word) if word.waits == Waits::Nothing => {
-                return Back::Refused(
+            Worth::Expired(state_token) if state_token.waits == Waits::Nothing => {
+                return Resume::Refused(
                     "`requestState` has expired. Make the call again without it.",
                 );
             }
-            Worth::Expired(word) => {
-                let why = "what it needed did not come in time, so it was cancelled";
-                return Back::Lost(given(&word), why);
+            Worth::Expired(state_token) => {
+                let why = "the input did not arrive in time, so the call was cancelled";
+                return Resume::Lost(given(&state_token), why);
             }
-            Worth::Good(word) => word,
+            Worth::Good(state_token) => state_token,
         };
-        let used = || Back::Refused("`requestState` is good once, and was used already.");
-        if word.waits == Waits::Nothing {
-            return match self.spend(word.nonce) {
-                true if brought.is_some_and(|brought| accepted(&brought)) => Back::Again,
-                true => Back::Declined,
+        let used = || Resume::Refused("`requestState` works once, and was already used.");
+        if state_token.waits == Waits::Nothing {
+            return match self.consume(state_token.nonce) {
+                true if responses.is_some_and(|responses| accepted(&responses)) => Resume::Retry,
+                true => Resume::Declined,
                 false => used(),
             };
         }
-        let Some(waiting) = self.waiting.lock().remove(&word.nonce) else {
-            return match word.edition == self.edition {
+        let Some(waiting) = self.waiting.lock().remove(&state_token.nonce) else {
+            return match state_token.edition == self.edition {
                 true => used(),
                 false => {
-                    let why = "Evermoor was started again while it waited for what it needed";
-                    Back::Lost(given(&word), why)
+                    let why = "Evermoor restarted while the call waited for input";
+                    Resume::Lost(given(&state_token), why)
                 }
             };
         };
         for (key, question) in waiting.questions {
-            match brought.as_ref().and_then(|brought| brought.member(&key)) {
+            match responses.as_ref().and_then(|responses| responses.member(&key)) {
                 Some(answer) => question.answer(Outcome::Result(answer)),
-                None => question.turn_away("The editor brought no answer."),
+                None => question.turn_away("The client sent no answer."),
             }
         }
-        Back::Goes(Box::new(waiting.exchange))
+        Resume::Resumed(Box::new(waiting.exchange))
     }
 
-    /// Gives up, for ever, the calls whose editors do not come back.
+    /// Cancels calls whose editors do not come back. Never returns.
     pub async fn tidy(&self) {
         loop {
             let oldest = self.waiting.lock().values().map(|waiting| waiting.since).min();
             match oldest {
-                Some(since) => sleep_until(since + PATIENCE).await,
+                Some(since) => sleep_until(since + INPUT_TIMEOUT).await,
                 None => self.added.notified().await,
             }
-            let late =
-                |_: &String, waiting: &mut Waiting<Call>| waiting.since.elapsed() >= PATIENCE;
-            let late: Vec<_> = self.waiting.lock().extract_if(late).collect();
-            for (_, waiting) in late {
+            let expired =
+                |_: &String, waiting: &mut Waiting<Call>| waiting.since.elapsed() >= INPUT_TIMEOUT;
+            let expired: Vec<_> = self.waiting.lock().extract_if(expired).collect();
+            for (_, waiting) in expired {
                 waiting.questions.into_iter().for_each(|(_, question)| question.decline());
-                // Dropping it tells the upstream that nobody waits for the answer any more.
+                // Dropping the exchange cancels the call at the upstream.
                 drop(waiting.exchange);
             }
         }
     }
 
-    fn word(&self, editor: &str, request: &Request) -> Option<Word> {
-        let word = Word::new(keys::unguessable().ok()?, &self.edition, editor, request);
-        Some(word.given(self.now(), PATIENCE.as_secs()))
+    fn new_state(&self, editor: &str, request: &Request) -> Option<Word> {
+        let state_token = Word::new(keys::unguessable().ok()?, &self.edition, editor, request);
+        Some(state_token.given(self.now(), INPUT_TIMEOUT.as_secs()))
     }
 
     fn now(&self) -> u64 {
         self.chance.now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
     }
 
-    /// Says whether the word was still good.
-    fn spend(&self, nonce: String) -> bool {
-        let mut spent = self.spent.lock();
-        if spent.contains(&nonce) {
+    /// Returns whether the code was still unused.
+    fn consume(&self, nonce: String) -> bool {
+        let mut used_codes = self.used_codes.lock();
+        if used_codes.contains(&nonce) {
             return false;
         }
-        spent.push_back(nonce);
-        if spent.len() > MOST {
-            spent.pop_front();
+        used_codes.push_back(nonce);
+        if used_codes.len() > MAX_PENDING {
+            used_codes.pop_front();
         }
         true
     }
 }
 
-/// Questions with the names under which their answers come back.
-fn named(questions: Vec<Question>) -> Vec<(String, Question)> {
+/// Adds the keys under which the answers come back.
+fn with_keys(questions: Vec<Question>) -> Vec<(String, Question)> {
     let alone = questions.len() == 1;
-    let name = |number: usize| if alone { KEY.to_owned() } else { format!("{KEY}{number}") };
+    let name =
+        |number: usize| if alone { ANSWER_KEY.to_owned() } else { format!("{ANSWER_KEY}{number}") };
     (1..).zip(questions).map(|(number, question)| (name(number), question)).collect()
 }
 
-/// Whether everything that was asked was done.
-fn accepted(brought: &Raw) -> bool {
-    let answers = brought.entries().unwrap_or_default();
+/// Whether the user accepted every request.
+fn accepted(responses: &Raw) -> bool {
+    let answers = responses.entries().unwrap_or_default();
     let done = |answer: &Raw| answer.text_member("action").as_deref() == Some("accept");
     !answers.is_empty() && answers.iter().all(|(_, answer)| done(answer))
 }
 
-fn given(word: &Word) -> SystemTime {
-    UNIX_EPOCH + Duration::from_secs(word.given)
+fn given(state_token: &Word) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(state_token.given)
 }
 
 #[cfg(test)]
@@ -222,7 +223,7 @@ mod tests {
 
     const EDITOR: &str = "claude";
 
-    /// Calls of which nothing matters but that they are dropped; the time of day is the paused clock's.
+    /// Calls that only have to be dropped. The wall clock follows the paused clock.
     fn continuations(edition: &str) -> Arc<Continuations<DropGuard>> {
         let (began, from) = (Instant::now(), UNIX_EPOCH + Duration::from_secs(1_000_000));
         let chance = Chance::new(|| 0, move || from + began.elapsed());
@@ -234,11 +235,11 @@ mod tests {
         Request::new(Id::number(1), "tools/call", Some(params))
     }
 
-    fn back(tool: &str, told: &Raw) -> Request {
-        let answer = serde_json::json!({ KEY: { "action": "accept" } });
+    fn back(tool: &str, result: &Raw) -> Request {
+        let answer = serde_json::json!({ ANSWER_KEY: { "action": "accept" } });
         let mut request = call(tool);
         let params = request.params.take().unwrap();
-        let params = params.with("requestState", &told.member("requestState").unwrap());
+        let params = params.with("requestState", &result.member("requestState").unwrap());
         request.params = Some(params.with("inputResponses", &Raw::of(&answer)));
         request
     }
@@ -257,71 +258,79 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_comes_back_within_ten_minutes_finds_the_call_and_who_comes_later_does_not() {
+    async fn an_editor_finds_its_call_within_ten_minutes_and_not_later() {
         let all = continuations("life");
         let (question, answered) = question();
         let waits = CancellationToken::new();
-        let told =
+        let result =
             all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
-        advance(PATIENCE - Duration::from_secs(1)).await;
-        let Back::Goes(goes) = all.resume(EDITOR, &back("a", &told)) else { panic!("it waits") };
+        advance(INPUT_TIMEOUT - Duration::from_secs(1)).await;
+        let Resume::Resumed(resumed) = all.resume(EDITOR, &back("a", &result)) else {
+            panic!("it waits")
+        };
         assert_eq!(action(answered.await.unwrap()), "accept");
         assert!(!waits.is_cancelled());
-        drop(goes);
-        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Back::Refused(_)), "good once");
+        drop(resumed);
+        assert!(
+            matches!(all.resume(EDITOR, &back("a", &result)), Resume::Refused(_)),
+            "works once"
+        );
         advance(Duration::from_secs(1)).await;
-        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Back::Lost(..)), "expired");
+        assert!(matches!(all.resume(EDITOR, &back("a", &result)), Resume::Lost(..)), "expired");
     }
 
     #[tokio::test(start_paused = true)]
     #[expect(clippy::disallowed_methods, reason = "the runtime of the test ends it")]
     async fn a_call_whose_editor_does_not_come_back_is_cancelled_after_ten_minutes() {
         let all = continuations("life");
-        let tidying = Arc::clone(&all);
-        drop(tokio::spawn(async move { tidying.tidy().await }));
+        let evicting = Arc::clone(&all);
+        drop(tokio::spawn(async move { evicting.tidy().await }));
         let (question, answered) = question();
         let waits = CancellationToken::new();
-        let told =
+        let result =
             all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
-        sleep(PATIENCE - Duration::from_millis(1)).await;
+        sleep(INPUT_TIMEOUT - Duration::from_millis(1)).await;
         assert!(!waits.is_cancelled());
         waits.cancelled().await;
         assert_eq!(action(answered.await.unwrap()), "cancel");
-        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Back::Lost(..)));
+        assert!(matches!(all.resume(EDITOR, &back("a", &result)), Resume::Lost(..)));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn several_questions_are_told_apart_and_one_without_an_answer_is_turned_away() {
+    async fn several_requests_have_keys_of_their_own_and_one_without_an_answer_is_declined() {
         let all = continuations("life");
         let ((one, answered), (other, turned_away)) = (question(), question());
         let waits = CancellationToken::new().drop_guard();
-        let told = all.keep(waits, vec![one, other], EDITOR, &call("a")).unwrap();
-        let needed = told.member("inputRequests").unwrap();
+        let result = all.keep(waits, vec![one, other], EDITOR, &call("a")).unwrap();
+        let needed = result.member("inputRequests").unwrap();
         assert!(needed.member("answer1").is_some() && needed.member("answer2").is_some());
-        let mut back = back("a", &told);
+        let mut back = back("a", &result);
         let answer = Raw::of(&serde_json::json!({ "answer1": { "action": "accept" } }));
         back.params = back.params.map(|params| params.with("inputResponses", &answer));
-        assert!(matches!(all.resume(EDITOR, &back), Back::Goes(_)));
+        assert!(matches!(all.resume(EDITOR, &back), Resume::Resumed(_)));
         assert_eq!(action(answered.await.unwrap()), "accept");
         assert!(matches!(turned_away.await.unwrap().outcome, Outcome::Error(_)));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_word_is_good_for_nobody_else_and_for_no_other_call() {
+    async fn a_request_state_works_for_one_editor_and_one_call_only() {
         let all = continuations("life");
         let (question, _answered) = question();
         let waits = CancellationToken::new();
-        let told =
+        let result =
             all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
-        assert!(matches!(all.resume("cursor", &back("a", &told)), Back::Refused(_)));
-        assert!(matches!(all.resume(EDITOR, &back("b", &told)), Back::Refused(_)));
-        let forged = told.text_member("requestState").unwrap() + "x";
-        let forged = told.with("requestState", &Raw::of(&forged));
-        assert!(matches!(all.resume(EDITOR, &back("a", &forged)), Back::Refused(_)));
-        assert!(matches!(all.resume(EDITOR, &call("a")), Back::New));
+        assert!(matches!(all.resume("cursor", &back("a", &result)), Resume::Refused(_)));
+        assert!(matches!(all.resume(EDITOR, &back("b", &result)), Resume::Refused(_)));
+        let forged = result.text_member("requestState").unwrap() + "x";
+        let forged = result.with("requestState", &Raw::of(&forged));
+        assert!(matches!(all.resume(EDITOR, &back("a", &forged)), Resume::Refused(_)));
+        assert!(matches!(all.resume(EDITOR, &call("a")), Resume::New));
         let next = continuations("next life");
-        assert!(matches!(next.resume(EDITOR, &back("a", &told)), Back::Lost(..)));
-        assert!(matches!(all.resume(EDITOR, &back("a", &told)), Back::Goes(_)), "still there");
+        assert!(matches!(next.resume(EDITOR, &back("a", &result)), Resume::Lost(..)));
+        assert!(
+            matches!(all.resume(EDITOR, &back("a", &result)), Resume::Resumed(_)),
+            "still there"
+        );
         assert!(waits.is_cancelled());
     }
 }

@@ -1,8 +1,8 @@
-//! Tasks of the gateway's own: calls of which an editor wanted a task and whose upstream made none.
+//! Tasks that the gateway creates for an editor that asked for one when its upstream made none.
 //!
-//! Such a call is over when its editor hears of it, so the task is born finished, and all that is to
-//! keep is its result, for a while and in memory. Whoever asks for it after a restart of the gateway
-//! is told that the call ran.
+//! The call has already completed when the task is created, so only its result is kept, in memory
+//! and for a limited time. After a restart of the gateway, a request for the result is told that
+//! the call ran.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,54 +21,54 @@ use evermoor_platform::clock;
 use crate::lifecycle::keys;
 
 #[derive(Clone, Default)]
-pub struct Finished(Arc<Mutex<VecDeque<Kept>>>);
+pub struct Finished(Arc<Mutex<VecDeque<FinishedTask>>>);
 
-struct Kept {
+struct FinishedTask {
     id: String,
     editor: String,
-    task: Raw,
+    state: Raw,
     result: Raw,
     since: Instant,
 }
 
-/// What the ids of such tasks begin with.
-const MARK: &str = "evermoor-task-";
-const KEEP: Duration = Duration::from_secs(600);
-const MOST: usize = 256;
+/// The prefix of these task ids.
+const ID_PREFIX: &str = "evermoor-task-";
+const RETENTION: Duration = Duration::from_secs(600);
+const MAX_TASKS: usize = 256;
 
 impl Finished {
-    /// Keeps a result, and says which task it is of.
+    /// Keeps a result and returns the task it belongs to.
     pub fn keep(&self, editor: &str, result: Raw) -> Option<Raw> {
-        let id = format!("{MARK}{}", keys::unguessable().ok()?);
-        let task = task::over(&id, clock::now(), KEEP);
-        let made = Raw::of(&serde_json::json!({})).with("task", &task);
+        let id = format!("{ID_PREFIX}{}", keys::unguessable().ok()?);
+        let state = task::over(&id, clock::now(), RETENTION);
+        let created = Raw::of(&serde_json::json!({})).with("task", &state);
         let (editor, since) = (editor.to_owned(), Instant::now());
         let mut all = self.0.lock();
-        all.retain(|kept| kept.since.elapsed() < KEEP);
-        all.push_back(Kept { id, editor, task, result, since });
-        while all.len() > MOST {
+        all.retain(|task| task.since.elapsed() < RETENTION);
+        all.push_back(FinishedTask { id, editor, state, result, since });
+        while all.len() > MAX_TASKS {
             all.pop_front();
         }
-        Some(made)
+        Some(created)
     }
 
-    /// The answer to a request about such a task. `None` if it is about another one.
+    /// Answers a request about such a task; `None` if it is about any other task.
     pub fn answer(&self, editor: &str, request: &Request) -> Option<Response> {
         let about = request.params.as_ref()?.text_member("taskId")?;
-        if !about.starts_with(MARK) || !request.method.starts_with("tasks/") {
+        if !about.starts_with(ID_PREFIX) || !request.method.starts_with("tasks/") {
             return None;
         }
         let id = request.id.clone();
         let all = self.0.lock();
-        let kept = all.iter().find(|kept| kept.id == about && kept.editor == editor);
-        let Some(kept) = kept.filter(|kept| kept.since.elapsed() < KEEP) else {
-            let why = "The call of this task ran to its end, but its result is not kept any more.";
+        let task = all.iter().find(|task| task.id == about && task.editor == editor);
+        let Some(task) = task.filter(|task| task.since.elapsed() < RETENTION) else {
+            let why = "The call for this task completed, but its result is no longer kept.";
             return Some(Response::error(Some(id), INVALID_PARAMS, why));
         };
         Some(match request.method.as_str() {
-            method::TASKS_GET => Response::result(id, kept.task.clone()),
-            method::TASKS_RESULT => Response::result(id, related(&kept.result, &Raw::of(&about))),
-            _ => Response::error(Some(id), INVALID_PARAMS, "The task is over."),
+            method::TASKS_GET => Response::result(id, task.state.clone()),
+            method::TASKS_RESULT => Response::result(id, related(&task.result, &Raw::of(&about))),
+            _ => Response::error(Some(id), INVALID_PARAMS, "The task has already completed."),
         })
     }
 }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_result_is_kept_for_its_editor_and_for_a_while() {
+    async fn a_result_is_kept_for_its_editor_for_a_limited_time() {
         let finished = Finished::default();
         let content = Raw::of(&serde_json::json!({ "content": [] }));
         let task = finished.keep("claude", content).unwrap().member("task").unwrap();
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(end["content"], serde_json::json!([]));
         assert_eq!(result(finished.answer("cursor", &ask("tasks/get", &id))), None);
         assert!(finished.answer("claude", &ask("tasks/get", "theirs")).is_none());
-        tokio::time::advance(KEEP).await;
+        tokio::time::advance(RETENTION).await;
         assert_eq!(result(finished.answer("claude", &ask("tasks/result", &id))), None);
     }
 }

@@ -1,8 +1,8 @@
-//! How a browser gets in: by a link with a code that works once, for a short time.
+//! Links that log a browser in, with a code that works once for a short time.
 //!
-//! The code stands behind `#`, so that it reaches no log and no server; the page trades it for the
-//! control token and keeps that for as long as its tab lives. A cookie would not do: cookies do
-//! not tell ports apart, so every other local server would be shown it.
+//! The code is in the URL's fragment, so it reaches no log and no server. The page exchanges it for
+//! the control token and keeps that until its tab is closed. A cookie would not be safe: cookies
+//! ignore the port, so the browser would send it to every other local server.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::{Control, refuse};
 use crate::lifecycle::keys;
 use crate::lifecycle::keys::KeyError;
 
-/// Codes that have been given out and not yet used.
+/// Codes that were issued and have not been used.
 pub struct Links {
     origin: String,
     codes: Mutex<HashMap<String, Instant>>,
@@ -35,7 +35,7 @@ impl Links {
         Self { origin, codes: Mutex::default() }
     }
 
-    /// A link that opens the dashboard once.
+    /// Makes a link that opens the dashboard once.
     pub fn make(&self) -> Result<String, KeyError> {
         let code = keys::unguessable()?;
         let now = Instant::now();
@@ -45,12 +45,12 @@ impl Links {
         Ok(format!("{}/#code={code}", self.origin))
     }
 
-    /// The codes that nobody has used yet, and how old each is.
+    /// The unused codes, and how old each is.
     pub fn unused(&self) -> Vec<(String, Duration)> {
         self.codes.lock().iter().map(|(code, made)| (code.clone(), made.elapsed())).collect()
     }
 
-    /// Takes codes that another gateway has given out.
+    /// Accepts codes that another gateway issued.
     pub fn inherit(&self, unused: Vec<(String, Duration)>) {
         let now = Instant::now();
         let made = |(code, age)| Some((code, now.checked_sub(age)?));
@@ -82,7 +82,8 @@ pub(super) async fn make(State(control): State<Arc<Control>>) -> Response {
     match control.links.make() {
         Ok(url) => Json(Link { url }).into_response(),
         Err(error) => {
-            let failure = Failure::new(Code::Internal, format!("No link: {error}."), "Try again.");
+            let failure =
+                Failure::new(Code::Internal, format!("No link was made: {error}."), "Try again.");
             refuse(StatusCode::INTERNAL_SERVER_ERROR, failure)
         }
     }
@@ -95,7 +96,7 @@ pub(super) async fn login(
     if control.links.take(&login.code) {
         return Json(Admitted { token: control.control_token.clone() }).into_response();
     }
-    let what = "This link was used before or is too old.";
+    let what = "This link has already been used or has expired.";
     refuse(
         StatusCode::FORBIDDEN,
         Failure::new(Code::Forbidden, what, "Run `evermoor open` for a new one."),
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_link_works_at_the_next_gateway_for_as_long_as_it_would_have() {
+    async fn a_link_keeps_working_after_a_takeover_until_it_expires() {
         let (old, new) = (Links::new(String::new()), Links::new(String::new()));
         let (first, second) = (old.make().unwrap(), old.make().unwrap());
         tokio::time::advance(LIFETIME / 2).await;
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_link_that_lay_around_does_not_work() {
+    async fn an_expired_link_does_not_work() {
         let links = Links::new("http://127.0.0.1:7420".into());
         let link = links.make().unwrap();
         tokio::time::advance(LIFETIME).await;

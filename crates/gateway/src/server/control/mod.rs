@@ -1,27 +1,21 @@
-//! The control API: what the tray, the dashboard and the command line may see and do.
+//! The control API: what the tray, the dashboard and the command line can read and do.
 //!
-//! Its token is another one than the editors', and lies in files that only their owner reads.
-//! No request ever carries a command line or an address to connect to.
+//! It has a token of its own, in files that only their owner can read. No request carries a command
+//! line or a URL to connect to.
+//!
+//! # Layout
+//! - [`editors`]: tokens, setup and import
+//! - `gateway`: doctor, self-test and moving to another port
+//! - `monitoring`: calls, status events, incidents, logs and samples
+//! - `upstreams`: catalog, pause, restart, secrets and test calls
+//! - `settings`: `config.toml`; [`login_links`]: how a browser logs in
 
-mod activity;
-mod calls;
-mod catalog;
-mod doctor;
-mod editors;
-mod events;
-mod import;
-mod incidents;
+pub mod editors;
+mod gateway;
 pub mod login_links;
-mod logs;
-mod move_port;
-mod pause;
-mod restart;
-mod samples;
-mod secrets;
-mod self_test;
+mod monitoring;
 mod settings;
-pub mod setup;
-mod try_tool;
+mod upstreams;
 
 use std::sync::Arc;
 
@@ -49,9 +43,13 @@ use crate::mcp::endpoint::Endpoint;
 use crate::monitoring::activity::Activity;
 use crate::monitoring::user_actions::Touches;
 use crate::routing::router;
+use editors::{import, setup, tokens};
+use gateway::{doctor, move_port, self_test};
 use login_links::Links;
+use monitoring::{activity, events, incidents, logs, samples};
+use upstreams::{catalog, pause, restart, secrets, try_tool};
 
-/// What the control API works on.
+/// What the handlers of the control API work on.
 pub struct Control {
     pub router: router::Router,
     pub editors: Arc<Editors>,
@@ -61,23 +59,24 @@ pub struct Control {
     pub links: Links,
     pub control_token: String,
     pub here: setup::Whereabouts,
-    /// Cancelled when another gateway serves, or none.
+    /// Cancelled when this gateway stops serving, because another one took over or it shuts down.
     pub moved: CancellationToken,
-    /// Where editors' calls go.
+    /// Where test calls from the dashboard go.
     pub endpoint: Arc<Endpoint>,
     pub activity: Activity,
     pub timelines: Timelines,
     pub book: ConfigBook,
     pub welcome: Welcome,
     pub touches: Touches,
-    /// Ends the gateway.
+    /// Stops the gateway.
     pub stop: CancellationToken,
-    /// Cancelled when it is to begin anew after its end, with the configuration of that moment.
+    /// Cancelled if the gateway is to start again after it stops, with the configuration at that
+    /// time.
     pub again: CancellationToken,
     pub paths: Paths,
 }
 
-/// The routes that need the control token.
+/// The routes that require the control token.
 pub fn routes() -> Router<Arc<Control>> {
     Router::new()
         .route("/api/status", get(status))
@@ -86,7 +85,7 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/doctor", get(doctor::list))
         .route("/api/doctor/{id}/fix", post(doctor::fix))
         .route("/api/events", get(events::follow))
-        .route("/api/calls", get(calls::count))
+        .route("/api/calls", get(activity::calls_in_flight))
         .route("/api/pause", post(pause::pause_all))
         .route("/api/resume", post(pause::resume_all))
         .route("/api/upstreams/{name}/pause", post(pause::pause))
@@ -108,9 +107,9 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/incidents", get(incidents::list))
         .route("/api/logs", get(logs::list))
         .route("/api/logs/follow", get(logs::follow))
-        .route("/api/editors", get(editors::list))
-        .route("/api/editors/{name}", post(editors::add).delete(editors::revoke))
-        .route("/api/editors/{name}/rotate", post(editors::rotate))
+        .route("/api/editors", get(tokens::list))
+        .route("/api/editors/{name}", post(tokens::add).delete(tokens::revoke))
+        .route("/api/editors/{name}/rotate", post(tokens::rotate))
         .route("/api/secrets/{name}/changed", post(secrets::changed))
         .route("/api/links", post(login_links::make))
         .route("/api/setup", get(setup::list))
@@ -121,7 +120,7 @@ pub fn routes() -> Router<Arc<Control>> {
         .route("/api/setup/{id}/import/preview", post(import::preview))
 }
 
-/// The route by which a browser gets the control token.
+/// The route where a browser gets the control token.
 pub fn login() -> Router<Arc<Control>> {
     Router::new().route("/api/login", post(login_links::login))
 }
@@ -130,9 +129,9 @@ async fn status(State(control): State<Arc<Control>>) -> Json<Status> {
     Json(control.router.overview().borrow().status.clone())
 }
 
-/// Ends the gateway as a signal would: calls under way may end first.
+/// Stops the gateway as a signal would: calls in flight may finish first.
 async fn stop(State(control): State<Arc<Control>>) -> StatusCode {
-    tracing::info!("a person stops the gateway");
+    tracing::info!("stopping at a user's request");
     control.stop.cancel();
     StatusCode::NO_CONTENT
 }
@@ -140,23 +139,23 @@ async fn stop(State(control): State<Arc<Control>>) -> StatusCode {
 fn unknown(control: &Control, name: &str) -> Response {
     let is_off = UpstreamName::parse(name).is_ok_and(|name| control.router.is_off(&name));
     let (what, remedy) = match is_off {
-        true => (format!("The upstream `{name}` is turned off."), router::TURN_ON),
-        false => (format!("There is no upstream `{name}`."), "See `evermoor status`."),
+        true => (format!("The server `{name}` is turned off."), router::ENABLE_REMEDY),
+        false => (format!("There is no server `{name}`."), "Run `evermoor status` to list them."),
     };
     refuse(StatusCode::NOT_FOUND, Failure::new(Code::NotFound, what, remedy))
 }
 
-/// Whether there is such an upstream, also one that is turned off.
+/// Whether there is an upstream of this name, turned off or not.
 fn is_known(control: &Control, name: &str) -> bool {
     let overview = control.router.overview();
     overview.borrow().status.upstreams.iter().any(|upstream| upstream.name == name)
 }
 
-/// Reads what a request says. One that says something else is refused, and nothing is done.
+/// Parses a request body, or answers 400.
 fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Box<Response>> {
     serde_json::from_slice(body).map_err(|error| {
-        let what = format!("The request cannot be read: {error}.");
-        let failure = Failure::new(Code::Refused, what, "Update the program that asked.");
+        let what = format!("Evermoor cannot read the request: {error}.");
+        let failure = Failure::new(Code::Refused, what, "Update the program that sent it.");
         Box::new(refuse(StatusCode::BAD_REQUEST, failure))
     })
 }

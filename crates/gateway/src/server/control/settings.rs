@@ -1,4 +1,4 @@
-//! What a person sets in `config.toml`: all of it, and the switches of single upstreams and tools.
+//! Reads and edits `config.toml`: the settings, and which upstreams and tools are turned on.
 
 use std::sync::Arc;
 
@@ -18,22 +18,22 @@ use super::{Control, is_known, read_body, refuse, unknown};
 use crate::config::edit::Unwritten;
 
 pub(super) async fn read(State(control): State<Arc<Control>>) -> Json<Settings> {
-    Json(shown(&control))
+    Json(current_settings(&control))
 }
 
-/// Changes what is said and answers what the settings are then.
+/// Applies a change and returns the new settings.
 pub(super) async fn change(State(control): State<Arc<Control>>, body: Bytes) -> Response {
     let change: SettingsChange = match read_body(&body) {
         Ok(change) => change,
         Err(refusal) => return *refusal,
     };
     match control.book.edit(move |edit| edit.apply(&change)).await {
-        Ok(()) => Json(shown(&control)).into_response(),
-        Err(unwritten) => refused(unwritten),
+        Ok(()) => Json(current_settings(&control)).into_response(),
+        Err(error) => edit_error(error),
     }
 }
 
-fn shown(control: &Control) -> Settings {
+fn current_settings(control: &Control) -> Settings {
     let config = Arc::clone(&control.book.in_force.borrow());
     Settings::of(control.book.path.display().to_string(), &config)
 }
@@ -54,7 +54,7 @@ pub(super) async fn show_tool(
     }
     match read_body::<Shown>(&body) {
         Ok(Shown { shown }) => {
-            done(&control, move |edit| edit.set_tool_shown(&name, &tool, shown)).await
+            edit_config(&control, move |edit| edit.set_tool_shown(&name, &tool, shown)).await
         }
         Err(refusal) => *refusal,
     }
@@ -77,13 +77,13 @@ pub(super) async fn enable(
     match read_body::<Enabled>(&body) {
         Ok(Enabled { enabled }) => {
             control.touches.turns(&name);
-            done(&control, move |edit| edit.set_enabled(&name, enabled)).await
+            edit_config(&control, move |edit| edit.set_enabled(&name, enabled)).await
         }
         Err(refusal) => *refusal,
     }
 }
 
-/// An application is added by the name of its preset: that is no address and no command line.
+/// An app is added by the name of its preset, never by a URL or a command line.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Added {
@@ -103,7 +103,7 @@ pub(super) async fn add(
         return refuse(StatusCode::NOT_FOUND, failure);
     }
     let new = NewUpstream { name, title: None, way: Way::Preset(preset) };
-    done(&control, move |edit| edit.add_upstream(&new)).await
+    edit_config(&control, move |edit| edit.add_upstream(&new)).await
 }
 
 pub(super) async fn remove(
@@ -113,21 +113,21 @@ pub(super) async fn remove(
     if !is_known(&control, &name) {
         return unknown(&control, &name);
     }
-    done(&control, move |edit| edit.remove_upstream(&name)).await
+    edit_config(&control, move |edit| edit.remove_upstream(&name)).await
 }
 
-async fn done(
+async fn edit_config(
     control: &Control,
     how: impl FnOnce(&mut Edit) -> Result<(), Mistake> + Send + 'static,
 ) -> Response {
     match control.book.edit(how).await {
         Ok(()) => Json(json!({})).into_response(),
-        Err(unwritten) => refused(unwritten),
+        Err(error) => edit_error(error),
     }
 }
 
-fn refused(unwritten: Unwritten) -> Response {
-    match unwritten {
+fn edit_error(error: Unwritten) -> Response {
+    match error {
         Unwritten::Refused(failure) => refuse(StatusCode::UNPROCESSABLE_ENTITY, failure),
         Unwritten::Failed(failure) => refuse(StatusCode::INTERNAL_SERVER_ERROR, failure),
     }

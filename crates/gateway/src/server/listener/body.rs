@@ -1,7 +1,7 @@
-//! The bodies of requests and of their answers, watched.
+//! Request and response bodies that report to their connection.
 //!
-//! A request must come at a pace that is more than a trickle, and it is noted when the rest of it
-//! is not waited for. An answer says when it is over, because then the next request may begin.
+//! A request body must arrive at a minimum rate, and reports if the rest of it is not read. A
+//! response body reports when it is complete, because the next request may start then.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,53 +12,53 @@ use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::Limits;
-use super::unauthenticated::Guest;
+use super::unauthenticated::ConnectionState;
 
 /// The body of a request.
-pub(super) struct Coming<B: HttpBody = Incoming> {
+pub(super) struct RequestBody<B: HttpBody = Incoming> {
     body: B,
     whole: bool,
-    guest: Arc<Guest>,
+    state: Arc<ConnectionState>,
     limits: Limits,
-    /// The end of the time within which so much must come, and how much did.
+    /// The end of the current measuring window, and how many bytes arrived in it.
     window: Option<Pin<Box<Sleep>>>,
-    came: usize,
+    opened: usize,
 }
 
-/// The body of a request came too slowly.
+/// The body of a request arrived too slowly.
 #[derive(Debug, thiserror::Error)]
-#[error("the request came too slowly")]
+#[error("the request arrived too slowly")]
 pub(super) struct TooSlow;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-impl<B: HttpBody> Coming<B> {
-    pub(super) fn new(body: B, guest: Arc<Guest>, limits: Limits) -> Self {
-        Self { body, whole: false, guest, limits, window: None, came: 0 }
+impl<B: HttpBody> RequestBody<B> {
+    pub(super) fn new(body: B, state: Arc<ConnectionState>, limits: Limits) -> Self {
+        Self { body, whole: false, state, limits, window: None, opened: 0 }
     }
 }
 
-impl<B: HttpBody<Data = Bytes> + Unpin> Coming<B>
+impl<B: HttpBody<Data = Bytes> + Unpin> RequestBody<B>
 where
     B::Error: Into<BoxError>,
 {
-    /// Whether the time is up and too little has come.
+    /// Whether the window has ended with too few bytes.
     fn poll_slow(&mut self, context: &mut Context<'_>) -> bool {
         loop {
-            let end = Instant::now() + self.limits.window;
+            let end = Instant::now() + self.limits.body_rate_window;
             let window = self.window.get_or_insert_with(|| Box::pin(sleep_until(end)));
             if window.as_mut().poll(context).is_pending() {
                 return false;
             }
-            if self.came < self.limits.least_per_window() {
+            if self.opened < self.limits.min_bytes_per_window() {
                 return true;
             }
-            (self.window, self.came) = (None, 0);
+            (self.window, self.opened) = (None, 0);
         }
     }
 }
 
-impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for Coming<B>
+impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for RequestBody<B>
 where
     B::Error: Into<BoxError>,
 {
@@ -72,7 +72,7 @@ where
         let this = &mut *self;
         match Pin::new(&mut this.body).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
-                this.came += frame.data_ref().map_or(0, Bytes::len);
+                this.opened += frame.data_ref().map_or(0, Bytes::len);
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(None) => {
@@ -81,7 +81,7 @@ where
             }
             Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error.into()))),
             Poll::Pending if this.poll_slow(context) => {
-                this.guest.was_too_slow();
+                this.state.set_too_slow();
                 Poll::Ready(Some(Err(TooSlow.into())))
             }
             Poll::Pending => Poll::Pending,
@@ -97,27 +97,27 @@ where
     }
 }
 
-impl<B: HttpBody> Drop for Coming<B> {
+impl<B: HttpBody> Drop for RequestBody<B> {
     fn drop(&mut self) {
         if !self.whole && !self.body.is_end_stream() {
-            self.guest.left_unread();
+            self.state.set_unread();
         }
     }
 }
 
-/// The body of an answer.
-pub(super) struct Going {
+/// The body of a response.
+pub(super) struct ResponseBody {
     body: Body,
-    guest: Arc<Guest>,
+    state: Arc<ConnectionState>,
 }
 
-impl Going {
-    pub(super) fn new(body: Body, guest: Arc<Guest>) -> Self {
-        Self { body, guest }
+impl ResponseBody {
+    pub(super) fn new(body: Body, state: Arc<ConnectionState>) -> Self {
+        Self { body, state }
     }
 }
 
-impl HttpBody for Going {
+impl HttpBody for ResponseBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -137,8 +137,8 @@ impl HttpBody for Going {
     }
 }
 
-impl Drop for Going {
+impl Drop for ResponseBody {
     fn drop(&mut self) {
-        self.guest.end_request();
+        self.state.end_request();
     }
 }

@@ -1,4 +1,4 @@
-//! One connection, from its first request to its end.
+//! Serves one connection, from its first request to its end.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,135 +18,135 @@ use tower::Service as _;
 use evermoor_core::api::Refusal;
 use evermoor_core::failure::{Code, Failure};
 
-use super::body::{Coming, Going};
+use super::body::{RequestBody, ResponseBody};
 use super::socket::Socket;
-use super::unauthenticated::Guest;
+use super::unauthenticated::ConnectionState;
 use super::{Ending, Limits};
 
-/// A connection at rest that goes on elsewhere.
-pub(super) struct Parted<S> {
+/// An idle connection that is handed to another gateway.
+pub(super) struct DetachedConnection<S> {
     pub(super) stream: S,
-    /// It has shown a good token.
+    /// Whether it has presented a valid token.
     pub(super) known: bool,
-    /// The beginning of a request that was read already.
+    /// The part of the next request that was already read.
     pub(super) read: Bytes,
 }
 
-/// Serves a connection to its end, or until it is at rest after everything has moved. So much was
-/// `read` of it before.
+/// Serves a connection until it ends, or until it is idle after another gateway took over. `read`
+/// is what another gateway already read from it.
 pub(super) async fn connection<S>(
     stream: S,
     read: Bytes,
     app: Router,
-    guest: Arc<Guest>,
+    state: Arc<ConnectionState>,
     limits: Limits,
     ending: Ending,
-) -> Option<Parted<S>>
+) -> Option<DetachedConnection<S>>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let socket = Socket::new(stream, read, Arc::clone(&guest), limits);
-    let service = service_fn(|request| answer(request, app.clone(), Arc::clone(&guest), limits));
+    let socket = Socket::new(stream, read, Arc::clone(&state), limits);
+    let service = service_fn(|request| answer(request, app.clone(), Arc::clone(&state), limits));
     let mut serving = http1::Builder::new()
-        // hyper's own limit on the head would also end connections that rest.
+        // hyper's own limit would also close idle connections.
         .header_read_timeout(None)
         .max_header_size(limits.head_bytes)
         .max_headers(limits.headers)
         .serve_connection(TokioIo::new(socket), service);
-    // How many requests there had been when it was told to go on elsewhere, if it was.
-    let (ended, parting) = tokio::select! {
+    // How many requests had started when the handoff began, if it did.
+    let (ended, handing_off) = tokio::select! {
         biased;
         () = ending.stop.cancelled() => {
             std::pin::Pin::new(&mut serving).graceful_shutdown();
             ((&mut serving).await, None)
         }
         ended = &mut serving => (ended, None),
-        () = guest.sent_away() => (Ok(()), None),
-        () = at_rest(&ending, &guest) => {
-            let requests = guest.requests();
-            guest.part();
+        () = state.evicted() => (Ok(()), None),
+        () = idle(&ending, &state) => {
+            let requests = state.requests_started();
+            state.begin_handoff();
             std::pin::Pin::new(&mut serving).graceful_shutdown();
             ((&mut serving).await, Some(requests))
         }
     };
-    guest.leave();
+    state.closed();
     if let Err(error) = &ended {
-        tracing::debug!(%error, "a connection broke");
+        tracing::debug!(%error, "a connection failed");
     }
-    let requests = parting?;
+    let requests = handing_off?;
     let parts = serving.into_parts();
     let mut socket = parts.io.into_inner();
-    let unharmed = ended.is_ok() && !socket.is_over() && guest.may_go_on();
-    // A request that came in this very moment was answered, and told that it was the last one.
-    if requests == guest.requests() && unharmed {
+    let reusable = ended.is_ok() && !socket.is_over() && state.is_reusable();
+    // A request that started in this very moment was answered with `Connection: close`.
+    if requests == state.requests_started() && reusable {
         let (stream, rest) = socket.into_parts();
         let read = [&parts.read_buf[..], &rest[..]].concat().into();
-        return Some(Parted { stream, known: guest.is_known(), read });
+        return Some(DetachedConnection { stream, known: state.is_authenticated(), read });
     }
-    guest.stay();
+    state.cancel_handoff();
     let _ = socket.shutdown().await;
     None
 }
 
-/// Waits until everything has moved and no request is under way.
-async fn at_rest(ending: &Ending, guest: &Guest) {
+/// Waits until another gateway has taken over and no request is in progress.
+async fn idle(ending: &Ending, state: &ConnectionState) {
     ending.moved.cancelled().await;
-    guest.at_rest().await;
+    state.idle().await;
 }
 
 async fn answer(
     request: Request<Incoming>,
     mut app: Router,
-    guest: Arc<Guest>,
+    state: Arc<ConnectionState>,
     limits: Limits,
-) -> Result<Response<Going>, Infallible> {
-    guest.begin_request();
+) -> Result<Response<ResponseBody>, Infallible> {
+    state.begin_request();
     let mut last = is_last(request.version(), request.headers());
     let response = match refusal(&request, limits) {
         Some(refusal) => {
-            guest.left_unread();
+            state.set_unread();
             refusal
         }
         None => {
             let (mut head, body) = request.into_parts();
-            head.extensions.insert(Arc::clone(&guest));
-            let body = Body::new(Coming::new(body, Arc::clone(&guest), limits));
+            head.extensions.insert(Arc::clone(&state));
+            let body = Body::new(RequestBody::new(body, Arc::clone(&state), limits));
             let Ok(response) = app.call(Request::from_parts(head, body)).await;
-            if guest.is_too_slow() { too_slow() } else { response }
+            if state.is_too_slow() { too_slow() } else { response }
         }
     };
     last |= is_last(response.version(), response.headers());
-    guest.said_to_be_last(last);
-    Ok(response.map(|body| Going::new(body, guest)))
+    state.set_last(last);
+    Ok(response.map(|body| ResponseBody::new(body, state)))
 }
 
-/// Whether a head says that the connection ends with it.
+/// Whether a head announces that the connection closes after it.
 fn is_last(version: Version, headers: &HeaderMap) -> bool {
     let closes = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"close");
     version < Version::HTTP_11 || headers.get_all(header::CONNECTION).iter().any(closes)
 }
 
-/// What is refused for its size, before anybody looks at it.
+/// Rejects a request that is too large before any of it is handled.
 fn refusal(request: &Request<Incoming>, limits: Limits) -> Option<Response> {
     let address = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
     if address > limits.address {
-        let what = "The address of the request is too long.";
+        let what = "The request's URL is too long.";
         return Some(refuse(StatusCode::URI_TOO_LONG, what, "Send data in the body."));
     }
     if request.body().size_hint().lower() > limits.body as u64 {
         let what = format!("The request is larger than {} MiB.", limits.body >> 20);
-        let remedy = "Send less at once.";
+        let remedy = "Send less in one request.";
         return Some(refuse(StatusCode::PAYLOAD_TOO_LARGE, &what, remedy));
     }
     None
 }
 
 fn too_slow() -> Response {
-    let what = "The request came too slowly.";
+    let what = "The request arrived too slowly.";
     refuse(StatusCode::REQUEST_TIMEOUT, what, "Send it again.")
 }
 
-/// A refusal after which the connection is of no more use.
+/// An error response that closes the connection.
 fn refuse(status: StatusCode, what: &str, remedy: &str) -> Response {
     let body = Refusal { error: Failure::new(Code::Forbidden, what, remedy) };
     let mut response = (status, axum::Json(body)).into_response();

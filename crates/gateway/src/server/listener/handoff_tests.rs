@@ -1,4 +1,4 @@
-//! Connections that go on at another gateway, on a paused clock. Tests only.
+//! Tests of connections that move to another gateway, on a paused clock.
 
 use super::*;
 
@@ -10,58 +10,58 @@ use tokio::sync::{Notify, oneshot};
 /// One gateway's side of a connection.
 struct Side {
     moved: CancellationToken,
-    parted: oneshot::Receiver<Option<Parted<DuplexStream>>>,
+    parted: oneshot::Receiver<Option<DetachedConnection<DuplexStream>>>,
     release: Arc<Notify>,
     asked: Arc<Notify>,
     _serving: TaskTracker,
 }
 
 impl Side {
-    /// The gateway `name` serves a connection, of which so much was read before.
+    /// Serves a connection as the gateway `name`. `read` is what was already read from it.
     fn serve(name: &'static str, stream: DuplexStream, known: bool, read: Bytes) -> Self {
         let (release, asked) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let (slow, begun) = (Arc::clone(&release), Arc::clone(&asked));
+        let (slow, started) = (Arc::clone(&release), Arc::clone(&asked));
         let app = Router::new()
             .route(
                 "/who",
-                get(move |Extension(guest): Extension<Arc<Guest>>| async move {
-                    guest.welcome();
+                get(move |Extension(state): Extension<Arc<ConnectionState>>| async move {
+                    state.set_authenticated();
                     name
                 }),
             )
             .route(
                 "/slow",
                 get(move || async move {
-                    begun.notify_one();
+                    started.notify_one();
                     slow.notified().await;
                     name
                 }),
             );
         let (stop, moved) = (CancellationToken::new(), CancellationToken::new());
         let ending = Ending { stop, moved: moved.clone(), outbox: mpsc::channel(1).0 };
-        let guest = Lobby::new(Limits::default()).admit();
+        let state = UnauthenticatedConnections::new(Limits::default()).add();
         if known {
-            guest.welcome();
+            state.set_authenticated();
         }
         let (done, parted) = oneshot::channel();
         let _serving = TaskTracker::new();
         let limits = Limits::default();
-        let serving = connection(stream, read, app, guest, limits, ending);
+        let serving = connection(stream, read, app, state, limits, ending);
         _serving.spawn(async move {
             let _ = done.send(serving.await);
         });
         Self { moved, parted, release, asked, _serving }
     }
 
-    /// Everything moves; what becomes of the connection.
-    async fn moves(self) -> Option<Parted<DuplexStream>> {
+    /// Another gateway takes over. Returns what becomes of the connection.
+    async fn moves(self) -> Option<DetachedConnection<DuplexStream>> {
         self.moved.cancel();
         self.parted.await.unwrap()
     }
 
-    /// Everything moves, to the gateway `new`.
+    /// The gateway `name` takes over.
     async fn moves_to(self, name: &'static str) -> Side {
-        let Parted { stream, known, read } = self.moves().await.expect("it goes on");
+        let DetachedConnection { stream, known, read } = self.moves().await.expect("it goes on");
         Self::serve(name, stream, known, read)
     }
 }
@@ -76,7 +76,7 @@ async fn ask(client: &mut DuplexStream, path: &str) {
     client.write_all(request.as_bytes()).await.unwrap();
 }
 
-/// An answer whose body has three letters.
+/// A response whose body has three letters.
 async fn answer(client: &mut DuplexStream) -> (String, String) {
     let mut read = Vec::new();
     while !read.ends_with(b"\r\n\r\n") {
@@ -89,7 +89,7 @@ async fn answer(client: &mut DuplexStream) -> (String, String) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_over_which_nothing_came_yet_goes_on() {
+async fn a_connection_without_requests_is_handed_over() {
     let (mut client, old) = connect();
     let _new = old.moves_to("new").await;
     ask(&mut client, "/who").await;
@@ -97,7 +97,7 @@ async fn a_connection_over_which_nothing_came_yet_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_at_rest_goes_on_and_is_still_known() {
+async fn an_idle_connection_is_handed_over_and_stays_authenticated() {
     let (mut client, old) = connect();
     ask(&mut client, "/who").await;
     assert_eq!(answer(&mut client).await.1, "old");
@@ -108,7 +108,7 @@ async fn a_connection_at_rest_goes_on_and_is_still_known() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_of_which_the_beginning_was_read_is_answered_by_the_next() {
+async fn a_partly_read_request_is_answered_by_the_next_gateway() {
     let (mut client, old) = connect();
     ask(&mut client, "/who").await;
     answer(&mut client).await;
@@ -120,7 +120,7 @@ async fn a_request_of_which_the_beginning_was_read_is_answered_by_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_under_way_is_answered_where_it_is_and_the_next_one_elsewhere() {
+async fn a_call_in_flight_is_answered_by_the_old_gateway_and_the_next_one_by_the_new() {
     let (mut client, old) = connect();
     ask(&mut client, "/slow").await;
     old.asked.notified().await;
@@ -139,7 +139,7 @@ async fn a_call_under_way_is_answered_where_it_is_and_the_next_one_elsewhere() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_first_request_that_is_half_here_is_answered_here_and_is_the_last() {
+async fn a_first_request_that_is_half_read_is_answered_and_is_the_last() {
     let (mut client, old) = connect();
     client.write_all(b"GET /who HTTP/1.1\r\nHo").await.unwrap();
     sleep(Duration::from_secs(1)).await;
@@ -158,7 +158,7 @@ async fn a_first_request_that_is_half_here_is_answered_here_and_is_the_last() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_whose_client_wants_it_closed_is_closed() {
+async fn a_connection_that_the_client_asked_to_close_is_closed() {
     let (mut client, old) = connect();
     let request = b"GET /slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     client.write_all(request).await.unwrap();
@@ -171,7 +171,7 @@ async fn a_connection_whose_client_wants_it_closed_is_closed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_whose_client_has_gone_goes_nowhere() {
+async fn a_connection_that_the_client_closed_is_not_handed_over() {
     let (client, old) = connect();
     drop(client);
     sleep(Duration::from_secs(1)).await;

@@ -1,21 +1,21 @@
-//! Takes connections and keeps each of them within limits.
+//! Accepts connections and enforces their limits.
 //!
 //! # Theory of operation
-//! One loop accepts. Each connection is a task of its own: hyper reads requests from a [`Socket`]
-//! that watches the bytes, and passes them to the routes. A connection is a [`Guest`] until it has
-//! shown a good token; the guard says so by [`Guest::welcome`]. Guests are few and must speak; a
-//! connection that is known may rest for as long as it likes, because a client that finds it closed
-//! would lose its next call. When no file descriptor is left, the loop waits a moment instead of
-//! spinning, and those who are connected do not notice.
+//! One loop accepts. Each connection is a task: hyper reads requests from a
+//! [`Socket`](socket::Socket) that watches the bytes, and passes them to the routes. A connection
+//! is unauthenticated until it has presented a valid token; then `auth` calls
+//! [`ConnectionState::set_authenticated`]. There may be only a few unauthenticated connections, and
+//! they may not be idle. An authenticated connection may be idle for any time, because a client
+//! that finds it closed could lose its next call. When the process has no file descriptors left,
+//! the loop pauses instead of spinning, and existing connections are not affected.
 //!
-//! When another gateway takes over, every connection is put into the outbox as soon as it is at
-//! rest, and goes on there. To close it would do harm: its client may have begun to speak.
+//! When another gateway takes over, every connection is handed to it as soon as it is idle. Closing
+//! it instead could lose a request that the client has already started to send.
 //!
 //! # Layout
-//! - [`lobby`]: connections that have not shown a token yet
+//! - [`unauthenticated`]: the state of a connection, and the limits without a token
 //! - `connection`: one connection, from its first request to its end
-//! - `socket`: a connection's bytes
-//! - `body`: the bodies of requests and answers
+//! - `socket`: its bytes; `body`: the bodies of requests and responses
 
 mod body;
 mod connection;
@@ -39,30 +39,30 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use connection::{Parted, connection};
-use unauthenticated::{Guest, Lobby};
+use connection::{DetachedConnection, connection};
+use unauthenticated::{ConnectionState, UnauthenticatedConnections};
 
 use crate::system::handoff_queue::Parcel;
 
-/// How much of everything there may be.
+/// The limits of connections and requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections that have shown no token: those that have just come, and those that stay.
-    pub newcomers: usize,
-    pub guests: usize,
-    /// How long a connection is a newcomer.
+    /// Unauthenticated connections: new ones, and those older than `grace`.
+    pub max_new: usize,
+    pub max_unauthenticated: usize,
+    /// How long a connection is new.
     pub grace: Duration,
     /// How long the head of a request may take.
     pub head: Duration,
-    /// How many bytes per second of a body must come, measured over a while.
-    pub slowest: usize,
-    pub window: Duration,
-    /// How long a client may read nothing while there is something for it.
+    /// How many bytes of a body must arrive per second, on average over the window.
+    pub min_body_rate: usize,
+    pub body_rate_window: Duration,
+    /// How long a client may read nothing of a response that is ready.
     pub stall: Duration,
-    /// How long, and how many bytes, the rest of a request that was answered already is read.
+    /// For how long, and for how many bytes, the rest of an answered request is still read.
     pub linger: Duration,
     pub linger_bytes: usize,
-    /// The largest body, head and address of a request, and the number of its headers.
+    /// The largest body, head and URL of a request, and how many headers it may have.
     pub body: usize,
     pub head_bytes: usize,
     pub headers: usize,
@@ -72,13 +72,13 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            newcomers: 1024,
-            guests: 64,
-            // Long enough for a healthy client on a machine that has no time for it.
+            max_new: 1024,
+            max_unauthenticated: 64,
+            // Long enough for a client on a busy machine.
             grace: Duration::from_secs(10),
             head: Duration::from_secs(10),
-            slowest: 100,
-            window: Duration::from_secs(30),
+            min_body_rate: 100,
+            body_rate_window: Duration::from_secs(30),
             stall: Duration::from_secs(30),
             linger: Duration::from_secs(1),
             linger_bytes: 16 << 20,
@@ -91,62 +91,69 @@ impl Default for Limits {
 }
 
 impl Limits {
-    fn least_per_window(&self) -> usize {
-        self.slowest * usize::try_from(self.window.as_secs()).unwrap_or(usize::MAX)
+    fn min_bytes_per_window(&self) -> usize {
+        self.min_body_rate * usize::try_from(self.body_rate_window.as_secs()).unwrap_or(usize::MAX)
     }
 }
 
-/// How long the loop rests when the system gives it no connection.
-const BREATH: Duration = Duration::from_millis(100);
+/// How long the loop pauses when a connection cannot be accepted.
+const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Everybody who has come in.
+/// All open connections.
 pub struct Reception {
     app: Router,
     limits: Limits,
-    lobby: Arc<Lobby>,
+    unauthenticated: Arc<UnauthenticatedConnections>,
     connections: TaskTracker,
     ending: Ending,
 }
 
-/// When connections end, and where they go.
+/// What ends connections, and where they are handed over.
 #[derive(Clone)]
 pub struct Ending {
-    /// The gateway stops: a connection ends with the request that is under way.
+    /// The gateway stops: each connection closes after its current request.
     pub stop: CancellationToken,
-    /// Another gateway serves now: a connection goes there when it is at rest.
+    /// Another gateway serves now: each connection moves there when it is idle.
     pub moved: CancellationToken,
     pub outbox: mpsc::Sender<Parcel>,
 }
 
 impl Reception {
     pub fn new(app: Router, limits: Limits, ending: Ending) -> Self {
-        Self { app, limits, lobby: Lobby::new(limits), connections: TaskTracker::new(), ending }
+        Self {
+            app,
+            limits,
+            unauthenticated: UnauthenticatedConnections::new(limits),
+            connections: TaskTracker::new(),
+            ending,
+        }
     }
 
-    /// Accepts for ever. No connection is lost if the future is dropped: it waits in the socket.
+    /// Accepts connections forever. Cancel safe: a connection that is not accepted stays in the
+    /// backlog.
     pub async fn accept_from(&self, listener: &TcpListener) -> Infallible {
         loop {
-            self.lobby.room().await;
-            let stream = accept(listener, &self.lobby).await;
-            self.serve(stream, self.lobby.admit(), Bytes::new());
+            self.unauthenticated.wait_for_capacity().await;
+            let stream = accept(listener, &self.unauthenticated).await;
+            self.serve(stream, self.unauthenticated.add(), Bytes::new());
         }
     }
 
-    /// Goes on with a connection that another gateway had, of which so much was `read` already.
+    /// Continues a connection of another gateway. `read` is what that gateway already read from it.
     pub fn adopt(&self, stream: TcpStream, known: bool, read: Bytes) {
-        let guest = self.lobby.admit();
+        let state = self.unauthenticated.add();
         if known {
-            guest.welcome();
+            state.set_authenticated();
         }
-        self.serve(stream, guest, read);
+        self.serve(stream, state, read);
     }
 
-    /// What ends all connections.
+    /// The token that ends all connections.
     pub fn stop(&self) -> CancellationToken {
         self.ending.stop.clone()
     }
 
-    /// Waits until the last connection has ended.
+    /// Waits until every connection has closed.
     pub async fn emptied(&self) {
         self.connections.close();
         self.connections.wait().await;
@@ -156,42 +163,42 @@ impl Reception {
         self.connections.is_empty()
     }
 
-    fn serve(&self, stream: TcpStream, guest: Arc<Guest>, read: Bytes) {
-        // Answers are small; none of them waits for the next.
+    fn serve(&self, stream: TcpStream, state: Arc<ConnectionState>, read: Bytes) {
+        // Responses are small and should not wait for more data.
         let _ = stream.set_nodelay(true);
         let (app, limits, ending) = (self.app.clone(), self.limits, self.ending.clone());
         self.connections.spawn(async move {
             let outbox = ending.outbox.clone();
-            if let Some(Parted { stream, known, read }) =
-                connection(stream, read, app, guest, limits, ending).await
+            if let Some(DetachedConnection { stream, known, read }) =
+                connection(stream, read, app, state, limits, ending).await
             {
-                // If nobody takes it, it is closed.
+                // If no gateway takes it, the connection closes.
                 let _ = outbox.send(Parcel::Connection { stream, known, read }).await;
             }
         });
     }
 }
 
-async fn accept(listener: &TcpListener, lobby: &Lobby) -> TcpStream {
-    let mut in_need = false;
+async fn accept(listener: &TcpListener, unauthenticated: &UnauthenticatedConnections) -> TcpStream {
+    let mut failing = false;
     loop {
         match listener.accept().await {
             Ok((stream, _)) => return stream,
-            Err(error) if is_of_one_connection(&error) => {}
+            Err(error) if is_connection_error(&error) => {}
             Err(error) => {
-                if !in_need {
-                    tracing::warn!(%error, "no connection can be accepted for the moment");
+                if !failing {
+                    tracing::warn!(%error, "cannot accept connections");
                 }
-                in_need = true;
-                lobby.make_room();
-                sleep(BREATH).await;
+                failing = true;
+                unauthenticated.make_room();
+                sleep(ACCEPT_RETRY_INTERVAL).await;
             }
         }
     }
 }
 
-/// Whether the client went away, as opposed to something that ails the gateway.
-fn is_of_one_connection(error: &io::Error) -> bool {
+/// Whether only this connection failed, as opposed to accepting itself.
+fn is_connection_error(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::ConnectionRefused

@@ -1,8 +1,8 @@
-//! A connection's bytes, watched.
+//! A connection's bytes, with timeouts.
 //!
-//! Three things can go wrong with a connection that no library looks after: the head of a request
-//! that does not come to its end, a reader that does not read, and an answer that is lost because
-//! the connection is closed while the rest of the request still comes in.
+//! It handles three problems that hyper does not: a request head that never completes, a client
+//! that does not read, and a response that is lost because the connection closes while the request
+//! is still arriving.
 
 use std::io;
 use std::pin::Pin;
@@ -16,40 +16,40 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use evermoor_core::security::request_head::Head;
 
 use super::Limits;
-use super::unauthenticated::Guest;
+use super::unauthenticated::ConnectionState;
 
 /// A stream to a client.
 pub(super) struct Socket<S> {
     stream: S,
-    /// What somebody read of it before us.
+    /// What another gateway already read from it.
     read: Bytes,
-    guest: Arc<Guest>,
+    state: Arc<ConnectionState>,
     limits: Limits,
-    /// The client has closed its end.
+    /// The client has closed its side.
     over: bool,
-    /// The head that is being read: the one after so many requests.
+    /// The head being read, and how many requests started before it.
     head: Head,
     before: u64,
     last: u8,
-    /// By when the head must have come. A known client may be silent between two requests.
+    /// When the head must be complete. An authenticated client may be idle between requests.
     head_due: Option<Pin<Box<Sleep>>>,
-    /// By when the client must take something, while it takes nothing.
+    /// When a client that has stopped reading must have read something.
     write_due: Option<Pin<Box<Sleep>>>,
-    farewell: Farewell,
+    close_state: CloseState,
 }
 
-enum Farewell {
-    NotYet,
-    /// Our end is closed; so much of what still comes is read and dropped until then.
+enum CloseState {
+    Open,
+    /// Our side is closed. Until the deadline, up to this many bytes are still read and dropped.
     Lingering(Pin<Box<Sleep>>, usize),
 }
 
 impl<S> Socket<S> {
-    pub(super) fn new(stream: S, read: Bytes, guest: Arc<Guest>, limits: Limits) -> Self {
+    pub(super) fn new(stream: S, read: Bytes, state: Arc<ConnectionState>, limits: Limits) -> Self {
         Self {
             stream,
             read,
-            guest,
+            state,
             limits,
             over: false,
             head: Head::default(),
@@ -57,23 +57,23 @@ impl<S> Socket<S> {
             last: 0,
             head_due: None,
             write_due: None,
-            farewell: Farewell::NotYet,
+            close_state: CloseState::Open,
         }
     }
 
-    /// Whether the client has closed its end.
+    /// Whether the client has closed its side.
     pub(super) fn is_over(&self) -> bool {
         self.over
     }
 
-    /// The stream, and what was read of it and not asked for.
+    /// The stream, and the bytes that were read from it but not used.
     pub(super) fn into_parts(self) -> (S, Bytes) {
         (self.stream, self.read)
     }
 
-    /// A head that has come to its end is waited for no more.
+    /// Stops waiting for a head once its request has started.
     fn follow_requests(&mut self) {
-        let requests = self.guest.requests();
+        let requests = self.state.requests_started();
         if requests != self.before {
             self.before = requests;
             self.head_due = None;
@@ -81,13 +81,13 @@ impl<S> Socket<S> {
         }
     }
 
-    fn arrived(&mut self, bytes: &mut [u8]) {
-        self.guest.heard(false);
+    fn on_read(&mut self, bytes: &mut [u8]) {
+        self.state.set_silent(false);
         let Some(last) = bytes.last() else {
             return;
         };
         let last = *last;
-        if !self.guest.is_busy() {
+        if !self.state.is_busy() {
             self.head.harden(bytes);
             self.await_head();
         }
@@ -99,22 +99,23 @@ impl<S> Socket<S> {
         self.head_due.get_or_insert_with(|| Box::pin(sleep_until(due)));
     }
 
-    /// Whether the head that is waited for is overdue.
+    /// Whether the head is overdue.
     fn poll_overdue(&mut self, context: &mut Context<'_>) -> bool {
-        self.guest.heard(true);
-        if !self.guest.is_known() {
+        self.state.set_silent(true);
+        if !self.state.is_authenticated() {
             self.await_head();
         }
         let over = is_over(&mut self.head_due, context);
-        if over && self.guest.is_busy() {
-            // Nobody asks again when the request ends, so the clock runs on for the next head.
+        if over && self.state.is_busy() {
+            // Nothing polls again when the request ends, so restart the timer for the next head
+            // now.
             self.head_due = None;
             return self.poll_overdue(context);
         }
         over
     }
 
-    /// Whether the client has taken nothing for too long.
+    /// Whether the client has read nothing for too long.
     fn poll_stalled(&mut self, context: &mut Context<'_>) -> bool {
         let due = Instant::now() + self.limits.stall;
         self.write_due.get_or_insert_with(|| Box::pin(sleep_until(due)));
@@ -157,13 +158,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for Socket<S> {
         if !this.read.is_empty() {
             let count = this.read.len().min(buffer.remaining());
             buffer.put_slice(&this.read.split_to(count));
-            this.arrived(&mut buffer.filled_mut()[before..]);
+            this.on_read(&mut buffer.filled_mut()[before..]);
             return Poll::Ready(Ok(()));
         }
         match Pin::new(&mut this.stream).poll_read(context, buffer) {
             Poll::Ready(Ok(())) => {
                 this.over = buffer.filled().len() == before && buffer.remaining() > 0;
-                this.arrived(&mut buffer.filled_mut()[before..]);
+                this.on_read(&mut buffer.filled_mut()[before..]);
                 Poll::Ready(Ok(()))
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
@@ -201,23 +202,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<S> {
         self.watch_write(flushed, context)
     }
 
-    /// Closes our end. If the client is still sending, what it sends is read and dropped for a
-    /// while: the system answers unread bytes with a reset, and that would destroy our answer. A
-    /// connection that goes on elsewhere stays open.
+    /// Closes our side. If the client is still sending, its bytes are read and dropped for a while:
+    /// the system answers unread bytes with a reset, which would destroy our response. A connection
+    /// that is being handed over stays open.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        if this.guest.is_parting() {
+        if this.state.is_handing_off() {
             return Poll::Ready(Ok(()));
         }
-        if let Farewell::NotYet = this.farewell {
+        if let CloseState::Open = this.close_state {
             ready!(Pin::new(&mut this.stream).poll_shutdown(context))?;
-            if !this.guest.has_unread() {
+            if !this.state.has_unread() {
                 return Poll::Ready(Ok(()));
             }
             let until = Box::pin(sleep_until(Instant::now() + this.limits.linger));
-            this.farewell = Farewell::Lingering(until, this.limits.linger_bytes);
+            this.close_state = CloseState::Lingering(until, this.limits.linger_bytes);
         }
-        let Farewell::Lingering(until, left) = &mut this.farewell else {
+        let CloseState::Lingering(until, left) = &mut this.close_state else {
             return Poll::Ready(Ok(()));
         };
         let mut scratch = [0; 4096];

@@ -1,4 +1,4 @@
-//! The limits of a connection, on a paused clock.
+//! Tests of the connection limits, on a paused clock.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn ending() -> Ending {
     Ending { stop: CancellationToken::new(), moved: CancellationToken::new(), outbox }
 }
 
-/// A client of a connection, with what happens at its other end.
+/// A client, and the task that serves its connection.
 struct Client {
     stream: DuplexStream,
     serving: TaskTracker,
@@ -30,10 +30,10 @@ impl Client {
             )
             .route("/flood", get(flood));
         let limits = Limits::default();
-        let guest = Lobby::new(limits).admit();
+        let state = UnauthenticatedConnections::new(limits).add();
         let (stream, other) = tokio::io::duplex(64 << 10);
         let serving = TaskTracker::new();
-        serving.spawn(connection(other, Bytes::new(), app, guest, limits, ending()));
+        serving.spawn(connection(other, Bytes::new(), app, state, limits, ending()));
         serving.close();
         Self { stream, serving }
     }
@@ -49,7 +49,7 @@ impl Client {
         String::from_utf8(answer[..length].to_vec()).unwrap()
     }
 
-    /// What comes until the connection is closed.
+    /// Everything that arrives until the connection closes.
     async fn rest(&mut self) -> String {
         let mut rest = Vec::new();
         self.stream.read_to_end(&mut rest).await.unwrap();
@@ -57,8 +57,8 @@ impl Client {
     }
 }
 
-async fn known(Extension(guest): Extension<Arc<Guest>>) -> &'static str {
-    guest.welcome();
+async fn known(Extension(state): Extension<Arc<ConnectionState>>) -> &'static str {
+    state.set_authenticated();
     "welcome"
 }
 
@@ -68,7 +68,7 @@ async fn flood() -> Body {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_head_that_does_not_come_to_its_end_is_not_waited_for() {
+async fn a_head_that_never_completes_times_out() {
     let began = Instant::now();
     let mut client = Client::connect().await;
     client.send("GET /known HTTP/1.1\r\n").await;
@@ -81,7 +81,7 @@ async fn a_head_that_does_not_come_to_its_end_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stranger_that_says_nothing_is_not_waited_for_either_before_or_after_its_request() {
+async fn an_unauthenticated_client_times_out_before_and_after_its_request() {
     let mut silent = Client::connect().await;
     assert_eq!(silent.rest().await, "");
     let mut stranger = Client::connect().await;
@@ -89,11 +89,11 @@ async fn a_stranger_that_says_nothing_is_not_waited_for_either_before_or_after_i
     let began = Instant::now();
     assert_eq!(stranger.rest().await, "");
     let twice = 2 * Limits::default().head + Duration::from_secs(1);
-    assert!(began.elapsed() < twice, "the clock may have begun with the request");
+    assert!(began.elapsed() < twice, "the clock may have started with the request");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_is_known_may_rest_for_days_but_must_end_what_it_begins() {
+async fn an_authenticated_client_may_idle_for_days_but_must_finish_a_request_it_starts() {
     let mut client = Client::connect().await;
     for _ in 0..3 {
         assert!(client.get("/known").await.ends_with("welcome"));
@@ -104,7 +104,7 @@ async fn a_client_that_is_known_may_rest_for_days_but_must_end_what_it_begins() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_trickles_is_refused_and_one_that_merely_takes_long_is_not() {
+async fn a_body_that_trickles_is_refused_and_one_that_is_only_long_is_not() {
     let head = "POST /swallow HTTP/1.1\r\nHost: a\r\nContent-Length: 12000\r\n\r\n";
     let mut trickling = Client::connect().await;
     trickling.send(head).await;
@@ -117,9 +117,9 @@ async fn a_body_that_trickles_is_refused_and_one_that_merely_takes_long_is_not()
         trickling.rest().await
     };
     assert!(trickle.await.starts_with("HTTP/1.1 408"));
-    // A moment goes into reading what may still come.
+    // The server still reads for a moment what may arrive.
     let limits = Limits::default();
-    assert!(began.elapsed() <= limits.window + limits.linger + Duration::from_secs(1));
+    assert!(began.elapsed() <= limits.body_rate_window + limits.linger + Duration::from_secs(1));
 
     let mut steady = Client::connect().await;
     steady.send(head).await;
@@ -133,7 +133,7 @@ async fn a_body_that_trickles_is_refused_and_one_that_merely_takes_long_is_not()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_does_not_read_is_left_after_a_while() {
+async fn a_client_that_does_not_read_is_disconnected() {
     let began = Instant::now();
     let mut client = Client::connect().await;
     client.send("GET /flood HTTP/1.1\r\nHost: a\r\n\r\n").await;
@@ -142,7 +142,7 @@ async fn a_reader_that_does_not_read_is_left_after_a_while() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_reads_now_and_then_is_not_left() {
+async fn a_client_that_reads_slowly_is_not_disconnected() {
     let mut client = Client::connect().await;
     client.send("GET /flood HTTP/1.1\r\nHost: a\r\n\r\n").await;
     let mut some = vec![0; 16 << 10];
@@ -154,7 +154,7 @@ async fn a_reader_that_reads_now_and_then_is_not_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_still_sends_hears_why_it_is_refused() {
+async fn a_client_that_is_still_sending_receives_the_error() {
     let mut client = Client::connect().await;
     let head = "POST /swallow HTTP/1.1\r\nHost: a\r\nContent-Length: 5000000\r\n\r\n";
     client.send(head).await;

@@ -1,11 +1,11 @@
-//! Connections that have not shown a token yet, and how many of them there may be.
+//! The state of a connection, and the limits on connections without a valid token.
 //!
 //! # Theory of operation
-//! Whoever connects is a guest in the lobby until a request with a good token comes over the
-//! connection. A healthy client speaks as soon as its machine lets it, so a newcomer has a few
-//! seconds, and there may be many newcomers. Of those who have been there longer only a few may
-//! stay: when there is one too many, the one that was silent longest is sent away. When even the
-//! newcomers are too many, the next one waits at the door.
+//! A connection is unauthenticated until it carries a request with a valid token. A healthy client
+//! sends one as soon as its machine lets it, so a new connection has a few seconds, and there may
+//! be many new ones. Only a few older ones may stay: when there is one too many, the one that has
+//! been silent longest is closed. When there are too many new ones as well, the next is not
+//! accepted yet.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,202 +19,205 @@ use tokio_util::sync::CancellationToken;
 
 use super::Limits;
 
-/// The guests.
-pub(super) struct Lobby {
-    guests: Mutex<VecDeque<Arc<Guest>>>,
+/// All unauthenticated connections.
+pub(super) struct UnauthenticatedConnections {
+    connections: Mutex<VecDeque<Arc<ConnectionState>>>,
     freed: Notify,
     limits: Limits,
 }
 
-/// One connection, as its parts share it.
-pub struct Guest {
-    lobby: Arc<Lobby>,
-    came: Instant,
-    /// A good token was shown.
-    known: AtomicBool,
-    /// It was listened to, and said nothing more.
+/// The state of one connection, which its parts share.
+pub struct ConnectionState {
+    unauthenticated: Arc<UnauthenticatedConnections>,
+    opened: Instant,
+    /// It has presented a valid token.
+    authenticated: AtomicBool,
+    /// It was read from, and has sent nothing more.
     silent: AtomicBool,
-    /// How many requests have begun, and how many of them are over.
-    begun: AtomicU64,
+    /// How many requests have started, and how many have ended.
+    started: AtomicU64,
     ended: AtomicU64,
-    /// A request was answered before all of it had come.
+    /// A request was answered before all of it had arrived.
     unread: AtomicBool,
     slow: AtomicBool,
-    /// The last answer, or its request, said that the connection ends with it.
+    /// The last response, or its request, announced that the connection closes.
     last: AtomicBool,
-    /// It is to go on elsewhere, so it must not be closed.
-    parting: AtomicBool,
-    rests: Notify,
-    out: CancellationToken,
+    /// It is being handed to another gateway, so it must not be closed.
+    handing_off: AtomicBool,
+    became_idle: Notify,
+    evicted: CancellationToken,
 }
 
-/// How soon a full lobby is looked at again.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// How often a full set is checked again.
+const RECHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-impl Lobby {
+impl UnauthenticatedConnections {
     pub(super) fn new(limits: Limits) -> Arc<Self> {
-        Arc::new(Self { guests: Mutex::default(), freed: Notify::new(), limits })
+        Arc::new(Self { connections: Mutex::default(), freed: Notify::new(), limits })
     }
 
-    /// Waits until there is a place for a new connection.
-    pub(super) async fn room(&self) {
-        while !self.has_room() {
-            let look_again = Instant::now() + LOOK_AGAIN;
+    /// Waits until another connection may be accepted.
+    pub(super) async fn wait_for_capacity(&self) {
+        while !self.has_capacity() {
+            let recheck = Instant::now() + RECHECK_INTERVAL;
             tokio::select! {
                 () = self.freed.notified() => {}
-                () = sleep_until(look_again) => {}
+                () = sleep_until(recheck) => {}
             }
         }
     }
 
-    /// Takes a connection in.
-    pub(super) fn admit(self: &Arc<Self>) -> Arc<Guest> {
-        let guest = Arc::new(Guest::new(Arc::clone(self)));
-        self.guests.lock().push_back(Arc::clone(&guest));
-        guest
+    /// Adds a connection.
+    pub(super) fn add(self: &Arc<Self>) -> Arc<ConnectionState> {
+        let state = Arc::new(ConnectionState::new(Arc::clone(self)));
+        self.connections.lock().push_back(Arc::clone(&state));
+        state
     }
 
-    /// Sends away a guest that was silent for long, if there is one.
+    /// Closes an old connection that is silent, if there is one.
     pub(super) fn make_room(&self) {
-        self.send_one_away(&mut self.guests.lock());
+        self.evict_silent(&mut self.connections.lock());
     }
 
-    /// Sends one away if too many have been here for long.
-    fn thin_out(&self) {
-        let mut guests = self.guests.lock();
+    /// Closes one if there are too many old ones.
+    fn enforce_limit(&self) {
+        let mut connections = self.connections.lock();
         let now = Instant::now();
-        let old = guests.iter().filter(|guest| self.is_old(guest, now)).count();
-        if old > self.limits.guests {
-            self.send_one_away(&mut guests);
+        let old = connections.iter().filter(|state| self.is_old(state, now)).count();
+        if old > self.limits.max_unauthenticated {
+            self.evict_silent(&mut connections);
         }
     }
 
-    fn is_old(&self, guest: &Guest, now: Instant) -> bool {
-        now - guest.came >= self.limits.grace
+    fn is_old(&self, state: &ConnectionState, now: Instant) -> bool {
+        now - state.opened >= self.limits.grace
     }
 
-    fn has_room(&self) -> bool {
-        let mut guests = self.guests.lock();
-        guests.len() < self.limits.newcomers || self.send_one_away(&mut guests)
+    fn has_capacity(&self) -> bool {
+        let mut connections = self.connections.lock();
+        connections.len() < self.limits.max_new || self.evict_silent(&mut connections)
     }
 
-    fn send_one_away(&self, guests: &mut VecDeque<Arc<Guest>>) -> bool {
+    fn evict_silent(&self, connections: &mut VecDeque<Arc<ConnectionState>>) -> bool {
         let now = Instant::now();
-        let silent =
-            |guest: &Arc<Guest>| guest.silent.load(Ordering::Relaxed) && self.is_old(guest, now);
-        let found = guests.iter().position(silent).and_then(|at| guests.remove(at));
-        if let Some(guest) = &found {
-            guest.out.cancel();
+        let silent = |state: &Arc<ConnectionState>| {
+            state.silent.load(Ordering::Relaxed) && self.is_old(state, now)
+        };
+        let found = connections.iter().position(silent).and_then(|at| connections.remove(at));
+        if let Some(state) = &found {
+            state.evicted.cancel();
         }
         found.is_some()
     }
 
-    fn leave(&self, guest: &Guest) {
-        let mut guests = self.guests.lock();
-        if let Some(at) = guests.iter().position(|other| std::ptr::eq(&raw const **other, guest)) {
-            guests.remove(at);
+    fn remove(&self, state: &ConnectionState) {
+        let mut connections = self.connections.lock();
+        if let Some(at) =
+            connections.iter().position(|other| std::ptr::eq(&raw const **other, state))
+        {
+            connections.remove(at);
             self.freed.notify_one();
         }
     }
 }
 
-impl Guest {
-    fn new(lobby: Arc<Lobby>) -> Self {
+impl ConnectionState {
+    fn new(unauthenticated: Arc<UnauthenticatedConnections>) -> Self {
         Self {
-            lobby,
-            came: Instant::now(),
-            known: AtomicBool::new(false),
+            unauthenticated,
+            opened: Instant::now(),
+            authenticated: AtomicBool::new(false),
             silent: AtomicBool::new(false),
-            begun: AtomicU64::new(0),
+            started: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             unread: AtomicBool::new(false),
             slow: AtomicBool::new(false),
             last: AtomicBool::new(false),
-            parting: AtomicBool::new(false),
-            rests: Notify::new(),
-            out: CancellationToken::new(),
+            handing_off: AtomicBool::new(false),
+            became_idle: Notify::new(),
+            evicted: CancellationToken::new(),
         }
     }
 
-    /// A good token was shown: from now on the connection may stay.
-    pub fn welcome(&self) {
-        if !self.known.swap(true, Ordering::Relaxed) {
-            self.lobby.leave(self);
+    /// A valid token was presented: from now on the connection may stay open.
+    pub fn set_authenticated(&self) {
+        if !self.authenticated.swap(true, Ordering::Relaxed) {
+            self.unauthenticated.remove(self);
         }
     }
 
-    /// The connection is over.
-    pub(super) fn leave(&self) {
-        self.lobby.leave(self);
+    /// The connection has ended.
+    pub(super) fn closed(&self) {
+        self.unauthenticated.remove(self);
     }
 
-    /// Waits until it has been here for long and its place is needed for somebody else.
-    pub(super) async fn sent_away(&self) {
-        let old = sleep_until(self.came + self.lobby.limits.grace);
-        if self.out.run_until_cancelled(old).await.is_some() && !self.is_known() {
-            self.lobby.thin_out();
+    /// Waits until it is old and has to be closed in favor of another.
+    pub(super) async fn evicted(&self) {
+        let old = sleep_until(self.opened + self.unauthenticated.limits.grace);
+        if self.evicted.run_until_cancelled(old).await.is_some() && !self.is_authenticated() {
+            self.unauthenticated.enforce_limit();
         }
-        self.out.cancelled().await;
+        self.evicted.cancelled().await;
     }
 
-    pub(super) fn is_known(&self) -> bool {
-        self.known.load(Ordering::Relaxed)
+    pub(super) fn is_authenticated(&self) -> bool {
+        self.authenticated.load(Ordering::Relaxed)
     }
 
-    pub(super) fn heard(&self, silent: bool) {
+    pub(super) fn set_silent(&self, silent: bool) {
         self.silent.store(silent, Ordering::Relaxed);
     }
 
     pub(super) fn begin_request(&self) {
-        self.begun.fetch_add(1, Ordering::Relaxed);
+        self.started.fetch_add(1, Ordering::Relaxed);
         self.unread.store(false, Ordering::Relaxed);
     }
 
     pub(super) fn end_request(&self) {
         self.ended.fetch_add(1, Ordering::Relaxed);
-        self.rests.notify_one();
+        self.became_idle.notify_one();
     }
 
-    /// Waits until no request is under way.
-    pub(super) async fn at_rest(&self) {
+    /// Waits until no request is in progress.
+    pub(super) async fn idle(&self) {
         while self.is_busy() {
-            self.rests.notified().await;
+            self.became_idle.notified().await;
         }
     }
 
-    pub(super) fn part(&self) {
-        self.parting.store(true, Ordering::Relaxed);
+    pub(super) fn begin_handoff(&self) {
+        self.handing_off.store(true, Ordering::Relaxed);
     }
 
-    /// It does not go on elsewhere after all.
-    pub(super) fn stay(&self) {
-        self.parting.store(false, Ordering::Relaxed);
+    /// The handoff does not happen after all.
+    pub(super) fn cancel_handoff(&self) {
+        self.handing_off.store(false, Ordering::Relaxed);
     }
 
-    pub(super) fn is_parting(&self) -> bool {
-        self.parting.load(Ordering::Relaxed)
+    pub(super) fn is_handing_off(&self) -> bool {
+        self.handing_off.load(Ordering::Relaxed)
     }
 
-    pub(super) fn said_to_be_last(&self, last: bool) {
+    pub(super) fn set_last(&self, last: bool) {
         self.last.store(last, Ordering::Relaxed);
     }
 
-    /// Whether a next request may come, and be understood.
-    pub(super) fn may_go_on(&self) -> bool {
+    /// Whether another request may follow on this connection.
+    pub(super) fn is_reusable(&self) -> bool {
         !self.last.load(Ordering::Relaxed) && !self.has_unread()
     }
 
-    /// Whether a request is being handled, so that what comes is its body.
+    /// Whether a request is in progress, so that arriving bytes are its body.
     pub(super) fn is_busy(&self) -> bool {
-        self.requests() != self.ended.load(Ordering::Relaxed)
+        self.requests_started() != self.ended.load(Ordering::Relaxed)
     }
 
-    /// How many requests have begun.
-    pub(super) fn requests(&self) -> u64 {
-        self.begun.load(Ordering::Relaxed)
+    /// How many requests have started.
+    pub(super) fn requests_started(&self) -> u64 {
+        self.started.load(Ordering::Relaxed)
     }
 
-    pub(super) fn left_unread(&self) {
+    pub(super) fn set_unread(&self) {
         self.unread.store(true, Ordering::Relaxed);
     }
 
@@ -222,7 +225,7 @@ impl Guest {
         self.unread.load(Ordering::Relaxed)
     }
 
-    pub(super) fn was_too_slow(&self) {
+    pub(super) fn set_too_slow(&self) {
         self.slow.store(true, Ordering::Relaxed);
     }
 
@@ -236,80 +239,87 @@ mod tests {
     use super::*;
     use futures_util::FutureExt as _;
 
-    fn lobby() -> Arc<Lobby> {
-        Lobby::new(Limits { guests: 2, newcomers: 4, ..Limits::default() })
+    fn unauthenticated() -> Arc<UnauthenticatedConnections> {
+        UnauthenticatedConnections::new(Limits {
+            max_unauthenticated: 2,
+            max_new: 4,
+            ..Limits::default()
+        })
     }
 
-    impl Lobby {
-        async fn enter(self: &Arc<Self>) -> Arc<Guest> {
-            self.room().await;
-            self.admit()
+    impl UnauthenticatedConnections {
+        async fn enter(self: &Arc<Self>) -> Arc<ConnectionState> {
+            self.wait_for_capacity().await;
+            self.add()
         }
     }
 
-    async fn silent(lobby: &Arc<Lobby>, count: usize) -> Vec<Arc<Guest>> {
-        let mut guests = Vec::new();
+    async fn silent(
+        unauthenticated: &Arc<UnauthenticatedConnections>,
+        count: usize,
+    ) -> Vec<Arc<ConnectionState>> {
+        let mut connections = Vec::new();
         for _ in 0..count {
-            let guest = lobby.enter().await;
-            guest.heard(true);
-            guests.push(guest);
+            let state = unauthenticated.enter().await;
+            state.set_silent(true);
+            connections.push(state);
         }
-        guests
+        connections
     }
 
-    fn out(guests: &[Arc<Guest>]) -> Vec<bool> {
-        guests.iter().map(|guest| guest.out.is_cancelled()).collect()
+    fn evicted(connections: &[Arc<ConnectionState>]) -> Vec<bool> {
+        connections.iter().map(|state| state.evicted.is_cancelled()).collect()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn newcomers_have_time_to_speak_and_of_the_old_only_a_few_may_stay() {
-        let lobby = lobby();
-        let guests = silent(&lobby, 4).await;
-        assert_eq!(out(&guests), [false; 4]);
-        tokio::time::advance(lobby.limits.grace).await;
-        for guest in &guests {
-            let _ = guest.sent_away().now_or_never();
+    async fn new_connections_have_time_and_only_a_few_old_ones_may_stay() {
+        let unauthenticated = unauthenticated();
+        let connections = silent(&unauthenticated, 4).await;
+        assert_eq!(evicted(&connections), [false; 4]);
+        tokio::time::advance(unauthenticated.limits.grace).await;
+        for state in &connections {
+            let _ = state.evicted().now_or_never();
         }
-        assert_eq!(out(&guests), [true, true, false, false]);
+        assert_eq!(evicted(&connections), [true, true, false, false]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn when_the_lobby_is_full_the_next_one_waits_for_the_place_of_a_silent_one() {
-        let lobby = lobby();
-        let guests = silent(&lobby, 4).await;
-        assert!(lobby.enter().now_or_never().is_none(), "they have only just come");
+    async fn when_the_set_is_full_the_next_connection_waits_until_a_silent_one_is_closed() {
+        let unauthenticated = unauthenticated();
+        let connections = silent(&unauthenticated, 4).await;
+        assert!(unauthenticated.enter().now_or_never().is_none(), "they have only just come");
         let began = Instant::now();
-        let _next = lobby.enter().await;
-        assert!(began.elapsed() >= lobby.limits.grace);
-        assert_eq!(out(&guests), [true, false, false, false]);
+        let _next = unauthenticated.enter().await;
+        assert!(began.elapsed() >= unauthenticated.limits.grace);
+        assert_eq!(evicted(&connections), [true, false, false, false]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_is_sent_away_before_it_was_listened_to() {
-        let lobby = lobby();
-        let guests = silent(&lobby, 4).await;
-        guests.iter().for_each(|guest| guest.heard(false));
-        tokio::time::advance(10 * lobby.limits.grace).await;
-        assert!(lobby.enter().now_or_never().is_none());
-        guests[1].welcome();
-        let _next = lobby.enter().await;
-        assert_eq!(out(&guests), [false; 4]);
+    async fn no_connection_is_closed_before_it_was_read_from() {
+        let unauthenticated = unauthenticated();
+        let connections = silent(&unauthenticated, 4).await;
+        connections.iter().for_each(|state| state.set_silent(false));
+        tokio::time::advance(10 * unauthenticated.limits.grace).await;
+        assert!(unauthenticated.enter().now_or_never().is_none());
+        connections[1].set_authenticated();
+        let _next = unauthenticated.enter().await;
+        assert_eq!(evicted(&connections), [false; 4]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_known_guest_keeps_no_place_and_is_never_sent_away() {
-        let lobby = lobby();
-        let mut known = Vec::new();
+    async fn an_authenticated_connection_takes_no_slot_and_is_never_closed() {
+        let unauthenticated = unauthenticated();
+        let mut authenticated = Vec::new();
         for _ in 0..10 {
-            let mut guest = silent(&lobby, 1).await;
-            guest[0].welcome();
-            known.append(&mut guest);
+            let mut state = silent(&unauthenticated, 1).await;
+            state[0].set_authenticated();
+            authenticated.append(&mut state);
         }
-        tokio::time::advance(10 * lobby.limits.grace).await;
-        for guest in &known {
-            let _ = guest.sent_away().now_or_never();
+        tokio::time::advance(10 * unauthenticated.limits.grace).await;
+        for state in &authenticated {
+            let _ = state.evicted().now_or_never();
         }
-        lobby.make_room();
-        assert_eq!(out(&known), [false; 10]);
+        unauthenticated.make_room();
+        assert_eq!(evicted(&authenticated), [false; 10]);
     }
 }

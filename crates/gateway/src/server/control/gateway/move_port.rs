@@ -1,5 +1,5 @@
-//! Moving to the address that the configuration says since. The gateway ends and begins anew in the
-//! same process, so that whoever looks after that process goes on doing so.
+//! Moves the gateway to the address that `config.toml` now names. The gateway stops and starts
+//! again in the same process, so whatever supervises that process notices nothing.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use serde_json::json;
 
 use evermoor_core::failure::Failure;
 
-use super::{Control, refuse};
 use crate::config::file;
 use crate::lifecycle::bind;
+use crate::server::control::{Control, refuse};
 
-/// Answers where it will be. What would keep it from beginning again is found out before it ends.
-pub(super) async fn begin(State(control): State<Arc<Control>>) -> Response {
+/// Answers with the new address. Whatever would prevent the new start is checked before the stop.
+pub(crate) async fn begin(State(control): State<Arc<Control>>) -> Response {
     let path = control.paths.config.clone();
     let read = tokio::task::spawn_blocking(move || file::read(&path)).await;
     let config = match read {
@@ -32,7 +32,7 @@ pub(super) async fn begin(State(control): State<Arc<Control>>) -> Response {
     if let Err(error) = bind::listen(wanted).await {
         return refuse(StatusCode::CONFLICT, Failure::from(&error));
     }
-    tracing::info!(%wanted, "the gateway moves");
+    tracing::info!(%wanted, "moving to another address");
     control.again.cancel();
     control.stop.cancel();
     (StatusCode::ACCEPTED, Json(json!({ "origin": origin }))).into_response()

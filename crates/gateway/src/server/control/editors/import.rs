@@ -1,7 +1,6 @@
-//! The servers that an editor has already, moved behind the gateway together with the editor.
+//! Moves the servers that an editor already has behind the gateway, when the editor is set up.
 //!
-//! A request names an editor of the table and nothing else: what is taken over is what its own file
-//! says.
+//! A request only names a known editor. What is imported comes from that editor's own file.
 
 use std::sync::Arc;
 
@@ -17,45 +16,45 @@ use evermoor_platform::keychain::{Keychain, Manner};
 use evermoor_setup::plan::{unified, without};
 use evermoor_setup::{Client, client};
 
-use super::Control;
-use super::setup::{answer, connected, done, shown_path, unknown, with_desk};
+use super::setup::{answer, connect_editor, done, shown_path, unknown, with_editor_files};
 use crate::editors::import::{Import, Journal, redirect, undo};
 use crate::editors::setup::told;
+use crate::server::control::Control;
 
-pub(super) async fn preview(
+pub(crate) async fn preview(
     State(control): State<Arc<Control>>,
     Path(id): Path<String>,
 ) -> Response {
     match client(&id) {
-        Some(client) => answer(previewed(&control, client).await),
+        Some(client) => answer(preview_import(&control, client).await),
         None => unknown(&id),
     }
 }
 
-/// Connects an editor and takes its servers over, so that it reaches them through its one entry.
-pub(super) async fn import(
+/// Sets an editor up and imports its servers, so that it reaches them through its one entry.
+pub(crate) async fn import(
     State(control): State<Arc<Control>>,
     Path(id): Path<String>,
 ) -> Response {
     match client(&id) {
-        Some(client) => answer(imported(&control, client).await),
+        Some(client) => answer(import_servers(&control, client).await),
         None => unknown(&id),
     }
 }
 
-async fn previewed(
+async fn preview_import(
     control: &Arc<Control>,
     client: &'static Client,
 ) -> Result<ImportPreview, Failure> {
-    let kept = kept(Manner::Quiet).await;
-    with_desk(control, move |desk, control| {
+    let existing_secrets = existing_secrets(Manner::Quiet).await;
+    with_editor_files(control, move |desk, control| {
         let paths = &control.here.paths;
-        let import = Import::of(paths, desk, &[client], false, kept)?;
-        let gate = control.gate(client);
+        let import = Import::of(paths, desk, &[client], false, existing_secrets)?;
+        let access = control.gateway_access(client);
         let entries = redirect::entries(desk, &import.plan);
         let diff = entries.first().map(|entries| {
-            let plan = desk.plan_at(client, &entries.spot, &entries.wish(desk, true), &gate);
-            plan.map(|plan| plan.diff(&gate)).map_err(|refused| told(&refused))
+            let plan = desk.plan_at(client, &entries.spot, &entries.wish(desk, true), &access);
+            plan.map(|plan| plan.diff(&access)).map_err(|refused| told(&refused))
         });
         let (before, after) = import.config()?;
         let config_path = paths.config.display().to_string();
@@ -66,7 +65,7 @@ async fn previewed(
             .map(|one| Stays { name: one.origin.name.clone(), why: one.why.clone() });
         Ok(ImportPreview {
             path: shown_path(desk, client),
-            diff: hidden(diff.transpose()?.unwrap_or_default(), &plan.adopted),
+            diff: without_secrets(diff.transpose()?.unwrap_or_default(), &plan.adopted),
             config_diff: unified(&config_path, before, &after),
             config_path,
             moves: plan.adopted.iter().flat_map(moves).collect(),
@@ -85,33 +84,36 @@ fn moves(adopted: &Adopted) -> impl Iterator<Item = Moves> {
     })
 }
 
-/// A text without the secrets that go to the keychain, nor what looks like one.
-fn hidden(text: String, adopted: &[Adopted]) -> String {
+/// The text without the secrets that go to the keychain and anything that looks like one.
+fn without_secrets(text: String, adopted: &[Adopted]) -> String {
     let secrets = adopted.iter().flat_map(|one| &one.secrets);
     let text = secrets.fold(text, |text, (_, secret)| without(&text, secret.reveal()));
     scrub(&text).into_owned()
 }
 
-async fn imported(control: &Arc<Control>, client: &'static Client) -> Result<SetupDone, Failure> {
-    if previewed(control, client).await?.moves.is_empty() {
-        return connected(control, client).await;
+async fn import_servers(
+    control: &Arc<Control>,
+    client: &'static Client,
+) -> Result<SetupDone, Failure> {
+    if preview_import(control, client).await?.moves.is_empty() {
+        return connect_editor(control, client).await;
     }
     if control.editors.token_of(&client.id).is_none() {
-        let made = control.editors.add(client.id.clone()).await;
-        made.map_err(|error| Failure::from(&error))?;
+        let created = control.editors.add(client.id.clone()).await;
+        created.map_err(|error| Failure::from(&error))?;
     }
-    let kept = kept(Manner::Asking).await;
-    let work = with_desk(control, move |desk, control| {
+    let existing_secrets = existing_secrets(Manner::Asking).await;
+    let work = with_editor_files(control, move |desk, control| {
         let paths = &control.here.paths;
-        let mut import = Import::of(paths, desk, &[client], false, kept)?;
+        let mut import = Import::of(paths, desk, &[client], false, existing_secrets)?;
         let mut journal = Journal::open(paths)?;
         let keychain = Keychain::of_the_system(Manner::Asking);
         Handle::current().block_on(import.keep_secrets(&keychain, &mut journal))?;
         import.write(paths, &mut journal)?;
-        let gate = &mut |client| Ok(control.gate(client));
-        let led = redirect::all(paths, desk, &import.plan, true, gate, &mut journal)?;
-        // Whatever could not be moved is left; an editor of whose servers none could is connected.
-        match led.into_iter().next() {
+        let access = &mut |client| Ok(control.gateway_access(client));
+        let redirected = redirect::all(paths, desk, &import.plan, true, access, &mut journal)?;
+        // Servers that cannot be imported stay. If none can, the editor is only set up.
+        match redirected.into_iter().next() {
             Some(redirect::Told { trouble: Some(refused), .. }) => Err(told(&refused)),
             Some(redirect::Told { backup, .. }) => {
                 let backup = backup.map(|path| path.display().to_string());
@@ -122,28 +124,28 @@ async fn imported(control: &Arc<Control>, client: &'static Client) -> Result<Set
     });
     match control.book.written_by(work).await?? {
         Some(done) => Ok(done),
-        None => connected(control, client).await,
+        None => connect_editor(control, client).await,
     }
 }
 
-/// Gives an editor its servers back, if they were taken over from it, and says whether.
-pub(super) async fn put_back(
+/// Gives an editor its imported servers back. Returns whether there were any.
+pub(crate) async fn undo_import(
     control: &Arc<Control>,
     client: &'static Client,
 ) -> Result<bool, Failure> {
     let paths = control.here.paths.clone();
-    let concerned = with_desk(control, move |_, _| {
+    let imported = with_editor_files(control, move |_, _| {
         let journal = Journal::open(&paths);
         journal.is_ok_and(|journal| journal.record.editors.iter().any(|it| it.client == client.id))
     });
-    if !concerned.await? {
+    if !imported.await? {
         return Ok(false);
     }
-    let work = with_desk(control, move |desk, control| {
+    let work = with_editor_files(control, move |desk, control| {
         let paths = &control.here.paths;
         let mut journal = Journal::open(paths)?;
-        let gate = &mut |client| Ok(control.gate(client));
-        let (_, leftovers) = undo::editors(desk, &mut journal, Some(&client.id), gate)?;
+        let access = &mut |client| Ok(control.gateway_access(client));
+        let (_, leftovers) = undo::editors(desk, &mut journal, Some(&client.id), access)?;
         undo::configuration(paths, &mut journal, &leftovers)?;
         let keychain = Keychain::of_the_system(Manner::Asking);
         Handle::current().block_on(undo::secrets(&keychain, &mut journal, &leftovers)).map(|_| true)
@@ -151,8 +153,8 @@ pub(super) async fn put_back(
     control.book.written_by(work).await?
 }
 
-/// The names of what is in the keychain already; none if it cannot be asked.
-async fn kept(manner: Manner) -> Vec<String> {
+/// The names of existing keychain entries; none if the keychain cannot be read.
+async fn existing_secrets(manner: Manner) -> Vec<String> {
     Keychain::of_the_system(manner).list().await.unwrap_or_default()
 }
 
@@ -162,10 +164,10 @@ mod tests {
     use evermoor_core::security::redact::Secret;
 
     #[test]
-    fn no_secret_is_shown_with_the_change() {
+    fn the_preview_shows_no_secret() {
         let secrets = vec![("github".to_owned(), Secret::new("hunter2 and more"))];
         let one = Adopted { name: "github".into(), way: None, secrets, from: Vec::new() };
         let text = "-  \"X-Key\": \"hunter2 and more\"\n".to_owned();
-        assert_eq!(hidden(text, &[one]), "-  \"X-Key\": \"<token>\"\n");
+        assert_eq!(without_secrets(text, &[one]), "-  \"X-Key\": \"<token>\"\n");
     }
 }

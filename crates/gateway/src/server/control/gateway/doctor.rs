@@ -1,4 +1,4 @@
-//! What the doctor finds, and putting one thing right.
+//! The doctor's checks, and fixing one problem.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use http::StatusCode;
 
 use evermoor_core::api::{Checks, Fixed};
 
-use super::{Control, refuse};
 use crate::monitoring::doctor;
+use crate::server::control::{Control, refuse};
 
-pub(super) async fn list(State(control): State<Arc<Control>>) -> Json<Checks> {
+pub(crate) async fn list(State(control): State<Arc<Control>>) -> Json<Checks> {
     Json(Checks { checks: doctor::all(&control).await })
 }
 
-pub(super) async fn fix(State(control): State<Arc<Control>>, Path(id): Path<String>) -> Response {
+pub(crate) async fn fix(State(control): State<Arc<Control>>, Path(id): Path<String>) -> Response {
     match doctor::fix(&control, &id).await {
         Ok(what) => Json(Fixed { what }).into_response(),
         Err(failure) => refuse(StatusCode::CONFLICT, failure),

@@ -1,4 +1,4 @@
-//! Whether an editor would be served now: a real conversation over the public endpoint.
+//! The self-test: a real client session over the public endpoint.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,21 +17,21 @@ use evermoor_core::protocol::mcp;
 use evermoor_core::protocol::mcp::{Revision, header, method};
 use evermoor_core::protocol::sse;
 
-use super::{Control, refuse};
+use crate::server::control::{Control, refuse};
 
-const PATIENCE: Duration = Duration::from_secs(30);
-const LONGEST: usize = 32 << 20;
+const TIMEOUT: Duration = Duration::from_secs(30);
+const MAX_RESPONSE_BYTES: usize = 32 << 20;
 const SESSION: HeaderName = HeaderName::from_static(header::SESSION);
 
-pub(super) async fn run(State(control): State<Arc<Control>>) -> Response {
+pub(crate) async fn run(State(control): State<Arc<Control>>) -> Response {
     let began = Instant::now();
-    let asked = timeout(PATIENCE, converse(&control)).await;
+    let asked = timeout(TIMEOUT, list_tools(&control)).await;
     let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let outcome = asked.unwrap_or_else(|_| Err("it did not answer within 30 seconds".into()));
     let test = match outcome {
         Ok(tools) => SelfTest { ok: true, ms, tools, failure: None },
         Err(why) => {
-            let what = format!("Evermoor's own endpoint does not answer as it should: {why}.");
+            let what = format!("Evermoor's own endpoint does not work: {why}.");
             let remedy = "Run `evermoor doctor`, or restart the gateway.";
             let failure = Some(Failure::new(Code::Internal, what, remedy));
             SelfTest { ok: false, ms, tools: 0, failure }
@@ -40,16 +40,16 @@ pub(super) async fn run(State(control): State<Arc<Control>>) -> Response {
     Json(test).into_response()
 }
 
-/// The end of the first run.
-pub(super) async fn welcomed(State(control): State<Arc<Control>>) -> Response {
+/// Ends the first run.
+pub(crate) async fn welcomed(State(control): State<Arc<Control>>) -> Response {
     match control.welcome.over().await {
         Ok(()) => Json(serde_json::json!({})).into_response(),
         Err(failure) => refuse(StatusCode::INTERNAL_SERVER_ERROR, failure),
     }
 }
 
-/// Shakes hands, lists the tools, says goodbye, and counts them.
-async fn converse(control: &Control) -> Result<u32, String> {
+/// Initializes a session, lists and counts the tools, and ends the session.
+async fn list_tools(control: &Control) -> Result<u32, String> {
     let mut editor = Editor {
         client: reqwest::Client::builder().no_proxy().build().map_err(|error| error.to_string())?,
         url: format!("{}/mcp", control.here.origin),
@@ -60,14 +60,14 @@ async fn converse(control: &Control) -> Result<u32, String> {
     editor.ask(1, method::INITIALIZE, Some(params)).await?;
     editor.send(Notification::new(method::INITIALIZED, None).to_bytes()).await?;
     let listed = editor.ask(2, method::TOOLS_LIST, None).await;
-    let goodbye = editor.request(http::Method::DELETE).send().await;
+    let ended = editor.request(http::Method::DELETE).send().await;
     let tools = listed?.member("tools").and_then(|tools| tools.elements());
-    goodbye.map_err(|error| plain(&error))?;
-    let tools = tools.ok_or("its list of tools cannot be read")?;
+    ended.map_err(|error| plain(&error))?;
+    let tools = tools.ok_or("its list of tools is invalid")?;
     Ok(u32::try_from(tools.len()).unwrap_or(u32::MAX))
 }
 
-/// An editor like any other.
+/// A client like any editor.
 struct Editor {
     client: reqwest::Client,
     url: String,
@@ -87,8 +87,9 @@ impl Editor {
         let body = answer.bytes().await.map_err(|error| plain(&error))?;
         let texts = match is_stream {
             true => {
-                let events =
-                    sse::Parser::new(LONGEST).push(&body).map_err(|_| "it says too much")?;
+                let events = sse::Parser::new(MAX_RESPONSE_BYTES)
+                    .push(&body)
+                    .map_err(|_| "its response is too large")?;
                 events.into_iter().map(|event| event.data).collect()
             }
             false => vec![body],
@@ -101,7 +102,7 @@ impl Editor {
         match answer {
             Some(Outcome::Result(result)) => Ok(result),
             Some(Outcome::Error(error)) => Err(error.text_member("message").unwrap_or_default()),
-            None => Err("its answer cannot be read".into()),
+            None => Err("its response is invalid".into()),
         }
     }
 
@@ -126,7 +127,7 @@ impl Editor {
     }
 }
 
-/// What went wrong, without the address.
+/// What went wrong, without the URL.
 fn plain(error: &reqwest::Error) -> String {
     match error.is_connect() {
         true => "it cannot be reached".into(),

@@ -1,4 +1,4 @@
-//! Restarting the application behind an upstream, and making a connection anew.
+//! Restarting the app behind an upstream, and reconnecting.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use serde_json::json;
 use evermoor_core::config::Transport;
 use evermoor_core::failure::{Code, Failure};
 
-use super::{Control, refuse, unknown};
+use crate::server::control::{Control, refuse, unknown};
 use crate::upstream::Handle;
 
-/// Restarts an application, and says by which number its restart is known: its steps are in the
-/// state. Of any other upstream the connection is made anew.
-pub(super) async fn restart(
+/// Restarts an app and returns the number of the restart, whose progress is in the status. Any
+/// other upstream is reconnected.
+pub(crate) async fn restart(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
 ) -> Response {
-    let upstream = match usable(&control, &name) {
+    let upstream = match active_upstream(&control, &name) {
         Ok(upstream) => upstream,
         Err(refusal) => return *refusal,
     };
@@ -35,11 +35,11 @@ pub(super) async fn restart(
     (StatusCode::ACCEPTED, Json(json!({ "number": number }))).into_response()
 }
 
-pub(super) async fn reconnect(
+pub(crate) async fn reconnect(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
 ) -> Response {
-    match usable(&control, &name) {
+    match active_upstream(&control, &name) {
         Ok(upstream) => {
             control.touches.restarts(&name);
             upstream.restart().await;
@@ -49,8 +49,8 @@ pub(super) async fn reconnect(
     }
 }
 
-/// The upstream of this name, if it may be touched.
-fn usable(control: &Control, name: &str) -> Result<Handle, Box<Response>> {
+/// The upstream of this name, unless it is paused.
+fn active_upstream(control: &Control, name: &str) -> Result<Handle, Box<Response>> {
     match control.router.upstream(name) {
         Some(upstream) if upstream.is_paused() => {
             let what = format!("{} is paused.", upstream.config.title);

@@ -1,4 +1,4 @@
-//! The stream of states: the state now, then every change of it, and every call if that is wanted.
+//! The event stream: the current status, every change of it, and every call if requested.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,37 +15,37 @@ use tokio::time::timeout;
 use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::protocol::sse;
 
-use super::Control;
 use crate::monitoring::activity::Following;
 use crate::monitoring::status::Overview;
+use crate::server::control::Control;
 
-const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// What somebody wants to follow.
+/// What a client follows.
 #[derive(Deserialize)]
-pub(super) struct Wanted {
-    /// The upstream that they look at: it is looked at more often for so long.
+pub(crate) struct EventsQuery {
+    /// The upstream on screen: its app is observed more often while the stream is open.
     look: Option<String>,
-    /// Whether they want to hear of calls: "1".
+    /// "1" to include calls.
     calls: Option<String>,
 }
 
-pub(super) async fn follow(
+pub(crate) async fn follow(
     State(control): State<Arc<Control>>,
-    Query(wanted): Query<Wanted>,
+    Query(query): Query<EventsQuery>,
 ) -> Response {
-    let looked = wanted.look.and_then(|name| UpstreamName::parse(&name).ok());
-    let looked = looked.filter(|name| control.router.upstream(name.as_str()).is_some());
-    let looker = looked.map(|name| control.apps.desk(&name).look());
+    let observed = query.look.and_then(|name| UpstreamName::parse(&name).ok());
+    let observed = observed.filter(|name| control.router.upstream(name.as_str()).is_some());
+    let observer = observed.map(|name| control.apps.desk(&name).look());
     let mut overview = control.router.overview();
     overview.mark_changed();
-    let calls = wanted.calls.filter(|calls| calls == "1").map(|_| control.activity.follow());
+    let calls = query.calls.filter(|calls| calls == "1").map(|_| control.activity.follow());
     let states = futures_util::stream::unfold(
-        (overview, calls, control, looker),
-        async |(mut overview, mut calls, control, looker)| {
+        (overview, calls, control, observer),
+        async |(mut overview, mut calls, control, observer)| {
             let next = next(&mut overview, calls.as_mut());
             let event = control.moved.run_until_cancelled(next).await??;
-            Some((Ok::<_, Infallible>(event), (overview, calls, control, looker)))
+            Some((Ok::<_, Infallible>(event), (overview, calls, control, observer)))
         },
     );
     let headers =
@@ -78,7 +78,7 @@ async fn next(
             }
         }
     };
-    match timeout(SIGN_OF_LIFE, something).await {
+    match timeout(KEEPALIVE_INTERVAL, something).await {
         Ok(event) => event,
         Err(_) => Some(sse::KEEPALIVE),
     }

@@ -1,4 +1,4 @@
-//! What an upstream offers, as last known, with what its own lists show of it.
+//! An upstream's last known catalog, and which items its filter lists show.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use evermoor_core::catalog::filter::{Filter, Filters};
 use evermoor_core::config::edit::hiding_pattern;
 use evermoor_core::protocol::json::Raw;
 
-use super::{Control, unknown};
+use crate::server::control::{Control, unknown};
 
-pub(super) async fn read(
+pub(crate) async fn read(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
 ) -> Response {
@@ -44,7 +44,7 @@ fn tool(raw: &Raw, filter: &Filter) -> Option<Tool> {
     let title = raw.text_member("title");
     let title = title.or_else(|| annotations["title"].as_str().map(str::to_owned));
     let fixed = hiding_pattern(filter, &name)
-        .map(|pattern| format!("`{pattern}` in the settings hides it together with others."));
+        .map(|pattern| format!("`{pattern}` in the settings hides this tool and others."));
     Some(Tool {
         title,
         description: raw.text_member("description"),
@@ -60,7 +60,7 @@ fn items(all: &[Raw], list: List, filters: &Filters) -> impl Iterator<Item = Ite
     let filter = filters.of(list).clone();
     all.iter().filter_map(move |raw| {
         let name = raw.text_member(list.key())?;
-        // A resource has a name besides its address; a title says more than either.
+        // A resource has a name besides its URI; a title is better than either.
         let title = raw.text_member("title");
         let title = title.or_else(|| raw.text_member("name").filter(|other| *other != name));
         let (description, shown) = (raw.text_member("description"), filter.passes(&name));

@@ -1,4 +1,4 @@
-//! The calls of editors, and how long they took.
+//! The recent calls, and their latency.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 
-use evermoor_core::api::{Activity, CallOutcome, Latency};
+use evermoor_core::api::{Activity, CallOutcome, CallsUnderWay, Latency};
 
-use super::{Control, is_known, unknown};
 use crate::monitoring::activity::Wanted;
+use crate::server::control::{Control, is_known, unknown};
 
-/// What one answer has if nothing is said, and at most.
-const USUAL: usize = 100;
-const MOST: usize = 2000;
+/// How many calls a response has by default, and at most.
+const DEFAULT_COUNT: usize = 100;
+const MAX_COUNT: usize = 2000;
 
 #[derive(Deserialize)]
-pub(super) struct Which {
+pub(crate) struct ActivityQuery {
     limit: Option<usize>,
     /// Only calls with a smaller number.
     before: Option<u64>,
@@ -26,24 +26,31 @@ pub(super) struct Which {
     outcome: Option<CallOutcome>,
 }
 
-pub(super) async fn list(
+pub(crate) async fn list(
     State(control): State<Arc<Control>>,
-    Query(which): Query<Which>,
+    Query(query): Query<ActivityQuery>,
 ) -> Json<Activity> {
-    let Which { limit, before, upstream, editor, outcome } = which;
+    let ActivityQuery { limit, before, upstream, editor, outcome } = query;
     let wanted = Wanted { upstream, editor, outcome, before };
-    let most = limit.unwrap_or(USUAL).min(MOST);
+    let most = limit.unwrap_or(DEFAULT_COUNT).min(MAX_COUNT);
     Json(Activity { calls: control.activity.newest(&wanted, most) })
 }
 
+/// Lets an updater wait until no call is in flight.
+pub(crate) async fn calls_in_flight(State(control): State<Arc<Control>>) -> Json<CallsUnderWay> {
+    let lineup = control.router.all_upstreams();
+    let calls: usize = lineup.iter().map(|upstream| upstream.calls_under_way()).sum();
+    Json(CallsUnderWay { under_way: u64::try_from(calls).unwrap_or(u64::MAX) })
+}
+
 #[derive(Deserialize)]
-pub(super) struct Since {
-    /// From this moment on, in milliseconds of the Unix epoch.
+pub(crate) struct Since {
+    /// From this time on, in Unix milliseconds.
     #[serde(default)]
     since: u64,
 }
 
-pub(super) async fn latency(
+pub(crate) async fn latency(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
     Query(Since { since }): Query<Since>,
@@ -54,7 +61,7 @@ pub(super) async fn latency(
     Json(Latency { points: control.activity.latency(&name, since) }).into_response()
 }
 
-pub(super) async fn timeline(
+pub(crate) async fn timeline(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
     Query(Since { since }): Query<Since>,

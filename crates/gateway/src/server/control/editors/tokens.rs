@@ -1,6 +1,6 @@
-//! The editors' tokens: who has one, and making, rotating and revoking one.
+//! Editors' tokens: listing, creating, rotating and revoking them.
 //!
-//! A token is told once, to whoever had it made. Nothing tells it again.
+//! A token is shown once, in the response that creates it, and never again.
 
 use std::sync::Arc;
 
@@ -13,22 +13,23 @@ use evermoor_core::api::{Editor, NewToken};
 use evermoor_core::failure::Failure;
 use evermoor_core::security::tokens::Denied;
 
-use super::{Control, refuse, setup};
+use super::setup;
 use crate::lifecycle::keys::ChangeError;
 use crate::monitoring::status::with_shown;
+use crate::server::control::{Control, refuse};
 
-pub(super) async fn list(State(control): State<Arc<Control>>) -> Json<Vec<Editor>> {
+pub(crate) async fn list(State(control): State<Arc<Control>>) -> Json<Vec<Editor>> {
     let overview = control.router.overview();
     let sights = Arc::clone(&overview.borrow().sights);
     let editors = control.editors.list().into_iter();
     Json(editors.map(|editor| with_shown(editor, &sights)).collect())
 }
 
-pub(super) async fn add(State(control): State<Arc<Control>>, Path(name): Path<String>) -> Response {
-    told_once(control.editors.add(name).await, StatusCode::CREATED)
+pub(crate) async fn add(State(control): State<Arc<Control>>, Path(name): Path<String>) -> Response {
+    new_token_response(control.editors.add(name).await, StatusCode::CREATED)
 }
 
-pub(super) async fn rotate(
+pub(crate) async fn rotate(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
 ) -> Response {
@@ -36,27 +37,27 @@ pub(super) async fn rotate(
     if rotated.is_ok() {
         setup::rewrite_token(&control, &name).await;
     }
-    told_once(rotated, StatusCode::OK)
+    new_token_response(rotated, StatusCode::OK)
 }
 
-pub(super) async fn revoke(
+pub(crate) async fn revoke(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
 ) -> Response {
     match control.editors.revoke(name).await {
         Ok(()) => Json(serde_json::json!({})).into_response(),
-        Err(error) => unchanged(&error),
+        Err(error) => token_error(&error),
     }
 }
 
-fn told_once(made: Result<NewToken, ChangeError>, status: StatusCode) -> Response {
-    match made {
-        Ok(made) => (status, [(header::CACHE_CONTROL, "no-store")], Json(made)).into_response(),
-        Err(error) => unchanged(&error),
+fn new_token_response(token: Result<NewToken, ChangeError>, status: StatusCode) -> Response {
+    match token {
+        Ok(token) => (status, [(header::CACHE_CONTROL, "no-store")], Json(token)).into_response(),
+        Err(error) => token_error(&error),
     }
 }
 
-fn unchanged(error: &ChangeError) -> Response {
+fn token_error(error: &ChangeError) -> Response {
     let status = match error {
         ChangeError::Denied(Denied::Unknown(_)) => StatusCode::NOT_FOUND,
         ChangeError::Denied(Denied::Taken(_) | Denied::Local) => StatusCode::CONFLICT,

@@ -1,8 +1,8 @@
-//! Questions of older upstreams' tasks, until an editor of the newer revision has answered them.
+//! Tasks of session-based upstreams that wait for input from a stateless editor.
 //!
-//! An older upstream asks while somebody waits for the result of a task. An editor of the newer
-//! revision looks at the state of its task now and then, finds there what is needed, and brings it
-//! with a request of its own.
+//! Such an upstream sends its server request while a `tasks/result` request is open. A stateless
+//! editor polls the task instead, sees the `input_required` state with what is needed, and answers
+//! with `tasks/update`.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,81 +15,82 @@ use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 use evermoor_core::protocol::translate::input_request::by_name;
 
-use crate::mcp::exchange::{Exchange, Part};
+use crate::mcp::exchange::{Exchange, ExchangeEvent};
 use crate::upstream::Question;
 
 #[derive(Default)]
-pub struct Parked(Mutex<HashMap<(String, Raw), Waiting>>);
+pub struct Parked(Mutex<HashMap<(String, Raw), WaitingTask>>);
 
-struct Waiting {
-    /// Waits for the result. Without it the upstream would have nobody to ask.
+struct WaitingTask {
+    /// Keeps `tasks/result` open: without it the upstream could not send its request.
     exchange: Exchange,
     question: Question,
-    /// What the editor is told of the task.
+    /// The task as the editor sees it.
     state: Raw,
     since: Instant,
 }
 
-const KEY: &str = "answer";
-const PATIENCE: Duration = Duration::from_secs(600);
+const ANSWER_KEY: &str = "answer";
+const INPUT_TIMEOUT: Duration = Duration::from_secs(600);
 
 impl Parked {
-    /// Keeps the question of a task, and says what the editor is told of the task. Gives both back if
-    /// the exchange is not about a task.
+    /// Keeps a task's server request and returns the task as the editor sees it. Returns its
+    /// arguments if the exchange does not poll a task.
     pub fn park(
         &self,
         exchange: Exchange,
         question: Question,
         editor: &str,
     ) -> Result<Raw, Box<(Exchange, Question)>> {
-        let needed = by_name([(KEY.to_owned(), &question.request)].into_iter());
+        let needed = by_name([(ANSWER_KEY.to_owned(), &question.request)].into_iter());
         let Some((task, state)) = exchange.waiting_task(&needed) else {
             return Err(Box::new((exchange, question)));
         };
         let since = Instant::now();
-        let waiting = Waiting { exchange, question, state: state.clone(), since };
+        let waiting = WaitingTask { exchange, question, state: state.clone(), since };
         let mut all = self.0.lock();
-        let late = all.extract_if(|_, waiting| waiting.since.elapsed() >= PATIENCE);
-        late.for_each(|(_, waiting)| waiting.question.decline());
+        let expired = all.extract_if(|_, waiting| waiting.since.elapsed() >= INPUT_TIMEOUT);
+        expired.for_each(|(_, waiting)| waiting.question.decline());
         all.insert((editor.to_owned(), task), waiting);
         Ok(state)
     }
 
-    /// The answer to a request about a task that waits for its editor, and what is to be followed from
-    /// then on. `None` if none does.
+    /// Answers a request about a task that waits for its editor, and returns the exchange to follow
+    /// from then on. `None` if no such task waits.
     pub fn answer(&self, editor: &str, request: &Request) -> Option<(Response, Option<Exchange>)> {
         let params = request.params.as_ref()?;
-        let place = (editor.to_owned(), params.member("taskId")?);
+        let key = (editor.to_owned(), params.member("taskId")?);
         let id = request.id.clone();
         match request.method.as_str() {
             method::TASKS_GET => {
                 let all = self.0.lock();
-                Some((Response::result(id, all.get(&place)?.state.clone()), None))
+                Some((Response::result(id, all.get(&key)?.state.clone()), None))
             }
             method::TASKS_UPDATE => {
-                let waiting = self.0.lock().remove(&place)?;
-                let brought = params.member("inputResponses");
-                let told = match brought.and_then(|brought| brought.member(KEY)) {
+                let waiting = self.0.lock().remove(&key)?;
+                let responses = params.member("inputResponses");
+                let response = match responses.and_then(|responses| responses.member(ANSWER_KEY)) {
                     Some(answer) => {
                         waiting.question.answer(Outcome::Result(answer));
                         Response::result(id, Raw::of(&serde_json::json!({})))
                     }
                     None => {
                         waiting.question.decline();
-                        let why = "`inputResponses` has no answer to what the task needs.";
+                        let why =
+                            "`inputResponses` does not contain the input that the task needs.";
                         Response::error(Some(id), INVALID_PARAMS, why)
                     }
                 };
-                Some((told, Some(waiting.exchange)))
+                Some((response, Some(waiting.exchange)))
             }
             _ => None,
         }
     }
 
-    /// Follows a task whose editor has answered, in case it asks for more.
+    /// Follows a task after its editor has answered, in case it asks for more.
     pub async fn follow(&self, mut exchange: Exchange, editor: &str) {
         while let Some(part) = exchange.next().await {
-            if let Part::Question(question) = part {
+            if let ExchangeEvent::ServerRequest(question) = part {
                 drop(self.park(exchange, question, editor));
                 return;
             }

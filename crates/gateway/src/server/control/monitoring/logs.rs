@@ -1,4 +1,4 @@
-//! The newest lines of the log, and those that come.
+//! Log lines: the newest, and a stream of new ones.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,36 +17,36 @@ use tokio::time::timeout;
 use evermoor_core::api::{LogLine, LogLines};
 use evermoor_core::protocol::sse;
 
-use super::Control;
 use crate::monitoring::log;
+use crate::server::control::Control;
 
-const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
-/// How many lines are told when nobody says how many.
-const USUAL: usize = 200;
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+/// How many lines a response has by default.
+const DEFAULT_COUNT: usize = 200;
 
 #[derive(Deserialize)]
-pub(super) struct Which {
-    /// Only of this upstream, which may be one that is not configured any more.
+pub(crate) struct LogsQuery {
+    /// Only of this upstream, which may no longer be configured.
     upstream: Option<String>,
     lines: Option<usize>,
 }
 
-pub(super) async fn list(Query(which): Query<Which>) -> Json<LogLines> {
-    let count = which.lines.unwrap_or(USUAL);
-    let tail = log::here().map(|log| log.tail(which.upstream.as_deref(), count).0);
+pub(crate) async fn list(Query(query): Query<LogsQuery>) -> Json<LogLines> {
+    let count = query.lines.unwrap_or(DEFAULT_COUNT);
+    let tail = log::here().map(|log| log.tail(query.upstream.as_deref(), count).0);
     Json(LogLines { lines: tail.unwrap_or_default() })
 }
 
-/// Those that come from now on; with `lines`, so many of the newest first.
-pub(super) async fn follow(
+/// Streams new lines, after the newest `lines` if that is set.
+pub(crate) async fn follow(
     State(control): State<Arc<Control>>,
-    Query(which): Query<Which>,
+    Query(query): Query<LogsQuery>,
 ) -> Response {
     let headers =
         [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
     let Some(log) = log::here() else { return (headers, Body::empty()).into_response() };
-    let (before, more) = log.tail(which.upstream.as_deref(), which.lines.unwrap_or(0));
-    let follower = Follower { before: before.into_iter(), more, upstream: which.upstream };
+    let (before, more) = log.tail(query.upstream.as_deref(), query.lines.unwrap_or(0));
+    let follower = Follower { before: before.into_iter(), more, upstream: query.upstream };
     let lines =
         futures_util::stream::unfold((follower, control), async |(mut follower, control)| {
             let event = control.moved.run_until_cancelled(follower.next()).await??;
@@ -66,7 +66,7 @@ impl Follower {
         loop {
             let line = match self.before.next() {
                 Some(line) => line,
-                None => match timeout(SIGN_OF_LIFE, self.more.recv()).await {
+                None => match timeout(KEEPALIVE_INTERVAL, self.more.recv()).await {
                     Ok(Ok(line)) => line,
                     Ok(Err(RecvError::Lagged(_))) => continue,
                     Ok(Err(RecvError::Closed)) => return None,

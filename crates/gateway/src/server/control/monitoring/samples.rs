@@ -1,4 +1,4 @@
-//! What an application took of the machine.
+//! An app's memory and CPU samples.
 
 use std::sync::Arc;
 
@@ -8,24 +8,24 @@ use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use serde::Deserialize;
 
-use super::{Control, refuse, unknown};
+use crate::server::control::{Control, refuse, unknown};
 
 #[derive(Deserialize)]
-pub(super) struct Wanted {
-    /// From this moment on, in milliseconds of the Unix epoch.
+pub(crate) struct SamplesQuery {
+    /// From this time on, in Unix milliseconds.
     #[serde(default)]
     since: u64,
 }
 
-pub(super) async fn list(
+pub(crate) async fn list(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
-    Query(wanted): Query<Wanted>,
+    Query(query): Query<SamplesQuery>,
 ) -> Response {
     if control.router.upstream(&name).is_none() {
         return unknown(&control, &name);
     }
-    match control.history.samples(&name, wanted.since).await {
+    match control.history.samples(&name, query.since).await {
         Ok(samples) => Json(serde_json::json!({ "samples": samples })).into_response(),
         Err(failure) => refuse(StatusCode::SERVICE_UNAVAILABLE, failure),
     }

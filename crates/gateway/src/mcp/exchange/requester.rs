@@ -1,4 +1,4 @@
-//! Who makes a request.
+//! The client that makes a request.
 
 use evermoor_core::protocol::envelope::Request;
 use evermoor_core::protocol::event_id::Call;
@@ -6,32 +6,33 @@ use evermoor_core::protocol::translate::client_capabilities::Abilities;
 use evermoor_core::protocol::translate::client_meta::WhoAsks;
 use evermoor_core::protocol::version::Spoken;
 
-use super::endpoint::Endpoint;
+use crate::mcp::endpoint::Endpoint;
 use crate::monitoring::activity::Record;
 use crate::routing::router::View;
 use crate::upstream::Owner;
 
-/// Who makes the request, as far as it matters here.
-pub struct Asker {
+/// The client that makes a request, as far as the exchange needs to know it.
+pub struct Requester {
     pub session: u64,
     /// The editor's name in the token file.
     pub editor: String,
     pub spoken: Spoken,
-    /// Whose upstreams are used, where they are not shared.
+    /// Whose upstream connection to use where connections are not shared.
     pub owner: Owner,
     pub abilities: Abilities,
-    /// Whether it can follow tasks.
+    /// Whether the client supports tasks.
     pub tasks: bool,
-    /// Whether it hears log messages on its call alone.
+    /// Whether the client receives log messages with its call only.
     pub logs: bool,
-    /// What an upstream without sessions is told; `None` if the request says it itself.
+    /// What to tell a stateless upstream about the client; `None` if the request already contains
+    /// it.
     pub who_asks: Option<WhoAsks>,
-    /// What the program calls itself.
+    /// The client's own name.
     pub client: Option<String>,
 }
 
-impl Asker {
-    /// Begins what people will be shown of the request.
+impl Requester {
+    /// Starts the entry in the list of recent calls.
     pub(super) fn record(
         &self,
         endpoint: &Endpoint,

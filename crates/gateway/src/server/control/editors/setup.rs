@@ -1,7 +1,6 @@
-//! The editors of this machine: how they stand, what connecting one changes, doing and undoing it.
+//! The editors on this machine: their state, and setting one up, with a preview and undo.
 //!
-//! A request names an editor of the table and nothing else. Which file is edited, and what is written
-//! into it, is known here.
+//! A request only names a known editor. Which file is edited and what is written is decided here.
 
 use std::sync::Arc;
 
@@ -19,21 +18,21 @@ use evermoor_setup::entry::desired::{entry, snippet, usual};
 use evermoor_setup::plan::without;
 use evermoor_setup::{Attached, Client, Door, Gate, Kind, Refused, Scope, Transport, Wish, client};
 
-use super::{Control, refuse};
 use crate::editors::setup::{tell, told};
+use crate::server::control::{Control, refuse};
 
-/// Where this gateway is, for entries that lead to it.
+/// The address and the paths of this gateway, for editor entries.
 pub struct Whereabouts {
     pub paths: Paths,
     pub origin: String,
 }
 
-/// What stands for a token in what is only shown.
-const NO_TOKEN: &str = "<token>";
+/// Stands for a token in a preview.
+const TOKEN_PLACEHOLDER: &str = "<token>";
 
-pub(super) async fn list(State(control): State<Arc<Control>>) -> Response {
-    let found = with_desk(&control, move |desk, control| {
-        desk.found(&attached(control), |client| control.gate(client))
+pub(crate) async fn list(State(control): State<Arc<Control>>) -> Response {
+    let found = with_editor_files(&control, move |desk, control| {
+        desk.found(&connected_clients(control), |client| control.gateway_access(client))
     });
     match found.await {
         Ok(editors) => Json(Setup { editors }).into_response(),
@@ -41,65 +40,72 @@ pub(super) async fn list(State(control): State<Arc<Control>>) -> Response {
     }
 }
 
-pub(super) async fn preview(
+pub(crate) async fn preview(
     State(control): State<Arc<Control>>,
     Path(id): Path<String>,
 ) -> Response {
     let Some(client) = client(&id) else {
         return unknown(&id);
     };
-    let shown = with_desk(&control, move |desk, control| {
-        let gate = control.gate(client);
+    let shown = with_editor_files(&control, move |desk, control| {
+        let access = control.gateway_access(client);
         let plan = (client.paste.is_none())
-            .then(|| desk.plan(client, Scope::User, &wish(desk, client), &gate));
+            .then(|| desk.plan(client, Scope::User, &desired_entry(desk, client), &access));
         let diff = match plan.transpose() {
-            Ok(plan) => plan.filter(|plan| plan.changes()).map(|plan| plan.diff(&gate)),
+            Ok(plan) => plan.filter(|plan| plan.changes()).map(|plan| plan.diff(&access)),
             Err(refused) => return Err(told(&refused)),
         };
-        let entries = [(Door::to_all().name, entry(client, &Door::to_all(), usual(client), &gate))];
+        let entries =
+            [(Door::to_all().name, entry(client, &Door::to_all(), usual(client), &access))];
         Ok(SetupPreview {
             path: shown_path(desk, client),
             diff: diff.unwrap_or_default(),
-            snippet: without(&snippet(client, &entries), &gate.token),
+            snippet: without(&snippet(client, &entries), &access.token),
             hint: client.paste.clone().unwrap_or_else(|| client.notices.clone()),
         })
     });
     answer(shown.await.and_then(|shown| shown))
 }
 
-pub(super) async fn connect(
+pub(crate) async fn connect(
     State(control): State<Arc<Control>>,
     Path(id): Path<String>,
 ) -> Response {
     let Some(client) = client(&id) else {
         return unknown(&id);
     };
-    answer(connected(&control, client).await)
+    answer(connect_editor(&control, client).await)
 }
 
-pub(super) async fn connected(
+pub(crate) async fn connect_editor(
     control: &Arc<Control>,
     client: &'static Client,
 ) -> Result<SetupDone, Failure> {
     if control.editors.token_of(&client.id).is_none() && client.paste.is_none() {
-        // A file that will be left alone must not cost a token.
-        let tried = with_desk(control, move |desk, control| {
-            desk.plan(client, Scope::User, &wish(desk, client), &control.gate(client)).map(drop)
+        // Do not create a token if the file would not be changed.
+        let tried = with_editor_files(control, move |desk, control| {
+            desk.plan(
+                client,
+                Scope::User,
+                &desired_entry(desk, client),
+                &control.gateway_access(client),
+            )
+            .map(drop)
         });
         tried.await?.map_err(|refused| told(&refused))?;
-        let made = control.editors.add(client.id.clone()).await;
-        made.map_err(|error| Failure::from(&error))?;
+        let created = control.editors.add(client.id.clone()).await;
+        created.map_err(|error| Failure::from(&error))?;
     }
-    let command = with_desk(control, move |desk, control| {
-        let gate = control.gate(client);
-        let connected = desk.drift(client, Scope::User, &gate) == Connection::Connected;
-        (desk.command(client, &[Door::to_all()], &gate), connected)
+    let command = with_editor_files(control, move |desk, control| {
+        let access = control.gateway_access(client);
+        let connected = desk.drift(client, Scope::User, &access) == Connection::Connected;
+        (desk.command(client, &[Door::to_all()], &access), connected)
     });
     if let (Some(command), connected) = command.await? {
         if !connected {
             tell(client, &command).await?;
         }
-        return with_desk(control, move |desk, _| {
+        return with_editor_files(control, move |desk, _| {
             if !connected {
                 desk.commanded(client, &[Door::to_all()]).map_err(|refused| told(&refused))?;
             }
@@ -107,46 +113,55 @@ pub(super) async fn connected(
         })
         .await?;
     }
-    with_desk(control, move |desk, control| {
-        let plan = desk.plan(client, Scope::User, &wish(desk, client), &control.gate(client));
-        let made = plan.and_then(|plan| desk.apply(&plan)).map_err(|refused| told(&refused))?;
-        let backup = made.backup.map(|path| path.display().to_string());
-        Ok(done(desk, client, made.changed, backup))
+    with_editor_files(control, move |desk, control| {
+        let plan = desk.plan(
+            client,
+            Scope::User,
+            &desired_entry(desk, client),
+            &control.gateway_access(client),
+        );
+        let applied = plan.and_then(|plan| desk.apply(&plan)).map_err(|refused| told(&refused))?;
+        let backup = applied.backup.map(|path| path.display().to_string());
+        Ok(done(desk, client, applied.changed, backup))
     })
     .await?
 }
 
-/// Puts an editor's new token into its own file, if it is one that we wrote to.
-pub(super) async fn rewrite_token(control: &Arc<Control>, id: &str) {
+/// Writes an editor's new token into its file, if Evermoor set it up there.
+pub(crate) async fn rewrite_token(control: &Arc<Control>, id: &str) {
     let Some(client) = client(id) else {
         return;
     };
-    let done = with_desk(control, move |desk, control| {
-        desk.rewrite_token(client, &control.gate(client)).map_err(|refused| told(&refused))
+    let done = with_editor_files(control, move |desk, control| {
+        desk.rewrite_token(client, &control.gateway_access(client))
+            .map_err(|refused| told(&refused))
     });
     if let Err(failure) | Ok(Err(failure)) = done.await {
-        tracing::warn!(editor = id, %failure, "the new token did not reach the editor's file");
+        tracing::warn!(editor = id, %failure, "cannot write the new token into the editor's file");
     }
 }
 
-pub(super) async fn undo(State(control): State<Arc<Control>>, Path(id): Path<String>) -> Response {
+pub(crate) async fn undo(State(control): State<Arc<Control>>, Path(id): Path<String>) -> Response {
     let Some(client) = client(&id) else {
         return unknown(&id);
     };
-    answer(undone(&control, client).await)
+    answer(undo_setup(&control, client).await)
 }
 
-async fn undone(control: &Arc<Control>, client: &'static Client) -> Result<SetupDone, Failure> {
-    let given_back = super::import::put_back(control, client).await?;
-    let command = with_desk(control, move |desk, _| desk.undo_command(client)).await?;
+async fn undo_setup(control: &Arc<Control>, client: &'static Client) -> Result<SetupDone, Failure> {
+    let given_back = super::import::undo_import(control, client).await?;
+    let command = with_editor_files(control, move |desk, _| desk.undo_command(client)).await?;
     let changed = match command {
         Some(command) => {
             tell(client, &command).await?;
-            with_desk(control, move |desk, _| desk.uncommanded(client)).await?.map(|()| true)
+            with_editor_files(control, move |desk, _| desk.uncommanded(client))
+                .await?
+                .map(|()| true)
         }
         None => {
-            let undone = with_desk(control, move |desk, _| desk.undo(client, Scope::User)).await?;
-            undone.map(|done| done.changed)
+            let undo_setup =
+                with_editor_files(control, move |desk, _| desk.undo(client, Scope::User)).await?;
+            undo_setup.map(|done| done.changed)
         }
     };
     let changed = match changed {
@@ -154,18 +169,18 @@ async fn undone(control: &Arc<Control>, client: &'static Client) -> Result<Setup
         Err(Refused::NotConnected { .. } | Refused::NoFile { .. }) => false,
         Err(refused) => return Err(told(&refused)),
     };
-    let elsewhere = with_desk(control, move |desk, _| {
+    let elsewhere = with_editor_files(control, move |desk, _| {
         desk.journal.records().iter().any(|record| record.client == client.id)
     });
     if !elsewhere.await? && control.editors.token_of(&client.id).is_some() {
-        // One that cannot be taken back now is still in the list of editors.
+        // A token that cannot be revoked now stays in the list of editors.
         let _ = control.editors.revoke(client.id.clone()).await;
     }
-    with_desk(control, move |desk, _| done(desk, client, changed || given_back, None)).await
+    with_editor_files(control, move |desk, _| done(desk, client, changed || given_back, None)).await
 }
 
-/// The entry that is there keeps its transport; a new one gets what suits the editor.
-fn wish(desk: &Desk, client: &Client) -> Wish {
+/// An existing entry keeps its transport; a new one gets the editor's usual one.
+fn desired_entry(desk: &Desk, client: &Client) -> Wish {
     let door = Door::to_all();
     let entries = desk.existing(client, Scope::User).unwrap_or_default();
     let over_stdio = |entry: &evermoor_setup::Entry| {
@@ -175,7 +190,7 @@ fn wish(desk: &Desk, client: &Client) -> Wish {
     Wish { doors: vec![door], transport, take_over: false, drop: Vec::new() }
 }
 
-pub(super) fn done(
+pub(crate) fn done(
     desk: &Desk,
     client: &Client,
     changed: bool,
@@ -184,25 +199,25 @@ pub(super) fn done(
     SetupDone { path: shown_path(desk, client), changed, backup, hint: client.notices.clone() }
 }
 
-pub(super) fn shown_path(desk: &Desk, client: &Client) -> Option<String> {
+pub(crate) fn shown_path(desk: &Desk, client: &Client) -> Option<String> {
     desk.path(client, Scope::User).map(|path| path.display().to_string())
 }
 
 impl Control {
-    /// What an editor's entry leads to, with the token that it has.
-    pub(super) fn gate(&self, client: &Client) -> Gate {
+    /// How an editor's entry reaches the gateway, with the editor's token.
+    pub(crate) fn gateway_access(&self, client: &Client) -> Gate {
         let token = self.editors.token_of(&client.id);
         Gate {
             origin: self.here.origin.clone(),
-            token: token.unwrap_or_else(|| NO_TOKEN.to_owned()),
+            token: token.unwrap_or_else(|| TOKEN_PLACEHOLDER.to_owned()),
             program: std::env::current_exe().unwrap_or_else(|_| "evermoor".into()),
             home: self.here.paths.given_home().map(std::path::Path::to_owned),
         }
     }
 }
 
-/// Who is connected now.
-fn attached(control: &Control) -> Vec<Attached> {
+/// The connected clients.
+fn connected_clients(control: &Control) -> Vec<Attached> {
     let overview = control.router.overview();
     let status = &overview.borrow().status;
     let session = |one: &evermoor_core::api::Attached| Attached {
@@ -212,30 +227,33 @@ fn attached(control: &Control) -> Vec<Attached> {
     status.attached.iter().map(session).collect()
 }
 
-/// Does something with editors' files, where it may block.
-pub(super) async fn with_desk<T: Send + 'static>(
+/// Runs work on editors' files on a blocking thread.
+pub(crate) async fn with_editor_files<T: Send + 'static>(
     control: &Arc<Control>,
     work: impl FnOnce(&Desk, &Control) -> T + Send + 'static,
 ) -> Result<T, Failure> {
-    let nobody = || {
+    let no_home = || {
         let what = "There is no home folder, so no editor can be found.";
         Failure::new(Code::Internal, what, "Set HOME and start Evermoor again.")
     };
-    let mut desk = Desk::here(&control.here.paths).ok_or_else(nobody)?;
+    let mut desk = Desk::here(&control.here.paths).ok_or_else(no_home)?;
     desk.places = desk.places.with_search_path(search_path().await);
     let control = Arc::clone(control);
     let worked = tokio::task::spawn_blocking(move || work(&desk, &control)).await;
-    worked.map_err(|_| Failure::new(Code::Internal, "The gateway ends.", "Try again."))
+    worked.map_err(|_| Failure::new(Code::Internal, "The gateway is shutting down.", "Try again."))
 }
 
-pub(super) fn answer<T: serde::Serialize>(done: Result<T, Failure>) -> Response {
+pub(crate) fn answer<T: serde::Serialize>(done: Result<T, Failure>) -> Response {
     match done {
         Ok(done) => ([(header::CACHE_CONTROL, "no-store")], Json(done)).into_response(),
         Err(failure) => refuse(StatusCode::CONFLICT, failure),
     }
 }
 
-pub(super) fn unknown(id: &str) -> Response {
+pub(crate) fn unknown(id: &str) -> Response {
     let what = format!("There is no editor `{id}`.");
-    refuse(StatusCode::NOT_FOUND, Failure::new(Code::NotFound, what, "See `evermoor setup`."))
+    refuse(
+        StatusCode::NOT_FOUND,
+        Failure::new(Code::NotFound, what, "Run `evermoor setup` to list them."),
+    )
 }

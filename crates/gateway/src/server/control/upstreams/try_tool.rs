@@ -1,4 +1,4 @@
-//! A call that a person makes from the dashboard, on the way that editors' calls take.
+//! Test calls from the dashboard, which take the same path as editors' calls.
 
 use std::sync::Arc;
 
@@ -18,28 +18,28 @@ use evermoor_core::protocol::translate::client_capabilities::Abilities;
 use evermoor_core::protocol::translate::client_meta::WhoAsks;
 use evermoor_core::protocol::version::Spoken;
 
-use super::{Control, read_body, unknown};
-use crate::mcp::exchange::{Asker, Exchange, Part};
+use crate::mcp::exchange::{Exchange, ExchangeEvent, Requester};
+use crate::server::control::{Control, read_body, unknown};
 use crate::upstream::Owner;
 
-/// The editor that the dashboard is.
+/// The dashboard's name as an editor.
 const DASHBOARD: &str = "dashboard";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Tried {
+struct TestCall {
     tool: String,
     #[serde(default)]
     arguments: Option<Value>,
 }
 
-pub(super) async fn call(
+pub(crate) async fn call(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
     body: Bytes,
 ) -> Response {
-    let Tried { tool, arguments } = match read_body(&body) {
-        Ok(tried) => tried,
+    let TestCall { tool, arguments } = match read_body(&body) {
+        Ok(call) => call,
         Err(refusal) => return *refusal,
     };
     let Some(upstream) = control.router.upstream(&name) else {
@@ -51,7 +51,7 @@ pub(super) async fn call(
     let request = Request::new(Id::number(1), method::TOOLS_CALL, Some(params));
     let client = Program { name: "Evermoor".into(), version: crate::VERSION.into() };
     let (owner, abilities) = (Owner::Editor(DASHBOARD.into()), Abilities::default());
-    let asker = Asker {
+    let asker = Requester {
         session: endpoint.sessions.number(),
         editor: DASHBOARD.into(),
         spoken: Spoken::Session(Revision::LATEST),
@@ -71,18 +71,20 @@ pub(super) async fn call(
     let (result, error) = match outcome {
         Some(Outcome::Result(result)) => (Some(value(result)), None),
         Some(Outcome::Error(error)) => (None, Some(value(error))),
-        None => (None, Some(serde_json::json!({ "message": "There was no answer." }))),
+        None => (None, Some(serde_json::json!({ "message": "The server did not answer." }))),
     };
     Json(Trial { ms, result, error }).into_response()
 }
 
-/// The answer, without what is said on the way to it. Nobody is there to be asked.
+/// The outcome, without notifications. Server requests are declined.
 async fn answer(mut exchange: Exchange) -> Option<Outcome> {
     loop {
         match exchange.next().await? {
-            Part::Message(Message::Response(response)) => return Some(response.outcome),
-            Part::Message(Message::Notification(_) | Message::Request(_)) => {}
-            Part::Question(question) => question.turn_away("The dashboard cannot be asked."),
+            ExchangeEvent::Message(Message::Response(response)) => return Some(response.outcome),
+            ExchangeEvent::Message(Message::Notification(_) | Message::Request(_)) => {}
+            ExchangeEvent::ServerRequest(question) => {
+                question.turn_away("The dashboard cannot answer requests.")
+            }
         }
     }
 }

@@ -8,24 +8,24 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::future::join_all;
 use http::StatusCode;
 
-use super::{Control, refuse, unknown};
+use crate::server::control::{Control, refuse, unknown};
 
-pub(super) async fn pause_all(State(control): State<Arc<Control>>) -> Response {
+pub(crate) async fn pause_all(State(control): State<Arc<Control>>) -> Response {
     change(&control, None, true).await
 }
 
-pub(super) async fn resume_all(State(control): State<Arc<Control>>) -> Response {
+pub(crate) async fn resume_all(State(control): State<Arc<Control>>) -> Response {
     change(&control, None, false).await
 }
 
-pub(super) async fn pause(
+pub(crate) async fn pause(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
 ) -> Response {
     change(&control, Some(&name), true).await
 }
 
-pub(super) async fn resume(
+pub(crate) async fn resume(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
 ) -> Response {
@@ -33,7 +33,7 @@ pub(super) async fn resume(
 }
 
 async fn change(control: &Control, upstream: Option<&str>, pause: bool) -> Response {
-    let present = control.router.lineup();
+    let present = control.router.all_upstreams();
     let names: Vec<&str> = present.iter().map(|one| one.name().as_str()).collect();
     if let Some(name) = upstream.filter(|name| !names.contains(name)) {
         return unknown(control, name);

@@ -1,4 +1,4 @@
-//! The outages of upstreams, looked up in the history.
+//! Incidents from the history, as JSON or as a Markdown report.
 
 use std::sync::Arc;
 
@@ -15,47 +15,51 @@ use evermoor_core::security::anonymize::Private;
 use evermoor_platform::clock;
 use evermoor_platform::machine::{self, Person};
 
-use super::{Control, refuse};
 use crate::history::Asked;
+use crate::server::control::{Control, refuse};
 
 #[derive(Deserialize)]
-pub(super) struct Which {
-    /// Only of this upstream, which may be one that is not configured any more.
+pub(crate) struct IncidentsQuery {
+    /// Only of this upstream, which may no longer be configured.
     upstream: Option<String>,
-    /// Only those that lasted at this moment or began later (milliseconds of the Unix epoch).
+    /// Only those that lasted until this time or began later, in Unix milliseconds.
     since: Option<u64>,
     /// Only this one.
     id: Option<u64>,
-    /// "markdown" for a report that can be pasted elsewhere.
+    /// "markdown" for a report to paste elsewhere.
     format: Option<String>,
 }
 
-pub(super) async fn list(
+pub(crate) async fn list(
     State(control): State<Arc<Control>>,
-    Query(which): Query<Which>,
+    Query(query): Query<IncidentsQuery>,
 ) -> Response {
-    let asked = Asked { upstream: which.upstream.clone(), since: which.since };
+    let asked = Asked { upstream: query.upstream.clone(), since: query.since };
     let mut incidents = match control.history.incidents(asked).await {
         Ok(incidents) => incidents,
         Err(failure) => return refuse(StatusCode::SERVICE_UNAVAILABLE, failure),
     };
-    incidents.retain(|incident| which.id.is_none_or(|id| incident.id == id));
-    match which.format.as_deref() {
+    incidents.retain(|incident| query.id.is_none_or(|id| incident.id == id));
+    match query.format.as_deref() {
         Some("markdown") => {
             let kind = [(header::CONTENT_TYPE, "text/markdown; charset=utf-8")];
-            (kind, written(&control, &which, &incidents).await).into_response()
+            (kind, markdown_report(&control, &query, &incidents).await).into_response()
         }
         Some(_) | None => Json(Incidents { incidents }).into_response(),
     }
 }
 
-/// The report, without the person whose machine it is.
-async fn written(control: &Control, which: &Which, incidents: &[Incident]) -> String {
+/// The report, without names that identify the user or the machine.
+async fn markdown_report(
+    control: &Control,
+    query: &IncidentsQuery,
+    incidents: &[Incident],
+) -> String {
     let status = control.router.overview().borrow().status.clone();
-    let (upstream, system) = (which.upstream.as_deref(), machine::system().await);
+    let (upstream, system) = (query.upstream.as_deref(), machine::system().await);
     let environment = Environment::of(&status, upstream, incidents, system);
     let now = clock::unix_millis();
-    let period = which.since.map(|since| now.saturating_sub(since));
+    let period = query.since.map(|since| now.saturating_sub(since));
     let text = report::markdown(&environment, incidents, period, now);
     let Person { home, user, machine } = Person::here();
     Private { home, user, machine }.remove_from(text.trim_end())

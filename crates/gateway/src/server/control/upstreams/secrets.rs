@@ -1,4 +1,4 @@
-//! Hearing that a secret changed. Its value is never told: it is in the keychain.
+//! Reacts to a changed secret. Its value is never sent: it is in the keychain.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 
 use evermoor_core::security::secret_ref::Reference;
 
-use super::Control;
+use crate::server::control::Control;
 
-/// Makes the connections of those who use it anew, and says who they are.
-pub(super) async fn changed(
+/// Reconnects the upstreams that use the secret, and returns their names.
+pub(crate) async fn changed(
     State(control): State<Arc<Control>>,
     Path(name): Path<String>,
 ) -> Json<Value> {
     let changed = Reference::Keyring(name);
     let mut users = Vec::new();
-    for upstream in control.router.lineup().iter() {
+    for upstream in control.router.all_upstreams().iter() {
         if upstream.config.transport.references().contains(&&changed) && !upstream.is_paused() {
             upstream.restart().await;
             users.push(upstream.name().to_string());
