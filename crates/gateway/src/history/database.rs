@@ -8,7 +8,7 @@ use evermoor_platform::fs::private;
 
 /// Why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unusable {
+pub(super) enum DatabaseError {
     /// What it holds makes no sense.
     #[error("the file is damaged: {0}")]
     Damaged(rusqlite::Error),
@@ -65,19 +65,19 @@ const VERSIONS: [&str; 1] = ["
 "];
 
 /// The file never grows beyond this; what is written ahead comes beside it.
-pub(super) const LARGEST: u32 = 40 << 20;
-pub(super) const PAGE: u32 = 4096;
+pub(super) const MAX_FILE_SIZE: u32 = 40 << 20;
+pub(super) const PAGE_SIZE: u32 = 4096;
 
 /// Opens the file, or makes it, closed to others.
-pub(super) fn open(path: &Path) -> Result<Connection, Unusable> {
+pub(super) fn open(path: &Path) -> Result<Connection, DatabaseError> {
     private::create_private(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags).map_err(of)?;
-    prepare(&mut connection).map_err(of)?;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(classify)?;
+    prepare(&mut connection).map_err(classify)?;
     let sound: String =
-        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(of)?;
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(classify)?;
     if sound != "ok" {
-        return Err(Unusable::Damaged(rusqlite::Error::InvalidQuery));
+        return Err(DatabaseError::Damaged(rusqlite::Error::InvalidQuery));
     }
     migrate(&mut connection, &VERSIONS)?;
     Ok(connection)
@@ -85,29 +85,29 @@ pub(super) fn open(path: &Path) -> Result<Connection, Unusable> {
 
 fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(std::time::Duration::from_millis(500))?;
-    connection.pragma_update(None, "page_size", PAGE)?;
+    connection.pragma_update(None, "page_size", PAGE_SIZE)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    connection.pragma_update(None, "max_page_count", LARGEST / PAGE)?;
+    connection.pragma_update(None, "max_page_count", MAX_FILE_SIZE / PAGE_SIZE)?;
     connection.pragma_update(None, "journal_size_limit", 4 << 20)?;
     // In KiB. A gateway must stay small, and the file is read rarely.
     connection.pragma_update(None, "cache_size", -256)
 }
 
-/// Brings the file to the newest of these versions, each step whole or not at all.
-fn migrate(connection: &mut Connection, versions: &[&str]) -> Result<(), Unusable> {
+/// Brings the file to the newest of these versions, each step transaction or not at all.
+fn migrate(connection: &mut Connection, versions: &[&str]) -> Result<(), DatabaseError> {
     let found: u32 =
-        connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(of)?;
+        connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(classify)?;
     let steps = (1_u32..).zip(versions);
     if steps.clone().count() < found as usize {
-        return Err(Unusable::Newer);
+        return Err(DatabaseError::Newer);
     }
     for (number, step) in steps.skip_while(|(number, _)| *number <= found) {
-        let whole = connection.transaction().map_err(of)?;
-        whole.execute_batch(step).map_err(of)?;
-        whole.pragma_update(None, "user_version", number).map_err(of)?;
-        whole.commit().map_err(of)?;
+        let transaction = connection.transaction().map_err(classify)?;
+        transaction.execute_batch(step).map_err(classify)?;
+        transaction.pragma_update(None, "user_version", number).map_err(classify)?;
+        transaction.commit().map_err(classify)?;
     }
     Ok(())
 }
@@ -129,11 +129,11 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 /// What an error of SQLite means for the file.
-pub(super) fn of(error: rusqlite::Error) -> Unusable {
+pub(super) fn classify(error: rusqlite::Error) -> DatabaseError {
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Unusable::Damaged(error),
-        Some(ErrorCode::DiskFull) => Unusable::Full(error),
-        Some(_) | None => Unusable::Refused(error),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => DatabaseError::Damaged(error),
+        Some(ErrorCode::DiskFull) => DatabaseError::Full(error),
+        Some(_) | None => DatabaseError::Refused(error),
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
         let connection = open(&path).unwrap();
         connection.pragma_update(None, "user_version", 99).unwrap();
         drop(connection);
-        assert!(matches!(open(&path), Err(Unusable::Newer)));
+        assert!(matches!(open(&path), Err(DatabaseError::Newer)));
         assert!(path.exists());
     }
 

@@ -12,12 +12,12 @@ use evermoor_core::history::samples::Sample;
 use super::Tally;
 
 /// One thing to write down, or to look up. Times are milliseconds of the Unix epoch.
-pub(crate) enum Note {
+pub(crate) enum HistoryMessage {
     /// An outage began.
-    Opened(Opened),
+    IncidentOpened(IncidentOpened),
     /// An upstream is looked after from now on. If an earlier gateway left an outage of it open, it
     /// goes on, and its calls are counted here.
-    Began {
+    UpstreamStarted {
         upstream: String,
         tally: Arc<Tally>,
     },
@@ -33,13 +33,13 @@ pub(crate) enum Note {
         at: u64,
         cause: Cause,
     },
-    Ended {
+    IncidentEnded {
         upstream: String,
         how: How,
         at: u64,
     },
     /// These are the upstreams that there are; the outages of others are over.
-    Present {
+    UpstreamsChanged {
         upstreams: Vec<String>,
         at: u64,
     },
@@ -47,31 +47,31 @@ pub(crate) enum Note {
         app: String,
         sample: Sample,
     },
-    Asked(Asked, oneshot::Sender<Result<Vec<Incident>, Failure>>),
-    AskedSamples {
+    QueryIncidents(Asked, oneshot::Sender<Result<Vec<Incident>, Failure>>),
+    QuerySamples {
         app: String,
         since: u64,
         answer: oneshot::Sender<Result<Vec<Sample>, Failure>>,
     },
 }
 
-impl Note {
+impl HistoryMessage {
     /// Whether it is something to write down.
     pub(super) fn is_written(&self) -> bool {
         match self {
-            Self::Opened(_)
-            | Self::Began { .. }
+            Self::IncidentOpened(_)
+            | Self::UpstreamStarted { .. }
             | Self::Event { .. }
             | Self::Explained { .. }
-            | Self::Ended { .. }
-            | Self::Present { .. }
+            | Self::IncidentEnded { .. }
+            | Self::UpstreamsChanged { .. }
             | Self::Sampled { .. } => true,
-            Self::Asked(..) | Self::AskedSamples { .. } => false,
+            Self::QueryIncidents(..) | Self::QuerySamples { .. } => false,
         }
     }
 }
 
-pub(crate) struct Opened {
+pub(crate) struct IncidentOpened {
     pub(crate) upstream: String,
     pub(crate) title: String,
     pub(crate) at: u64,

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use evermoor_core::failure::Failure;
 use evermoor_core::history::incident::How;
 
-use super::message::{Note, Opened, millis};
+use super::message::{HistoryMessage, IncidentOpened, millis};
 use super::{History, Tallies, Tally};
 
 /// The outages of one upstream.
@@ -28,7 +28,10 @@ const RELATED: Duration = Duration::from_secs(60);
 impl Chronicle {
     pub(crate) fn new(upstream: &str, history: History) -> Self {
         let (upstream, tally) = (upstream.to_owned(), Arc::new(Tally::new()));
-        history.note(Note::Began { upstream: upstream.clone(), tally: Arc::clone(&tally) });
+        history.send(HistoryMessage::UpstreamStarted {
+            upstream: upstream.clone(),
+            tally: Arc::clone(&tally),
+        });
         let tally = watch::Sender::new(tally);
         Self { upstream, history, tally, down: None, was_up: false }
     }
@@ -58,14 +61,14 @@ impl Chronicle {
             Some(before) if before == what => return,
             Some(_) => {
                 let upstream = self.upstream.clone();
-                return self.history.note(Note::Event { upstream, at, what });
+                return self.history.send(HistoryMessage::Event { upstream, at, what });
             }
         }
         let now = Arc::clone(&self.tally.borrow());
         if now.touched_before().is_some_and(|before| before > RELATED) {
             self.tally.send_replace(Arc::new(Tally::new()));
         }
-        self.history.note(Note::Opened(Opened {
+        self.history.send(HistoryMessage::IncidentOpened(IncidentOpened {
             upstream: self.upstream.clone(),
             title: title.to_owned(),
             at,
@@ -82,7 +85,7 @@ impl Chronicle {
         if self.down.take().is_some() || first {
             self.tally.send_replace(Arc::new(Tally::new()));
             let upstream = self.upstream.clone();
-            self.history.note(Note::Ended { upstream, how, at: millis(at) });
+            self.history.send(HistoryMessage::IncidentEnded { upstream, how, at: millis(at) });
         }
     }
 }
@@ -93,30 +96,30 @@ mod tests {
     use evermoor_core::failure::Code;
     use tokio::sync::mpsc;
 
-    fn chronicle() -> (Chronicle, mpsc::Receiver<Note>) {
-        let (history, mut notes) = History::listened();
-        let chronicle = Chronicle::new("a", history);
-        assert!(matches!(notes.try_recv(), Ok(Note::Began { .. })));
-        (chronicle, notes)
+    fn recorder() -> (Chronicle, mpsc::Receiver<HistoryMessage>) {
+        let (history, mut messages) = History::observed();
+        let recorder = Chronicle::new("a", history);
+        assert!(matches!(messages.try_recv(), Ok(HistoryMessage::UpstreamStarted { .. })));
+        (recorder, messages)
     }
 
     fn failure() -> Failure {
         Failure::new(Code::ConnectionLost, "It broke.", "Wait.")
     }
 
-    fn kinds(notes: &mut mpsc::Receiver<Note>) -> Vec<&'static str> {
+    fn kinds(messages: &mut mpsc::Receiver<HistoryMessage>) -> Vec<&'static str> {
         let mut kinds = Vec::new();
-        while let Ok(note) = notes.try_recv() {
-            kinds.push(match note {
-                Note::Opened(_) => "opened",
-                Note::Event { .. } => "event",
-                Note::Ended { .. } => "ended",
-                Note::Began { .. }
-                | Note::Explained { .. }
-                | Note::Present { .. }
-                | Note::Sampled { .. }
-                | Note::Asked(..)
-                | Note::AskedSamples { .. } => "else",
+        while let Ok(message) = messages.try_recv() {
+            kinds.push(match message {
+                HistoryMessage::IncidentOpened(_) => "opened",
+                HistoryMessage::Event { .. } => "event",
+                HistoryMessage::IncidentEnded { .. } => "ended",
+                HistoryMessage::UpstreamStarted { .. }
+                | HistoryMessage::Explained { .. }
+                | HistoryMessage::UpstreamsChanged { .. }
+                | HistoryMessage::Sampled { .. }
+                | HistoryMessage::QueryIncidents(..)
+                | HistoryMessage::QuerySamples { .. } => "else",
             });
         }
         kinds
@@ -124,41 +127,41 @@ mod tests {
 
     #[tokio::test]
     async fn what_was_never_up_is_not_down() {
-        let (mut chronicle, mut notes) = chronicle();
-        chronicle.went_down("A", &failure(), SystemTime::now());
-        assert_eq!(kinds(&mut notes), [""; 0]);
+        let (mut recorder, mut messages) = recorder();
+        recorder.went_down("A", &failure(), SystemTime::now());
+        assert_eq!(kinds(&mut messages), [""; 0]);
     }
 
     #[tokio::test]
     async fn an_outage_has_one_beginning_and_one_end_whatever_happens_in_between() {
-        let (mut chronicle, mut notes) = chronicle();
+        let (mut recorder, mut messages) = recorder();
         let now = SystemTime::now();
-        chronicle.is_over(How::Reconnected, now);
-        assert_eq!(kinds(&mut notes), ["ended"], "an earlier gateway may have left one open");
-        chronicle.went_down("A", &failure(), now);
-        chronicle.went_down("A", &failure(), now);
+        recorder.is_over(How::Reconnected, now);
+        assert_eq!(kinds(&mut messages), ["ended"], "an earlier gateway may have left one open");
+        recorder.went_down("A", &failure(), now);
+        recorder.went_down("A", &failure(), now);
         let other = Failure::new(Code::ConnectionRefused, "Nothing listens.", "Start it.");
-        chronicle.went_down("A", &other, now);
-        chronicle.went_down("A", &other, now);
-        chronicle.is_over(How::Reconnected, now);
-        chronicle.is_over(How::Answered, now);
-        assert_eq!(kinds(&mut notes), ["opened", "event", "ended"]);
+        recorder.went_down("A", &other, now);
+        recorder.went_down("A", &other, now);
+        recorder.is_over(How::Reconnected, now);
+        recorder.is_over(How::Answered, now);
+        assert_eq!(kinds(&mut messages), ["opened", "event", "ended"]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_call_lost_long_before_is_not_counted() {
-        let (mut chronicle, mut notes) = chronicle();
-        chronicle.is_over(How::Reconnected, SystemTime::now());
+        let (mut recorder, mut messages) = recorder();
+        recorder.is_over(How::Reconnected, SystemTime::now());
         for (wait, counted) in [(RELATED / 2, 1), (RELATED * 2, 0)] {
-            chronicle.tallies().touch().end(super::super::CallEnd::Unknown);
+            recorder.tallies().touch().end(super::super::CallEnd::Unknown);
             tokio::time::advance(wait).await;
-            chronicle.went_down("A", &failure(), SystemTime::now());
-            while let Ok(note) = notes.try_recv() {
-                if let Note::Opened(opened) = note {
+            recorder.went_down("A", &failure(), SystemTime::now());
+            while let Ok(message) = messages.try_recv() {
+                if let HistoryMessage::IncidentOpened(opened) = message {
                     assert_eq!(opened.tally.calls().unknown, counted);
                 }
             }
-            chronicle.is_over(How::Reconnected, SystemTime::now());
+            recorder.is_over(How::Reconnected, SystemTime::now());
         }
     }
 }

@@ -22,13 +22,13 @@ fn failure() -> Failure {
 async fn what_was_told_is_in_the_next_answer() {
     let folder = tempfile::tempdir().unwrap();
     let (history, ..) = start(folder.path().join("history.sqlite"));
-    let mut chronicle = history.of("a");
-    chronicle.is_over(How::Reconnected, SystemTime::now());
-    chronicle.went_down("A", &failure(), SystemTime::now());
-    history.tell("a", SystemTime::now(), "It was restarted.");
+    let mut recorder = history.of("a");
+    recorder.is_over(How::Reconnected, SystemTime::now());
+    recorder.went_down("A", &failure(), SystemTime::now());
+    history.add_event("a", SystemTime::now(), "It was restarted.");
     let found = history.incidents(Asked::default()).await.unwrap();
     assert_eq!((found.len(), found[0].events.len(), found[0].end), (1, 1, None));
-    chronicle.is_over(How::Reconnected, SystemTime::now());
+    recorder.is_over(How::Reconnected, SystemTime::now());
     let found = history.incidents(Asked::default()).await.unwrap();
     assert_eq!(found[0].end.unwrap().how, How::Reconnected);
 }
@@ -49,9 +49,9 @@ async fn a_history_that_stops_writes_what_it_was_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("history.sqlite");
     let (history, stop, tasks) = start(path.clone());
-    let mut chronicle = history.of("a");
-    chronicle.is_over(How::Reconnected, SystemTime::now());
-    chronicle.went_down("A", &failure(), SystemTime::now());
+    let mut recorder = history.of("a");
+    recorder.is_over(How::Reconnected, SystemTime::now());
+    recorder.went_down("A", &failure(), SystemTime::now());
     stop.cancel();
     tasks.close();
     tasks.wait().await;
@@ -66,14 +66,14 @@ async fn what_is_told_while_the_pen_is_away_is_written_when_it_comes_back() {
     let folder = tempfile::tempdir().unwrap();
     let pen = Pen::new(true);
     let (history, ..) = start_with(folder.path().join("history.sqlite"), pen.clone());
-    let mut chronicle = history.of("a");
-    chronicle.is_over(How::Reconnected, SystemTime::now());
+    let mut recorder = history.of("a");
+    recorder.is_over(How::Reconnected, SystemTime::now());
     assert_eq!(history.incidents(Asked::default()).await.unwrap(), []);
     pen.give_away().await;
-    chronicle.went_down("A", &failure(), SystemTime::now());
+    recorder.went_down("A", &failure(), SystemTime::now());
     let found = history.incidents(Asked::default()).await.unwrap();
     assert_eq!(found, [], "it may be read, and not written");
-    pen.receive();
+    pen.grant();
     let mut found = Vec::new();
     while found.is_empty() {
         found = history.incidents(Asked::default()).await.unwrap();
@@ -94,7 +94,7 @@ async fn whoever_takes_over_goes_on_with_an_outage_and_the_one_before_writes_no_
     let (new, ..) = start_with(path, next_pen.clone());
     let mut after = new.of("a");
     pen.give_away().await;
-    next_pen.receive();
+    next_pen.grant();
     before.is_over(How::Reconnected, SystemTime::now());
     stop.cancel();
     tasks.close();
@@ -108,9 +108,9 @@ async fn whoever_takes_over_goes_on_with_an_outage_and_the_one_before_writes_no_
 
 #[tokio::test]
 async fn telling_never_waits_however_much_is_told() {
-    let (history, told) = History::listened();
-    for number in 0..QUEUE * 2 {
-        history.tell("a", SystemTime::now(), number.to_string());
+    let (history, told) = History::observed();
+    for number in 0..QUEUE_CAPACITY * 2 {
+        history.add_event("a", SystemTime::now(), number.to_string());
     }
-    assert_eq!(told.len(), QUEUE);
+    assert_eq!(told.len(), QUEUE_CAPACITY);
 }

@@ -48,7 +48,7 @@ impl Timelines {
         let content = private::read_private(&file).ok().flatten().unwrap_or_default();
         let mut written: Written = serde_json::from_slice(&content).unwrap_or_default();
         // One that takes over from another one that runs goes on where that is.
-        if pen.is_ours() {
+        if pen.is_held() {
             written.upstreams.values_mut().for_each(|log| log.resume(written.seen));
         }
         Self { logs: Arc::new(Mutex::new(written.upstreams)), file, pen }
@@ -100,7 +100,7 @@ impl Timelines {
     }
 
     async fn write(&self, tasks: &TaskTracker) {
-        if !self.pen.is_ours() {
+        if !self.pen.is_held() {
             return;
         }
         let written = Written { seen: now(), upstreams: self.logs.lock().clone() };

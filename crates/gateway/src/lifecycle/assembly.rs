@@ -1,4 +1,4 @@
-//! What is inside a gateway: all its parts, put together, but for the place where it serves.
+//! What is assembly a gateway: all its parts, put together, but for the place where it serves.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use evermoor_core::security::tokens::Tokens;
 use evermoor_platform::paths::Paths;
 
 use crate::apps;
-use crate::apps::{Apps, Around as Minding};
+use crate::apps::{Apps, WatcherContext};
 use crate::config::edit::ConfigBook;
 use crate::config::first_run::Welcome;
 use crate::config::pauses::Pauses;
 use crate::config::presets;
 use crate::config::presets::Presets;
 use crate::config::secrets::Secrets;
-use crate::config::upstream_set::{Roster, Surroundings};
+use crate::config::upstream_set::{UpstreamSet, UpstreamSetContext};
 use crate::editors::Editors;
 use crate::history::History;
 use crate::history::timelines::Timelines;
@@ -50,7 +50,7 @@ use crate::system::environment::Chance;
 use crate::system::handoff_queue;
 use crate::system::handoff_queue::Parcel;
 use crate::system::wake;
-use crate::system::wake::Bell;
+use crate::system::wake::WakeNotifier;
 use crate::system::write_lease::Pen;
 use crate::upstream::Handle;
 use crate::upstream::catalog_cache::Store;
@@ -58,7 +58,7 @@ use crate::upstream::notification_log::Newsroom;
 use crate::upstream::subscriptions::Interests;
 
 /// The parts.
-pub(crate) struct Inside {
+pub(crate) struct Assembly {
     pub(crate) reception: Arc<Reception>,
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) control: Arc<Control>,
@@ -76,7 +76,7 @@ pub(crate) struct Inside {
 }
 
 /// What a gateway needs to know before it serves.
-pub(crate) struct Plan {
+pub(crate) struct AssemblyInput {
     pub(crate) config: Config,
     pub(crate) paths: Paths,
     pub(crate) tokens: Tokens,
@@ -91,12 +91,12 @@ pub(crate) struct Plan {
 /// Set for a gateway that the system's own supervisor runs.
 const SUPERVISED: &str = "EVERMOOR_SUPERVISED";
 /// How long the last answers may take to be sent.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(2);
 
-impl Inside {
+impl Assembly {
     /// Puts the parts together and connects to the upstreams.
-    pub(crate) async fn start(plan: Plan) -> Result<Self, KeyError> {
-        let Plan { config, paths, tokens, key, control_token, address, pen, stop } = plan;
+    pub(crate) async fn start(plan: AssemblyInput) -> Result<Self, KeyError> {
+        let AssemblyInput { config, paths, tokens, key, control_token, address, pen, stop } = plan;
         let (origin, edition) = (format!("http://{address}"), keys::edition()?);
         let (tasks, calls, moved) = (TaskTracker::new(), TaskTracker::new(), stop.child_token());
         let changed = Arc::new(Notify::new());
@@ -107,15 +107,15 @@ impl Inside {
         // It ends by itself, when it has written what it was told.
         tasks.spawn(kept);
         let pauses = Pauses::read(paths.paused_file(), tasks.clone());
-        let (presets, keeper) =
+        let (presets, preset_watcher) =
             Presets::read(presets::folder_of(&paths.config), tasks.clone()).await;
-        let (bell, woken) = Bell::new(Arc::clone(&changed));
+        let (wake_notifier, wake_signals) = WakeNotifier::new(Arc::clone(&changed));
         let apps = Apps::new(presets.shelf.clone());
         let (news, interests) = (Newsroom::default(), Interests::default());
-        let around = Surroundings {
+        let set_context = UpstreamSetContext {
             store: store.clone(),
             changed: changed.clone(),
-            wakes: woken.times,
+            wakes: wake_signals.times,
             chance: Chance::real(),
             tasks: tasks.clone(),
             stop: stop.clone(),
@@ -124,20 +124,21 @@ impl Inside {
             history: history.clone(),
             paused: pauses.subscribe(),
             shelf: presets.shelf.clone(),
-            troubles: presets.troubles,
+            problems: presets.problems,
             apps: apps.clone(),
             secrets: Secrets::of_the_system(),
         };
         let shelf = presets.shelf;
-        let minding = Minding {
+        let watcher_context = WatcherContext {
             apps: apps.clone(),
             history: history.clone(),
             changed: changed.clone(),
-            wakes: around.wakes.clone(),
+            wakes: set_context.wakes.clone(),
             chance: Chance::real(),
             tasks: tasks.clone(),
         };
-        let (roster, lineup) = Roster::start(config.clone(), address, around).await;
+        let (upstream_set, set_handle) =
+            UpstreamSet::start(config.clone(), address, set_context).await;
         let editors = Arc::new(Editors::new(
             tokens,
             paths.clone(),
@@ -149,9 +150,9 @@ impl Inside {
         let welcome = Welcome::new(&paths, Arc::clone(&changed), tasks.clone());
         let touches = Touches::default();
         let sources = Sources {
-            lineup: lineup.clone(),
+            set: set_handle.clone(),
             editors: Arc::clone(&editors),
-            attendance: attendance.clone(),
+            clients: attendance.clone(),
             welcome: welcome.clone(),
             touches: touches.clone(),
             origin: origin.clone(),
@@ -160,36 +161,41 @@ impl Inside {
         let first = status::overview(&sources, None, None);
         let (show, overview) = watch::channel(first);
         let (readings, read) = mpsc::channel(1);
-        let keep = status::keep(sources, woken.last, changed, news.clone(), show);
+        let keep = status::keep(sources, wake_signals.last, changed, news.clone(), show);
         let timelines = Timelines::read(paths.timelines_file(), pen.clone());
         let watched = timelines.clone().keep(overview.clone(), tasks.clone(), stop.clone());
         // It ends by itself, when it has written how upstreams fared.
         tasks.spawn(watched);
-        let remember = store.keep(lineup.upstreams.clone(), overview.clone());
+        let remember = store.keep(set_handle.upstreams.clone(), overview.clone());
         let follow =
             crate::config::watch::follow(paths.config.clone(), Ok(config), readings, tasks.clone());
-        let wake = wake::watch(bell, Chance::real());
-        let (ours, upstreams) = (pen.clone(), lineup.upstreams.clone());
-        let minding = async move {
+        let wake = wake::watch(wake_notifier, Chance::real());
+        let (ours, upstreams) = (pen.clone(), set_handle.upstreams.clone());
+        let watcher_context = async move {
             // Two gateways must not both restart an application.
             ours.until_ours().await;
-            apps::keep(minding, upstreams).await;
+            apps::run_watchers(watcher_context, upstreams).await;
         };
-        let (roster, known) = (roster.run(read), Arc::clone(&editors).follow());
+        let (upstream_set, known) = (upstream_set.run(read), Arc::clone(&editors).follow());
         // What is under way goes on as the configuration was when everything moved.
-        for task in [follow.boxed(), keeper.follow().boxed(), roster.boxed(), minding.boxed()] {
+        for task in [
+            follow.boxed(),
+            preset_watcher.follow().boxed(),
+            upstream_set.boxed(),
+            watcher_context.boxed(),
+        ] {
             tasks.spawn(moved.clone().run_until_cancelled_owned(task));
         }
         for task in [keep.boxed(), remember.boxed(), known.boxed(), wake.boxed()] {
             tasks.spawn(stop.clone().run_until_cancelled_owned(task));
         }
 
-        let upstreams = lineup.upstreams.clone();
-        let router = router::Router::new(lineup.upstreams, overview);
+        let upstreams = set_handle.upstreams.clone();
+        let router = router::Router::new(set_handle.upstreams, overview);
         let door = Arc::new(Door {
             port: address.port(),
             editors: Arc::clone(&editors),
-            settings: lineup.settings,
+            settings: set_handle.settings,
             control_token,
             guesses: Mutex::default(),
         });
@@ -216,7 +222,7 @@ impl Inside {
         });
         let book = ConfigBook {
             path: paths.config.clone(),
-            in_force: lineup.config,
+            in_force: set_handle.config,
             shelf,
             tasks: tasks.clone(),
             turn: tokio::sync::Mutex::default(),
@@ -271,7 +277,7 @@ impl Inside {
     pub(crate) async fn give_up(&self) {
         tracing::warn!("calls under way are given up");
         self.endpoint.given_up.cancel();
-        let _ = timeout(LAST_WORDS, self.answered()).await;
+        let _ = timeout(LAST_ANSWERS_TIMEOUT, self.answered()).await;
     }
 
     /// Lets go of everything, and waits until it has ended, but not for ever. What is told to stop ends

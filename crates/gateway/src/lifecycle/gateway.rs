@@ -22,15 +22,15 @@ use evermoor_platform::handover::{Line, Stand};
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::child::orphans;
 
-use crate::lifecycle::assembly::{Inside, Plan};
+use crate::lifecycle::assembly::{Assembly, AssemblyInput};
 use crate::lifecycle::bind;
 use crate::lifecycle::handover;
-use crate::lifecycle::handover::Asked;
+use crate::lifecycle::handover::HandoverRequest;
 use crate::lifecycle::keys;
 use crate::lifecycle::keys::KeyError;
 use crate::lifecycle::start_error::StartError;
 use crate::lifecycle::takeover;
-use crate::lifecycle::takeover::{Found, Terms};
+use crate::lifecycle::takeover::{CurrentGateway, Terms};
 use crate::system::write_lease::Pen;
 
 /// A gateway that listens.
@@ -39,7 +39,7 @@ pub struct Gateway {
     lock: InstanceLock,
     /// Where another gateway can ask for our place; without it, ours cannot be taken over.
     stand: Option<Stand>,
-    inside: Inside,
+    assembly: Assembly,
     runtime: Runtime,
     paths: Paths,
     stop: CancellationToken,
@@ -48,9 +48,9 @@ pub struct Gateway {
 /// How long calls under way may take to end when the gateway is stopped.
 const DRAIN: Duration = Duration::from_secs(10);
 /// How long they may take when another gateway serves already.
-const FAREWELL: Duration = Duration::from_secs(120);
+const HANDOVER_DRAIN: Duration = Duration::from_secs(120);
 /// How long everything may take to end once no call is under way. A program may need five seconds.
-const BURIAL: Duration = Duration::from_secs(6);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(6);
 /// How long upstreams are tried before the gateway that runs is disturbed.
 const WARM_UP: Duration = Duration::from_secs(5);
 
@@ -80,7 +80,7 @@ impl Gateway {
         let control_token = keys::control_token(&paths)?;
         let runtime = bind::runtime(format!("http://{address}"), control_token.clone());
         let (pen, paths_inside, stop_inside) = (Pen::new(true), paths.clone(), stop.clone());
-        let inside = Inside::start(Plan {
+        let assembly = Assembly::start(AssemblyInput {
             config,
             paths: paths_inside,
             tokens,
@@ -91,10 +91,10 @@ impl Gateway {
             stop: stop_inside,
         })
         .await?;
-        inside.endpoint.sessions.recall();
+        assembly.endpoint.sessions.recall();
         let stand = bind::open_stand(&paths);
         bind::announce(&paths, &runtime)?;
-        Ok(Self { listener, lock, stand, inside, runtime, paths, stop })
+        Ok(Self { listener, lock, stand, assembly, runtime, paths, stop })
     }
 
     /// Takes the place of the gateway that runs, or serves if none does. An error leaves the other
@@ -105,17 +105,17 @@ impl Gateway {
         stop: CancellationToken,
         terms: Terms,
     ) -> Result<Self, StartError> {
-        let incumbent = match takeover::find(&paths, terms).await? {
-            Found::Nobody(lock) => return Self::start_with(lock, config, paths, stop).await,
-            Found::Somebody(incumbent) => incumbent,
+        let running = match takeover::find(&paths, terms).await? {
+            CurrentGateway::None(lock) => return Self::start_with(lock, config, paths, stop).await,
+            CurrentGateway::Running(running) => running,
         };
         prepare_process().await;
         let (tokens, key) = (keys::tokens(&paths)?, keys::session_key(&paths)?);
-        let old = incumbent.runtime.clone();
+        let old = running.runtime.clone();
         // The same token, so that a dashboard that is open goes on.
         let runtime = bind::runtime(old.origin.clone(), old.control_token);
         let address = old.origin.trim_start_matches("http://").parse();
-        let plan = Plan {
+        let plan = AssemblyInput {
             address: address.unwrap_or(config.gateway.listen),
             config,
             paths: paths.clone(),
@@ -125,23 +125,23 @@ impl Gateway {
             pen: Pen::new(false),
             stop: stop.clone(),
         };
-        let inside = Inside::start(plan).await?;
-        inside.warmed_up(WARM_UP).await;
+        let assembly = Assembly::start(plan).await?;
+        assembly.warmed_up(WARM_UP).await;
         let announcement = bind::prepare(&paths, &runtime);
         let began = Instant::now();
         let moved = match announcement {
-            Ok(announcement) => takeover::move_in(incumbent, &inside, announcement, &paths).await,
+            Ok(announcement) => takeover::move_in(running, &assembly, announcement, &paths).await,
             Err(error) => Err(error),
         };
         match moved {
             Ok((listener, lock, stand)) => {
                 tracing::info!(from = old.pid, old.version, took = ?began.elapsed(), "taken over");
-                Ok(Self { listener, lock, stand, inside, runtime, paths, stop })
+                Ok(Self { listener, lock, stand, assembly, runtime, paths, stop })
             }
             Err(error) => {
                 // The upstreams' programs that were started for nothing end as they should.
                 stop.cancel();
-                inside.ended(BURIAL).await;
+                assembly.ended(SHUTDOWN_TIMEOUT).await;
                 Err(error)
             }
         }
@@ -149,12 +149,12 @@ impl Gateway {
 
     /// A link that opens the dashboard once.
     pub fn dashboard_link(&self) -> Result<String, KeyError> {
-        self.inside.control.links.make()
+        self.assembly.control.links.make()
     }
 
     /// Cancelled if it is to begin anew after its end.
     pub fn again(&self) -> CancellationToken {
-        self.inside.control.again.clone()
+        self.assembly.control.again.clone()
     }
 
     /// Where it listens.
@@ -173,24 +173,24 @@ impl Gateway {
     /// Serves. Returns the line to the gateway that has taken over, if one has.
     async fn serve(&mut self) -> Option<Line> {
         loop {
-            let asked = tokio::select! {
+            let requested = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return None,
-                asked = handover::asked(self.stand.as_mut()) => asked,
-                never = self.inside.reception.accept_from(&self.listener) => match never {},
+                requested = handover::requested(self.stand.as_mut()) => requested,
+                never = self.assembly.reception.accept_from(&self.listener) => match never {},
             };
             // Whoever is told to stop in this moment must first know whose the place is.
-            if let Some(line) = self.give(asked).await {
+            if let Some(line) = self.give(requested).await {
                 return Some(line);
             }
         }
     }
 
     /// Gives our place away, or makes it ours again.
-    async fn give(&mut self, asked: Asked) -> Option<Line> {
-        let (pid, version) = (asked.pid, asked.version.clone());
+    async fn give(&mut self, requested: HandoverRequest) -> Option<Line> {
+        let (pid, version) = (requested.pid, requested.version.clone());
         tracing::info!(pid, version, "another gateway asks for our place");
-        match asked.give(&self.listener, &self.lock, &self.inside).await {
+        match requested.give(&self.listener, &self.lock, &self.assembly).await {
             Ok(line) => {
                 tracing::info!(pid, version, "another gateway serves now");
                 return Some(line);
@@ -201,9 +201,9 @@ impl Gateway {
         if let Err(error) = self.lock.take_back() {
             tracing::warn!(%error, "the lock was not taken back");
         }
-        self.inside.pen.receive();
-        while self.inside.parcels.try_recv().is_ok() {}
-        self.inside.endpoint.sessions.write_again();
+        self.assembly.pen.grant();
+        while self.assembly.parcels.try_recv().is_ok() {}
+        self.assembly.endpoint.sessions.write_again();
         if let Err(error) = bind::announce(&self.paths, &self.runtime) {
             tracing::warn!(%error, "our tools may not find us");
         }
@@ -215,35 +215,35 @@ impl Gateway {
     /// Stops: no new connections, and what is under way has a moment.
     async fn end(self) {
         drop((self.stand, self.listener));
-        if timeout(DRAIN, self.inside.answered()).await.is_err() {
-            self.inside.give_up().await;
+        if timeout(DRAIN, self.assembly.answered()).await.is_err() {
+            self.assembly.give_up().await;
         }
-        self.inside.ended(BURIAL).await;
+        self.assembly.ended(SHUTDOWN_TIMEOUT).await;
         let _ = std::fs::remove_file(self.paths.runtime_file());
     }
 
     /// Leaves the place to another gateway and finishes what is under way.
     async fn leave(mut self, line: Line) {
         drop((self.stand, self.listener, self.lock));
-        let (done, attending) = (CancellationToken::new(), TaskTracker::new());
-        let parcels = std::mem::replace(&mut self.inside.parcels, mpsc::channel(1).1);
-        let endpoint = Arc::clone(&self.inside.endpoint);
-        attending.spawn(handover::attend(line, parcels, endpoint, done.clone()));
-        attending.close();
-        self.inside.moved.cancel();
-        let in_a_hurry = async {
+        let (done, handover_task) = (CancellationToken::new(), TaskTracker::new());
+        let parcels = std::mem::replace(&mut self.assembly.parcels, mpsc::channel(1).1);
+        let endpoint = Arc::clone(&self.assembly.endpoint);
+        handover_task.spawn(handover::attend(line, parcels, endpoint, done.clone()));
+        handover_task.close();
+        self.assembly.moved.cancel();
+        let stopped = async {
             self.stop.cancelled().await;
             sleep(DRAIN).await;
         };
         tokio::select! {
-            () = self.inside.answered() => {}
-            () = in_a_hurry => self.inside.give_up().await,
-            () = sleep(FAREWELL) => self.inside.give_up().await,
+            () = self.assembly.answered() => {}
+            () = stopped => self.assembly.give_up().await,
+            () = sleep(HANDOVER_DRAIN) => self.assembly.give_up().await,
         }
         done.cancel();
-        let _ = timeout(BURIAL, attending.wait()).await;
+        let _ = timeout(SHUTDOWN_TIMEOUT, handover_task.wait()).await;
         self.stop.cancel();
-        self.inside.ended(BURIAL).await;
+        self.assembly.ended(SHUTDOWN_TIMEOUT).await;
         tracing::info!("everything has moved");
     }
 }

@@ -1,7 +1,7 @@
 //! The gateway that this one took over from, while it has calls under way.
 //!
 //! It sends connections as they come to rest, and what sessions want to hear of if a request that was
-//! under way changed it. It is told what editors say about its calls: an answer to a question, or
+//! under way changed it. It is messages what editors say about its calls: an answer to a question, or
 //! that a call is not wanted any more.
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::mcp::endpoint::Endpoint;
 use crate::server::listener::Reception;
 
 /// How many messages may wait for it.
-const ROOM: usize = 64;
+const CAPACITY: usize = 64;
 
 /// The gateway that this one took over from, while it has calls under way.
 #[derive(Default)]
@@ -36,32 +36,32 @@ impl Predecessor {
         line.try_send(Coming::Tell { session: session.to_owned(), message }).is_ok()
     }
 
-    fn lives(&self) -> mpsc::Receiver<Coming> {
-        let (line, told) = mpsc::channel(ROOM);
+    fn connected_to(&self) -> mpsc::Receiver<Coming> {
+        let (line, messages) = mpsc::channel(CAPACITY);
         *self.0.lock() = Some(line);
-        told
+        messages
     }
 
-    fn is_gone(&self) {
+    fn disconnected(&self) {
         self.0.lock().take();
     }
 }
 
 /// Attends to the gateway before this one until it hangs up.
 pub(crate) async fn attend(line: Line, endpoint: Arc<Endpoint>, reception: Arc<Reception>) {
-    let told = endpoint.predecessor.lives();
+    let messages = endpoint.predecessor.connected_to();
     tokio::select! {
-        () = pass_on(line.speaking, told) => {}
-        () = take_in(line.hearing, &endpoint, &reception) => {}
+        () = forward(line.speaking, messages) => {}
+        () = receive(line.hearing, &endpoint, &reception) => {}
     }
-    endpoint.predecessor.is_gone();
+    endpoint.predecessor.disconnected();
     tracing::info!("the gateway before this one has finished its calls");
 }
 
 /// Tells the gateway before this one what editors say, for as long as it listens.
-async fn pass_on(mut speaking: Speaking, mut told: mpsc::Receiver<Coming>) {
-    while let Some(word) = told.recv().await {
-        let words = serde_json::to_vec(&word).expect("strings serialise");
+async fn forward(mut speaking: Speaking, mut messages: mpsc::Receiver<Coming>) {
+    while let Some(message) = messages.recv().await {
+        let words = serde_json::to_vec(&message).expect("strings serialise");
         if speaking.say(&words).await.is_err() {
             break;
         }
@@ -70,7 +70,7 @@ async fn pass_on(mut speaking: Speaking, mut told: mpsc::Receiver<Coming>) {
 }
 
 /// Takes what the gateway before this one still has, until it hangs up.
-async fn take_in(mut hearing: Hearing, endpoint: &Endpoint, reception: &Reception) {
+async fn receive(mut hearing: Hearing, endpoint: &Endpoint, reception: &Reception) {
     while let Ok(Some(packet)) = hearing.next().await {
         match serde_json::from_slice(&packet.words).unwrap_or(Going::Unknown) {
             Going::Connection { known, read } => {

@@ -20,11 +20,11 @@ use evermoor_core::protocol::mcp::Program;
 pub struct Attendance(Arc<Inner>);
 
 struct Inner {
-    present: Mutex<HashMap<Who, Presence>>,
+    clients: Mutex<HashMap<Who, ClientEntry>>,
     /// Told when the list looks different.
     changed: Arc<Notify>,
     /// Told when there is somebody whose time runs.
-    came: Notify,
+    entry_added: Notify,
 }
 
 /// Whom we take for one visitor.
@@ -46,7 +46,7 @@ impl Who {
     }
 }
 
-struct Presence {
+struct ClientEntry {
     attached: Attached,
     spoke: Instant,
     /// How many streams are open.
@@ -60,15 +60,15 @@ pub struct Stream {
 }
 
 /// Who has not spoken for so long is gone.
-const PATIENCE: Duration = Duration::from_secs(5 * 60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// More are not counted.
-const MOST: usize = 512;
+const MAX_CLIENTS: usize = 512;
 /// What our own programs call themselves.
-const OURSELVES: &str = "evermoor";
+const OWN_PROGRAM: &str = "evermoor";
 
 impl Attendance {
     pub fn new(changed: Arc<Notify>) -> Self {
-        Self(Arc::new(Inner { present: Mutex::default(), changed, came: Notify::new() }))
+        Self(Arc::new(Inner { clients: Mutex::default(), changed, entry_added: Notify::new() }))
     }
 
     /// Somebody speaks to one upstream, or to all of them. Who it is, is only asked when it is not
@@ -81,8 +81,8 @@ impl Attendance {
         introduction: impl FnOnce() -> (String, Program, String),
     ) {
         let now = Instant::now();
-        let mut present = self.0.present.lock();
-        if let Some(known) = present.get_mut(who) {
+        let mut clients = self.0.clients.lock();
+        if let Some(known) = clients.get_mut(who) {
             known.spoke = now;
             if known.attached.view.as_deref() == view && known.attached.transport == wire {
                 return;
@@ -91,7 +91,7 @@ impl Attendance {
             known.attached.transport = wire;
         } else {
             let (editor, client, revision) = introduction();
-            if client.name == OURSELVES || present.len() >= MOST {
+            if client.name == OWN_PROGRAM || clients.len() >= MAX_CLIENTS {
                 return;
             }
             let some = |text: String| Some(text).filter(|text| !text.is_empty());
@@ -104,28 +104,28 @@ impl Attendance {
                 view: view.map(str::to_owned),
                 since: millis(SystemTime::now()),
             };
-            present.insert(who.clone(), Presence { attached, spoke: now, streams: 0 });
+            clients.insert(who.clone(), ClientEntry { attached, spoke: now, streams: 0 });
         }
-        drop(present);
-        self.0.came.notify_one();
+        drop(clients);
+        self.0.entry_added.notify_one();
         self.0.changed.notify_one();
     }
 
     /// Somebody says later who it is.
     pub fn introduced(&self, who: &Who, client: &Program, revision: &str) {
-        let mut present = self.0.present.lock();
-        let Some(known) = present.get_mut(who) else { return };
+        let mut clients = self.0.clients.lock();
+        let Some(known) = clients.get_mut(who) else { return };
         let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         known.attached.client = some(&client.name);
         known.attached.client_version = some(&client.version);
         known.attached.revision = revision.to_owned();
-        drop(present);
+        drop(clients);
         self.0.changed.notify_one();
     }
 
     /// Somebody has a stream open until this is dropped.
     pub fn listens(&self, who: Who) -> Stream {
-        if let Some(known) = self.0.present.lock().get_mut(&who) {
+        if let Some(known) = self.0.clients.lock().get_mut(&who) {
             known.streams += 1;
         }
         Stream { attendance: self.clone(), who }
@@ -133,16 +133,16 @@ impl Attendance {
 
     /// Somebody said that it is gone.
     pub fn leaves(&self, who: &Who) {
-        if self.0.present.lock().remove(who).is_some() {
+        if self.0.clients.lock().remove(who).is_some() {
             self.0.changed.notify_one();
         }
     }
 
-    /// Everybody who is here, those first who came first.
+    /// Everybody who is here, those first who entry_added first.
     pub fn list(&self) -> Vec<Attached> {
         let now = Instant::now();
-        let present = self.0.present.lock();
-        let here = present.values().filter(|one| one.is_here(now));
+        let clients = self.0.clients.lock();
+        let here = clients.values().filter(|one| one.is_here(now));
         let mut here: Vec<Attached> = here.map(|one| one.attached.clone()).collect();
         here.sort_by(|one, other| (one.since, &one.client).cmp(&(other.since, &other.client)));
         here
@@ -152,44 +152,44 @@ impl Attendance {
     pub async fn tidy(&self) {
         loop {
             let next = {
-                let present = self.0.present.lock();
-                present.values().filter(|one| one.streams == 0).map(|one| one.spoke).min()
+                let clients = self.0.clients.lock();
+                clients.values().filter(|one| one.streams == 0).map(|one| one.spoke).min()
             };
             match next {
                 Some(spoke) => {
                     tokio::select! {
-                        () = sleep_until(spoke + PATIENCE) => {}
-                        () = self.0.came.notified() => continue,
+                        () = sleep_until(spoke + IDLE_TIMEOUT) => {}
+                        () = self.0.entry_added.notified() => continue,
                     }
                 }
-                None => self.0.came.notified().await,
+                None => self.0.entry_added.notified().await,
             }
             let now = Instant::now();
-            let mut present = self.0.present.lock();
-            let before = present.len();
-            present.retain(|_, one| one.is_here(now));
-            if present.len() != before {
+            let mut clients = self.0.clients.lock();
+            let before = clients.len();
+            clients.retain(|_, one| one.is_here(now));
+            if clients.len() != before {
                 self.0.changed.notify_one();
             }
         }
     }
 }
 
-impl Presence {
+impl ClientEntry {
     fn is_here(&self, now: Instant) -> bool {
-        self.streams > 0 || now.duration_since(self.spoke) < PATIENCE
+        self.streams > 0 || now.duration_since(self.spoke) < IDLE_TIMEOUT
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        let mut present = self.attendance.0.present.lock();
-        if let Some(known) = present.get_mut(&self.who) {
+        let mut clients = self.attendance.0.clients.lock();
+        if let Some(known) = clients.get_mut(&self.who) {
             known.streams = known.streams.saturating_sub(1);
             known.spoke = Instant::now();
         }
-        drop(present);
-        self.attendance.0.came.notify_one();
+        drop(clients);
+        self.attendance.0.entry_added.notify_one();
     }
 }
 
@@ -228,11 +228,11 @@ mod tests {
         let mut here = names(&attendance);
         here.sort();
         assert_eq!(here, ["Cursor", "Zed"], "our own programs are not counted");
-        tokio::time::advance(PATIENCE).await;
+        tokio::time::advance(IDLE_TIMEOUT).await;
         assert_eq!(names(&attendance), ["Cursor"]);
         drop(stream);
         assert_eq!(names(&attendance), ["Cursor"], "it was there a moment ago");
-        tokio::time::advance(PATIENCE).await;
+        tokio::time::advance(IDLE_TIMEOUT).await;
         assert_eq!(names(&attendance), [] as [&str; 0]);
     }
 
@@ -245,7 +245,7 @@ mod tests {
         speaks(&attendance, 1, "Zed", None);
         attendance.0.changed.notified().await;
         attendance.0.changed.notified().await;
-        assert!(attendance.0.present.lock().is_empty());
+        assert!(attendance.0.clients.lock().is_empty());
     }
 
     #[tokio::test(start_paused = true)]

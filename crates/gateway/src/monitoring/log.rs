@@ -23,35 +23,35 @@ use evermoor_log::{Desk, Layer};
 use crate::monitoring::redaction;
 
 /// How many lines are kept in memory.
-const KEPT: usize = 2_000;
+const MAX_LINES: usize = 2_000;
 /// How far one who follows may fall behind before lines are left out.
-const BEHIND: usize = 512;
+const FOLLOWER_LAG: usize = 512;
 /// How long the end of the gateway waits for its last lines.
-const LAST_LINES: Duration = Duration::from_secs(1);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A handle to the log.
 #[derive(Clone)]
 pub struct Log {
-    inside: Arc<Inside>,
+    inner: Arc<Inner>,
 }
 
-struct Inside {
+struct Inner {
     newest: Mutex<VecDeque<LogLine>>,
     followers: broadcast::Sender<LogLine>,
     desk: Option<Desk>,
 }
 
-static HERE: OnceLock<Log> = OnceLock::new();
+static CURRENT: OnceLock<Log> = OnceLock::new();
 
 /// The log of this process, if it keeps one.
 pub fn here() -> Option<Log> {
-    HERE.get().cloned()
+    CURRENT.get().cloned()
 }
 
 /// Keeps the log of this process from now on, in the given file. The layer is for the subscriber.
 pub fn start(path: &Path) -> Layer<impl Fn(LogLine) + use<>> {
     let log = Log::new(Desk::start(path.to_owned()));
-    let log = HERE.get_or_init(|| log).clone();
+    let log = CURRENT.get_or_init(|| log).clone();
     Layer::to(move |line| log.take(line))
 }
 
@@ -63,22 +63,22 @@ fn scrub(line: LogLine) -> LogLine {
 
 impl Log {
     fn new(desk: Option<Desk>) -> Self {
-        let (followers, _) = broadcast::channel(BEHIND);
-        Self { inside: Arc::new(Inside { newest: Mutex::default(), followers, desk }) }
+        let (followers, _) = broadcast::channel(FOLLOWER_LAG);
+        Self { inner: Arc::new(Inner { newest: Mutex::default(), followers, desk }) }
     }
 
     fn take(&self, line: LogLine) {
         let line = scrub(line);
-        if let Some(desk) = &self.inside.desk {
+        if let Some(desk) = &self.inner.desk {
             desk.write(&line);
         }
-        let mut newest = self.inside.newest.lock();
-        if newest.len() == KEPT {
+        let mut newest = self.inner.newest.lock();
+        if newest.len() == MAX_LINES {
             newest.pop_front();
         }
         newest.push_back(line.clone());
         // Under the lock, so that whoever reads and then follows misses nothing.
-        let _ = self.inside.followers.send(line);
+        let _ = self.inner.followers.send(line);
     }
 
     /// The newest lines, of one upstream or of all, and those that come from now on.
@@ -87,17 +87,17 @@ impl Log {
         upstream: Option<&str>,
         count: usize,
     ) -> (Vec<LogLine>, broadcast::Receiver<LogLine>) {
-        let newest = self.inside.newest.lock();
+        let newest = self.inner.newest.lock();
         let wanted = newest.iter().rev().filter(|line| is_of(line, upstream)).take(count);
         let mut lines: Vec<LogLine> = wanted.cloned().collect();
         lines.reverse();
-        (lines, self.inside.followers.subscribe())
+        (lines, self.inner.followers.subscribe())
     }
 
     /// Waits a moment until what was said is on the disk.
     pub fn finish(&self) {
-        if let Some(desk) = &self.inside.desk {
-            desk.finish(LAST_LINES);
+        if let Some(desk) = &self.inner.desk {
+            desk.finish(FLUSH_TIMEOUT);
         }
     }
 }
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn the_newest_lines_of_one_upstream_are_told() {
         let log = Log::new(None);
-        for number in 0..KEPT + 10 {
+        for number in 0..MAX_LINES + 10 {
             log.take(line(Some(["a", "b"][number % 2]), &number.to_string()));
         }
         log.take(line(None, "none"));
@@ -129,7 +129,7 @@ mod tests {
         };
         assert_eq!(texts(Some("a"), 2), ["2006", "2008"]);
         assert_eq!(texts(None, 2), ["2009", "none"]);
-        assert_eq!(texts(None, usize::MAX).len(), KEPT);
+        assert_eq!(texts(None, usize::MAX).len(), MAX_LINES);
     }
 
     #[tokio::test]

@@ -10,7 +10,7 @@ use evermoor_core::api::Status;
 use evermoor_core::config;
 
 use crate::config::first_run::Welcome;
-use crate::config::upstream_set::Lineup;
+use crate::config::upstream_set::UpstreamSetHandle;
 use crate::editors::Editors;
 use crate::monitoring::clients::Attendance;
 use crate::monitoring::user_actions::Touches;
@@ -28,9 +28,9 @@ pub struct Overview {
 
 /// Where everything that people are shown comes from.
 pub struct Sources {
-    pub lineup: Lineup,
+    pub set: UpstreamSetHandle,
     pub editors: Arc<Editors>,
-    pub attendance: Attendance,
+    pub clients: Attendance,
     pub welcome: Welcome,
     pub touches: Touches,
     pub origin: String,
@@ -44,14 +44,14 @@ pub fn overview(
     woke: Option<SystemTime>,
     before: Option<&Arc<Sights>>,
 ) -> Overview {
-    let Sources { lineup, editors, origin, .. } = sources;
-    let upstreams = Arc::clone(&lineup.upstreams.borrow());
-    let config = Arc::clone(&lineup.config.borrow());
+    let Sources { set, editors, origin, .. } = sources;
+    let upstreams = Arc::clone(&set.upstreams.borrow());
+    let config = Arc::clone(&set.config.borrow());
     let sights = Sights::of(&upstreams, &config.editors, before);
     let running = upstreams.iter().map(|handle| {
         let hidden = sights.hidden(handle.name());
         let app = match handle.config.transport.is_app() {
-            true => lineup.apps.desk(handle.name()).view(),
+            true => set.apps.desk(handle.name()).view(),
             false => None,
         };
         let touched = sources.touches.last(handle.name().as_str());
@@ -62,15 +62,15 @@ pub fn overview(
     views.sort_by(|one, other| one.name.cmp(&other.name));
     let mut seen = editors.list();
     let strangers = config.strangers(|name| seen.iter().any(|editor| editor.name == name));
-    let mut warnings = lineup.warnings.borrow().clone();
+    let mut warnings = set.warnings.borrow().clone();
     warnings.extend(strangers.iter().map(warnings::doubt));
     seen = seen.into_iter().map(|editor| with_shown(editor, &sights)).collect();
     let (version, process) = (crate::VERSION.into(), std::process::id());
     let status = Status::of(version, process, format!("{origin}/mcp"), views, warnings);
     let status = Status {
-        attached: sources.attendance.list(),
+        attached: sources.clients.list(),
         tray: config.tray,
-        first_run: sources.welcome.is_due(),
+        first_run: sources.welcome.is_first(),
         supervised: sources.supervised,
         ..status.with_editors(seen).since_wake(woke.map(millis))
     };

@@ -7,7 +7,7 @@ use evermoor_core::config::{Config, Mistake, Transport, Upstream};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::preset::Shelf;
 
-use crate::config::presets::Trouble;
+use crate::config::presets::PresetProblem;
 
 /// The warnings of a gateway that was started with `started` and runs with `now`. `mistake` is
 /// what is wrong with the file since then.
@@ -29,15 +29,15 @@ pub(crate) fn of(started: SocketAddr, now: &Config, mistake: Option<&Failure>) -
 
 /// What is wrong with the person's presets, and which presets of upstreams are not known. One that
 /// cannot be read is told of once.
-pub(crate) fn of_presets(now: &Config, shelf: &Shelf, troubles: &[Trouble]) -> Vec<Failure> {
+pub(crate) fn of_presets(now: &Config, shelf: &Shelf, problems: &[PresetProblem]) -> Vec<Failure> {
     let named = |upstream: &Upstream| match &upstream.transport {
         Transport::App { preset } => Some(preset.clone()),
         Transport::Http { .. } | Transport::Stdio(_) | Transport::Demo => None,
     };
     let names: BTreeSet<String> = now.upstreams.iter().filter_map(named).collect();
-    let untold = |name: &&String| troubles.iter().all(|it| it.preset.as_ref() != Some(*name));
+    let untold = |name: &&String| problems.iter().all(|it| it.preset.as_ref() != Some(*name));
     let unknown = names.iter().filter(untold).filter_map(|name| shelf.get(name).err());
-    troubles.iter().map(|trouble| trouble.failure.clone()).chain(unknown).collect()
+    problems.iter().map(|trouble| trouble.failure.clone()).chain(unknown).collect()
 }
 
 /// Something in the file that is worth a second look.
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(warnings[0].what, "There is no preset `pieces`.");
         assert!(warnings[0].remedy.contains("pieces-os"), "{}", warnings[0]);
         let failure = Failure::new(Code::Configuration, "It is wrong.", "Write it right.");
-        let trouble = Trouble { preset: Some("pieces".into()), failure: failure.clone() };
+        let trouble = PresetProblem { preset: Some("pieces".into()), failure: failure.clone() };
         assert_eq!(of_presets(&now, &shelf, &[trouble]), [failure]);
     }
 

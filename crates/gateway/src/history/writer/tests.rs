@@ -1,6 +1,6 @@
 //! The writer and its file, without tasks and clocks.
 
-use super::super::message::{Asked, Opened};
+use super::super::message::{Asked, IncidentOpened};
 use super::super::tally::{CallEnd, Tallies};
 use super::*;
 use evermoor_core::history::incident::{Cause, Evidence, How, Incident};
@@ -23,8 +23,8 @@ impl Place {
         self.folder.path().join("data/history.sqlite")
     }
 
-    fn writer(&self) -> Writer {
-        Writer::new(self.path())
+    fn writer(&self) -> HistoryWriter {
+        HistoryWriter::new(self.path())
     }
 }
 
@@ -34,33 +34,33 @@ fn tally() -> (Arc<Tally>, Tallies) {
     (tally, Tallies(given))
 }
 
-fn opened(upstream: &str, at: u64) -> Note {
+fn opened(upstream: &str, at: u64) -> HistoryMessage {
     let sign = Failure::new(Code::ConnectionLost, "The connection broke.", "Wait.");
     let (upstream, title) = (upstream.to_owned(), upstream.to_uppercase());
-    Note::Opened(Opened { upstream, title, at, sign, tally: tally().0 })
+    HistoryMessage::IncidentOpened(IncidentOpened { upstream, title, at, sign, tally: tally().0 })
 }
 
-fn ended(upstream: &str, at: u64) -> Note {
-    Note::Ended { upstream: upstream.to_owned(), how: How::Reconnected, at }
+fn ended(upstream: &str, at: u64) -> HistoryMessage {
+    HistoryMessage::IncidentEnded { upstream: upstream.to_owned(), how: How::Reconnected, at }
 }
 
-fn event(upstream: &str, at: u64, what: &str) -> Note {
-    Note::Event { upstream: upstream.to_owned(), at, what: what.to_owned() }
+fn event(upstream: &str, at: u64, what: &str) -> HistoryMessage {
+    HistoryMessage::Event { upstream: upstream.to_owned(), at, what: what.to_owned() }
 }
 
-fn ask(writer: &mut Writer, asked: Asked, now: u64) -> Result<Vec<Incident>, Failure> {
+fn ask(writer: &mut HistoryWriter, asked: Asked, now: u64) -> Result<Vec<Incident>, Failure> {
     let (answer, mut answered) = oneshot::channel();
-    writer.write(vec![Note::Asked(asked, answer)], now);
+    writer.write(vec![HistoryMessage::QueryIncidents(asked, answer)], now);
     answered.try_recv().unwrap()
 }
 
-fn all(writer: &mut Writer) -> Vec<Incident> {
+fn all(writer: &mut HistoryWriter) -> Vec<Incident> {
     ask(writer, Asked::default(), NOON).unwrap()
 }
 
-fn sampled(app: &str, at: u64, memory: u64) -> Note {
+fn sampled(app: &str, at: u64, memory: u64) -> HistoryMessage {
     let sample = Sample { at, span: EVERY, memory, load: 100, uptime: 5000 };
-    Note::Sampled { app: app.to_owned(), sample }
+    HistoryMessage::Sampled { app: app.to_owned(), sample }
 }
 
 #[test]
@@ -69,7 +69,8 @@ fn an_outage_is_written_from_its_first_sign_to_its_end() {
         (Place::new(), Evidence { source: "x.ips".into(), excerpt: "top".into() });
     let mut writer = place.writer();
     let cause = Cause { what: "It crashed.".into(), evidence: Some(evidence) };
-    let explained = Note::Explained { upstream: "a".into(), at: NOON + 4, cause: cause.clone() };
+    let explained =
+        HistoryMessage::Explained { upstream: "a".into(), at: NOON + 4, cause: cause.clone() };
     writer.write(vec![sampled("a", NOON - 1000, 7)], NOON);
     writer.write(vec![opened("a", NOON), event("a", NOON + 1, "It was restarted.")], NOON);
     writer.write(vec![ended("a", NOON + 3), explained], NOON);
@@ -89,8 +90,8 @@ fn the_calls_of_an_outage_count_also_after_its_end() {
     let mut writer = place.writer();
     let (tally, tallies) = tally();
     let sign = Failure::new(Code::ConnectionLost, "It broke.", "Wait.");
-    let open = Opened { upstream: "a".into(), title: "A".into(), at: NOON, sign, tally };
-    writer.write(vec![Note::Opened(open)], NOON);
+    let open = IncidentOpened { upstream: "a".into(), title: "A".into(), at: NOON, sign, tally };
+    writer.write(vec![HistoryMessage::IncidentOpened(open)], NOON);
     let mut call = tallies.touch();
     call.held();
     writer.write(vec![ended("a", NOON + 1)], NOON);
@@ -122,8 +123,9 @@ fn what_a_killed_gateway_left_open_goes_on_and_says_what_nobody_saw() {
     drop(killed);
     let mut writer = place.writer();
     let (tally, tallies) = tally();
-    let began = Note::Began { upstream: "a".into(), tally };
-    let present = Note::Present { upstreams: vec!["a".into()], at: NOON + 50_000 };
+    let began = HistoryMessage::UpstreamStarted { upstream: "a".into(), tally };
+    let present =
+        HistoryMessage::UpstreamsChanged { upstreams: vec!["a".into()], at: NOON + 50_000 };
     writer.write(vec![began, present], NOON + 50_000);
     tallies.touch().end(CallEnd::NotSent);
     writer.write(vec![ended("a", NOON + 60_000)], NOON + 60_000);
@@ -238,10 +240,10 @@ fn a_year_of_samples_of_several_applications_and_of_outages_stays_small() {
     let mib = size(&place) >> 20;
     assert!(mib < 16, "{mib} MiB for three applications and 3650 outages");
     let (answer, mut answered) = oneshot::channel();
-    writer.write(vec![Note::AskedSamples { app: "a".into(), since: 0, answer }], NOON);
+    writer.write(vec![HistoryMessage::QuerySamples { app: "a".into(), since: 0, answer }], NOON);
     let kept = answered.try_recv().unwrap().unwrap();
     assert!((16_000..17_000).contains(&kept.len()), "{}", kept.len());
-    assert!(kept[0].at < first + 3_600_000, "the whole year is there");
+    assert!(kept[0].at < first + 3_600_000, "the transaction year is there");
 }
 
 #[test]
@@ -250,17 +252,17 @@ fn however_often_an_upstream_fails_the_file_stays_small() {
     let mut writer = place.writer();
     let text = "x".repeat(4000);
     for round in 0..60 {
-        let mut notes = Vec::new();
+        let mut messages = Vec::new();
         for n in 0..100 {
             let at = NOON + round * 1000 + n;
             let evidence = Some(Evidence { source: "x".into(), excerpt: text.clone() });
             let cause = Cause { what: "It crashed.".into(), evidence };
-            notes.push(opened("a", at));
-            notes.push(Note::Explained { upstream: "a".into(), at, cause });
-            notes.extend((0..20).map(|_| event("a", at, &text)));
-            notes.push(ended("a", at));
+            messages.push(opened("a", at));
+            messages.push(HistoryMessage::Explained { upstream: "a".into(), at, cause });
+            messages.extend((0..20).map(|_| event("a", at, &text)));
+            messages.push(ended("a", at));
         }
-        writer.write(notes, NOON);
+        writer.write(messages, NOON);
     }
     assert!(size(&place) < 50 << 20, "{}", size(&place));
     let newest = all(&mut writer).remove(0);

@@ -27,21 +27,21 @@ pub use record::Record;
 pub struct Activity(Arc<Inner>);
 
 struct Inner {
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptCalls>,
     /// The number of the newest call, for those who follow.
     newest: watch::Sender<u64>,
 }
 
 #[derive(Default)]
-struct Kept {
-    calls: VecDeque<Done>,
+struct KeptCalls {
+    calls: VecDeque<FinishedCall>,
     /// How many calls there were.
     count: u64,
     latencies: HashMap<String, Latencies>,
 }
 
 /// A call that has ended.
-struct Done {
+struct FinishedCall {
     number: u64,
     at: u64,
     editor: Arc<str>,
@@ -64,9 +64,9 @@ pub struct Wanted {
 }
 
 /// So many calls are kept.
-const ROOM: usize = 2000;
+const CAPACITY: usize = 2000;
 /// Upstreams that were taken out of the configuration do not fill the memory.
-const MOST_UPSTREAMS: usize = 256;
+const MAX_UPSTREAMS: usize = 256;
 
 impl Default for Activity {
     fn default() -> Self {
@@ -76,19 +76,20 @@ impl Default for Activity {
 }
 
 impl Activity {
-    fn add(&self, mut done: Done) {
+    fn add(&self, mut finished: FinishedCall) {
         let mut kept = self.0.kept.lock();
         kept.count += 1;
-        done.number = kept.count;
-        if let Some(upstream) = done.upstream.as_deref().filter(|_| answered(done.outcome)) {
-            let took = done.ms.saturating_sub(done.held_ms);
-            kept.took(upstream, done.at.saturating_add(done.ms), took);
+        finished.number = kept.count;
+        if let Some(upstream) = finished.upstream.as_deref().filter(|_| answered(finished.outcome))
+        {
+            let took = finished.ms.saturating_sub(finished.held_ms);
+            kept.took(upstream, finished.at.saturating_add(finished.ms), took);
         }
-        if kept.calls.len() >= ROOM {
+        if kept.calls.len() >= CAPACITY {
             kept.calls.pop_front();
         }
-        let number = done.number;
-        kept.calls.push_back(done);
+        let number = finished.number;
+        kept.calls.push_back(finished);
         drop(kept);
         if self.0.newest.receiver_count() > 0 {
             self.0.newest.send_replace(number);
@@ -98,8 +99,8 @@ impl Activity {
     /// The newest calls that are wanted, at most so many, the newest first.
     pub fn newest(&self, wanted: &Wanted, most: usize) -> Vec<Call> {
         let kept = self.0.kept.lock();
-        let found = kept.calls.iter().rev().filter(|done| wanted.includes(done));
-        found.take(most).map(Done::shown).collect()
+        let found = kept.calls.iter().rev().filter(|finished| wanted.includes(finished));
+        found.take(most).map(FinishedCall::shown).collect()
     }
 
     /// Follows the calls from now on.
@@ -131,8 +132,8 @@ impl Following {
             let told = self.told;
             self.newest.wait_for(|newest| *newest > told).await.ok()?;
             let kept = self.activity.0.kept.lock();
-            let new = kept.calls.iter().rev().take_while(|done| done.number > told);
-            let mut calls: Vec<Call> = new.map(Done::shown).collect();
+            let new = kept.calls.iter().rev().take_while(|finished| finished.number > told);
+            let mut calls: Vec<Call> = new.map(FinishedCall::shown).collect();
             self.told = kept.count;
             drop(kept);
             calls.reverse();
@@ -143,28 +144,31 @@ impl Following {
     }
 }
 
-impl Kept {
+impl KeptCalls {
     fn took(&mut self, upstream: &str, at: u64, ms: u64) {
         // Looked up by reference first: a new name is rare.
         if let Some(latencies) = self.latencies.get_mut(upstream) {
             return latencies.took(at, ms);
         }
-        if self.latencies.len() < MOST_UPSTREAMS {
+        if self.latencies.len() < MAX_UPSTREAMS {
             self.latencies.entry(upstream.to_owned()).or_default().took(at, ms);
         }
     }
 }
 
 impl Wanted {
-    fn includes(&self, done: &Done) -> bool {
-        self.before.is_none_or(|before| done.number < before)
-            && self.upstream.as_deref().is_none_or(|name| done.upstream.as_deref() == Some(name))
-            && self.editor.as_deref().is_none_or(|name| &*done.editor == name)
-            && self.outcome.is_none_or(|outcome| done.outcome == outcome)
+    fn includes(&self, finished: &FinishedCall) -> bool {
+        self.before.is_none_or(|before| finished.number < before)
+            && self
+                .upstream
+                .as_deref()
+                .is_none_or(|name| finished.upstream.as_deref() == Some(name))
+            && self.editor.as_deref().is_none_or(|name| &*finished.editor == name)
+            && self.outcome.is_none_or(|outcome| finished.outcome == outcome)
     }
 }
 
-impl Done {
+impl FinishedCall {
     fn shown(&self) -> Call {
         Call {
             number: self.number,
@@ -194,8 +198,8 @@ fn millis(time: SystemTime) -> u64 {
 mod tests {
     use super::*;
 
-    fn done(upstream: &str, outcome: CallOutcome, ms: u64) -> Done {
-        Done {
+    fn finished(upstream: &str, outcome: CallOutcome, ms: u64) -> FinishedCall {
+        FinishedCall {
             number: 0,
             at: 1_000,
             editor: "zed".into(),
@@ -217,7 +221,7 @@ mod tests {
         let activity = Activity::default();
         for number in 0..5 {
             let outcome = if number % 2 == 0 { CallOutcome::Ok } else { CallOutcome::NotSent };
-            activity.add(done(if number < 3 { "a" } else { "b" }, outcome, 10));
+            activity.add(finished(if number < 3 { "a" } else { "b" }, outcome, 10));
         }
         let asked = |wanted: Wanted, most| numbers(&activity.newest(&wanted, most));
         assert_eq!(asked(Wanted::default(), 2), [5, 4]);
@@ -232,22 +236,22 @@ mod tests {
     #[test]
     fn only_so_many_calls_are_kept() {
         let activity = Activity::default();
-        for _ in 0..ROOM + 10 {
-            activity.add(done("a", CallOutcome::Ok, 1));
+        for _ in 0..CAPACITY + 10 {
+            activity.add(finished("a", CallOutcome::Ok, 1));
         }
         let kept = activity.newest(&Wanted::default(), usize::MAX);
-        assert_eq!((kept.len(), kept[ROOM - 1].number), (ROOM, 11));
+        assert_eq!((kept.len(), kept[CAPACITY - 1].number), (CAPACITY, 11));
     }
 
     #[tokio::test]
     async fn whoever_follows_is_told_every_call_in_its_order() {
         let activity = Activity::default();
-        activity.add(done("a", CallOutcome::Ok, 1));
+        activity.add(finished("a", CallOutcome::Ok, 1));
         let mut following = activity.follow();
-        activity.add(done("a", CallOutcome::Ok, 1));
-        activity.add(done("a", CallOutcome::Unknown, 1));
+        activity.add(finished("a", CallOutcome::Ok, 1));
+        activity.add(finished("a", CallOutcome::Unknown, 1));
         assert_eq!(numbers(&following.next().await.unwrap()), [2, 3]);
-        activity.add(done("a", CallOutcome::Ok, 1));
+        activity.add(finished("a", CallOutcome::Ok, 1));
         assert_eq!(numbers(&following.next().await.unwrap()), [4]);
     }
 }

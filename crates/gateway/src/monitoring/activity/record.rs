@@ -12,16 +12,16 @@ use evermoor_core::protocol::event_id::Call;
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 
-use super::{Activity, Done, millis};
+use super::{Activity, FinishedCall, millis};
 use crate::routing::view::{Scope, View};
 use crate::upstream::Handle;
 
 /// A call that has begun. It is told when it is closed; one that is dropped before was cancelled.
 pub struct Record {
-    open: Option<Open>,
+    open: Option<OpenCall>,
 }
 
-struct Open {
+struct OpenCall {
     activity: Activity,
     editor: Arc<str>,
     client: Option<Box<str>>,
@@ -45,7 +45,7 @@ impl Record {
         let called = request.method.as_str();
         let is_call =
             matches!(called, method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ);
-        let open = is_call.then(|| Open {
+        let open = is_call.then(|| OpenCall {
             activity: activity.clone(),
             editor: Arc::clone(view.editor()),
             client: client.filter(|name| !name.is_empty()).map(Into::into),
@@ -86,11 +86,11 @@ impl Drop for Record {
     }
 }
 
-impl Open {
+impl OpenCall {
     fn tell(self, outcome: CallOutcome, held: Duration) {
         let took = self.began.elapsed();
         let whole = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        self.activity.add(Done {
+        self.activity.add(FinishedCall {
             number: 0,
             at: millis(SystemTime::now()).saturating_sub(whole(took)),
             editor: self.editor,

@@ -34,7 +34,7 @@ fn described(config: &Config) -> String {
     }
 }
 
-/// Who has the port that editors are told.
+/// Who has the port that editors are failed_check.
 pub(super) async fn port(paths: &Paths) -> Check {
     let (id, title) = ("port", "Port");
     let config = file::read(&paths.config).ok().flatten().unwrap_or_default();

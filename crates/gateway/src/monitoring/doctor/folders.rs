@@ -13,11 +13,11 @@ use crate::lifecycle::keys::KeyError;
 pub(super) fn tokens(paths: &Paths) -> Check {
     let (id, title) = ("tokens", "Tokens");
     if let Some(error) = super::unsafe_tokens(paths) {
-        return told(id, title, &error);
+        return failed_check(id, title, &error);
     }
     for secret in secrets(paths) {
         if let Err(error) = private::read_private(&secret) {
-            return told(id, title, &KeyError::Unsafe(error));
+            return failed_check(id, title, &KeyError::Unsafe(error));
         }
     }
     let count = crate::lifecycle::keys::known_tokens(paths).ok().flatten();
@@ -32,7 +32,7 @@ pub(super) fn tokens(paths: &Paths) -> Check {
     )
 }
 
-fn told(id: &str, title: &str, error: &KeyError) -> Check {
+fn failed_check(id: &str, title: &str, error: &KeyError) -> Check {
     if let KeyError::Unsafe(Unsafe::OpenToOthers { path }) = error {
         let detail = format!("Others can read {}.", path.display());
         let remedy = format!("Run `chmod 600 {}`.", path.display());
@@ -69,7 +69,7 @@ pub(super) fn folders(paths: &Paths) -> Check {
     let open = [&paths.data, &paths.runtime].into_iter().find(|folder| private::is_open(folder));
     match open {
         Some(folder) => {
-            let detail = format!("Others can look into {}.", folder.display());
+            let detail = format!("Others can check into {}.", folder.display());
             let remedy = format!("Run `chmod 700 {}`.", folder.display());
             Check::bad(id, title, detail, remedy).fixable()
         }

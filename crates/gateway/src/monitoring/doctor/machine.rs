@@ -10,11 +10,11 @@ use evermoor_platform::paths::Paths;
 use evermoor_platform::startup::{login, service};
 
 /// Less than this, and logs, history and settings may not be written.
-const LEAST_SPACE: u64 = 200 << 20;
+const MIN_FREE_SPACE: u64 = 200 << 20;
 /// No clock that is right says less: this was written later. 2026-01-01.
-const WRITTEN: Duration = Duration::from_secs(1_767_225_600);
+const RELEASE_DATE: Duration = Duration::from_secs(1_767_225_600);
 /// A file from further in the future was written before the clock was set back.
-const MOST_AHEAD: Duration = Duration::from_secs(120);
+const MAX_AHEAD: Duration = Duration::from_secs(120);
 
 pub(super) fn disk(paths: &Paths) -> Check {
     let (id, title) = ("disk", "Disk");
@@ -22,7 +22,7 @@ pub(super) fn disk(paths: &Paths) -> Check {
     let there = paths.data.ancestors().find(|folder| folder.exists());
     match there.and_then(disk::free) {
         None => Check::skipped(id, title, "The system does not say how much is free."),
-        Some(free) if free < LEAST_SPACE => {
+        Some(free) if free < MIN_FREE_SPACE => {
             let detail = format!("Only {} are free.", memory(free));
             Check::bad(id, title, detail, "Free some space: history and logs are lost without it.")
         }
@@ -45,11 +45,11 @@ fn judge(now: SystemTime, written: Option<SystemTime>) -> Check {
     let (id, title) = ("clock", "Clock");
     let remedy =
         "Have the system set the clock by itself. Certificates and times are wrong until then.";
-    if now < SystemTime::UNIX_EPOCH + WRITTEN {
+    if now < SystemTime::UNIX_EPOCH + RELEASE_DATE {
         return Check::bad(id, title, "It says a time before Evermoor was written.", remedy);
     }
     let ahead = written.and_then(|written| written.duration_since(now).ok());
-    match ahead.filter(|ahead| *ahead > MOST_AHEAD) {
+    match ahead.filter(|ahead| *ahead > MAX_AHEAD) {
         Some(ahead) => {
             let ahead = length(u64::try_from(ahead.as_millis()).unwrap_or(u64::MAX));
             let detail = format!("It was set back by {ahead}: a file was written later than now.");
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_never_set_or_was_set_back_is_told() {
-        let written = SystemTime::UNIX_EPOCH + WRITTEN;
+        let written = SystemTime::UNIX_EPOCH + RELEASE_DATE;
         let later = |seconds| written + Duration::from_secs(seconds);
         assert!(judge(SystemTime::UNIX_EPOCH, None).is_bad());
         assert!(!judge(later(10), None).is_bad());

@@ -1,8 +1,8 @@
 //! Looks at everything that ever goes wrong, and says what to do about it.
 //!
 //! What a machine shows without a gateway is looked at here too, so that the command line finds the
-//! same when none runs. Each look has its time, and they are taken side by side: a disk that hangs
-//! is told as such and delays nobody.
+//! same when none runs. Each check has its time, and they are taken side by side: a disk that hangs
+//! is failed_check as such and delays nobody.
 
 mod config;
 mod folders;
@@ -23,12 +23,12 @@ use evermoor_platform::paths::Paths;
 use crate::lifecycle::keys;
 use crate::server::control::Control;
 
-/// How long one look may take.
-const PATIENCE: Duration = Duration::from_millis(1_200);
+/// How long one check may take.
+const CHECK_TIMEOUT: Duration = Duration::from_millis(1_200);
 
 /// What can be seen without a gateway.
 pub async fn machine(paths: &Paths) -> Vec<Check> {
-    let looks: [(&str, &str, BoxFuture<'_, Check>); 9] = [
+    let checks: [(&str, &str, BoxFuture<'_, Check>); 9] = [
         ("config", "Configuration", blocking(paths, config::config).boxed()),
         ("port", "Port", config::port(paths).boxed()),
         ("tokens", "Tokens", blocking(paths, folders::tokens).boxed()),
@@ -39,8 +39,8 @@ pub async fn machine(paths: &Paths) -> Vec<Check> {
         ("service", "Service", machine::service().boxed()),
         ("login", "Launch at login", machine::login().boxed()),
     ];
-    let looks = looks.map(|(id, title, look)| within(id, title, look));
-    join_all(looks).await
+    let checks = checks.map(|(id, title, check)| within(id, title, check));
+    join_all(checks).await
 }
 
 /// What the gateway sees: the machine, and every upstream.
@@ -83,16 +83,17 @@ pub(crate) fn unsafe_tokens(paths: &Paths) -> Option<keys::KeyError> {
     keys::known_tokens(paths).err()
 }
 
-/// A look that may block goes to a thread that may.
-async fn blocking(paths: &Paths, look: fn(&Paths) -> Check) -> Check {
-    let (id, paths) = ("look", paths.clone());
-    let looked = tokio::task::spawn_blocking(move || look(&paths)).await;
+/// A check that may block goes to a thread that may.
+async fn blocking(paths: &Paths, check: fn(&Paths) -> Check) -> Check {
+    let (id, paths) = ("check", paths.clone());
+    let looked = tokio::task::spawn_blocking(move || check(&paths)).await;
     looked.unwrap_or_else(|_| Check::skipped(id, "Look", "It could not be looked at."))
 }
 
-async fn within(id: &str, title: &str, look: BoxFuture<'_, Check>) -> Check {
-    timeout(PATIENCE, look).await.unwrap_or_else(|_| {
-        let detail = format!("It took longer than {} ms to look at it.", PATIENCE.as_millis());
+async fn within(id: &str, title: &str, check: BoxFuture<'_, Check>) -> Check {
+    timeout(CHECK_TIMEOUT, check).await.unwrap_or_else(|_| {
+        let detail =
+            format!("It took longer than {} ms to check at it.", CHECK_TIMEOUT.as_millis());
         Check::skipped(id, title, detail)
     })
 }

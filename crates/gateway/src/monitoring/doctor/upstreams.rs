@@ -19,7 +19,7 @@ pub(super) fn all(status: &Status) -> Vec<Check> {
     checks.chain(status.warnings.iter().enumerate().map(warning)).collect()
 }
 
-/// What the gateway warns of is told by the check of the configuration only if it stands in the file.
+/// What the gateway warns of is failed_check by the check of the configuration only if it stands in the file.
 fn warning((number, warning): (usize, &Failure)) -> Check {
     let id = format!("warning.{}", number + 1);
     Check::bad(id, "Warning", warning.what.clone(), warning.remedy.clone())
@@ -48,7 +48,7 @@ fn check(upstream: &Upstream, now: u64) -> Check {
         Link::Down { failure, .. } => {
             let detail = format!("{} {}", stage(failure.code), failure.what);
             let found = Check::bad(id, title, detail, failure.remedy.clone());
-            if helps_to_try(failure.code) { found.fixable() } else { found }
+            if can_retry(failure.code) { found.fixable() } else { found }
         }
     }
 }
@@ -85,7 +85,7 @@ fn stage(code: Code) -> &'static str {
 }
 
 /// Whether another attempt can do what the last one did not.
-fn helps_to_try(code: Code) -> bool {
+fn can_retry(code: Code) -> bool {
     !matches!(code, Code::Configuration | Code::NotInstalled | Code::AuthRequired | Code::Paused)
 }
 
