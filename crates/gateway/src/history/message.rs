@@ -1,4 +1,4 @@
-//! What the history is told, and asked.
+//! The messages to the task that writes the history.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,23 +11,22 @@ use evermoor_core::history::samples::Sample;
 
 use super::Tally;
 
-/// One thing to write down, or to look up. Times are milliseconds of the Unix epoch.
+/// Something to write or to look up. Times are Unix milliseconds.
 pub(crate) enum HistoryMessage {
-    /// An outage began.
     IncidentOpened(IncidentOpened),
-    /// An upstream is looked after from now on. If an earlier gateway left an outage of it open, it
-    /// goes on, and its calls are counted here.
+    /// A supervisor started. If an earlier gateway left an incident of its upstream open, that
+    /// continues, and `tally` counts its calls.
     UpstreamStarted {
         upstream: String,
         tally: Arc<Tally>,
     },
-    /// Something was seen or done during the outage of an upstream, or just after it.
+    /// Something happened during the incident of an upstream, or just after it.
     Event {
         upstream: String,
         at: u64,
         what: String,
     },
-    /// Why the outage happened was found out.
+    /// The cause of the incident was found.
     Explained {
         upstream: String,
         at: u64,
@@ -38,7 +37,7 @@ pub(crate) enum HistoryMessage {
         how: How,
         at: u64,
     },
-    /// These are the upstreams that there are; the outages of others are over.
+    /// The list of upstreams; the incidents of all others end.
     UpstreamsChanged {
         upstreams: Vec<String>,
         at: u64,
@@ -56,7 +55,7 @@ pub(crate) enum HistoryMessage {
 }
 
 impl HistoryMessage {
-    /// Whether it is something to write down.
+    /// Whether it changes the file, as opposed to a query.
     pub(super) fn is_written(&self) -> bool {
         match self {
             Self::IncidentOpened(_)
@@ -79,12 +78,12 @@ pub(crate) struct IncidentOpened {
     pub(crate) tally: Arc<Tally>,
 }
 
-/// Which outages.
+/// Which incidents to return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Only of this upstream.
     pub upstream: Option<String>,
-    /// Only those that lasted at this moment or began later.
+    /// Only those that ended at or after this time, or have not ended.
     pub since: Option<u64>,
 }
 

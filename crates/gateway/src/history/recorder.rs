@@ -1,4 +1,4 @@
-//! What a supervisor tells the history of its upstream: when it goes down, and when that is over.
+//! Records when an upstream goes down and when it is back, for its supervisor.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -11,18 +11,18 @@ use evermoor_core::history::incident::How;
 use super::message::{HistoryMessage, IncidentOpened, millis};
 use super::{History, Tallies, Tally};
 
-/// The outages of one upstream.
+/// Records the incidents of one upstream.
 pub(crate) struct Chronicle {
     upstream: String,
     history: History,
     tally: watch::Sender<Arc<Tally>>,
-    /// The last sign of the outage that lasts.
+    /// The last failure of the open incident; `None` if there is none.
     down: Option<String>,
-    /// Whether it was connected since it leads where it leads.
+    /// Whether it was ever connected at its current address.
     was_up: bool,
 }
 
-/// A call that was lost longer before an outage has nothing to do with it.
+/// A call that was lost longer before an incident is not part of it.
 const RELATED: Duration = Duration::from_secs(60);
 
 impl Chronicle {
@@ -36,18 +36,18 @@ impl Chronicle {
         Self { upstream, history, tally, down: None, was_up: false }
     }
 
-    /// Where calls count themselves.
+    /// The counters for calls.
     pub(crate) fn tallies(&self) -> Tallies {
         Tallies(self.tally.subscribe())
     }
 
-    /// Whether an outage lasts.
+    /// Whether an incident is open.
     pub(crate) fn is_down(&self) -> bool {
         self.down.is_some()
     }
 
-    /// Something is wrong: the first sign of an outage, or another one. What was never up is not
-    /// down.
+    /// Records a failure, which begins an incident or adds to it. An upstream that was never up
+    /// cannot go down.
     pub(crate) fn went_down(&mut self, title: &str, failure: &Failure, at: SystemTime) {
         let at = millis(at);
         let what = failure.what.clone();
@@ -57,7 +57,7 @@ impl Chronicle {
                 self.down = None;
                 return;
             }
-            // Each attempt may find the same, and that is told once.
+            // Each attempt may fail in the same way; record that once.
             Some(before) if before == what => return,
             Some(_) => {
                 let upstream = self.upstream.clone();
@@ -65,7 +65,7 @@ impl Chronicle {
             }
         }
         let now = Arc::clone(&self.tally.borrow());
-        if now.touched_before().is_some_and(|before| before > RELATED) {
+        if now.affected_since().is_some_and(|before| before > RELATED) {
             self.tally.send_replace(Arc::new(Tally::new()));
         }
         self.history.send(HistoryMessage::IncidentOpened(IncidentOpened {
@@ -77,7 +77,7 @@ impl Chronicle {
         }));
     }
 
-    /// The outage is over. The first connection of a gateway ends what an earlier one left open.
+    /// Ends the incident. The first connection also ends one that an earlier gateway left open.
     pub(crate) fn is_over(&mut self, how: How, at: SystemTime) {
         let is_up = matches!(how, How::Reconnected | How::Answered);
         let first = is_up && !self.was_up;
@@ -126,14 +126,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_never_up_is_not_down() {
+    async fn an_upstream_that_was_never_up_has_no_incident() {
         let (mut recorder, mut messages) = recorder();
         recorder.went_down("A", &failure(), SystemTime::now());
         assert_eq!(kinds(&mut messages), [""; 0]);
     }
 
     #[tokio::test]
-    async fn an_outage_has_one_beginning_and_one_end_whatever_happens_in_between() {
+    async fn an_incident_begins_once_and_ends_once() {
         let (mut recorder, mut messages) = recorder();
         let now = SystemTime::now();
         recorder.is_over(How::Reconnected, now);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_call_lost_long_before_is_not_counted() {
+    async fn a_call_lost_long_before_the_incident_is_not_counted() {
         let (mut recorder, mut messages) = recorder();
         recorder.is_over(How::Reconnected, SystemTime::now());
         for (wait, counted) in [(RELATED / 2, 1), (RELATED * 2, 0)] {

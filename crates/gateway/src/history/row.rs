@@ -1,4 +1,4 @@
-//! What is told, as it is written into the file.
+//! Writes messages as rows of the database.
 
 use std::collections::HashMap;
 
@@ -12,19 +12,19 @@ use super::message::{HistoryMessage, IncidentOpened};
 use super::read::signed;
 use super::writer::OpenIncident;
 
-/// The last look at each process.
+/// The last sample of each application.
 pub(super) type Latest = HashMap<String, Sample>;
 
-/// What is found out so long after an outage still belongs to it, in milliseconds.
+/// Findings this long after an incident still belong to it, in milliseconds.
 const LATE_FINDINGS: u64 = 120_000;
-/// A look at a process that is older says nothing about its end, in milliseconds.
+/// An older sample says nothing about a crash, in milliseconds.
 const MAX_SAMPLE_AGE: u64 = 60_000;
-/// More would fill the file without telling more.
+/// More would fill the file without adding information.
 const MAX_EVENTS: i64 = 50;
 const MAX_EVENT_LENGTH: usize = 300;
 const MAX_EXCERPT_LENGTH: usize = 4000;
 
-/// Writes one thing. Gives back an outage whose counts are to be followed, if it begins with this.
+/// Writes one message. Returns the incident to track, if one begins or continues with it.
 pub(super) fn write(
     transaction: &Transaction<'_>,
     message: &HistoryMessage,
@@ -75,7 +75,7 @@ fn open(
     opened: &IncidentOpened,
     latest: &Latest,
 ) -> Result<OpenIncident> {
-    // The end of the one before can have been lost with a full queue.
+    // The end of the previous incident may have been lost with a full queue.
     transaction.execute(
         "UPDATE incidents SET ended = max(seen, began), how = ?2 WHERE upstream = ?1 AND ended IS NULL",
         params![opened.upstream, How::Reconnected.code()],
@@ -112,7 +112,7 @@ fn open(
     })
 }
 
-/// The outage that an upstream is in, or was in a moment ago.
+/// The incident that an upstream is in, or was in a moment ago.
 fn current(transaction: &Transaction<'_>, upstream: &str, at: u64) -> Result<Option<i64>> {
     transaction
         .query_row(
@@ -188,7 +188,7 @@ pub(super) fn add_sample(transaction: &Transaction<'_>, app: &str, sample: &Samp
     Ok(())
 }
 
-/// The counts of an outage as they are now.
+/// Updates the counts of an incident.
 pub(super) fn count(transaction: &Transaction<'_>, id: i64, calls: &Calls) -> Result<()> {
     transaction.execute(
         "UPDATE incidents SET held = ?2, answered = ?3, unknown = ?4, not_sent = ?5 WHERE id = ?1",
@@ -203,13 +203,13 @@ pub(super) fn count(transaction: &Transaction<'_>, id: i64, calls: &Calls) -> Re
     Ok(())
 }
 
-/// What lasts is still seen to last.
+/// Records that the open incidents still last.
 pub(super) fn see(transaction: &Transaction<'_>, now: u64) -> Result<()> {
     transaction.execute("UPDATE incidents SET seen = ?1 WHERE ended IS NULL", [signed(now)])?;
     Ok(())
 }
 
-/// Says of what an earlier gateway left open since when nobody watched it.
+/// Marks incidents that an earlier gateway left open with the time when no gateway ran.
 pub(super) fn mark_unwatched(transaction: &Transaction<'_>, now: u64) -> Result<()> {
     let mut open = transaction.prepare("SELECT id, seen FROM incidents WHERE ended IS NULL")?;
     let open: Vec<(i64, i64)> =

@@ -1,8 +1,7 @@
-//! Takes what is received and has it written, while the pen is ours.
+//! The task that receives messages and has them written while this gateway holds the write lease.
 //!
-//! While it is another gateway's, what is received waits for it, and questions are answered from what is
-//! written. A gateway that has given its place away does not get the pen back; what became of its
-//! last calls is lost with it.
+//! Without the lease, writes wait and queries are answered from the file. A gateway that was taken
+//! over does not get the lease back; the outcomes of its last calls are lost.
 
 use std::time::Duration;
 
@@ -17,10 +16,10 @@ use super::writer::HistoryWriter;
 use crate::system::environment::Chance;
 use crate::system::write_lease::Pen;
 
-/// How often the counts of an outage are looked at.
+/// How often the counts of open incidents are checked.
 const COUNT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Keeps the history until received to stop.
+/// Writes the history until `stop`.
 pub(super) async fn run(
     mut writer: HistoryWriter,
     mut received: mpsc::Receiver<HistoryMessage>,
@@ -29,7 +28,7 @@ pub(super) async fn run(
     tasks: TaskTracker,
     stop: CancellationToken,
 ) {
-    // What an earlier gateway left open is looked at before anything is received.
+    // The first pass marks what an earlier gateway left open, before any message.
     let mut batch = Vec::new();
     loop {
         let last = stop.is_cancelled();
@@ -54,7 +53,7 @@ pub(super) async fn run(
         writer = match work.await {
             Ok(writer) => writer,
             Err(panicked) => {
-                tracing::error!(%panicked, "the history is not kept any more");
+                tracing::error!(%panicked, "the history is no longer written");
                 return;
             }
         };

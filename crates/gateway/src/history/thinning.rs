@@ -1,4 +1,4 @@
-//! Keeps the file small: samples are thinned with age, and old outages are forgotten.
+//! Keeps the file small: thins old samples and deletes old incidents.
 
 use rusqlite::{Connection, Result, Transaction, params};
 
@@ -11,10 +11,10 @@ use super::row::add_sample;
 
 /// How often samples are thinned, in milliseconds.
 pub(super) const INTERVAL: u64 = 3_600_000;
-/// However often an upstream fails, so many of the newest outages are kept.
+/// How many of the newest incidents are kept.
 const MAX_INCIDENTS: u32 = 5000;
 
-/// Puts old samples together.
+/// Merges old samples.
 pub(super) fn thin(transaction: &Transaction<'_>, now: u64) -> Result<()> {
     let young = samples::young_from(now);
     let dead = now.saturating_sub(KEPT + samples::LONGEST_SPAN);
@@ -35,7 +35,7 @@ pub(super) fn thin(transaction: &Transaction<'_>, now: u64) -> Result<()> {
     Ok(())
 }
 
-/// Every application, found without reading every sample.
+/// Every application, without reading every sample.
 fn apps(transaction: &Transaction<'_>) -> Result<Vec<String>> {
     let mut apps = transaction.prepare_cached(
         "WITH RECURSIVE apps (app) AS (
@@ -46,16 +46,16 @@ fn apps(transaction: &Transaction<'_>) -> Result<Vec<String>> {
     apps.query_map([], |row| row.get(0))?.collect()
 }
 
-/// The samples of an application before a moment that can still be thinned.
+/// The samples of an application before this time that can still be thinned.
 fn fine(transaction: &Transaction<'_>, app: &str, before: u64) -> Result<Vec<Sample>> {
-    // The number is the longest span, written so that the index for it is used.
+    // A literal for the longest span, so that SQLite uses the partial index.
     let mut fine = transaction.prepare_cached(
         "SELECT * FROM samples WHERE app = ?1 AND at < ?2 AND span < 3600000 ORDER BY at",
     )?;
     fine.query_map(params![app, signed(before)], sample)?.collect()
 }
 
-/// Forgets outages that are too old or too many.
+/// Deletes incidents that are too old or too many.
 pub(super) fn forget_old(transaction: &Transaction<'_>, now: u64) -> Result<()> {
     transaction.execute(
         "DELETE FROM incidents WHERE ended IS NOT NULL AND (ended < ?1 OR id <=
@@ -65,8 +65,8 @@ pub(super) fn forget_old(transaction: &Transaction<'_>, now: u64) -> Result<()> 
     Ok(())
 }
 
-/// Makes room in a file that has nearly as many pages as it may. Says whether there is some now: a
-/// disk that is full is nothing that could be helped here.
+/// Deletes old incidents if the file is near its maximum size. Returns `false` if nothing was
+/// deleted: a full disk cannot be helped here.
 pub(super) fn make_room(file: &Connection) -> std::result::Result<bool, DatabaseError> {
     let pages: u32 =
         file.query_row("PRAGMA page_count", [], |row| row.get(0)).map_err(database::classify)?;
@@ -81,7 +81,7 @@ pub(super) fn make_room(file: &Connection) -> std::result::Result<bool, Database
     Ok(deleted.map_err(database::classify)? > 0)
 }
 
-/// Looking something up in samples that come in the order of time.
+/// Binary search in samples sorted by time.
 trait Sorted {
     fn contains_sorted(&self, sample: &Sample) -> bool;
 }

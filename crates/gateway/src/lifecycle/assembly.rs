@@ -1,4 +1,4 @@
-//! What is assembly a gateway: all its parts, put together, but for the place where it serves.
+//! Creates all parts of a gateway and connects them, except for the listener and the lock.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -57,25 +57,24 @@ use crate::upstream::catalog_cache::Store;
 use crate::upstream::notification_log::Newsroom;
 use crate::upstream::subscriptions::Interests;
 
-/// The parts.
+/// The parts of a running gateway.
 pub(crate) struct Assembly {
     pub(crate) reception: Arc<Reception>,
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) control: Arc<Control>,
-    /// Whether what is remembered is ours to write.
     pub(crate) pen: Pen,
-    /// What is for the gateway that takes over.
+    /// What is queued for the successor.
     pub(crate) parcels: mpsc::Receiver<Parcel>,
-    /// Cancelled when another gateway serves, or none.
+    /// Cancelled when another gateway serves, or on shutdown.
     pub(crate) moved: CancellationToken,
-    /// Calls that go on whoever listens.
+    /// Calls, which continue after a handover.
     pub(crate) calls: TaskTracker,
-    /// Everything else that runs.
+    /// All other tasks.
     pub(crate) tasks: TaskTracker,
     upstreams: watch::Receiver<Arc<[Handle]>>,
 }
 
-/// What a gateway needs to know before it serves.
+/// What a gateway needs before it can serve.
 pub(crate) struct AssemblyInput {
     pub(crate) config: Config,
     pub(crate) paths: Paths,
@@ -83,18 +82,17 @@ pub(crate) struct AssemblyInput {
     pub(crate) key: SessionKey,
     pub(crate) control_token: String,
     pub(crate) address: SocketAddr,
-    /// Whether what is remembered is ours to write from the start.
+    /// Held from the start, unless this gateway takes over from another.
     pub(crate) pen: Pen,
     pub(crate) stop: CancellationToken,
 }
 
-/// Set for a gateway that the system's own supervisor runs.
+/// Set when the system's service manager runs the gateway.
 const SUPERVISED: &str = "EVERMOOR_SUPERVISED";
-/// How long the last answers may take to be sent.
 const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Assembly {
-    /// Puts the parts together and connects to the upstreams.
+    /// Creates the parts and starts to connect to the upstreams.
     pub(crate) async fn start(plan: AssemblyInput) -> Result<Self, KeyError> {
         let AssemblyInput { config, paths, tokens, key, control_token, address, pen, stop } = plan;
         let (origin, edition) = (format!("http://{address}"), keys::edition()?);
@@ -104,7 +102,7 @@ impl Assembly {
         let (file, ended) = (paths.history_file(), stop.clone());
         let (history, kept) =
             History::start(file, pen.clone(), Chance::real(), tasks.clone(), ended);
-        // It ends by itself, when it has written what it was told.
+        // Not cancelled by `stop`: it first writes what is queued.
         tasks.spawn(kept);
         let pauses = Pauses::read(paths.paused_file(), tasks.clone());
         let (presets, preset_watcher) =
@@ -164,7 +162,7 @@ impl Assembly {
         let keep = status::keep(sources, wake_signals.last, changed, news.clone(), show);
         let timelines = Timelines::read(paths.timelines_file(), pen.clone());
         let watched = timelines.clone().keep(overview.clone(), tasks.clone(), stop.clone());
-        // It ends by itself, when it has written how upstreams fared.
+        // Not cancelled by `stop`: it first writes the file.
         tasks.spawn(watched);
         let remember = store.keep(set_handle.upstreams.clone(), overview.clone());
         let follow =
@@ -177,7 +175,7 @@ impl Assembly {
             apps::run_watchers(watcher_context, upstreams).await;
         };
         let (upstream_set, known) = (upstream_set.run(read), Arc::clone(&editors).follow());
-        // What is under way goes on as the configuration was when everything moved.
+        // After a handover, calls in flight keep the configuration of that moment.
         for task in [
             follow.boxed(),
             preset_watcher.follow().boxed(),
@@ -260,28 +258,28 @@ impl Assembly {
         Ok(Self { reception, endpoint, control, pen, parcels, moved, calls, tasks, upstreams })
     }
 
-    /// Waits until every call is answered, also those that nobody waits for.
+    /// Waits until every call is answered, including those whose client is gone.
     pub(crate) async fn answered(&self) {
         self.calls.close();
         loop {
             self.reception.emptied().await;
             self.calls.wait().await;
-            // The gateway before this one may have sent another connection until its end.
+            // The predecessor may have handed over another connection meanwhile.
             if self.reception.is_empty() {
                 return;
             }
         }
     }
 
-    /// Has the calls that are still under way answered with what is known of them.
+    /// Answers the calls still in flight with what is known about them.
     pub(crate) async fn give_up(&self) {
-        tracing::warn!("calls under way are given up");
+        tracing::warn!("giving up the calls in flight");
         self.endpoint.given_up.cancel();
         let _ = timeout(LAST_ANSWERS_TIMEOUT, self.answered()).await;
     }
 
-    /// Lets go of everything, and waits until it has ended, but not for ever. What is told to stop ends
-    /// by itself; what lives as long as a connection to an upstream ends with the last who holds it.
+    /// Drops everything and waits up to `patience` for all tasks to end. Tasks with a stop token end
+    /// when it is cancelled; those of an upstream connection end with its last holder.
     pub(crate) async fn ended(self, patience: Duration) {
         let tasks = self.tasks.clone();
         drop(self);
@@ -289,7 +287,7 @@ impl Assembly {
         let _ = timeout(patience, tasks.wait()).await;
     }
 
-    /// Waits until each upstream has been reached or found to be away, but not for ever.
+    /// Waits up to `patience` until each upstream is connected or has failed once.
     pub(crate) async fn warmed_up(&self, patience: Duration) {
         let upstreams = Arc::clone(&self.upstreams.borrow());
         let _ = timeout(patience, join_all(upstreams.iter().map(Handle::tried))).await;

@@ -1,14 +1,14 @@
-//! Giving the place to another gateway, and leaving.
+//! Hands over to another gateway.
 //!
 //! # Theory of operation
-//! Somebody comes to the stand and asks. From then on nothing is accepted; whoever connects waits in
-//! the socket. The socket and the lock are given away and kept at the same time, so that this
-//! gateway can go on as before until the other one says that it serves. If it does not send_message so in
-//! time, or hangs up, that is what happens.
+//! Another gateway connects and requests a handover. From then on this one accepts no connections;
+//! new ones wait in the socket's backlog. It sends duplicates of the socket and the lock and keeps
+//! its own, so that it can continue until the other gateway reports that it serves. If that report
+//! does not arrive in time, or the connection breaks, this gateway continues.
 //!
-//! Then this gateway lets go of its own copies. Streams of news end, so that editors open them at
-//! the other one; connections at rest are sent there. Calls under way are answered here, and when the
-//! last of them is, or the time is up, this gateway ends.
+//! Afterwards it drops its own copies. Notification streams end, so that editors reopen them at the
+//! successor; idle connections are sent there. Calls in flight are answered here. When the last one
+//! is answered, or the time is up, this gateway ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,39 +28,39 @@ use crate::lifecycle::assembly::Assembly;
 use crate::mcp::endpoint::Endpoint;
 use crate::system::handoff_queue::Parcel;
 
-/// Somebody who wants our place.
+/// A gateway that requests a handover.
 pub(crate) struct HandoverRequest {
     pub(crate) version: String,
     pub(crate) pid: u32,
     line: Line,
 }
 
-/// Why our place was not given away.
+/// Why the handover failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HandoverError {
-    #[error("the line broke: {0}")]
+    #[error("the connection broke: {0}")]
     Broken(#[from] std::io::Error),
-    #[error("it hung up")]
+    #[error("it closed the connection")]
     HungUp,
     #[error("it took too long")]
     Silent,
 }
 
-/// How long each step may take once we accept nothing any more.
+/// How long each step may take while no connection is accepted.
 const STEP_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long somebody who has come may take to ask: it tries its upstreams first.
+/// How long the other gateway may take to send its request: it connects to its upstreams first.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long to wait before the stand is looked after again if it is in trouble.
+/// The wait after an error of the handover socket.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Waits until somebody asks for our place. Without a stand, nobody does.
+/// Waits for a request; forever without a handover socket.
 pub(crate) async fn requested(stand: Option<&mut Stand>) -> HandoverRequest {
     let Some(stand) = stand else { return std::future::pending().await };
     loop {
         let mut line = match stand.next().await {
             Ok(line) => line,
             Err(error) => {
-                tracing::warn!(%error, "somebody could not ask for our place");
+                tracing::warn!(%error, "a handover request failed");
                 sleep(RETRY_DELAY).await;
                 continue;
             }
@@ -73,16 +73,18 @@ pub(crate) async fn requested(stand: Option<&mut Stand>) -> HandoverRequest {
                 return HandoverRequest { version, pid, line };
             }
             Ok(Ok(Coming::Ask { version, .. })) => {
-                let why = format!("version {version} hands over in another way");
+                let why = format!("version {version} uses another handover protocol");
                 let _ = send_message(&mut line.speaking, &Going::Refused { why }).await;
             }
-            Ok(Ok(_) | Err(_)) | Err(_) => tracing::debug!("somebody came and did not ask"),
+            Ok(Ok(_) | Err(_)) | Err(_) => {
+                tracing::debug!("a gateway connected but sent no request")
+            }
         }
     }
 }
 
 impl HandoverRequest {
-    /// Gives our place away. An error means that it is still ours.
+    /// Hands over. After an error this gateway still serves.
     pub(crate) async fn give(
         self,
         listener: &TcpListener,
@@ -103,16 +105,15 @@ impl HandoverRequest {
     }
 }
 
-/// Sends what is still ours to the gateway that has taken over, and hears what it has to tell, until
-/// all is done and sent.
+/// Sends queued handoffs to the successor and handles its messages, until `done` and all is sent.
 pub(crate) async fn attend(
     line: Line,
     parcels: mpsc::Receiver<Parcel>,
     endpoint: Arc<Endpoint>,
     done: CancellationToken,
 ) {
-    let receive_message = done.clone().run_until_cancelled_owned(receive(line.hearing, endpoint));
-    tokio::join!(send(line.speaking, parcels, done), receive_message);
+    let receiving = done.clone().run_until_cancelled_owned(receive(line.hearing, endpoint));
+    tokio::join!(send(line.speaking, parcels, done), receiving);
 }
 
 async fn receive(mut hearing: Hearing, endpoint: Arc<Endpoint>) {
@@ -152,7 +153,7 @@ async fn send(
             }
         };
         if let Err(error) = sent {
-            tracing::warn!(%error, "the gateway that has taken over did not take what we had");
+            tracing::warn!(%error, "a handoff to the successor failed");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Who is connected at this moment.
+//! Which clients are connected.
 //!
-//! A session says nothing when its editor is closed, and an editor of 2026-07-28 has none. So
-//! somebody is here who has a stream open, or who spoke within the last minutes. Evermoor's own
-//! programs are not counted.
+//! A session does not end when its editor is closed, and a client of 2026-07-28 has no session. So a
+//! client counts as connected if it has a stream open or sent a request within the last minutes.
+//! Evermoor's own programs are not counted.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,29 +15,29 @@ use tokio::time::{Instant, sleep_until};
 use evermoor_core::api::{Attached, Wire};
 use evermoor_core::protocol::mcp::Program;
 
-/// The list of those who are here.
+/// The connected clients.
 #[derive(Clone)]
 pub struct Attendance(Arc<Inner>);
 
 struct Inner {
     clients: Mutex<HashMap<Who, ClientEntry>>,
-    /// Told when the list looks different.
+    /// Notified when the list has changed.
     changed: Arc<Notify>,
-    /// Told when there is somebody whose time runs.
+    /// Notified when the next client to expire may be another one.
     entry_added: Notify,
 }
 
-/// Whom we take for one visitor.
+/// What identifies a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Who {
-    /// A session, by its number.
+    /// A client with a session, by the session's number.
     Session(u64),
-    /// A program without a session, by the editor whose token it has, its name and its version.
+    /// A client without a session, by the editor whose token it uses, its name and its version.
     Program { editor: String, client: String, version: String },
 }
 
 impl Who {
-    /// What a program without a session calls itself.
+    /// The name of a client without a session.
     pub fn client(self) -> Option<String> {
         match self {
             Self::Session(_) => None,
@@ -49,21 +49,21 @@ impl Who {
 struct ClientEntry {
     attached: Attached,
     spoke: Instant,
-    /// How many streams are open.
+    /// The number of open streams.
     streams: usize,
 }
 
-/// Somebody's open stream.
+/// An open stream of a client, until dropped.
 pub struct Stream {
     attendance: Attendance,
     who: Who,
 }
 
-/// Who has not spoken for so long is gone.
+/// A client without a stream is gone after this time without a request.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
-/// More are not counted.
+/// More clients are not listed.
 const MAX_CLIENTS: usize = 512;
-/// What our own programs call themselves.
+/// The client name of Evermoor's own programs.
 const OWN_PROGRAM: &str = "evermoor";
 
 impl Attendance {
@@ -71,8 +71,8 @@ impl Attendance {
         Self(Arc::new(Inner { clients: Mutex::default(), changed, entry_added: Notify::new() }))
     }
 
-    /// Somebody speaks to one upstream, or to all of them. Who it is, is only asked when it is not
-    /// known yet.
+    /// Records a request to one upstream (`view`) or to all. `introduction` is only called for a
+    /// client that is not known yet.
     pub fn speaks(
         &self,
         who: &Who,
@@ -111,7 +111,7 @@ impl Attendance {
         self.0.changed.notify_one();
     }
 
-    /// Somebody says later who it is.
+    /// Records the name and version that a known client sent later.
     pub fn introduced(&self, who: &Who, client: &Program, revision: &str) {
         let mut clients = self.0.clients.lock();
         let Some(known) = clients.get_mut(who) else { return };
@@ -123,7 +123,7 @@ impl Attendance {
         self.0.changed.notify_one();
     }
 
-    /// Somebody has a stream open until this is dropped.
+    /// Records that a client has a stream open until the result is dropped.
     pub fn listens(&self, who: Who) -> Stream {
         if let Some(known) = self.0.clients.lock().get_mut(&who) {
             known.streams += 1;
@@ -131,14 +131,14 @@ impl Attendance {
         Stream { attendance: self.clone(), who }
     }
 
-    /// Somebody said that it is gone.
+    /// Removes a client that ended its session.
     pub fn leaves(&self, who: &Who) {
         if self.0.clients.lock().remove(who).is_some() {
             self.0.changed.notify_one();
         }
     }
 
-    /// Everybody who is here, those first who entry_added first.
+    /// The connected clients, oldest first.
     pub fn list(&self) -> Vec<Attached> {
         let now = Instant::now();
         let clients = self.0.clients.lock();
@@ -148,7 +148,7 @@ impl Attendance {
         here
     }
 
-    /// Takes those off the list, for ever, who are gone without a word.
+    /// Removes clients whose time is up. Never returns.
     pub async fn tidy(&self) {
         loop {
             let next = {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn somebody_is_here_who_spoke_lately_or_listens() {
+    async fn a_client_is_connected_if_it_sent_a_request_lately_or_has_a_stream() {
         let attendance = attendance();
         speaks(&attendance, 1, "Zed", None);
         speaks(&attendance, 2, "Cursor", Some("notes"));
@@ -231,13 +231,13 @@ mod tests {
         tokio::time::advance(IDLE_TIMEOUT).await;
         assert_eq!(names(&attendance), ["Cursor"]);
         drop(stream);
-        assert_eq!(names(&attendance), ["Cursor"], "it was there a moment ago");
+        assert_eq!(names(&attendance), ["Cursor"], "its stream was open a moment ago");
         tokio::time::advance(IDLE_TIMEOUT).await;
         assert_eq!(names(&attendance), [] as [&str; 0]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_is_gone_without_a_word_is_taken_off_and_that_is_told() {
+    async fn an_expired_client_is_removed_and_that_is_notified() {
         let attendance = attendance();
         let tasks = TaskTracker::new();
         let tidying = attendance.clone();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_an_editor_looks_at_last_is_what_it_sees() {
+    async fn the_last_address_a_client_used_is_shown() {
         let attendance = attendance();
         speaks(&attendance, 1, "Zed", None);
         speaks(&attendance, 1, "Zed", Some("notes"));

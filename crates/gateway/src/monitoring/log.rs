@@ -1,13 +1,12 @@
-//! The gateway's log: its newest lines in memory, all of it on the disk, none of it in the way.
+//! The gateway's log: its newest lines in memory, all lines in a file.
 //!
 //! # Theory of operation
-//! Whatever is said with `tracing` comes to a [`Layer`], which makes a line of it. Every line goes
-//! through [`scrub`], and from then on it holds no secret. It is kept in a ring for the dashboard,
-//! told to those who follow, and given to a thread of its own that writes it to the file
-//! ([`evermoor_log::file`]). The queue to that thread is bounded: when the disk is slow or full, lines are lost
-//! and counted, and nobody waits.
+//! A [`Layer`] formats `tracing` events as lines. [`scrub`] removes secrets from every line. The
+//! line then goes into a ring buffer for the dashboard, to followers, and to a thread that writes
+//! the file ([`evermoor_log::file`]). The queue to that thread is bounded: when the disk is slow or
+//! full, lines are lost and counted, and nobody waits.
 //!
-//! The log belongs to the process, as `tracing`'s own subscriber does, so there is one of it.
+//! There is one log per process, like `tracing`'s subscriber.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -24,9 +23,9 @@ use crate::monitoring::redaction;
 
 /// How many lines are kept in memory.
 const MAX_LINES: usize = 2_000;
-/// How far one who follows may fall behind before lines are left out.
+/// How many lines a follower may fall behind before it misses some.
 const FOLLOWER_LAG: usize = 512;
-/// How long the end of the gateway waits for its last lines.
+/// How long shutdown waits for the last lines to be written.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A handle to the log.
@@ -48,14 +47,14 @@ pub fn here() -> Option<Log> {
     CURRENT.get().cloned()
 }
 
-/// Keeps the log of this process from now on, in the given file. The layer is for the subscriber.
+/// Starts the log of this process in the given file. Add the layer to the subscriber.
 pub fn start(path: &Path) -> Layer<impl Fn(LogLine) + use<>> {
     let log = Log::new(Desk::start(path.to_owned()));
     let log = CURRENT.get_or_init(|| log).clone();
     Layer::to(move |line| log.take(line))
 }
 
-/// The one place that every line goes through before it is kept, shown or written.
+/// Every line passes through this before it is kept, shown or written.
 fn scrub(line: LogLine) -> LogLine {
     let text = evermoor_core::security::scrub::scrub(&redaction::scrub(&line.text)).into_owned();
     LogLine { text, ..line }
@@ -77,11 +76,11 @@ impl Log {
             newest.pop_front();
         }
         newest.push_back(line.clone());
-        // Under the lock, so that whoever reads and then follows misses nothing.
+        // Under the lock, so that a new follower misses no line.
         let _ = self.inner.followers.send(line);
     }
 
-    /// The newest lines, of one upstream or of all, and those that come from now on.
+    /// The newest lines, of one upstream or of all, and a receiver for new ones.
     pub fn tail(
         &self,
         upstream: Option<&str>,
@@ -94,7 +93,7 @@ impl Log {
         (lines, self.inner.followers.subscribe())
     }
 
-    /// Waits a moment until what was said is on the disk.
+    /// Waits briefly until all lines are in the file.
     pub fn finish(&self) {
         if let Some(desk) = &self.inner.desk {
             desk.finish(FLUSH_TIMEOUT);
@@ -102,7 +101,7 @@ impl Log {
     }
 }
 
-/// Whether a line is of this upstream; every line is, if none is named.
+/// Whether a line is about this upstream; always true for `None`.
 pub fn is_of(line: &LogLine, upstream: Option<&str>) -> bool {
     upstream.is_none_or(|name| line.upstream.as_deref() == Some(name))
 }
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_lines_of_one_upstream_are_told() {
+    fn the_newest_lines_of_one_upstream_are_returned() {
         let log = Log::new(None);
         for number in 0..MAX_LINES + 10 {
             log.take(line(Some(["a", "b"][number % 2]), &number.to_string()));
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_who_follows_hears_what_comes_and_no_secret() {
+    async fn a_follower_gets_new_lines_without_secrets() {
         let log = Log::new(None);
         log.take(line(None, "before"));
         let (seen, mut more) = log.tail(None, 10);

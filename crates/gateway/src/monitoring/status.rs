@@ -1,4 +1,4 @@
-//! The state of the whole, kept up to date for everybody who watches.
+//! The status of the whole gateway, kept up to date for subscribers.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -19,14 +19,14 @@ use crate::routing::visibility::Sights;
 use crate::upstream::notification_log::Newsroom;
 use crate::upstream::{Handle, Link, State};
 
-/// What is derived from the states of all upstreams.
+/// The status, and what each editor may see, derived from all upstreams.
 #[derive(Clone)]
 pub struct Overview {
     pub status: Status,
     pub sights: Arc<Sights>,
 }
 
-/// Where everything that people are shown comes from.
+/// What the status is derived from.
 pub struct Sources {
     pub set: UpstreamSetHandle,
     pub editors: Arc<Editors>,
@@ -34,11 +34,11 @@ pub struct Sources {
     pub welcome: Welcome,
     pub touches: Touches,
     pub origin: String,
-    /// The system's own supervisor runs this gateway.
+    /// The system's service manager runs this gateway.
     pub supervised: bool,
 }
 
-/// The overview at this moment, which follows the one `before`.
+/// The current overview. `before` is reused if the visible catalog has not changed.
 pub fn overview(
     sources: &Sources,
     woke: Option<SystemTime>,
@@ -77,14 +77,14 @@ pub fn overview(
     Overview { status, sights }
 }
 
-/// An editor with how much it is shown.
+/// An editor, with how many tools it sees.
 pub fn with_shown(editor: api::Editor, sights: &Sights) -> api::Editor {
     let shown = sights.shown(&editor.name);
     editor.with_shown(shown)
 }
 
-/// Makes the overview anew whenever an upstream, an editor or the configuration changes or the machine
-/// woke, and tells editors of the lists that differ from then on.
+/// Rebuilds the overview whenever an upstream, an editor or the configuration changes or the machine
+/// wakes, and notifies editors of the lists that changed.
 pub async fn keep(
     sources: Sources,
     woke: watch::Receiver<Option<SystemTime>>,
@@ -101,7 +101,7 @@ pub async fn keep(
             true => Vec::new(),
             false => after.sights.changes_since(&before),
         };
-        // Whoever hears of a list and asks for it must find the new one.
+        // Publish first: an editor that reacts to the notification must get the new list.
         show.send_replace(after);
         for list in told {
             news.list_changed(list);
@@ -120,7 +120,7 @@ fn view(handle: &Handle, state: &State, origin: &str) -> api::Upstream {
                     format!("{} {}", server.name, server.version).trim().to_owned()
                 }),
             },
-            // Still connected, and of no use: that is what a person must see.
+            // Connected but not answering: show it as down.
             Some(failure) => {
                 let now = millis(SystemTime::now());
                 api::Link::Down { since: now, retry_at: now, attempts: 0, failure }

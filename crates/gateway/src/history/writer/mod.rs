@@ -1,4 +1,4 @@
-//! The one who writes the history, on a thread that may block.
+//! Writes the history to the database, on a blocking thread.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use super::database::{self, DatabaseError};
 use super::message::HistoryMessage;
 use super::{Tally, read, row, thinning};
 
-/// The writer, with its file once that is open.
+/// The writer. It opens the file with the first write.
 pub(super) struct HistoryWriter {
     path: PathBuf,
     connection: Option<Connection>,
-    /// That something was lost was said.
+    /// The current loss of messages was already logged.
     loss_reported: bool,
-    /// Whether what an earlier gateway left open was looked at.
+    /// Incidents that an earlier gateway left open were marked.
     recovered: bool,
     open_incidents: Vec<OpenIncident>,
     latest: row::Latest,
@@ -26,18 +26,18 @@ pub(super) struct HistoryWriter {
     seen: u64,
 }
 
-/// An outage whose counts may still change.
+/// An incident whose counts may still change.
 pub(super) struct OpenIncident {
     pub(super) id: i64,
     pub(super) upstream: String,
     pub(super) tally: Arc<Tally>,
-    /// What was counted by an earlier gateway.
+    /// The counts of an earlier gateway.
     pub(super) before: Calls,
     pub(super) written: Calls,
     pub(super) is_over: bool,
 }
 
-/// How often it is written that an outage still lasts, in milliseconds.
+/// How often open incidents are marked as still lasting, in milliseconds.
 const SEEN_EVERY: u64 = 15_000;
 
 impl HistoryWriter {
@@ -54,23 +54,23 @@ impl HistoryWriter {
         }
     }
 
-    /// A writer that goes on where another gateway stops: nothing is left alone in between.
+    /// A writer that continues directly after another gateway: there is no gap to mark.
     pub(super) fn continuing(path: PathBuf) -> Self {
         Self { recovered: true, ..Self::new(path) }
     }
 
-    /// Whether something may have to be written although nothing is told.
+    /// Whether there may be something to write without a message.
     pub(super) fn has_open(&self) -> bool {
         !self.open_incidents.is_empty()
     }
 
-    /// Whether something has to be written now although nothing is told.
+    /// Whether there is something to write now without a message.
     pub(super) fn is_due(&self, now: u64) -> bool {
         let see = now.saturating_sub(self.seen) >= SEEN_EVERY;
         self.open_incidents.iter().any(|one| see || one.is_dirty() || !one.may_change())
     }
 
-    /// Writes what was told, and what else is due at `now`, and answers what was asked.
+    /// Writes the messages and what else is due at `now`, then answers the queries.
     pub(super) fn write(&mut self, messages: Vec<HistoryMessage>, now: u64) {
         match self.try_to_write(&messages, now) {
             Ok(()) => self.loss_reported = false,
@@ -79,7 +79,7 @@ impl HistoryWriter {
         self.answer(messages);
     }
 
-    /// Answers what was asked, from what is written.
+    /// Answers the queries from the file.
     pub(super) fn answer(&self, messages: Vec<HistoryMessage>) {
         for message in messages {
             match message {
@@ -105,11 +105,11 @@ impl HistoryWriter {
     fn try_to_write(&mut self, messages: &[HistoryMessage], now: u64) -> Result<(), DatabaseError> {
         match self.write_once(messages, now) {
             Err(DatabaseError::Damaged(error)) => {
-                // Closed first: a file that is open cannot be renamed on every system.
+                // Close it first: not every system can rename an open file.
                 self.connection = None;
                 self.open_incidents.clear();
-                let aside = database::put_aside(&self.path)?;
-                tracing::warn!(%error, aside = %aside.display(), "the history was damaged and is begun anew");
+                let aside = database::move_aside(&self.path)?;
+                tracing::warn!(%error, aside = %aside.display(), "the history was damaged; a new file is started");
                 self.write_once(messages, now)
             }
             Err(DatabaseError::Full(error)) => match &self.connection {
@@ -128,7 +128,7 @@ impl HistoryWriter {
         let thin = messages.iter().any(|message| matches!(message, HistoryMessage::Sampled { .. }))
             && now.saturating_sub(self.thinned) >= thinning::INTERVAL;
         let see = !self.open_incidents.is_empty() && now.saturating_sub(self.seen) >= SEEN_EVERY;
-        // Counts go on while this is written; what was written is known by these.
+        // Counts may change during the write, so remember what is written.
         let counts: Vec<Calls> = self.open_incidents.iter().map(OpenIncident::now).collect();
         let due = self.open_incidents.iter().any(OpenIncident::is_dirty);
         if !messages.iter().any(HistoryMessage::is_written)
@@ -177,9 +177,9 @@ impl HistoryWriter {
         Ok(())
     }
 
-    /// Follows the outages that began, until they are over.
+    /// Tracks the incidents that began, until they end.
     fn track_open(&mut self, messages: &[HistoryMessage], began: Vec<Option<OpenIncident>>) {
-        // In the order in which it was told: an end is the end of what began before it.
+        // In order: an end belongs to the incident that began before it.
         for (message, began) in messages.iter().zip(began) {
             self.open_incidents.extend(began);
             if let HistoryMessage::IncidentEnded { upstream, .. } = message {
@@ -196,7 +196,7 @@ impl HistoryWriter {
     ) -> Result<T, Failure> {
         let cannot = |why: &dyn std::fmt::Display| {
             let what = format!("The history cannot be read: {why}.");
-            Failure::new(Code::Internal, what, "Look at the gateway's log.")
+            Failure::new(Code::Internal, what, "See the gateway's log: `evermoor logs`.")
         };
         let Some(file) = &self.connection else { return Err(cannot(&"there is no file")) };
         query(file).map_err(|error| cannot(&error))
@@ -225,7 +225,7 @@ impl OpenIncident {
         self.now() != self.written
     }
 
-    /// Whether its counts may still change, or have changed.
+    /// Whether its counts may still change or are not yet written.
     fn may_change(&self) -> bool {
         !self.is_over || self.tally.is_open() || self.is_dirty()
     }

@@ -1,4 +1,4 @@
-//! The writer and its file, without tasks and clocks.
+//! The writer and its file, without tasks or clocks.
 
 use super::super::message::{Asked, IncidentOpened};
 use super::super::tally::{CallEnd, Tallies};
@@ -10,17 +10,17 @@ use tokio::sync::{oneshot, watch};
 const NOON: u64 = 1_800_000_000_000;
 const DAY: u64 = 86_400_000;
 
-struct Place {
-    folder: tempfile::TempDir,
+struct TestFolder {
+    dir: tempfile::TempDir,
 }
 
-impl Place {
+impl TestFolder {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self { dir: tempfile::tempdir().unwrap() }
     }
 
     fn path(&self) -> PathBuf {
-        self.folder.path().join("data/history.sqlite")
+        self.dir.path().join("data/history.sqlite")
     }
 
     fn writer(&self) -> HistoryWriter {
@@ -64,10 +64,10 @@ fn sampled(app: &str, at: u64, memory: u64) -> HistoryMessage {
 }
 
 #[test]
-fn an_outage_is_written_from_its_first_sign_to_its_end() {
-    let (place, evidence) =
-        (Place::new(), Evidence { source: "x.ips".into(), excerpt: "top".into() });
-    let mut writer = place.writer();
+fn an_incident_is_written_from_its_first_failure_to_its_end() {
+    let (folder, evidence) =
+        (TestFolder::new(), Evidence { source: "x.ips".into(), excerpt: "top".into() });
+    let mut writer = folder.writer();
     let cause = Cause { what: "It crashed.".into(), evidence: Some(evidence) };
     let explained =
         HistoryMessage::Explained { upstream: "a".into(), at: NOON + 4, cause: cause.clone() };
@@ -79,15 +79,15 @@ fn an_outage_is_written_from_its_first_sign_to_its_end() {
     assert_eq!((incident.began, incident.lasted(NOON)), (NOON, 3));
     assert_eq!(incident.end.unwrap().how, How::Reconnected);
     assert_eq!(incident.sign.code, Code::ConnectionLost);
-    assert_eq!(incident.cause, Some(cause), "what is found out a little later belongs to it");
+    assert_eq!(incident.cause, Some(cause), "a cause found a little later belongs to it");
     assert_eq!((incident.memory, incident.uptime), (Some(7), Some(6000)));
     assert_eq!(incident.events[0].what, "It was restarted.");
 }
 
 #[test]
-fn the_calls_of_an_outage_count_also_after_its_end() {
-    let place = Place::new();
-    let mut writer = place.writer();
+fn calls_of_an_incident_count_after_its_end_too() {
+    let folder = TestFolder::new();
+    let mut writer = folder.writer();
     let (tally, tallies) = tally();
     let sign = Failure::new(Code::ConnectionLost, "It broke.", "Wait.");
     let open = IncidentOpened { upstream: "a".into(), title: "A".into(), at: NOON, sign, tally };
@@ -95,7 +95,7 @@ fn the_calls_of_an_outage_count_also_after_its_end() {
     let mut call = tallies.touch();
     call.held();
     writer.write(vec![ended("a", NOON + 1)], NOON);
-    assert!(writer.has_open(), "a call is still on its way");
+    assert!(writer.has_open(), "a call is still in flight");
     assert_eq!(all(&mut writer)[0].calls, Calls { held: 1, ..Calls::default() });
     call.end(CallEnd::Answered);
     drop(call);
@@ -105,9 +105,9 @@ fn the_calls_of_an_outage_count_also_after_its_end() {
 }
 
 #[test]
-fn the_end_of_one_outage_is_not_the_end_of_the_next_that_is_told_with_it() {
-    let place = Place::new();
-    let mut writer = place.writer();
+fn the_end_of_one_incident_does_not_end_the_next_in_the_same_batch() {
+    let folder = TestFolder::new();
+    let mut writer = folder.writer();
     writer.write(vec![opened("a", NOON), ended("a", NOON + 1), opened("a", NOON + 2)], NOON);
     assert!(writer.has_open(), "the second one lasts");
     writer.write(vec![ended("a", NOON + 3)], NOON);
@@ -115,13 +115,13 @@ fn the_end_of_one_outage_is_not_the_end_of_the_next_that_is_told_with_it() {
 }
 
 #[test]
-fn what_a_killed_gateway_left_open_goes_on_and_says_what_nobody_saw() {
-    let place = Place::new();
-    let mut killed = place.writer();
+fn an_incident_left_open_by_a_killed_gateway_continues_with_its_gap_marked() {
+    let folder = TestFolder::new();
+    let mut killed = folder.writer();
     killed.write(vec![opened("a", NOON), opened("gone", NOON)], NOON);
     killed.write(Vec::new(), NOON + 20_000);
     drop(killed);
-    let mut writer = place.writer();
+    let mut writer = folder.writer();
     let (tally, tallies) = tally();
     let began = HistoryMessage::UpstreamStarted { upstream: "a".into(), tally };
     let present =
@@ -138,9 +138,9 @@ fn what_a_killed_gateway_left_open_goes_on_and_says_what_nobody_saw() {
 }
 
 #[test]
-fn questions_choose_by_upstream_and_time() {
-    let place = Place::new();
-    let mut writer = place.writer();
+fn queries_filter_by_upstream_and_time() {
+    let folder = TestFolder::new();
+    let mut writer = folder.writer();
     writer.write(vec![opened("a", NOON), ended("a", NOON + 5)], NOON);
     writer.write(vec![opened("b", NOON + 1), ended("b", NOON + 2), opened("a", NOON + 9)], NOON);
     let mut names = |upstream: Option<&str>, since| {
@@ -155,57 +155,57 @@ fn questions_choose_by_upstream_and_time() {
 }
 
 #[test]
-fn a_damaged_file_is_put_aside_and_begun_anew() {
-    let place = Place::new();
-    let mut writer = place.writer();
+fn a_damaged_file_is_moved_aside_and_replaced() {
+    let folder = TestFolder::new();
+    let mut writer = folder.writer();
     writer.write(vec![opened("a", NOON)], NOON);
     drop(writer);
     for damage in [&b"this is no database, and long enough to be looked at"[..], &[0; 9000]] {
-        std::fs::write(place.path(), damage).unwrap();
-        let mut writer = place.writer();
+        std::fs::write(folder.path(), damage).unwrap();
+        let mut writer = folder.writer();
         writer.write(vec![opened("b", NOON)], NOON);
         assert_eq!(all(&mut writer)[0].upstream, "b");
-        let aside = place.folder.path().join("data/history.sqlite.damaged");
+        let aside = folder.dir.path().join("data/history.sqlite.damaged");
         assert_eq!(std::fs::read(aside).unwrap(), damage);
     }
 }
 
 #[test]
-fn damage_inside_the_file_is_found_too() {
-    let place = Place::new();
-    let mut writer = place.writer();
+fn damage_in_the_middle_of_the_file_is_detected() {
+    let folder = TestFolder::new();
+    let mut writer = folder.writer();
     let many = (0..200).flat_map(|n| [opened("a", NOON + n), ended("a", NOON + n)]);
     writer.write(many.collect(), NOON);
     drop(writer);
-    let mut content = std::fs::read(place.path()).unwrap();
+    let mut content = std::fs::read(folder.path()).unwrap();
     let middle = content.len() / 2;
     content[8192..middle].fill(0x5a);
-    std::fs::write(place.path(), content).unwrap();
-    let mut writer = place.writer();
+    std::fs::write(folder.path(), content).unwrap();
+    let mut writer = folder.writer();
     writer.write(vec![opened("b", NOON)], NOON);
     let names: Vec<String> = all(&mut writer).into_iter().map(|one| one.upstream).collect();
     assert_eq!(names, ["b"]);
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_loses_notes_and_answers_questions_with_a_reason() {
-    let place = Place::new();
-    std::fs::write(place.folder.path().join("data"), "a file, not a folder").unwrap();
-    let mut writer = place.writer();
+fn an_unwritable_folder_loses_messages_and_queries_fail_with_a_reason() {
+    let folder = TestFolder::new();
+    std::fs::write(folder.dir.path().join("data"), "a file, not a folder").unwrap();
+    let mut writer = folder.writer();
     writer.write(vec![opened("a", NOON)], NOON);
     let refused = ask(&mut writer, Asked::default(), NOON).unwrap_err();
     assert!(refused.what.starts_with("The history cannot be read"), "{refused}");
-    std::fs::remove_file(place.folder.path().join("data")).unwrap();
+    std::fs::remove_file(folder.dir.path().join("data")).unwrap();
     writer.write(vec![opened("b", NOON)], NOON);
-    assert_eq!(all(&mut writer)[0].upstream, "b", "it goes on when it can");
+    assert_eq!(all(&mut writer)[0].upstream, "b", "it recovers");
 }
 
 #[test]
-fn a_file_that_somebody_else_holds_loses_notes_and_goes_on_later() {
-    let place = Place::new();
-    let mut writer = place.writer();
+fn a_locked_file_loses_messages_and_recovers_later() {
+    let folder = TestFolder::new();
+    let mut writer = folder.writer();
     writer.write(vec![opened("a", NOON)], NOON);
-    let other = Connection::open(place.path()).unwrap();
+    let other = Connection::open(folder.path()).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     writer.write(vec![event("a", NOON, "lost")], NOON);
     other.execute_batch("COMMIT").unwrap();
@@ -216,15 +216,15 @@ fn a_file_that_somebody_else_holds_loses_notes_and_goes_on_later() {
 }
 
 /// The size of everything that the history keeps on the disk.
-fn size(place: &Place) -> u64 {
-    let files = std::fs::read_dir(place.folder.path().join("data")).unwrap().flatten();
+fn size(folder: &TestFolder) -> u64 {
+    let files = std::fs::read_dir(folder.dir.path().join("data")).unwrap().flatten();
     files.map(|file| file.metadata().unwrap().len()).sum()
 }
 
 #[test]
-fn a_year_of_samples_of_several_applications_and_of_outages_stays_small() {
-    let place = Place::new();
-    let mut writer = place.writer();
+fn a_year_of_samples_and_incidents_stays_small() {
+    let folder = TestFolder::new();
+    let mut writer = folder.writer();
     let (first, apps) = (NOON - 365 * DAY, ["a", "b", "c"]);
     for day in 0..365 {
         // Sparse where it is thinned to hours anyway; the last days are as dense as they are.
@@ -235,9 +235,9 @@ fn a_year_of_samples_of_several_applications_and_of_outages_stays_small() {
         writer.write(looks.collect(), start + DAY);
         let outages = (0..10).flat_map(|n| [opened("a", start + n), ended("a", start + n + 1)]);
         writer.write(outages.collect(), start + DAY);
-        assert!(size(&place) < 50 << 20);
+        assert!(size(&folder) < 50 << 20);
     }
-    let mib = size(&place) >> 20;
+    let mib = size(&folder) >> 20;
     assert!(mib < 16, "{mib} MiB for three applications and 3650 outages");
     let (answer, mut answered) = oneshot::channel();
     writer.write(vec![HistoryMessage::QuerySamples { app: "a".into(), since: 0, answer }], NOON);
@@ -247,9 +247,9 @@ fn a_year_of_samples_of_several_applications_and_of_outages_stays_small() {
 }
 
 #[test]
-fn however_often_an_upstream_fails_the_file_stays_small() {
-    let place = Place::new();
-    let mut writer = place.writer();
+fn the_file_stays_small_when_an_upstream_fails_often() {
+    let folder = TestFolder::new();
+    let mut writer = folder.writer();
     let text = "x".repeat(4000);
     for round in 0..60 {
         let mut messages = Vec::new();
@@ -264,7 +264,7 @@ fn however_often_an_upstream_fails_the_file_stays_small() {
         }
         writer.write(messages, NOON);
     }
-    assert!(size(&place) < 50 << 20, "{}", size(&place));
+    assert!(size(&folder) < 50 << 20, "{}", size(&folder));
     let newest = all(&mut writer).remove(0);
     assert_eq!(newest.began, NOON + 59 * 1000 + 99, "the newest is never the one that is missing");
 }

@@ -1,12 +1,11 @@
-//! The calls of editors, as people are shown them: who called what, what became of it, how long it
-//! took.
+//! The calls of editors, as people see them: who called what, the outcome, and how long it took.
 //!
 //! # Theory of operation
-//! An exchange carries a [`Record`] and closes it with its answer; one that is dropped before was
-//! cancelled. What is kept is a ring of so many calls and, per upstream, how long calls took in each
-//! minute, all in memory. On the way of a call there is one short lock and no wait. Whoever follows
-//! is told a number and takes from the ring what is new, so that nobody who reads slowly holds
-//! anybody up. Neither arguments nor results are ever looked into, but for one flag.
+//! An exchange carries a [`Record`] and closes it with its response; a record that is dropped before
+//! counts as cancelled. The newest calls are kept in a ring and the latencies per upstream and minute
+//! in histograms, all in memory. Recording a call takes one short lock. A follower is woken with the
+//! newest number and copies new calls from the ring, so a slow reader delays nobody. Arguments and
+//! results are never inspected, except for one flag.
 
 mod record;
 
@@ -22,20 +21,20 @@ use evermoor_core::history::latency::Latencies;
 
 pub use record::Record;
 
-/// All calls of a gateway.
+/// The newest calls, and latencies per upstream.
 #[derive(Clone)]
 pub struct Activity(Arc<Inner>);
 
 struct Inner {
     kept: Mutex<KeptCalls>,
-    /// The number of the newest call, for those who follow.
+    /// The number of the newest call, for followers.
     newest: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct KeptCalls {
     calls: VecDeque<FinishedCall>,
-    /// How many calls there were.
+    /// How many calls there were in total.
     count: u64,
     latencies: HashMap<String, Latencies>,
 }
@@ -53,7 +52,7 @@ struct FinishedCall {
     held_ms: u64,
 }
 
-/// Which calls somebody asks for.
+/// Which calls to return.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     pub upstream: Option<String>,
@@ -63,9 +62,9 @@ pub struct Wanted {
     pub before: Option<u64>,
 }
 
-/// So many calls are kept.
+/// How many calls are kept.
 const CAPACITY: usize = 2000;
-/// Upstreams that were taken out of the configuration do not fill the memory.
+/// Limits memory if many upstreams come and go.
 const MAX_UPSTREAMS: usize = 256;
 
 impl Default for Activity {
@@ -96,7 +95,7 @@ impl Activity {
         }
     }
 
-    /// The newest calls that are wanted, at most so many, the newest first.
+    /// The newest calls that match, newest first, at most `most`.
     pub fn newest(&self, wanted: &Wanted, most: usize) -> Vec<Call> {
         let kept = self.0.kept.lock();
         let found = kept.calls.iter().rev().filter(|finished| wanted.includes(finished));
@@ -110,14 +109,14 @@ impl Activity {
         Following { activity: self.clone(), newest, told }
     }
 
-    /// How long the calls of an upstream took.
+    /// The latencies of an upstream's calls since this time.
     pub fn latency(&self, upstream: &str, since: u64) -> Vec<LatencyPoint> {
         let kept = self.0.kept.lock();
         kept.latencies.get(upstream).map(|it| it.points(since)).unwrap_or_default()
     }
 }
 
-/// Somebody who follows.
+/// A follower of the calls.
 pub struct Following {
     activity: Activity,
     newest: watch::Receiver<u64>,
@@ -125,8 +124,8 @@ pub struct Following {
 }
 
 impl Following {
-    /// The calls since the last time, in the order of time, when there are some. What was too many
-    /// to keep is left out. `None` if there is no gateway any more.
+    /// Waits for calls and returns all since the last time, oldest first. Calls that were already
+    /// dropped from the ring are missing. `None` when the gateway ends.
     pub async fn next(&mut self) -> Option<Vec<Call>> {
         loop {
             let told = self.told;
@@ -146,7 +145,7 @@ impl Following {
 
 impl KeptCalls {
     fn took(&mut self, upstream: &str, at: u64, ms: u64) {
-        // Looked up by reference first: a new name is rare.
+        // Look up by reference first: new names are rare.
         if let Some(latencies) = self.latencies.get_mut(upstream) {
             return latencies.took(at, ms);
         }
@@ -184,7 +183,7 @@ impl FinishedCall {
     }
 }
 
-/// Whether the upstream answered, so that its answer took so long.
+/// Whether the upstream answered, so that the duration is its latency.
 fn answered(outcome: CallOutcome) -> bool {
     matches!(outcome, CallOutcome::Ok | CallOutcome::ToolError)
 }
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_calls_come_first_and_are_chosen_by_what_is_wanted() {
+    fn the_newest_calls_come_first_and_are_filtered() {
         let activity = Activity::default();
         for number in 0..5 {
             let outcome = if number % 2 == 0 { CallOutcome::Ok } else { CallOutcome::NotSent };
@@ -230,11 +229,11 @@ mod tests {
         let lost = Wanted { outcome: Some(CallOutcome::NotSent), ..Wanted::default() };
         assert_eq!(asked(lost, 9), [4, 2]);
         assert_eq!(asked(Wanted { editor: Some("x".into()), ..Wanted::default() }, 9), [0_u64; 0]);
-        assert_eq!(activity.latency("a", 0)[0].calls, 2, "what was not sent took no time");
+        assert_eq!(activity.latency("a", 0)[0].calls, 2, "a call that was not sent has no latency");
     }
 
     #[test]
-    fn only_so_many_calls_are_kept() {
+    fn only_the_newest_calls_are_kept() {
         let activity = Activity::default();
         for _ in 0..CAPACITY + 10 {
             activity.add(finished("a", CallOutcome::Ok, 1));
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_follows_is_told_every_call_in_its_order() {
+    async fn a_follower_gets_every_call_in_order() {
         let activity = Activity::default();
         activity.add(finished("a", CallOutcome::Ok, 1));
         let mut following = activity.follow();
