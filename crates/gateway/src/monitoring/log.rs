@@ -37,7 +37,7 @@ pub struct Log {
 struct Inner {
     newest: Mutex<VecDeque<LogLine>>,
     followers: broadcast::Sender<LogLine>,
-    desk: Option<Desk>,
+    writer: Option<Desk>,
 }
 
 static CURRENT: OnceLock<Log> = OnceLock::new();
@@ -61,15 +61,15 @@ fn scrub(line: LogLine) -> LogLine {
 }
 
 impl Log {
-    fn new(desk: Option<Desk>) -> Self {
+    fn new(writer: Option<Desk>) -> Self {
         let (followers, _) = broadcast::channel(FOLLOWER_LAG);
-        Self { inner: Arc::new(Inner { newest: Mutex::default(), followers, desk }) }
+        Self { inner: Arc::new(Inner { newest: Mutex::default(), followers, writer }) }
     }
 
     fn take(&self, line: LogLine) {
         let line = scrub(line);
-        if let Some(desk) = &self.inner.desk {
-            desk.write(&line);
+        if let Some(writer) = &self.inner.writer {
+            writer.write(&line);
         }
         let mut newest = self.inner.newest.lock();
         if newest.len() == MAX_LINES {
@@ -95,8 +95,8 @@ impl Log {
 
     /// Waits briefly until all lines are in the file.
     pub fn finish(&self) {
-        if let Some(desk) = &self.inner.desk {
-            desk.finish(FLUSH_TIMEOUT);
+        if let Some(writer) = &self.inner.writer {
+            writer.finish(FLUSH_TIMEOUT);
         }
     }
 }
