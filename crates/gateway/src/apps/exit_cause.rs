@@ -57,22 +57,22 @@ const REPORT_WINDOW: Duration = Duration::from_secs(120);
 pub(super) async fn find_out(
     preset: Arc<Preset>,
     end: ObservedExit,
-    judged: mpsc::Sender<ExitVerdict>,
+    verdicts: mpsc::Sender<ExitVerdict>,
 ) {
     let mut sent: Option<Verdict> = None;
-    for (look, wait) in REPORT_SEARCHES.into_iter().enumerate() {
+    for (search, wait) in REPORT_SEARCHES.into_iter().enumerate() {
         sleep(wait).await;
-        let is_last = look + 1 == REPORT_SEARCHES.len();
+        let is_last = search + 1 == REPORT_SEARCHES.len();
         let verdict = judge(&preset, &end, is_last).await;
         // Later searches may find more, so an unknown cause is only reported by the last one.
-        let is_sure = is_last || verdict.cause != Cause::Unknown;
-        if !is_sure || sent.as_ref() == Some(&verdict) {
+        let is_final = is_last || verdict.cause != Cause::Unknown;
+        if !is_final || sent.as_ref() == Some(&verdict) {
             continue;
         }
         let (first, done) = (sent.is_none(), !verdict.top.is_empty());
         sent = Some(verdict.clone());
         let (run, at, lived) = (end.run, end.at, end.lived);
-        if judged.send(ExitVerdict { run, at, lived, verdict, first }).await.is_err() || done {
+        if verdicts.send(ExitVerdict { run, at, lived, verdict, first }).await.is_err() || done {
             return;
         }
     }
@@ -80,7 +80,7 @@ pub(super) async fn find_out(
 
 async fn judge(preset: &Preset, end: &ObservedExit, is_last: bool) -> Verdict {
     let names = preset.on(OS).map_or(&[][..], |on| on.crash_names());
-    let reports = written(names, end.at).await;
+    let reports = find_reports(names, end.at).await;
     evidence::judge(&Ending {
         os: OS,
         pid: end.run.pid,
@@ -95,7 +95,7 @@ async fn judge(preset: &Preset, end: &ObservedExit, is_last: bool) -> Verdict {
 }
 
 /// The reports that the system wrote at about this time.
-async fn written(names: &[String], at: SystemTime) -> Vec<Report> {
+async fn find_reports(names: &[String], at: SystemTime) -> Vec<Report> {
     let since = at - REPORT_WINDOW;
     if OS == Os::Linux {
         let seconds = since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();

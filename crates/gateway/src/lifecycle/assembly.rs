@@ -99,11 +99,11 @@ impl Assembly {
         let (tasks, calls, moved) = (TaskTracker::new(), TaskTracker::new(), stop.child_token());
         let changed = Arc::new(Notify::new());
         let store = Store::new(paths.catalog_folder(), pen.clone(), tasks.clone());
-        let (file, ended) = (paths.history_file(), stop.clone());
-        let (history, kept) =
-            History::start(file, pen.clone(), Chance::real(), tasks.clone(), ended);
+        let (file, stopped) = (paths.history_file(), stop.clone());
+        let (history, history_task) =
+            History::start(file, pen.clone(), Chance::real(), tasks.clone(), stopped);
         // Not cancelled by `stop`: it first writes what is queued.
-        tasks.spawn(kept);
+        tasks.spawn(history_task);
         let pauses = Pauses::read(paths.paused_file(), tasks.clone());
         let (presets, preset_watcher) =
             Presets::read(presets::folder_of(&paths.config), tasks.clone()).await;
@@ -159,32 +159,35 @@ impl Assembly {
         let first = status::overview(&sources, None, None);
         let (show, overview) = watch::channel(first);
         let (readings, read) = mpsc::channel(1);
-        let keep = status::keep(sources, wake_signals.last, changed, news.clone(), show);
+        let status_task = status::keep(sources, wake_signals.last, changed, news.clone(), show);
         let timelines = Timelines::read(paths.timelines_file(), pen.clone());
-        let watched = timelines.clone().keep(overview.clone(), tasks.clone(), stop.clone());
+        let timeline_task = timelines.clone().keep(overview.clone(), tasks.clone(), stop.clone());
         // Not cancelled by `stop`: it first writes the file.
-        tasks.spawn(watched);
-        let remember = store.keep(set_handle.upstreams.clone(), overview.clone());
-        let follow =
+        tasks.spawn(timeline_task);
+        let catalog_task = store.keep(set_handle.upstreams.clone(), overview.clone());
+        let config_task =
             crate::config::watch::follow(paths.config.clone(), Ok(config), readings, tasks.clone());
-        let wake = wake::watch(wake_notifier, Chance::real());
-        let (ours, upstreams) = (pen.clone(), set_handle.upstreams.clone());
-        let watcher_context = async move {
+        let wake_task = wake::watch(wake_notifier, Chance::real());
+        let (lease, upstreams) = (pen.clone(), set_handle.upstreams.clone());
+        let watchers = async move {
             // Two gateways must not both restart an application.
-            ours.until_ours().await;
+            lease.until_ours().await;
             apps::run_watchers(watcher_context, upstreams).await;
         };
-        let (upstream_set, known) = (upstream_set.run(read), Arc::clone(&editors).follow());
+        let (upstream_set, token_file_task) =
+            (upstream_set.run(read), Arc::clone(&editors).follow());
         // After a handover, calls in flight keep the configuration of that moment.
         for task in [
-            follow.boxed(),
+            config_task.boxed(),
             preset_watcher.follow().boxed(),
             upstream_set.boxed(),
-            watcher_context.boxed(),
+            watchers.boxed(),
         ] {
             tasks.spawn(moved.clone().run_until_cancelled_owned(task));
         }
-        for task in [keep.boxed(), remember.boxed(), known.boxed(), wake.boxed()] {
+        for task in
+            [status_task.boxed(), catalog_task.boxed(), token_file_task.boxed(), wake_task.boxed()]
+        {
             tasks.spawn(stop.clone().run_until_cancelled_owned(task));
         }
 

@@ -79,16 +79,16 @@ impl Gateway {
         let address = listener.local_addr().unwrap_or(config.gateway.listen);
         let control_token = keys::control_token(&paths)?;
         let runtime = bind::runtime(format!("http://{address}"), control_token.clone());
-        let (pen, paths_inside, stop_inside) = (Pen::new(true), paths.clone(), stop.clone());
+        let (pen, assembly_paths, assembly_stop) = (Pen::new(true), paths.clone(), stop.clone());
         let assembly = Assembly::start(AssemblyInput {
             config,
-            paths: paths_inside,
+            paths: assembly_paths,
             tokens,
             key,
             control_token,
             address,
             pen,
-            stop: stop_inside,
+            stop: assembly_stop,
         })
         .await?;
         assembly.endpoint.sessions.recall();

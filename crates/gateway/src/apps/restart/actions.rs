@@ -60,7 +60,7 @@ impl ActionRunner {
         action: &Action,
         process: Option<&Process>,
     ) -> BoxFuture<'static, Completed> {
-        let doing = match action {
+        let outcome = match action {
             Action::Drain => {
                 let calls = self.calls.clone();
                 let drained = async move { join_all(calls.iter().map(|one| one.drained())).await };
@@ -77,7 +77,7 @@ impl ActionRunner {
             }
             Action::Say(_) | Action::Finish(_) => ready(None).boxed(),
         };
-        doing.map(Completed::Action).boxed()
+        outcome.map(Completed::Action).boxed()
     }
 
     fn quit(&self, process: Option<&Process>) -> BoxFuture<'static, Option<Event>> {
@@ -127,9 +127,9 @@ impl ActionRunner {
     async fn check_now(&self, gone: bool) -> Option<Event> {
         let leaving = self.app.leaving();
         let mut found = finder::find(&self.preset, &self.probe);
-        let mut anybody = false;
+        let mut any_found = false;
         while let Some(port) = found.next().await {
-            anybody = true;
+            any_found = true;
             let run = process::at(port).await;
             let is_new = match (leaving, run) {
                 (Some(old), Some(run)) => run != old,
@@ -143,7 +143,7 @@ impl ActionRunner {
             }
         }
         // Without a visible process, a closed port is the only sign of its exit.
-        if leaving.is_none() && !anybody && !gone {
+        if leaving.is_none() && !any_found && !gone {
             return Some(Event::Gone);
         }
         let other = |process: &info::Facts| leaving != Some(process::run(process));
