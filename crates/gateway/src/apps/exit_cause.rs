@@ -124,7 +124,7 @@ async fn find_reports(names: &[String], at: SystemTime) -> Vec<Report> {
 async fn output_of(line: &command::CommandLine) -> Option<String> {
     run::said(&line.program, &line.args, COMMAND_TIMEOUT)
         .await
-        .filter(|said| said.good)
+        .filter(|output| output.good)
         .map(|it| it.output)
 }
 

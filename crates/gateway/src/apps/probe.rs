@@ -72,12 +72,12 @@ impl ProbeClient {
 
 /// The body, unless it is too long.
 async fn body(mut response: reqwest::Response) -> Option<Bytes> {
-    let mut whole = BytesMut::new();
+    let mut collected = BytesMut::new();
     while let Some(part) = response.chunk().await.ok()? {
-        whole.extend_from_slice(&part);
-        if whole.len() > MAX_BODY {
+        collected.extend_from_slice(&part);
+        if collected.len() > MAX_BODY {
             return None;
         }
     }
-    Some(whole.freeze())
+    Some(collected.freeze())
 }

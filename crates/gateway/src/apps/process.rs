@@ -21,7 +21,7 @@ pub(super) struct Process {
     facts: Facts,
     watch: Watch,
     /// When `facts` was read.
-    met: Instant,
+    first_seen: Instant,
     last: Option<(Instant, info::Usage)>,
     /// Its memory over the last hour.
     line: VecDeque<memory_trend::Sample>,
@@ -41,8 +41,8 @@ impl Process {
         let watch = Watch::open(facts.pid).ok()?;
         // The pid may have been reused since.
         let same = info::of(facts.pid)?.started == facts.started;
-        let (met, line) = (Instant::now(), VecDeque::new());
-        same.then_some(Self { facts, watch, met, last: None, line })
+        let (first_seen, line) = (Instant::now(), VecDeque::new());
+        same.then_some(Self { facts, watch, first_seen, last: None, line })
     }
 
     pub(super) fn run(&self) -> Run {
@@ -54,7 +54,7 @@ impl Process {
     }
 
     pub(super) fn age(&self) -> Duration {
-        self.facts.age + self.met.elapsed()
+        self.facts.age + self.first_seen.elapsed()
     }
 
     pub(super) async fn ended(&self) {
@@ -77,7 +77,7 @@ impl Process {
             Some((then, before)) => info::load(before, usage, now - then),
             None => 0.0,
         };
-        let at = self.met.elapsed();
+        let at = self.first_seen.elapsed();
         if self.line.back().is_none_or(|last| at.saturating_sub(last.at) >= POINTS) {
             self.line.push_back(memory_trend::Sample { at, bytes: usage.memory });
             if self.line.len() > MOST_POINTS {

@@ -55,15 +55,15 @@ pub fn folder_of(config: &Path) -> PathBuf {
 impl Presets {
     /// Reads the folder, which need not exist.
     pub async fn read(folder: PathBuf, tasks: TaskTracker) -> (Self, PresetWatcher) {
-        let (shelf, put) = watch::channel(Arc::new(Shelf::of_our_own()));
-        let (problems, told) = watch::channel(Vec::new());
+        let (shelf, preset_receiver) = watch::channel(Arc::new(Shelf::of_our_own()));
+        let (problems, problem_receiver) = watch::channel(Vec::new());
         let mut preset_watcher =
             PresetWatcher { folder, own: Own::default(), shelf, problems, tasks };
         let path = preset_watcher.folder.clone();
         if let Ok(found) = preset_watcher.tasks.spawn_blocking(move || read(&path)).await {
             preset_watcher.take(found);
         }
-        (Self { shelf: put, problems: told }, preset_watcher)
+        (Self { shelf: preset_receiver, problems: problem_receiver }, preset_watcher)
     }
 
     /// The built-in presets only.
@@ -78,8 +78,8 @@ impl PresetWatcher {
     /// Reads the folder again whenever it changes.
     pub async fn follow(mut self) {
         loop {
-            let looked = file_watch::read_watched_folder(&self.folder, read, &self.tasks).await;
-            let Some((watch, found)) = looked else {
+            let reading = file_watch::read_watched_folder(&self.folder, read, &self.tasks).await;
+            let Some((watch, found)) = reading else {
                 return;
             };
             self.take(found);
@@ -105,8 +105,8 @@ impl PresetWatcher {
         self.problems.send_if_modified(|old| {
             let differs = *old != problems;
             if differs {
-                for trouble in &problems {
-                    tracing::warn!(failure = %trouble.failure, "a preset cannot be used");
+                for problem in &problems {
+                    tracing::warn!(failure = %problem.failure, "a preset cannot be used");
                 }
                 *old = problems;
             }
@@ -213,8 +213,9 @@ mod tests {
         /// Waits until there are this many problems, and returns them.
         async fn problems(&mut self, number: usize) -> Vec<PresetProblem> {
             let are = |problems: &Vec<PresetProblem>| problems.len() == number;
-            let told = timeout(PATIENCE, self.presets.problems.wait_for(are)).await.unwrap();
-            told.unwrap().clone()
+            let problem_receiver =
+                timeout(PATIENCE, self.presets.problems.wait_for(are)).await.unwrap();
+            problem_receiver.unwrap().clone()
         }
     }
 
@@ -280,10 +281,10 @@ mod tests {
         followed.write("fits.toml", preset("Fits") + &"#".repeat(250 * 1024));
         followed.until_title("fits", Some("Fits")).await;
         let problems = followed.problems(3).await;
-        let said: Vec<&str> = problems.iter().map(|it| it.failure.what.as_str()).collect();
-        assert_eq!(said[0], "presets/Bad Name.toml: `Bad Name` is no name of a preset.");
-        assert_eq!(said[1], "presets/large.toml: It is larger than 256 KB.");
-        assert_eq!(said[2], "presets/picture.toml: It is not UTF-8 text.");
+        let texts: Vec<&str> = problems.iter().map(|it| it.failure.what.as_str()).collect();
+        assert_eq!(texts[0], "presets/Bad Name.toml: `Bad Name` is no name of a preset.");
+        assert_eq!(texts[1], "presets/large.toml: It is larger than 256 KB.");
+        assert_eq!(texts[2], "presets/picture.toml: It is not UTF-8 text.");
     }
 
     #[tokio::test]

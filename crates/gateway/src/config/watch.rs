@@ -26,8 +26,8 @@ pub async fn follow(
 ) {
     let mut was_there = last != Ok(Config::default());
     loop {
-        let looked = file_watch::read_watched(&path, file::read, &tasks).await;
-        let Some((watch, found)) = looked else {
+        let reading_file = file_watch::read_watched(&path, file::read, &tasks).await;
+        let Some((watch, found)) = reading_file else {
             return;
         };
         let reading = match found {
@@ -99,7 +99,7 @@ mod tests {
         format!("[upstreams.a]\nurl = \"http://127.0.0.1:{port}/mcp\"\n")
     }
 
-    fn said(port: u16) -> Reading {
+    fn parsed(port: u16) -> Reading {
         Ok(Config::parse(&text(port)).unwrap())
     }
 
@@ -107,10 +107,10 @@ mod tests {
     async fn a_file_is_read_once_it_exists_and_again_when_it_is_replaced() {
         let mut followed = Followed::begin();
         followed.write("config.toml", &text(1));
-        assert_eq!(followed.next().await, said(1));
+        assert_eq!(followed.next().await, parsed(1));
         followed.write("config.toml~", &text(2));
         std::fs::rename(followed.path("config.toml~"), followed.path("config.toml")).unwrap();
-        assert_eq!(followed.next().await, said(2));
+        assert_eq!(followed.next().await, parsed(2));
     }
 
     #[tokio::test]
@@ -120,7 +120,7 @@ mod tests {
         let mistake = followed.next().await.unwrap_err();
         assert!(mistake.what.contains("config.toml, line 1: The upstream `a`"), "{mistake}");
         followed.write("config.toml", &text(1));
-        assert_eq!(followed.next().await, said(1));
+        assert_eq!(followed.next().await, parsed(1));
     }
 
     #[tokio::test]
@@ -142,8 +142,8 @@ mod tests {
         std::fs::create_dir_all(followed.path("")).unwrap();
         std::fs::write(&real, text(1)).unwrap();
         std::os::unix::fs::symlink(&real, followed.path("config.toml")).unwrap();
-        assert_eq!(followed.next().await, said(1));
+        assert_eq!(followed.next().await, parsed(1));
         std::fs::write(&real, text(2)).unwrap();
-        assert_eq!(followed.next().await, said(2));
+        assert_eq!(followed.next().await, parsed(2));
     }
 }

@@ -149,9 +149,9 @@ impl Editors {
         loop {
             let turn = self.turn.lock().await;
             let paths = self.paths.clone();
-            let looked =
+            let reading =
                 file_watch::read_watched(&path, move |_| keys::known_tokens(&paths), &self.tasks);
-            let Some((watch, found)) = looked.await else {
+            let Some((watch, found)) = reading.await else {
                 return;
             };
             match found {

@@ -17,9 +17,9 @@ pub async fn tell(client: &Client, command: &Command) -> Result<(), Failure> {
         let matters =
             line.iter().any(|word| word == "add-json") || index + 1 == command.lines.len();
         let what = match run::said(&program, line, COMMAND_TIMEOUT).await {
-            Some(said) if said.good || !matters => continue,
-            Some(said) => {
-                format!("{}'s command {program} failed: {}.", client.title, said.complaint)
+            Some(output) if output.good || !matters => continue,
+            Some(output) => {
+                format!("{}'s command {program} failed: {}.", client.title, output.complaint)
             }
             None => format!("{}'s command {program} did not finish in time.", client.title),
         };

@@ -24,10 +24,10 @@ pub(super) fn incidents(connection: &Connection, asked: &Asked) -> rusqlite::Res
     let mut events = connection
         .prepare_cached("SELECT at, what FROM events WHERE incident = ?1 ORDER BY at, rowid")?;
     for incident in &mut found {
-        let told = events.query_map([signed(incident.id)], |row| {
+        let found_events = events.query_map([signed(incident.id)], |row| {
             Ok(Event { at: unsigned(row, "at")?, what: row.get("what")? })
         })?;
-        incident.events = told.collect::<rusqlite::Result<_>>()?;
+        incident.events = found_events.collect::<rusqlite::Result<_>>()?;
     }
     Ok(found)
 }

@@ -150,43 +150,43 @@ mod tests {
     use super::*;
 
     fn tallies() -> (watch::Sender<Arc<Tally>>, Tallies) {
-        let (give, given) = watch::channel(Arc::new(Tally::new()));
-        (give, Tallies(given))
+        let (sender, receiver) = watch::channel(Arc::new(Tally::new()));
+        (sender, Tallies(receiver))
     }
 
     #[tokio::test]
     async fn a_call_counts_once_even_if_it_is_held_or_ended_twice() {
-        let (give, tallies) = tallies();
+        let (sender, tallies) = tallies();
         let mut call = tallies.touch();
         call.held();
         call.held();
         call.end(CallEnd::Answered);
         call.end(CallEnd::Unknown);
         let wanted = Calls { held: 1, answered: 1, ..Calls::default() };
-        assert_eq!(give.borrow().calls(), wanted);
-        assert!(give.borrow().is_open());
+        assert_eq!(sender.borrow().calls(), wanted);
+        assert!(sender.borrow().is_open());
         drop(call);
-        assert!(!give.borrow().is_open());
+        assert!(!sender.borrow().is_open());
     }
 
     #[tokio::test]
     async fn a_call_counts_in_the_incident_that_affected_it() {
-        let (give, tallies) = tallies();
+        let (sender, tallies) = tallies();
         let mut call = tallies.touch();
-        let old = give.send_replace(Arc::new(Tally::new()));
+        let old = sender.send_replace(Arc::new(Tally::new()));
         call.end(CallEnd::NotSent);
-        assert_eq!((old.calls().not_sent, give.borrow().calls().not_sent), (1, 0));
+        assert_eq!((old.calls().not_sent, sender.borrow().calls().not_sent), (1, 0));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_tally_knows_when_its_first_call_was_affected() {
-        let (give, tallies) = tallies();
+        let (sender, tallies) = tallies();
         let second = std::time::Duration::from_secs(1);
         tokio::time::advance(second).await;
-        assert_eq!(give.borrow().affected_since(), None);
+        assert_eq!(sender.borrow().affected_since(), None);
         drop(tallies.touch());
         tokio::time::advance(second).await;
         drop(tallies.touch());
-        assert_eq!(give.borrow().affected_since(), Some(second));
+        assert_eq!(sender.borrow().affected_since(), Some(second));
     }
 }

@@ -108,9 +108,9 @@ async fn a_successor_continues_an_incident_and_the_old_gateway_writes_no_more() 
 
 #[tokio::test]
 async fn sending_never_waits() {
-    let (history, told) = History::observed();
+    let (history, received) = History::observed();
     for number in 0..QUEUE_CAPACITY * 2 {
         history.add_event("a", SystemTime::now(), number.to_string());
     }
-    assert_eq!(told.len(), QUEUE_CAPACITY);
+    assert_eq!(received.len(), QUEUE_CAPACITY);
 }

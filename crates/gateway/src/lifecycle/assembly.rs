@@ -168,10 +168,10 @@ impl Assembly {
         let config_task =
             crate::config::watch::follow(paths.config.clone(), Ok(config), readings, tasks.clone());
         let wake_task = wake::watch(wake_notifier, Chance::real());
-        let (lease, upstreams) = (pen.clone(), set_handle.upstreams.clone());
+        let (own_lease, upstreams) = (pen.clone(), set_handle.upstreams.clone());
         let watchers = async move {
             // Two gateways must not both restart an application.
-            lease.until_ours().await;
+            own_lease.until_ours().await;
             apps::run_watchers(watcher_context, upstreams).await;
         };
         let (upstream_set, token_file_task) =

@@ -166,8 +166,8 @@ fn end(process: Option<&Process>, firmness: Firmness) -> BoxFuture<'static, Opti
 /// Runs a system command.
 async fn system(line: CommandLine) -> Option<Event> {
     match run::said(&line.program, &line.args, REQUEST_TIMEOUT).await {
-        Some(said) if said.good => None,
-        Some(said) => Some(Event::Refused(said.complaint)),
+        Some(output) if output.good => None,
+        Some(output) => Some(Event::Refused(output.complaint)),
         None => {
             Some(Event::Refused(format!("`{}` is missing or did not finish in time", line.program)))
         }

@@ -54,13 +54,13 @@ pub fn entries(desk: &Desk, plan: &Plan) -> Vec<Entries> {
             let Some(spot) = desk.spot_of(client, &origin.whose) else { continue };
             let door = Door { name: origin.name.clone(), upstream: Some(adopted.name.clone()) };
             let is_it = |known: &Entries| known.client.id == client.id && known.spot == spot;
-            let place = editors.iter().position(is_it).unwrap_or_else(|| {
+            let index = editors.iter().position(is_it).unwrap_or_else(|| {
                 let (doors, upstreams, secrets) = (Vec::new(), Vec::new(), Vec::new());
                 let (whose, spot) = (origin.whose.clone(), spot.clone());
                 editors.push(Entries { client, whose, spot, doors, upstreams, secrets });
                 editors.len() - 1
             });
-            let entries = &mut editors[place];
+            let entries = &mut editors[index];
             entries.doors.push(door);
             entries.upstreams.push(adopted.name.clone());
             entries.secrets.extend(adopted.secrets.iter().map(|(name, _)| name.clone()));
@@ -114,12 +114,12 @@ pub fn all(
     gate: MakeGate<'_>,
     journal: &mut Journal,
 ) -> Result<Vec<Told>, Failure> {
-    let mut told = Vec::new();
+    let mut reports = Vec::new();
     for entries in entries(desk, plan) {
         let client = entries.client;
         let done = editor(paths, desk, &entries, one, &gate(client)?, journal)?;
         let (title, hint) = (client.title.clone(), client.notices.clone());
-        told.push(match done {
+        reports.push(match done {
             Ok(done) => {
                 let (path, backup) = (Some(done.path), done.backup);
                 Told { title, path, backup, trouble: None, hint }
@@ -127,7 +127,7 @@ pub fn all(
             Err(refused) => Told { title, path: None, backup: None, trouble: Some(refused), hint },
         });
     }
-    Ok(told)
+    Ok(reports)
 }
 
 fn editor(
@@ -149,7 +149,7 @@ fn editor(
     };
     // Recorded first, so that it can be undone even if this is interrupted.
     let copy = save_copy(paths, before)?;
-    let pointed = RedirectedFile {
+    let file = RedirectedFile {
         client: client.id.clone(),
         spot: entries.spot.clone(),
         copy: copy.clone(),
@@ -159,7 +159,7 @@ fn editor(
         upstreams: entries.upstreams.clone(),
         secrets: entries.secrets.clone(),
     };
-    journal.note(|record| record.editors.push(pointed))?;
+    journal.note(|record| record.editors.push(file))?;
     let done = desk.apply(&plan);
     if done.is_err() {
         journal.note(|record| drop(record.editors.pop()))?;
@@ -193,34 +193,34 @@ pub(super) fn remove_copy(copy: &Path) {
 /// Restores the entries of an editor.
 pub(super) fn restore(
     desk: &Desk,
-    pointed: &RedirectedFile,
+    file: &RedirectedFile,
     gate: MakeGate<'_>,
 ) -> Result<(), Failure> {
-    let Some(client) = client(&pointed.client) else { return Ok(()) };
-    let (spot, path) = (&pointed.spot, &pointed.spot.path);
+    let Some(client) = client(&file.client) else { return Ok(()) };
+    let (spot, path) = (&file.spot, &file.spot.path);
     let failed = |refused: Refused| {
         Failure::new(Code::Configuration, format!("{refused}."), "Correct this and try again.")
     };
-    let before = replace::content(&pointed.copy).ok().flatten();
-    let untouched = is_unchanged(desk, client, pointed);
-    if pointed.doors.is_empty() {
+    let before = replace::content(&file.copy).ok().flatten();
+    let unchanged = is_unchanged(desk, client, file);
+    if file.doors.is_empty() {
         match desk.undo_at(client, spot) {
             Ok(_) | Err(Refused::NotConnected { .. }) => {}
             Err(refused) => return Err(failed(refused)),
         }
     } else {
         let gate = gate(client)?;
-        let doors = pointed.doors.clone();
-        let transport = if pointed.over_stdio { Transport::Stdio } else { desired::usual(client) };
+        let doors = file.doors.clone();
+        let transport = if file.over_stdio { Transport::Stdio } else { desired::usual(client) };
         let wish = Wish { doors, transport, take_over: true, drop: Vec::new() };
         let plan = desk.plan_at(client, spot, &wish, &gate).map_err(failed)?;
         desk.apply(&plan).map_err(failed)?;
     }
     let Some(before) = before else { return Ok(()) };
     let now = replace::content(path).map_err(|error| failed(error.into()))?;
-    let wanted = match untouched {
+    let wanted = match unchanged {
         true => Some(before),
-        false => with_entries_of(client, spot, now.as_deref(), &before, &pointed.names),
+        false => with_entries_of(client, spot, now.as_deref(), &before, &file.names),
     };
     match wanted {
         Some(wanted) if now.as_deref() != Some(&wanted) => {
@@ -231,9 +231,9 @@ pub(super) fn restore(
     }
 }
 
-fn is_unchanged(desk: &Desk, client: &Client, pointed: &RedirectedFile) -> bool {
-    let record = desk.journal.record(&client.id, &pointed.spot);
-    let content = replace::content(&pointed.spot.path).ok().flatten();
+fn is_unchanged(desk: &Desk, client: &Client, file: &RedirectedFile) -> bool {
+    let record = desk.journal.record(&client.id, &file.spot);
+    let content = replace::content(&file.spot.path).ok().flatten();
     match (record, content) {
         (Some(record), Some(content)) => {
             record.written == evermoor_setup::journal::checksum(&content)

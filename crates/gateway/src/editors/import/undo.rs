@@ -29,13 +29,13 @@ pub fn editors(
     gate: MakeGate<'_>,
 ) -> Result<(Vec<RedirectedFile>, Unneeded), Failure> {
     let mut gone: Vec<RedirectedFile> = Vec::new();
-    let wanted = |pointed: &RedirectedFile| only.is_none_or(|only| pointed.client == only);
-    while let Some(place) = journal.record.editors.iter().rposition(wanted) {
-        let pointed = journal.record.editors[place].clone();
-        redirect::restore(desk, &pointed, gate)?;
-        journal.note(|record| drop(record.editors.remove(place)))?;
-        redirect::remove_copy(&pointed.copy);
-        gone.push(pointed);
+    let wanted = |file: &RedirectedFile| only.is_none_or(|only| file.client == only);
+    while let Some(index) = journal.record.editors.iter().rposition(wanted) {
+        let file = journal.record.editors[index].clone();
+        redirect::restore(desk, &file, gate)?;
+        journal.note(|record| drop(record.editors.remove(index)))?;
+        redirect::remove_copy(&file.copy);
+        gone.push(file);
     }
     let unneeded = match only {
         None => {
@@ -52,13 +52,13 @@ pub fn editors(
 /// What was imported from these files and is used by no other editor.
 fn unneeded(record: &ImportRecord, gone: &[RedirectedFile]) -> Unneeded {
     let left = |all: &[String], of: fn(&RedirectedFile) -> &Vec<String>| {
-        let came = |name: &&String| gone.iter().any(|pointed| of(pointed).contains(name));
+        let came = |name: &&String| gone.iter().any(|file| of(file).contains(name));
         let used = |name: &&String| record.editors.iter().any(|other| of(other).contains(name));
         all.iter().filter(|name| came(name) && !used(name)).cloned().collect()
     };
     Unneeded {
-        upstreams: left(&record.upstreams, |pointed| &pointed.upstreams),
-        secrets: left(&record.secrets, |pointed| &pointed.secrets),
+        upstreams: left(&record.upstreams, |file| &file.upstreams),
+        secrets: left(&record.secrets, |file| &file.secrets),
         tokens: record.spare_tokens(),
     }
 }
@@ -119,7 +119,7 @@ fn without(mut edit: Edit, upstreams: &[String]) -> Result<String, Failure> {
 mod tests {
     use super::*;
 
-    fn pointed(client: &str, upstreams: &[&str]) -> RedirectedFile {
+    fn file(client: &str, upstreams: &[&str]) -> RedirectedFile {
         let upstreams: Vec<String> = upstreams.iter().map(|&name| name.to_owned()).collect();
         RedirectedFile {
             client: client.into(),
@@ -139,10 +139,10 @@ mod tests {
             upstreams: ["a", "b", "c"].map(String::from).into(),
             secrets: ["a", "b"].map(String::from).into(),
             config: None,
-            editors: vec![pointed("zed", &["b"])],
+            editors: vec![file("zed", &["b"])],
             tokens: ["cursor", "zed"].map(String::from).into(),
         };
-        let left = unneeded(&record, &[pointed("cursor", &["a", "b", "known before"])]);
+        let left = unneeded(&record, &[file("cursor", &["a", "b", "known before"])]);
         let all = |name: &str| vec![name.to_owned()];
         let expected = Unneeded { upstreams: all("a"), secrets: all("a"), tokens: all("cursor") };
         assert_eq!(left, expected);

@@ -29,9 +29,9 @@ impl TestFolder {
 }
 
 fn tally() -> (Arc<Tally>, Tallies) {
-    let (give, given) = watch::channel(Arc::new(Tally::new()));
-    let tally = Arc::clone(&give.borrow());
-    (tally, Tallies(given))
+    let (sender, receiver) = watch::channel(Arc::new(Tally::new()));
+    let tally = Arc::clone(&sender.borrow());
+    (tally, Tallies(receiver))
 }
 
 fn opened(upstream: &str, at: u64) -> HistoryMessage {
