@@ -166,7 +166,7 @@ async fn a_token_can_be_turned_off_for_this_machine_with_a_warning_and_pages_sta
     let page = post(&gateway, "/mcp", &[("origin", "https://evil.com")]).await;
     assert_eq!(page.status(), StatusCode::FORBIDDEN);
     let status = gateway.status().await;
-    assert!(status.warnings[0].what.contains("the token is turned off"), "{:?}", status.warnings);
+    assert!(status.warnings[0].what.contains("no token is required"), "{:?}", status.warnings);
 }
 
 #[cfg(unix)]

@@ -33,7 +33,7 @@ async fn with_always_one_that_hangs_is_ended_and_started_again() {
     pieces.freeze();
     let restart = ended(&gateway, 1).await;
     assert_eq!(restart.end.as_ref().unwrap().failure, None, "{:?}", steps(&restart));
-    let why = "PiecesOS is restarted, because it stopped answering.";
+    let why = "Restarting PiecesOS because it stopped responding.";
     assert_eq!(steps(&restart)[0], why);
     assert!(old.has_ended() && pieces.lives() == 2);
     let told = &incidents(&gateway).await[0].events;

@@ -43,7 +43,7 @@ async fn where_relief_does_not_help_a_restart_is_offered_and_not_done() {
     let app = until_app(&gateway, |app| app.offer.is_some()).await;
     let offer = app.offer.unwrap();
     assert!(offer.starts_with("PiecesOS uses 1"), "{offer}");
-    assert!(offer.ends_with("Restart it before it fails; nothing gets lost."), "{offer}");
+    assert!(offer.ends_with("Restart it before it fails; no calls are lost."), "{offer}");
     assert_eq!(app.restart, None);
     assert_eq!((pieces.ledger.executions(RELIEF), pieces.lives()), (1, 1));
 }
@@ -57,7 +57,7 @@ async fn where_a_person_allows_it_one_that_is_idle_is_restarted_and_no_call_is_l
     pieces.tell(Fault::Grow { bytes: 100 * MB, for_good: true }).await;
     let restart = ended(&gateway, 1).await;
     assert_eq!(restart.end.as_ref().unwrap().failure, None, "{:?}", steps(&restart));
-    let why = "PiecesOS is restarted while nobody uses it, to free memory.";
+    let why = "Restarting PiecesOS while it is idle, to free memory.";
     assert_eq!(steps(&restart)[0], why);
     assert_eq!(remember(&mut editor, "after").await, "after");
     let app = until_app(&gateway, |app| app.memory.is_some_and(|memory| memory < MUCH)).await;

@@ -61,7 +61,7 @@ async fn a_report_tells_why_it_crashed_and_how_it_came_back_and_nothing_of_the_p
         "# Outages of PiecesOS",
         "PiecesOS crashed (SIGABRT).",
         "Its process was killed by signal 6",
-        "PiecesOS is started again, because it ended.",
+        "Starting PiecesOS again because it exited.",
         "Starting PiecesOS",
         "PiecesOS is back after ",
     ] {
@@ -79,7 +79,7 @@ async fn a_restart_is_told_step_by_step_and_ends_well() {
     assert_eq!(told.status.code(), Some(0), "{}", text(&told.stderr));
     let told = text(&told.stdout);
     let lines: Vec<&str> = told.lines().collect();
-    assert!(lines[0].ends_with(" s  A person asked for PiecesOS to be restarted."), "{told}");
+    assert!(lines[0].ends_with(" s  A restart of PiecesOS was requested."), "{told}");
     assert!(lines[1].ends_with(" s  Asking PiecesOS to restart itself."), "{told}");
     assert!(lines.last().unwrap().contains(" s  PiecesOS is back after "), "{told}");
     assert_eq!(pieces.lives(), 2);

@@ -16,7 +16,7 @@ async fn its_own_way_comes_first_and_is_proven_by_another_process() {
     assert_eq!(restart.end.as_ref().unwrap().failure, None, "{:?}", steps(&restart));
     assert_eq!(pieces.ledger.executions("GET /os/restart"), 1);
     let said = steps(&restart);
-    assert_eq!(said[0], "A person asked for PiecesOS to be restarted.");
+    assert_eq!(said[0], "A restart of PiecesOS was requested.");
     assert_eq!(said[1], "Asking PiecesOS to restart itself.");
     assert!(said.last().unwrap().starts_with("PiecesOS is back after "), "{said:?}");
     let new = until_app(&gateway, |app| app.pid.is_some() && app.pid != old.pid).await;

@@ -46,7 +46,7 @@ async fn an_upstream_that_is_away_is_told_with_how_far_one_came_and_what_to_do()
     let inside = gateway.control(Method::GET, "/api/doctor").await;
     assert!(check(&inside, "upstream.notes").fixable);
     let fixed = gateway.control(Method::POST, "/api/doctor/upstream.notes/fix").await;
-    assert_eq!(fixed["what"], "The connection to notes is made anew.");
+    assert_eq!(fixed["what"], "Reconnecting to notes.");
 }
 
 #[tokio::test]

@@ -167,8 +167,11 @@ async fn a_gateway_that_does_not_answer_is_left_alone_and_a_person_is_told_what_
     kill_process(pid, Signal::CONT).unwrap();
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(1), "{said}");
-    assert!(said.contains("was not taken over: it did not answer in time."), "{said}");
-    assert!(said.contains("It goes on serving."), "{said}");
+    assert!(
+        said.contains("Taking over from the running gateway failed: it did not answer in time."),
+        "{said}"
+    );
+    assert!(said.contains("It keeps serving."), "{said}");
     editor.call("demo__echo", &json!({ "text": "still here" })).await;
     assert!(gateway.process.is_running());
 }

@@ -145,7 +145,7 @@ async fn a_file_that_vanishes_takes_nothing_with_it() {
     let before = since(&gateway.until_connected("notes").await);
     std::fs::remove_file(scene.home().join("config.toml")).unwrap();
     let status = gateway.until_status(|status| !status.warnings.is_empty()).await;
-    assert!(status.warnings[0].what.contains("config.toml is gone"), "{}", status.warnings[0]);
+    assert!(status.warnings[0].what.contains("config.toml is missing"), "{}", status.warnings[0]);
     assert_eq!(since(&status.upstreams[0]), before);
 }
 

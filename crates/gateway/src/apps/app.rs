@@ -1,4 +1,4 @@
-//! An application, for its connector: where it is, and what to say if it is not.
+//! An application as its connector sees it: where it listens, and why it cannot be reached.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use futures_util::{Stream, StreamExt as _, stream};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::preset::Preset;
 
-use super::{Apps, Desk, finder, observe, process};
+use super::{AppState, Apps, finder, observe, process};
 
 #[derive(Clone)]
 pub(crate) struct App {
     pub(super) apps: Apps,
-    pub(super) desk: Arc<Desk>,
+    pub(super) app: Arc<AppState>,
 }
 
 impl App {
@@ -20,20 +20,21 @@ impl App {
         self.apps.preset(name)
     }
 
-    /// The ports at which it is, as they are found. The run that is to end is at none of them.
+    /// The ports where the application answers, as they are found. A run that is being replaced is
+    /// skipped.
     pub(crate) fn find(
         &self,
         preset: &Arc<Preset>,
     ) -> impl Stream<Item = u16> + Send + Unpin + use<> {
-        let found = self.apps.asker().map(|asker| finder::find(preset, asker));
-        let desk = Arc::clone(&self.desk);
+        let found = self.apps.probe().map(|probe| finder::find(preset, probe));
+        let app = Arc::clone(&self.app);
         let found = stream::iter(found).flatten().filter_map(move |port| {
-            let desk = Arc::clone(&desk);
+            let app = Arc::clone(&app);
             async move {
-                let leaving = desk.leaving();
+                let leaving = app.leaving();
                 let stays = leaving.is_none() || leaving != process::at(port).await;
                 stays.then(|| {
-                    desk.found(port);
+                    app.found(port);
                     port
                 })
             }
@@ -41,26 +42,27 @@ impl App {
         Box::pin(found)
     }
 
-    /// Its MCP server answered at this port.
+    /// Records that its MCP server answered on this port.
     pub(crate) fn serves(&self, preset: &Preset, port: u16) {
-        self.desk.found(port);
-        self.desk.serves(observe::ready(preset, port));
+        self.app.found(port);
+        self.app.serves(observe::ready(preset, port));
     }
 
-    /// Why there is no connection to it. `failed` is where it was found, and why that led to none.
+    /// Why no connection could be made. `failed` is the port where the application was found, and
+    /// why connecting to it failed.
     pub(crate) async fn why_not(
         &self,
         preset: &Arc<Preset>,
         failed: Option<(u16, Failure)>,
     ) -> Failure {
         let standing = match failed {
-            // It has served before: what it says now is worth more than that it is starting.
-            Some((_, failure)) if self.desk.has_served() => return failure,
+            // It has served in this run, so it is not starting: its own failure says more.
+            Some((_, failure)) if self.app.has_served() => return failure,
             Some((port, _)) => observe::half_up(preset, port),
-            None => observe::at_none(preset, &self.desk).await,
+            None => observe::at_none(preset, &self.app).await,
         };
         standing.failure().unwrap_or_else(|| {
-            let what = format!("{} cannot be connected to.", preset.title);
+            let what = format!("Evermoor cannot connect to {}.", preset.title);
             Failure::new(Code::Internal, what, "Restart it.")
         })
     }

@@ -1,8 +1,7 @@
-//! Finding out why an application ended.
+//! Finds out why an application exited.
 //!
-//! How its process ended may say enough at once. What the system writes down about it takes a few
-//! seconds, so its reports are looked for again and again for a while, and a verdict that says more
-//! follows the first.
+//! The exit status may say enough at once. The system takes a few seconds to write crash reports, so
+//! the search is repeated for a while, and a more detailed verdict can follow the first.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -23,67 +22,71 @@ use evermoor_platform::system::System;
 use super::OS;
 use crate::system::exit;
 
-/// An end, as it was seen.
-pub(super) struct End {
+/// An exit, as the watcher observed it.
+pub(super) struct ObservedExit {
     pub(super) run: Run,
     pub(super) exit: Exit,
     pub(super) at: SystemTime,
-    /// It was asked to end, by Evermoor or through it.
+    /// It was asked to quit, by or through Evermoor.
     pub(super) asked: bool,
-    /// It had stopped answering before.
+    /// It had stopped responding before.
     pub(super) hung: bool,
-    /// For how long it had run.
+    /// How long it had run.
     pub(super) lived: Duration,
 }
 
-/// What was found out about an end.
-pub(super) struct Judged {
+/// What was found out about an exit.
+pub(super) struct ExitVerdict {
     pub(super) run: Run,
     pub(super) at: SystemTime,
     pub(super) lived: Duration,
     pub(super) verdict: Verdict,
-    /// Nothing was known before; what to do about it is decided now.
+    /// This is the first verdict, on which the policy decides.
     pub(super) first: bool,
 }
 
-/// When reports are looked for, after one another.
-const LOOKS: [Duration; 4] =
+/// The wait before each search for reports.
+const REPORT_SEARCHES: [Duration; 4] =
     [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(6)];
-const ASKING: Duration = Duration::from_secs(3);
-const MOST_REPORTS: usize = 8;
-/// Reports of this long before the end may be about it.
-const BEFORE: Duration = Duration::from_secs(120);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(3);
+const MAX_REPORTS: usize = 8;
+/// Reports this old at the exit may still be about it.
+const REPORT_WINDOW: Duration = Duration::from_secs(120);
 
-/// Finds out, and tells each verdict that says more than the one before.
-pub(super) async fn find_out(preset: Arc<Preset>, end: End, judged: mpsc::Sender<Judged>) {
-    let mut told: Option<Verdict> = None;
-    for (look, wait) in LOOKS.into_iter().enumerate() {
+/// Sends the first verdict, and each later one that differs.
+pub(super) async fn find_out(
+    preset: Arc<Preset>,
+    end: ObservedExit,
+    verdicts: mpsc::Sender<ExitVerdict>,
+) {
+    let mut sent: Option<Verdict> = None;
+    for (search, wait) in REPORT_SEARCHES.into_iter().enumerate() {
         sleep(wait).await;
-        let is_last = look + 1 == LOOKS.len();
+        let is_last = search + 1 == REPORT_SEARCHES.len();
         let verdict = judge(&preset, &end, is_last).await;
-        // Who will know more in a moment does not say that nothing is known.
-        let is_sure = is_last || verdict.cause != Cause::Unknown;
-        if !is_sure || told.as_ref() == Some(&verdict) {
+        // Later searches may find more, so an unknown cause is only reported by the last one.
+        let is_final = is_last || verdict.cause != Cause::Unknown;
+        if !is_final || sent.as_ref() == Some(&verdict) {
             continue;
         }
-        let (first, done) = (told.is_none(), !verdict.top.is_empty());
-        told = Some(verdict.clone());
+        let (first, done) = (sent.is_none(), !verdict.top.is_empty());
+        sent = Some(verdict.clone());
         let (run, at, lived) = (end.run, end.at, end.lived);
-        if judged.send(Judged { run, at, lived, verdict, first }).await.is_err() || done {
+        if verdicts.send(ExitVerdict { run, at, lived, verdict, first }).await.is_err() || done {
             return;
         }
     }
 }
 
-async fn judge(preset: &Preset, end: &End, is_last: bool) -> Verdict {
+async fn judge(preset: &Preset, end: &ObservedExit, is_last: bool) -> Verdict {
     let names = preset.on(OS).map_or(&[][..], |on| on.crash_names());
-    let reports = written(names, end.at).await;
+    let reports = find_reports(names, end.at).await;
     evidence::judge(&Ending {
         os: OS,
         pid: end.run.pid,
         names,
         at: end.at,
-        exit: exit::said(end.exit),
+        exit: exit::evidence_of(end.exit),
         reports: &reports,
         would_be_reported: is_last && crash_reports::are_written(),
         asked: end.asked,
@@ -91,19 +94,19 @@ async fn judge(preset: &Preset, end: &End, is_last: bool) -> Verdict {
     })
 }
 
-/// What the system wrote down at about this time.
-async fn written(names: &[String], at: SystemTime) -> Vec<Report> {
-    let since = at - BEFORE;
+/// The reports that the system wrote at about this time.
+async fn find_reports(names: &[String], at: SystemTime) -> Vec<Report> {
+    let since = at - REPORT_WINDOW;
     if OS == Os::Linux {
         let seconds = since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-        let found = match said(&command::journal(seconds)).await {
+        let found = match output_of(&command::journal(seconds)).await {
             Some(text) => evidence::journal(&text),
             None => Vec::new(),
         };
         if !found.is_empty() {
             return found;
         }
-        return match said(&command::coredumps(seconds)).await {
+        return match output_of(&command::coredumps(seconds)).await {
             Some(text) => evidence::coredumps(&text),
             None => Vec::new(),
         };
@@ -112,24 +115,27 @@ async fn written(names: &[String], at: SystemTime) -> Vec<Report> {
     let reading = tokio::task::spawn_blocking(move || {
         let folders = crash_reports::folders(System::HERE, |name| std::env::var_os(name));
         let wanted = |file: &str| evidence::is_report(OS, &names, file);
-        let found = crash_reports::newest(&folders, wanted, since, MOST_REPORTS);
+        let found = crash_reports::newest(&folders, wanted, since, MAX_REPORTS);
         found.iter().flat_map(|report| evidence::read(OS, &report.bytes)).collect()
     });
     reading.await.unwrap_or_default()
 }
 
-async fn said(line: &command::CommandLine) -> Option<String> {
-    run::said(&line.program, &line.args, ASKING).await.filter(|said| said.good).map(|it| it.output)
+async fn output_of(line: &command::CommandLine) -> Option<String> {
+    run::said(&line.program, &line.args, COMMAND_TIMEOUT)
+        .await
+        .filter(|output| output.good)
+        .map(|it| it.output)
 }
 
-/// It runs, and answers nothing.
+/// The verdict on an application that runs but does not answer.
 pub(super) fn hung() -> Verdict {
-    let said = "It runs, and has answered nothing for some time.".to_owned();
-    Verdict { cause: Cause::Hung, evidence: vec![said], top: Vec::new() }
+    let evidence = "It runs but has not answered for some time.".to_owned();
+    Verdict { cause: Cause::Hung, evidence: vec![evidence], top: Vec::new() }
 }
 
-/// A verdict as the record keeps it.
-pub(super) fn for_the_record(title: &str, verdict: &Verdict) -> incident::Cause {
+/// A verdict in the form that the history records.
+pub(super) fn incident_cause(title: &str, verdict: &Verdict) -> incident::Cause {
     let excerpt = verdict.top.join("\n");
     let source = verdict.evidence.join(" ");
     incident::Cause {

@@ -1,8 +1,8 @@
-//! Finding an application among the servers of this machine.
+//! Finds the port of an application on this machine.
 //!
-//! All ports of its range are tried at once. Whoever listens is first known by the name of its
-//! process, where the preset asks for that, and then by what it answers; nothing else is said to
-//! anybody before. One that is slow to answer does not keep the others waiting.
+//! All ports of its range are tried at once. A listener must first match by process name, if the
+//! preset requires that, and then by its answers to the identity requests; nothing else is sent
+//! before. A slow listener does not delay the others.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -17,33 +17,32 @@ use tokio::time::timeout;
 use evermoor_core::preset::Preset;
 use evermoor_platform::process::info;
 
-use super::probe::Asker;
+use super::probe::ProbeClient;
 
-/// Who listens on this machine takes a connection in far less. Windows takes seconds to say that
-/// nobody listens.
-const LISTENING: Duration = Duration::from_millis(150);
-/// How long it may take to say who it is.
-const IDENTITY: Duration = Duration::from_secs(3);
+/// A listener on this machine accepts in far less. Windows takes seconds to refuse a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(150);
+/// How long an identity request may take.
+const IDENTITY_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The ports at which the application answers, as they are found.
+/// The ports where the application answers, as they are found.
 pub(crate) fn find(
     preset: &Arc<Preset>,
-    asker: &Asker,
+    probe: &ProbeClient,
 ) -> impl Stream<Item = u16> + Send + Unpin + use<> {
     let asked: FuturesUnordered<_> = preset
         .find
         .ports
         .clone()
         .map(|port| {
-            let (preset, asker) = (Arc::clone(preset), asker.clone());
-            async move { is_it(&preset, &asker, port).await.then_some(port) }
+            let (preset, probe) = (Arc::clone(preset), probe.clone());
+            async move { answers_at(&preset, &probe, port).await.then_some(port) }
         })
         .collect();
     asked.filter_map(ready)
 }
 
-/// Whether the application answers at this port.
-async fn is_it(preset: &Preset, asker: &Asker, port: u16) -> bool {
+/// Whether the application answers on this port.
+async fn answers_at(preset: &Preset, probe: &ProbeClient, port: u16) -> bool {
     if !is_listening(port).await {
         return false;
     }
@@ -54,7 +53,7 @@ async fn is_it(preset: &Preset, asker: &Asker, port: u16) -> bool {
         }
     }
     for ask in &preset.find.identity {
-        if !asker.holds(port, ask, IDENTITY).await {
+        if !probe.matches(port, ask, IDENTITY_TIMEOUT).await {
             return false;
         }
     }
@@ -63,5 +62,5 @@ async fn is_it(preset: &Preset, asker: &Asker, port: u16) -> bool {
 
 async fn is_listening(port: u16) -> bool {
     let connecting = TcpStream::connect((Ipv4Addr::LOCALHOST, port));
-    matches!(timeout(LISTENING, connecting).await, Ok(Ok(_)))
+    matches!(timeout(CONNECT_TIMEOUT, connecting).await, Ok(Ok(_)))
 }

@@ -1,21 +1,22 @@
-//! Applications that somebody else started and Evermoor looks after.
+//! Applications that host an upstream and that Evermoor did not start.
 //!
 //! # Theory of operation
-//! An upstream with a preset is an application. Its supervisor keeps the connection, as that of any
-//! upstream does; where the application is, its connector finds out anew for each connection
-//! ([`finder`]). Beside it runs a [`minder`]: it watches the process, looks at how the application
-//! stands, tells the supervisor that it is back, finds out why it ended ([`ending`]), and brings it
-//! back ([`bringing`]). What both know lies on a [`desk`], which people see. What is to be done is
-//! decided in `evermoor_core::policy::app`; here it is carried out.
+//! An upstream with a preset is an application. Its supervisor keeps the connection, as for any
+//! upstream; its connector locates the application for each connection ([`finder`], [`App`]).
+//! Beside it runs an [`AppWatcher`]: it watches the process, observes its health ([`observe`],
+//! [`probe`]), tells the supervisor when the application is back, finds out why it exited
+//! ([`exit_cause`]), and restarts it ([`restart`]). Both share an [`AppState`], which people see.
+//! `evermoor_core::policy::app` decides what to do; this folder does it.
+//!
+//! Uses `upstream` (handles and links), `history` and `system`. `config`, `lifecycle`,
+//! `monitoring`, `server` and the connectors of `upstream` use it.
 
 mod app;
 mod exit_cause;
 pub(crate) mod finder;
-mod memory;
 pub(crate) mod observe;
 mod probe;
 mod process;
-mod respond;
 mod restart;
 pub(crate) mod state;
 mod watcher;
@@ -38,34 +39,34 @@ use crate::history::History;
 use crate::system::environment::Chance;
 use crate::upstream::Handle;
 pub(crate) use app::App;
-pub(crate) use probe::Asker;
-pub(crate) use state::Desk;
-use watcher::Minder;
+pub(crate) use probe::ProbeClient;
+pub(crate) use state::AppState;
+use watcher::AppWatcher;
 
-/// The system that this is, as presets name it.
+/// The operating system, as presets name it.
 pub(crate) const OS: Os = match System::HERE {
     System::MacOs => Os::MacOs,
     System::Linux => Os::Linux,
     System::Windows => Os::Windows,
 };
 
-/// What is known of applications: of each kind, and of each one.
+/// The presets, and the state of each application.
 #[derive(Clone)]
 pub struct Apps(Arc<Inner>);
 
 struct Inner {
     shelf: watch::Receiver<Arc<Shelf>>,
-    desks: Mutex<BTreeMap<UpstreamName, Arc<Desk>>>,
-    /// Made when the first application is asked for something.
-    asker: OnceLock<Option<Asker>>,
+    states: Mutex<BTreeMap<UpstreamName, Arc<AppState>>>,
+    /// Created on first use; `None` if that fails.
+    probe: OnceLock<Option<ProbeClient>>,
 }
 
-/// What minders work with.
+/// What a watcher needs from the rest of the gateway.
 #[derive(Clone)]
-pub struct Around {
+pub struct WatcherContext {
     pub apps: Apps,
     pub history: History,
-    /// Notified of every change that people see.
+    /// Notified when something that people see has changed.
     pub changed: Arc<Notify>,
     /// Counts how often the machine woke up.
     pub wakes: watch::Receiver<u64>,
@@ -75,64 +76,64 @@ pub struct Around {
 
 impl Apps {
     pub fn new(shelf: watch::Receiver<Arc<Shelf>>) -> Self {
-        Self(Arc::new(Inner { shelf, desks: Mutex::default(), asker: OnceLock::new() }))
+        Self(Arc::new(Inner { shelf, states: Mutex::default(), probe: OnceLock::new() }))
     }
 
-    /// The desk of an upstream.
-    pub(crate) fn desk(&self, upstream: &UpstreamName) -> Arc<Desk> {
-        let mut desks = self.0.desks.lock();
-        Arc::clone(desks.entry(upstream.clone()).or_insert_with(|| Arc::new(Desk::new())))
+    /// The state of the application behind an upstream.
+    pub(crate) fn desk(&self, upstream: &UpstreamName) -> Arc<AppState> {
+        let mut states = self.0.states.lock();
+        Arc::clone(states.entry(upstream.clone()).or_insert_with(|| Arc::new(AppState::new())))
     }
 
-    /// An application, for whoever connects to it.
+    /// The application behind an upstream, for its connector.
     pub(crate) fn of(&self, upstream: &UpstreamName) -> App {
-        App { apps: self.clone(), desk: self.desk(upstream) }
+        App { apps: self.clone(), app: self.desk(upstream) }
     }
 
     pub(crate) fn preset(&self, name: &str) -> Result<Arc<Preset>, Failure> {
         self.0.shelf.borrow().get(name).cloned().map(Arc::new)
     }
 
-    pub(crate) fn asker(&self) -> Option<&Asker> {
-        self.0.asker.get_or_init(Asker::new).as_ref()
+    pub(crate) fn probe(&self) -> Option<&ProbeClient> {
+        self.0.probe.get_or_init(ProbeClient::new).as_ref()
     }
 }
 
 impl Default for Apps {
-    /// Those of the presets that come with Evermoor.
+    /// Applications of the built-in presets only.
     fn default() -> Self {
         Self::new(watch::channel(Arc::new(Shelf::of_our_own())).1)
     }
 }
 
-/// An application that is looked after.
-struct Looked {
+/// An application with a running watcher, which stops when this is dropped.
+struct WatchedApp {
     upstream: Handle,
     preset: Arc<Preset>,
     stop: CancellationToken,
 }
 
-/// Has every application among the upstreams looked after, whatever the configuration and the
-/// presets say next.
-pub async fn keep(around: Around, mut upstreams: watch::Receiver<Arc<[Handle]>>) {
-    let mut looked: Vec<Looked> = Vec::new();
-    let mut shelf = around.apps.0.shelf.clone();
+/// Runs a watcher for every application among the upstreams, as the configuration and the presets
+/// change.
+pub async fn run_watchers(context: WatcherContext, mut upstreams: watch::Receiver<Arc<[Handle]>>) {
+    let mut watched: Vec<WatchedApp> = Vec::new();
+    let mut shelf = context.apps.0.shelf.clone();
     loop {
-        let wanted = wanted(&around.apps, &upstreams.borrow_and_update());
-        let still = |one: &Looked| {
+        let wanted = wanted(&context.apps, &upstreams.borrow_and_update());
+        let unchanged = |one: &WatchedApp| {
             wanted.iter().any(|(upstream, preset)| {
                 Arc::ptr_eq(&upstream.config, &one.upstream.config) && *preset == one.preset
             })
         };
-        looked.retain(still);
+        watched.retain(unchanged);
         for (upstream, preset) in wanted {
-            if looked.iter().any(|one| one.upstream.name() == upstream.name()) {
+            if watched.iter().any(|one| one.upstream.name() == upstream.name()) {
                 continue;
             }
             let stop = CancellationToken::new();
-            let minder = Minder::new(upstream.clone(), Arc::clone(&preset), around.clone());
-            around.tasks.spawn(stop.clone().run_until_cancelled_owned(minder.run()));
-            looked.push(Looked { upstream, preset, stop });
+            let watcher = AppWatcher::new(upstream.clone(), Arc::clone(&preset), context.clone());
+            context.tasks.spawn(stop.clone().run_until_cancelled_owned(watcher.run()));
+            watched.push(WatchedApp { upstream, preset, stop });
         }
         tokio::select! {
             changed = upstreams.changed() => if changed.is_err() { return },
@@ -141,7 +142,7 @@ pub async fn keep(around: Around, mut upstreams: watch::Receiver<Arc<[Handle]>>)
     }
 }
 
-impl Drop for Looked {
+impl Drop for WatchedApp {
     fn drop(&mut self) {
         self.stop.cancel();
     }

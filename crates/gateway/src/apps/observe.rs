@@ -1,4 +1,4 @@
-//! A look at an application: the facts of this moment, and how it stands by them.
+//! Observes an application: gathers facts and derives its standing from them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,25 +13,25 @@ use evermoor_core::policy::app::state::{Facts, Standing};
 use evermoor_core::preset::{Ask, Preset};
 use evermoor_platform::process::info;
 
-use super::probe::{Asker, Said};
+use super::probe::{ProbeClient, ProbeReply};
 use super::process::Process;
-use super::state::Desk;
-use super::watcher::Minder;
+use super::state::AppState;
+use super::watcher::AppWatcher;
 use super::{OS, finder};
 use crate::upstream::{Handle, Link, Ready};
 
-/// How long it may take to tell something of itself.
-const TELLING: Duration = Duration::from_secs(3);
+/// How long a health or version request may take.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How it stands, now that it was not found at any port.
-pub(crate) async fn at_none(preset: &Arc<Preset>, desk: &Desk) -> Standing {
+/// The standing of an application that was not found on any port.
+pub(crate) async fn at_none(preset: &Arc<Preset>, app: &AppState) -> Standing {
     let running = processes(preset).await.first().map(|process| process.age);
-    let seen = desk.seen();
+    let seen = app.seen();
     let facts = Facts {
         installed: is_installed(preset),
         launching: seen.launching,
-        // It answered before, and still runs.
-        silent: desk.silent().filter(|_| running.is_some()),
+        // It answered before and still runs.
+        silent: app.silent().filter(|_| running.is_some()),
         running,
         ended: seen.ended,
         ..Facts::default()
@@ -39,100 +39,101 @@ pub(crate) async fn at_none(preset: &Arc<Preset>, desk: &Desk) -> Standing {
     Standing::of(preset, &facts)
 }
 
-/// How it stands, now that its MCP server answers at this port and it has told nothing of itself.
+/// The standing of an application whose MCP server answers on this port, before any probe.
 pub(crate) fn ready(preset: &Preset, port: u16) -> Standing {
     Standing::of(preset, &Facts { port: Some(port), serves: true, ..Facts::default() })
 }
 
-/// How it stands, now that it answers at this port and its MCP server does not.
+/// The standing of an application that answers on this port while its MCP server does not.
 pub(crate) fn half_up(preset: &Preset, port: u16) -> Standing {
     Standing::of(preset, &Facts { port: Some(port), ..Facts::default() })
 }
 
-/// What it takes to look.
-pub(super) struct Eyes {
+/// Makes observations for a watcher.
+pub(super) struct Observer {
     upstream: Handle,
     preset: Arc<Preset>,
-    desk: Arc<Desk>,
-    asker: Asker,
+    app: Arc<AppState>,
+    probe: ProbeClient,
 }
 
-/// What a look came to.
-pub(super) enum Look {
-    /// It serves over this connection. The process behind a connection that is another than before
-    /// comes along, if it can be seen.
-    Serves {
+pub(super) enum Observation {
+    /// The supervisor is connected. `process` is set when the connection is new, and then holds the
+    /// process behind it, if that is visible.
+    Serving {
         standing: Standing,
         version: Option<String>,
         ready: Arc<Ready>,
-        met: Option<Option<Box<Process>>>,
+        process: Option<Option<Box<Process>>>,
     },
-    /// It does not serve; it may answer at a port. How it stands is not found out at every look.
+    /// The supervisor is not connected. The application may answer on a port; its standing is not
+    /// determined every time.
     Away {
         found: Option<u16>,
         standing: Option<Standing>,
     },
-    Nothing,
+    Unknown,
 }
 
-impl Eyes {
-    /// `None` if this machine cannot ask anything.
-    pub(super) fn of(minder: &Minder) -> Option<Self> {
-        let (preset, desk) = (Arc::clone(&minder.preset), Arc::clone(&minder.desk));
-        let asker = minder.around.apps.asker()?.clone();
-        Some(Self { upstream: minder.upstream.clone(), preset, desk, asker })
+impl Observer {
+    /// `None` if no HTTP client can be created.
+    pub(super) fn of(watcher: &AppWatcher) -> Option<Self> {
+        let (preset, app) = (Arc::clone(&watcher.preset), Arc::clone(&watcher.app));
+        let probe = watcher.context.apps.probe()?.clone();
+        Some(Self { upstream: watcher.upstream.clone(), preset, app, probe })
     }
 
-    /// Looks at it, whose process was met over the connection of this number. It may be dropped at
-    /// any moment. Its ports cost little; `thorough` is a look through all processes, too.
-    pub(super) async fn look(&self, met: Option<u64>, thorough: bool) -> Look {
+    /// Observes once. `known` is the generation of the connection whose process is already known.
+    /// Probing ports is cheap; `scan` also lists all processes. The future can be dropped at any
+    /// point.
+    pub(super) async fn observe(&self, known: Option<u64>, scan: bool) -> Observation {
         match self.upstream.state().link {
             Link::Ready(ready) => {
-                let Some(port) = self.desk.seen().port else { return Look::Nothing };
-                let met = match met == Some(ready.generation()) {
+                let Some(port) = self.app.seen().port else { return Observation::Unknown };
+                let process = match known == Some(ready.generation()) {
                     true => None,
                     false => Some(Process::behind(port).await.map(Box::new)),
                 };
                 let (standing, version) = self.at(port, ready.silent_for()).await;
-                Look::Serves { standing, version, ready, met }
+                Observation::Serving { standing, version, ready, process }
             }
             Link::Connecting | Link::Down { .. } => {
-                let found = finder::find(&self.preset, &self.asker).next().await;
+                let found = finder::find(&self.preset, &self.probe).next().await;
                 let standing = match found {
                     Some(port) => {
-                        self.desk.found(port);
+                        self.app.found(port);
                         Some(half_up(&self.preset, port))
                     }
-                    None if thorough => Some(at_none(&self.preset, &self.desk).await),
+                    None if scan => Some(at_none(&self.preset, &self.app).await),
                     None => None,
                 };
-                Look::Away { found, standing }
+                Observation::Away { found, standing }
             }
-            Link::Paused { .. } => Look::Nothing,
+            Link::Paused { .. } => Observation::Unknown,
         }
     }
 
-    /// How it stands, now that its MCP server answers at this port, and its version.
+    /// The standing and the version of an application whose MCP server answers on this port.
     async fn at(&self, port: u16, silent: Duration) -> (Standing, Option<String>) {
-        let (preset, asker) = (&self.preset, &self.asker);
-        let health = async { answer(asker, port, preset.health.as_ref()?).await };
+        let (preset, probe) = (&self.preset, &self.probe);
+        let health = async { answer(probe, port, preset.health.as_ref()?).await };
         let version = async {
             let check = preset.version.as_ref()?;
-            let (status, body) = answer(asker, port, &check.ask).await?;
+            let (status, body) = answer(probe, port, &check.ask).await?;
             Some(check.read(status, &body))
         };
         let tells = preset.tells.iter().map(async |tell| {
-            let (status, body) = answer(asker, port, &tell.ask).await?;
+            let (status, body) = answer(probe, port, &tell.ask).await?;
             Some(tell.ask.expect.says(status, &body))
         });
         let (health, version, told) = tokio::join!(health, version, join_all(tells));
         let answered = health.is_some() || version.is_some() || told.iter().any(Option::is_some);
         if answered {
-            self.desk.found(port);
+            self.app.found(port);
         }
         let is_asked = preset.health.is_some() || preset.version.is_some() || !told.is_empty();
-        // A sign of life over MCP is one, too.
-        let silent = self.desk.silent().map(|long| long.min(silent)).filter(|_| is_asked);
+        // An answer over MCP counts, too.
+        let silent = self.app.silent().map(|long| long.min(silent)).filter(|_| is_asked);
         let version = version.flatten();
         let facts = Facts {
             port: Some(port),
@@ -146,14 +147,14 @@ impl Eyes {
     }
 }
 
-async fn answer(asker: &Asker, port: u16, ask: &Ask) -> Option<(u16, bytes::Bytes)> {
-    match asker.ask(port, ask, TELLING).await {
-        Said::Answer { status, body } => Some((status, body)),
-        Said::Nothing | Said::NotAsked => None,
+async fn answer(probe: &ProbeClient, port: u16, ask: &Ask) -> Option<(u16, bytes::Bytes)> {
+    match probe.send(port, ask, PROBE_TIMEOUT).await {
+        ProbeReply::Answer { status, body } => Some((status, body)),
+        ProbeReply::NoReply | ProbeReply::NotConnected => None,
     }
 }
 
-/// Its processes, the oldest first.
+/// Its processes, oldest first.
 pub(super) async fn processes(preset: &Arc<Preset>) -> Vec<info::Facts> {
     let preset = Arc::clone(preset);
     let mut found = info::named(move |name| preset.is_process(OS, name)).await;
@@ -161,7 +162,7 @@ pub(super) async fn processes(preset: &Arc<Preset>) -> Vec<info::Facts> {
     found
 }
 
-/// Whether it is on this machine; `None` where that cannot be told.
+/// Whether it is installed; `None` if that cannot be determined.
 fn is_installed(preset: &Preset) -> Option<bool> {
     let Some(on) = preset.on(OS) else { return Some(false) };
     let signs = install::signs(OS, on, variable);
@@ -171,7 +172,7 @@ fn is_installed(preset: &Preset) -> Option<bool> {
     Some(signs.iter().any(|sign| Path::new(&sign.path).exists()))
 }
 
-/// The ways to launch it, the best first.
+/// The ways to launch it, best first.
 pub(super) fn ways(preset: &Preset, executable: Option<&Path>) -> Vec<Place> {
     let Some(on) = preset.on(OS) else { return Vec::new() };
     let there = install::signs(OS, on, variable).into_iter();

@@ -1,5 +1,4 @@
-//! Asking an application something over HTTP: on its own port, without credentials, and not for
-//! long.
+//! HTTP requests to an application: on its own port, without credentials, with a short timeout.
 
 use std::time::Duration;
 
@@ -7,28 +6,27 @@ use bytes::{Bytes, BytesMut};
 
 use evermoor_core::preset::{Ask, Method};
 
-/// Asks applications.
+/// Sends probe requests to applications.
 #[derive(Clone)]
-pub(crate) struct Asker(reqwest::Client);
+pub(crate) struct ProbeClient(reqwest::Client);
 
-/// What came of a question.
-pub(super) enum Said {
+/// The outcome of a request.
+pub(super) enum ProbeReply {
     Answer {
         status: u16,
         body: Bytes,
     },
-    /// It was asked, and the answer did not come.
-    Nothing,
-    /// It could not even be asked.
-    NotAsked,
+    /// It accepted the connection but did not answer.
+    NoReply,
+    NotConnected,
 }
 
-/// Longer answers are none that anybody waits for here.
-const LONGEST: usize = 64 << 10;
-const CONNECTING: Duration = Duration::from_secs(1);
+/// No expected response is longer.
+const MAX_BODY: usize = 64 << 10;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-impl Asker {
-    /// `None` if this machine cannot make a client at all.
+impl ProbeClient {
+    /// `None` if no HTTP client can be created.
     pub(super) fn new() -> Option<Self> {
         let client = reqwest::Client::builder()
             .user_agent(concat!("evermoor/", env!("CARGO_PKG_VERSION")))
@@ -36,13 +34,17 @@ impl Asker {
             .retry(reqwest::retry::never())
             .no_proxy()
             .tls_certs_only([])
-            .connect_timeout(CONNECTING)
-            // An application that counts its connections finds none of ours at rest.
+            .connect_timeout(CONNECT_TIMEOUT)
+            // Keep no idle connections open: some applications limit or count them.
             .pool_max_idle_per_host(0);
-        client.build().inspect_err(|error| tracing::error!(%error, "no client")).ok().map(Self)
+        client
+            .build()
+            .inspect_err(|error| tracing::error!(%error, "cannot create an HTTP client"))
+            .ok()
+            .map(Self)
     }
 
-    pub(super) async fn ask(&self, port: u16, ask: &Ask, within: Duration) -> Said {
+    pub(super) async fn send(&self, port: u16, ask: &Ask, within: Duration) -> ProbeReply {
         let method = match ask.method {
             Method::Get => http::Method::GET,
             Method::Head => http::Method::HEAD,
@@ -50,32 +52,32 @@ impl Asker {
         };
         let address = format!("http://127.0.0.1:{port}{}", ask.path);
         let request = self.0.request(method, address).timeout(within);
-        let answer = match request.send().await {
-            Ok(answer) => answer,
-            Err(error) if error.is_connect() => return Said::NotAsked,
-            Err(_) => return Said::Nothing,
+        let response = match request.send().await {
+            Ok(response) => response,
+            Err(error) if error.is_connect() => return ProbeReply::NotConnected,
+            Err(_) => return ProbeReply::NoReply,
         };
-        let status = answer.status().as_u16();
-        body(answer).await.map_or(Said::Nothing, |body| Said::Answer { status, body })
+        let status = response.status().as_u16();
+        body(response).await.map_or(ProbeReply::NoReply, |body| ProbeReply::Answer { status, body })
     }
 
-    /// Whether the answer is as expected.
-    pub(super) async fn holds(&self, port: u16, ask: &Ask, within: Duration) -> bool {
-        match self.ask(port, ask, within).await {
-            Said::Answer { status, body } => ask.expect.holds(status, &body),
-            Said::Nothing | Said::NotAsked => false,
+    /// Whether the response is the expected one.
+    pub(super) async fn matches(&self, port: u16, ask: &Ask, within: Duration) -> bool {
+        match self.send(port, ask, within).await {
+            ProbeReply::Answer { status, body } => ask.expect.holds(status, &body),
+            ProbeReply::NoReply | ProbeReply::NotConnected => false,
         }
     }
 }
 
-/// The body, if it is of a length that answers have.
-async fn body(mut answer: reqwest::Response) -> Option<Bytes> {
-    let mut whole = BytesMut::new();
-    while let Some(part) = answer.chunk().await.ok()? {
-        whole.extend_from_slice(&part);
-        if whole.len() > LONGEST {
+/// The body, unless it is too long.
+async fn body(mut response: reqwest::Response) -> Option<Bytes> {
+    let mut collected = BytesMut::new();
+    while let Some(part) = response.chunk().await.ok()? {
+        collected.extend_from_slice(&part);
+        if collected.len() > MAX_BODY {
             return None;
         }
     }
-    Some(whole.freeze())
+    Some(collected.freeze())
 }

@@ -1,4 +1,4 @@
-//! The process behind an application's port: watched for its end, and sampled gently.
+//! The process behind an application's port: its exit is awaited, its memory and load are sampled.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -16,34 +16,33 @@ use evermoor_platform::process::info::Facts;
 
 use super::state::Usage;
 
-/// One run of an application that can be seen.
+/// One run of an application whose process is visible to us.
 pub(super) struct Process {
     facts: Facts,
     watch: Watch,
-    /// When the facts were found.
-    met: Instant,
+    /// When `facts` was read.
+    first_seen: Instant,
     last: Option<(Instant, info::Usage)>,
-    /// Its memory, for the last hour.
+    /// Its memory over the last hour.
     line: VecDeque<memory_trend::Sample>,
 }
 
-/// How far apart the points of its trend are, and how many there are.
+/// The interval between the points of the memory trend, and how many are kept.
 const POINTS: Duration = Duration::from_secs(15);
 const MOST_POINTS: usize = 240;
 
 impl Process {
-    /// The process that listens at this port, if it can be seen.
+    /// The process that listens on this port, if it is visible.
     pub(super) async fn behind(port: u16) -> Option<Self> {
         Self::watch(info::behind(port).await?)
     }
 
-    /// Watches a process that was seen.
     pub(super) fn watch(facts: Facts) -> Option<Self> {
         let watch = Watch::open(facts.pid).ok()?;
-        // The number may have come again since.
+        // The pid may have been reused since.
         let same = info::of(facts.pid)?.started == facts.started;
-        let (met, line) = (Instant::now(), VecDeque::new());
-        same.then_some(Self { facts, watch, met, last: None, line })
+        let (first_seen, line) = (Instant::now(), VecDeque::new());
+        same.then_some(Self { facts, watch, first_seen, last: None, line })
     }
 
     pub(super) fn run(&self) -> Run {
@@ -55,14 +54,14 @@ impl Process {
     }
 
     pub(super) fn age(&self) -> Duration {
-        self.facts.age + self.met.elapsed()
+        self.facts.age + self.first_seen.elapsed()
     }
 
     pub(super) async fn ended(&self) {
         self.watch.ended().await;
     }
 
-    /// How it ended, where the system tells.
+    /// How it exited, where the system reports that.
     pub(super) async fn how(&self) -> Exit {
         self.watch.how().await
     }
@@ -71,14 +70,14 @@ impl Process {
         self.watch.end(by_force)
     }
 
-    /// What it uses now, and where that is going. `None` if it cannot be seen any more.
+    /// Its current usage and trend; `None` if the process is gone.
     pub(super) fn sample(&mut self, alarm: Option<u64>) -> Option<Usage> {
         let (now, usage) = (Instant::now(), info::usage(self.facts.pid)?);
         let load = match self.last.replace((now, usage)) {
             Some((then, before)) => info::load(before, usage, now - then),
             None => 0.0,
         };
-        let at = self.met.elapsed();
+        let at = self.first_seen.elapsed();
         if self.line.back().is_none_or(|last| at.saturating_sub(last.at) >= POINTS) {
             self.line.push_back(memory_trend::Sample { at, bytes: usage.memory });
             if self.line.len() > MOST_POINTS {
@@ -92,7 +91,7 @@ impl Process {
     }
 }
 
-/// The run that listens at a port, if it can be seen.
+/// The run that listens on a port, if it is visible.
 pub(super) async fn at(port: u16) -> Option<Run> {
     info::behind(port).await.as_ref().map(run)
 }

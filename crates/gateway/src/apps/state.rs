@@ -1,4 +1,5 @@
-//! What is known of one application, where its connector, its minder and whoever watches meet.
+//! What is known about one application, shared by its connector, its watcher and the people who
+//! view it.
 
 use std::time::Duration;
 
@@ -12,91 +13,90 @@ use evermoor_core::policy::app::Run;
 use evermoor_core::policy::app::evidence::Cause;
 use evermoor_core::policy::app::state::{Standing, State};
 
-/// What is known, and the way to wish for a restart.
-pub(crate) struct Desk {
-    seen: watch::Sender<Seen>,
-    /// No call is to be sent for the moment: it is being restarted.
+/// The shared state of one application, and the way to request a restart.
+pub(crate) struct AppState {
+    seen: watch::Sender<Observed>,
+    /// The supervisor stands aside during a restart, so that no call is sent.
     aside: watch::Sender<bool>,
-    /// How many people look at it.
-    lookers: watch::Sender<usize>,
+    /// How many people have the application's page open.
+    viewers: watch::Sender<usize>,
 }
 
-/// What was seen of it last.
+/// What was last observed.
 #[derive(Clone, Default)]
-pub(crate) struct Seen {
-    /// The port at which it was last known by its identity.
+pub(crate) struct Observed {
+    /// The port where it last proved its identity.
     pub(super) port: Option<u16>,
-    /// When it last answered anything.
+    /// When it last answered any request.
     pub(super) answered: Option<Instant>,
     /// Its MCP server has answered in this run.
     pub(super) served: bool,
-    /// The run that is to end: it does not count as found.
+    /// The run that a restart is replacing: it does not count as found.
     pub(super) leaving: Option<Run>,
-    /// How its last run ended, if none has begun since.
+    /// Why its last run ended, if no other has begun since.
     pub(super) ended: Option<Cause>,
-    /// It was launched a moment ago.
+    /// It was just launched.
     pub(super) launching: bool,
     pub(super) standing: Option<Standing>,
     pub(super) version: Option<String>,
     pub(super) pid: Option<u32>,
     pub(super) usage: Option<Usage>,
-    /// From how much memory on it takes too much.
+    /// The memory limit in bytes, above which the policy acts.
     pub(super) alarm: Option<u64>,
-    /// What a person is offered.
+    /// What people are offered to do.
     pub(super) offer: Option<String>,
-    /// It is not started again by itself.
+    /// Evermoor no longer restarts it automatically.
     pub(super) gave_up: bool,
     pub(super) restart: Option<api::Restart>,
-    /// Somebody wishes that it is restarted.
-    wished: bool,
+    restart_requested: bool,
 }
 
-/// What it uses, and where that is going.
+/// Memory and load, and the trend of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) memory: u64,
-    /// In thousandths of one processor.
+    /// In thousandths of one CPU.
     pub(super) load: u32,
     pub(super) trend: String,
 }
 
-/// Somebody who looks, until this is dropped.
-pub(crate) struct Looker(watch::Sender<usize>);
+/// Counts as a viewer until dropped. The application is observed more often while it has viewers.
+pub(crate) struct Viewer(watch::Sender<usize>);
 
-impl Seen {
-    /// Nothing of it is known any more but what was done.
+impl Observed {
+    /// Forgets everything except the last restart.
     pub(super) fn forget(&mut self) {
         *self = Self { restart: self.restart.take(), ..Self::default() };
     }
 }
 
-impl Desk {
+impl AppState {
     pub(super) fn new() -> Self {
-        let lookers = watch::Sender::new(0);
-        Self { seen: watch::Sender::default(), aside: watch::Sender::new(false), lookers }
+        let viewers = watch::Sender::new(0);
+        Self { seen: watch::Sender::default(), aside: watch::Sender::new(false), viewers }
     }
 
-    pub(super) fn seen(&self) -> Seen {
+    pub(super) fn seen(&self) -> Observed {
         self.seen.borrow().clone()
     }
 
-    pub(super) fn change(&self, change: impl FnOnce(&mut Seen)) {
+    pub(super) fn change(&self, change: impl FnOnce(&mut Observed)) {
         self.seen.send_modify(change);
     }
 
-    /// It was found at this port.
+    /// Records that it answered on this port.
     pub(crate) fn found(&self, port: u16) {
         self.change(|seen| {
             (seen.port, seen.answered) = (Some(port), Some(Instant::now()));
         });
     }
 
-    /// Its MCP server answered, so that it stands like this until it is looked at.
+    /// Records that its MCP server answered. `standing` holds until the next observation.
     pub(crate) fn serves(&self, standing: Standing) {
         self.change(|seen| {
             (seen.served, seen.answered) = (true, Some(Instant::now()));
             if !seen.standing.as_ref().is_some_and(|before| before.state.is_usable()) {
-                // Nothing that was offered while it was away helps any more.
+                // Offers made while it was away no longer apply.
                 (seen.standing, seen.offer, seen.gave_up) = (Some(standing), None, false);
             }
         });
@@ -106,12 +106,12 @@ impl Desk {
         self.seen.borrow().served
     }
 
-    /// The run that is to end, if one is.
+    /// The run that a restart is replacing.
     pub(crate) fn leaving(&self) -> Option<Run> {
         self.seen.borrow().leaving
     }
 
-    /// For how long it has answered nothing, if it ever did.
+    /// How long it has not answered; `None` if it never did.
     pub(super) fn silent(&self) -> Option<Duration> {
         self.seen.borrow().answered.map(|answered| answered.elapsed())
     }
@@ -124,32 +124,31 @@ impl Desk {
         self.aside.send_replace(aside);
     }
 
-    /// Wishes that it is restarted, and says by which number that restart is known. Who wishes
-    /// during a restart means that one.
+    /// Requests a restart and returns its number. A request during a restart joins that restart.
     pub(crate) fn wish_restart(&self) -> u64 {
         let mut number = 0;
         self.change(|seen| {
             let last = seen.restart.as_ref();
             number = last.map_or(0, |restart| restart.number);
             if last.is_none_or(|restart| restart.end.is_some()) {
-                seen.wished = true;
+                seen.restart_requested = true;
                 number += 1;
             }
         });
         number
     }
 
-    /// Waits until somebody wishes for a restart.
-    pub(super) async fn wished(&self) {
+    /// Waits until a restart is requested.
+    pub(super) async fn restart_requested(&self) {
         let mut seen = self.seen.subscribe();
-        // The sender is in our own hand, so that it cannot be gone.
-        let _ = seen.wait_for(|seen| seen.wished).await;
+        // This cannot fail: `self` owns the sender.
+        let _ = seen.wait_for(|seen| seen.restart_requested).await;
     }
 
-    /// A restart begins; whoever wished for one means this.
+    /// Begins a restart, which answers any pending request for one.
     pub(super) fn begin_restart(&self, at: u64) {
         self.change(|seen| {
-            seen.wished = false;
+            seen.restart_requested = false;
             (seen.offer, seen.gave_up) = (None, false);
             let number = seen.restart.as_ref().map_or(0, |restart| restart.number) + 1;
             seen.restart = Some(api::Restart { number, began: at, steps: vec![], end: None });
@@ -166,34 +165,34 @@ impl Desk {
 
     pub(super) fn end_restart(&self, end: api::RestartEnd) {
         self.change(|seen| {
-            seen.wished = false;
+            seen.restart_requested = false;
             if let Some(restart) = &mut seen.restart {
                 restart.end = Some(end);
             }
         });
     }
 
-    /// Nobody goes on with the restart, if one is under way.
+    /// Ends the restart in progress, if there is one, with a failure.
     pub(super) fn interrupt_restart(&self) {
         self.change(|seen| {
             let under_way = seen.restart.as_mut().filter(|restart| restart.end.is_none());
             if let Some(restart) = under_way {
                 let at = restart.steps.last().map_or(restart.began, |step| step.at);
-                let what = "The restart was interrupted, because the configuration changed.";
+                let what = "The restart was interrupted because the configuration changed.";
                 let failure = Failure::new(Code::Configuration, what, "Restart it again.");
                 restart.end = Some(api::RestartEnd { at, failure: Some(failure) });
             }
         });
     }
 
-    /// Somebody looks at it from now on.
-    pub(crate) fn look(&self) -> Looker {
-        self.lookers.send_modify(|count| *count += 1);
-        Looker(self.lookers.clone())
+    /// Registers a viewer.
+    pub(crate) fn look(&self) -> Viewer {
+        self.viewers.send_modify(|count| *count += 1);
+        Viewer(self.viewers.clone())
     }
 
-    pub(super) fn lookers(&self) -> watch::Receiver<usize> {
-        self.lookers.subscribe()
+    pub(super) fn viewers(&self) -> watch::Receiver<usize> {
+        self.viewers.subscribe()
     }
 
     /// What people are shown.
@@ -222,7 +221,7 @@ impl Desk {
     }
 }
 
-impl Drop for Looker {
+impl Drop for Viewer {
     fn drop(&mut self) {
         self.0.send_modify(|count| *count -= 1);
     }

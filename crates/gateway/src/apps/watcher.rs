@@ -1,194 +1,210 @@
-//! The task that looks after one application.
+//! The task that watches one application.
 //!
 //! # Theory of operation
-//! While its supervisor has a connection, the application is looked at now and then: its process is
-//! known and watched, so that its end is noticed at once, and what it uses is sampled. While there
-//! is none, its ports are looked at about once a second, and the supervisor is told when it answers
-//! again, wherever that is. An end is told to the supervisor, judged, and met as the policy says.
-//! While a person has paused it, nothing is looked at.
+//! While the supervisor is connected, the watcher observes the application at intervals: it knows
+//! the process, notices its exit at once and samples its memory and load. While the supervisor is
+//! not connected, the watcher probes the ports about once a second and tells the supervisor when
+//! the application answers again, on whichever port. When the process exits, the watcher tells the
+//! supervisor, finds out why, and responds as the policy says. It does nothing while the upstream
+//! is paused.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
+use evermoor_core::config::size;
+use evermoor_core::failure::{Code, Failure};
 use evermoor_core::history::samples;
-use evermoor_core::policy::app::policy::{Guard, Policy};
-use evermoor_core::policy::app::state::{HUNG, Standing, State};
+use evermoor_core::history::samples::Sample;
+use evermoor_core::policy::app::policy::{Care, Guard, Policy, Pressure, Response};
+use evermoor_core::policy::app::state::{Facts, HUNG, Standing, State};
 use evermoor_core::preset::Preset;
 
-use super::Around;
-use super::exit_cause::Judged;
-use super::observe::{Eyes, Look};
+use super::WatcherContext;
+use super::exit_cause;
+use super::exit_cause::ExitVerdict;
+use super::observe::{Observation, Observer};
 use super::process::Process;
-use super::state::{Desk, Seen};
+use super::restart::{RestartDriver, RestartReason};
+use super::state::{AppState, Observed, Usage};
+use crate::history::millis;
+use crate::system::exit;
 use crate::upstream::{Handle, Link, Ready};
 
-pub(super) struct Minder {
+pub(super) struct AppWatcher {
     pub(super) upstream: Handle,
     pub(super) preset: Arc<Preset>,
-    pub(super) desk: Arc<Desk>,
-    pub(super) around: Around,
+    pub(super) app: Arc<AppState>,
+    pub(super) context: WatcherContext,
     pub(super) process: Option<Process>,
-    /// The connection whose process is known.
-    pub(super) met: Option<u64>,
-    pub(super) guard: Guard,
-    /// It was said that this run hangs.
-    pub(super) hung: bool,
-    /// When a sample was last written down.
-    pub(super) written: Option<Instant>,
-    pub(super) verdicts: mpsc::Sender<Judged>,
-    judged: mpsc::Receiver<Judged>,
+    /// The generation of the connection whose process is known.
+    known_generation: Option<u64>,
+    guard: Guard,
+    /// This run was already reported as hung.
+    hung: bool,
+    /// When the last sample was recorded.
+    sampled: Option<Instant>,
+    verdict_sender: mpsc::Sender<ExitVerdict>,
+    verdicts: mpsc::Receiver<ExitVerdict>,
 }
 
-/// What there is to react to.
-enum Happened {
-    Ended,
-    Judged(Judged),
-    Wished,
-    /// Its link changed.
-    Stirred,
-    /// The machine woke up, or somebody began to look or stopped.
-    Woke,
-    Looked(Look),
+enum WatcherEvent {
+    Exited,
+    Explained(ExitVerdict),
+    RestartRequested,
+    LinkChanged,
+    /// The machine woke up, or the number of viewers changed.
+    ObserveNow,
+    Observed(Observation),
 }
 
-/// What of a link makes a difference here.
+/// The differences between links that matter to the watcher.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Serves { generation: u64 },
+enum LinkKind {
+    Serving { generation: u64 },
     Away,
     Paused,
 }
 
-/// How often it is looked at while it is away. It is followed within a second, wherever it comes
-/// back.
-const AWAY: Duration = Duration::from_millis(800);
-/// How often all processes are looked through meanwhile, to say how it stands.
-const THOROUGH: Duration = Duration::from_secs(4);
-/// How often it is looked at while it is not even installed.
-const NOT_HERE: Duration = Duration::from_secs(5);
-/// How often it is looked at while it serves, and while somebody looks at what is seen.
-pub(super) const SERVES: Duration = Duration::from_millis(samples::EVERY);
-pub(super) const LOOKED_AT: Duration = Duration::from_secs(2);
+/// How often ports are probed while the application is away, so that the supervisor reconnects
+/// within a second of its return.
+const AWAY_INTERVAL: Duration = Duration::from_millis(800);
+/// How often all processes are listed while the application is away. This is more expensive.
+const PROCESS_SCAN_INTERVAL: Duration = Duration::from_secs(4);
+const NOT_INSTALLED_INTERVAL: Duration = Duration::from_secs(5);
+const SERVING_INTERVAL: Duration = Duration::from_millis(samples::EVERY);
+/// The interval while somebody has the application's page open.
+const VIEWED_INTERVAL: Duration = Duration::from_secs(2);
+/// An application that exited cleanly may restart by itself, for example after an update.
+const SELF_RESTART: Duration = Duration::from_secs(2);
+/// How long the supervisor may take to notice an exit that it is told about.
+const SUPERVISOR_NOTICE: Duration = Duration::from_secs(1);
+/// How long the application may take to accept a request to free memory.
+const RELIEF_TIMEOUT: Duration = Duration::from_secs(20);
+/// The application counts as idle after this time, unless its preset says otherwise.
+const DEFAULT_IDLE: Duration = Duration::from_secs(120);
 
-impl Minder {
-    pub(super) fn new(upstream: Handle, preset: Arc<Preset>, around: Around) -> Self {
-        let desk = around.apps.desk(upstream.name());
-        let (verdicts, judged) = mpsc::channel(4);
-        let (guard, process, written) = (Guard::default(), None, None);
+impl AppWatcher {
+    pub(super) fn new(upstream: Handle, preset: Arc<Preset>, context: WatcherContext) -> Self {
+        let app = context.apps.desk(upstream.name());
+        let (verdict_sender, verdicts) = mpsc::channel(4);
         Self {
             upstream,
             preset,
-            desk,
-            around,
-            process,
-            met: None,
-            guard,
+            app,
+            context,
+            process: None,
+            known_generation: None,
+            guard: Guard::default(),
             hung: false,
-            written,
+            sampled: None,
+            verdict_sender,
             verdicts,
-            judged,
         }
     }
 
     pub(super) async fn run(mut self) {
         let mut state = self.upstream.watch();
-        let (mut wakes, mut lookers) = (self.around.wakes.clone(), self.desk.lookers());
-        let Some(eyes) = Eyes::of(&self) else { return };
-        let (mut next, mut looked) = (Instant::now(), None::<Instant>);
-        let mut shown = kind(&state.borrow_and_update().link);
+        let (mut wakes, mut viewers) = (self.context.wakes.clone(), self.app.viewers());
+        let Some(observer) = Observer::of(&self) else { return };
+        let (mut next, mut scanned) = (Instant::now(), None::<Instant>);
+        let mut link = link_kind(&state.borrow_and_update().link);
         loop {
-            if shown == Kind::Paused {
-                self.rest();
-                if state.wait_for(|state| kind(&state.link) != Kind::Paused).await.is_err() {
+            if link == LinkKind::Paused {
+                self.on_paused();
+                if state.wait_for(|state| link_kind(&state.link) != LinkKind::Paused).await.is_err()
+                {
                     return;
                 }
-                // What was found out meanwhile is nobody's concern any more.
-                while self.judged.try_recv().is_ok() {}
+                // Verdicts that arrived during the pause are outdated.
+                while self.verdicts.try_recv().is_ok() {}
             }
-            let look = async {
+            let observe = async {
                 sleep_until(next).await;
-                let thorough = looked.is_none_or(|last| last.elapsed() >= THOROUGH);
-                (eyes.look(self.met, thorough).await, thorough)
+                let scan = scanned.is_none_or(|last| last.elapsed() >= PROCESS_SCAN_INTERVAL);
+                (observer.observe(self.known_generation, scan).await, scan)
             };
-            let happened = tokio::select! {
+            let event = tokio::select! {
                 biased;
-                () = end_of(self.process.as_ref()) => Happened::Ended,
-                Some(judged) = self.judged.recv() => Happened::Judged(judged),
-                () = self.desk.wished() => Happened::Wished,
+                () = exit_of(self.process.as_ref()) => WatcherEvent::Exited,
+                Some(verdict) = self.verdicts.recv() => WatcherEvent::Explained(verdict),
+                () = self.app.restart_requested() => WatcherEvent::RestartRequested,
                 changed = state.changed() => match changed {
-                    Ok(()) => Happened::Stirred,
+                    Ok(()) => WatcherEvent::LinkChanged,
                     Err(_) => return,
                 },
-                Ok(()) = wakes.changed() => Happened::Woke,
-                Ok(()) = lookers.changed() => Happened::Woke,
-                (look, thorough) = look => {
-                    if thorough {
-                        looked = Some(Instant::now());
+                Ok(()) = wakes.changed() => WatcherEvent::ObserveNow,
+                Ok(()) = viewers.changed() => WatcherEvent::ObserveNow,
+                (observation, scan) = observe => {
+                    if scan {
+                        scanned = Some(Instant::now());
                     }
-                    Happened::Looked(look)
+                    WatcherEvent::Observed(observation)
                 }
             };
-            let before = std::mem::replace(&mut shown, kind(&state.borrow_and_update().link));
-            match happened {
-                Happened::Looked(look) => next = Instant::now() + self.looked(look).await,
-                // Another attempt of the supervisor is no news.
-                Happened::Stirred if shown == before => {}
-                Happened::Stirred | Happened::Woke => (next, looked) = (Instant::now(), None),
-                Happened::Ended => self.ended().await,
-                Happened::Judged(judged) => {
-                    self.judged(judged).await;
-                    looked = None;
+            let before = std::mem::replace(&mut link, link_kind(&state.borrow_and_update().link));
+            match event {
+                WatcherEvent::Observed(observation) => {
+                    next = Instant::now() + self.on_observation(observation).await;
                 }
-                Happened::Wished => self.wished().await,
+                // The supervisor only made another attempt.
+                WatcherEvent::LinkChanged if link == before => {}
+                WatcherEvent::LinkChanged | WatcherEvent::ObserveNow => {
+                    (next, scanned) = (Instant::now(), None);
+                }
+                WatcherEvent::Exited => self.on_exit().await,
+                WatcherEvent::Explained(verdict) => {
+                    self.on_verdict(verdict).await;
+                    scanned = None;
+                }
+                WatcherEvent::RestartRequested => self.on_restart_requested().await,
             }
         }
     }
 
-    /// A person paused it: nothing of it is known from now on.
-    fn rest(&mut self) {
-        (self.process, self.met, self.hung) = (None, None, false);
-        self.show(Seen::forget);
+    fn on_paused(&mut self) {
+        (self.process, self.known_generation, self.hung) = (None, None, false);
+        self.update(Observed::forget);
     }
 
-    /// Takes in what a look came to, and says how long it is until the next.
-    async fn looked(&mut self, look: Look) -> Duration {
-        match look {
-            Look::Serves { standing, version, ready, met } => {
-                if let Some(met) = met {
-                    self.meet(met.map(|process| *process), &ready);
+    /// Returns how long to wait before the next observation.
+    async fn on_observation(&mut self, observation: Observation) -> Duration {
+        match observation {
+            Observation::Serving { standing, version, ready, process } => {
+                if let Some(process) = process {
+                    self.track(process.map(|process| *process), &ready);
                 }
-                self.serves(standing, version, &ready).await;
-                match *self.desk.lookers().borrow() {
-                    0 => SERVES,
-                    _ => LOOKED_AT,
+                self.on_serving(standing, version, &ready).await;
+                match *self.app.viewers().borrow() {
+                    0 => SERVING_INTERVAL,
+                    _ => VIEWED_INTERVAL,
                 }
             }
-            Look::Away { found, standing } => self.is_away(found, standing).await,
-            Look::Nothing => AWAY,
+            Observation::Away { found, standing } => self.on_away(found, standing).await,
+            Observation::Unknown => AWAY_INTERVAL,
         }
     }
 
-    /// Knows the process of a new connection, which may be the one that was known before.
-    fn meet(&mut self, met: Option<Process>, ready: &Ready) {
-        self.met = Some(ready.generation());
+    /// Tracks the process behind a new connection, which may be the process that was known before.
+    fn track(&mut self, process: Option<Process>, ready: &Ready) {
+        self.known_generation = Some(ready.generation());
         let run = |process: &Option<Process>| process.as_ref().map(Process::run);
-        if self.process.is_none() || run(&self.process) != run(&met) {
-            self.process = met;
+        if self.process.is_none() || run(&self.process) != run(&process) {
+            self.process = process;
             self.hung = false;
             self.guard.begins();
-            self.show(|seen| seen.offer = None);
+            self.update(|seen| seen.offer = None);
         }
     }
 
-    async fn serves(&mut self, standing: Standing, version: Option<String>, ready: &Ready) {
+    async fn on_serving(&mut self, standing: Standing, version: Option<String>, ready: &Ready) {
         let alarm = self.alarm();
         let usage = self.process.as_mut().and_then(|process| process.sample(alarm));
         let pid = self.process.as_ref().map(|process| process.run().pid);
         let answers_again = std::mem::take(&mut self.hung);
-        self.show(|seen| {
+        self.update(|seen| {
             if answers_again {
                 seen.offer = None;
             }
@@ -197,20 +213,21 @@ impl Minder {
             (seen.ended, seen.launching) = (None, false);
         });
         if let Some(usage) = usage {
-            self.write_down(&usage);
-            self.care(usage.memory, ready).await;
+            self.record_sample(&usage);
+            self.check_memory(usage.memory, ready).await;
         }
     }
 
-    async fn is_away(&mut self, found: Option<u16>, standing: Option<Standing>) -> Duration {
+    async fn on_away(&mut self, found: Option<u16>, standing: Option<Standing>) -> Duration {
         if found.is_some() {
             self.upstream.is_there().await;
         }
-        let Some(standing) = standing else { return AWAY };
-        let (state, served) = (standing.state.clone(), self.desk.has_served());
-        self.show(|seen| {
+        let Some(standing) = standing else { return AWAY_INTERVAL };
+        let (state, served) = (standing.state.clone(), self.app.has_served());
+        self.update(|seen| {
             seen.usage = None;
-            // One that served and does no more is not starting; its link says what is wrong.
+            // An application that served earlier in this run is not starting: its link says what
+            // is wrong.
             if !(served && found.is_some()) {
                 seen.standing = Some(standing);
             }
@@ -218,46 +235,188 @@ impl Minder {
         if let State::Hung { silent } = state
             && silent >= HUNG
         {
-            self.hangs().await;
+            self.on_hang().await;
         }
-        if state == State::NotInstalled { NOT_HERE } else { AWAY }
+        if state == State::NotInstalled { NOT_INSTALLED_INTERVAL } else { AWAY_INTERVAL }
     }
 
-    pub(super) fn policy(&self) -> Policy {
+    async fn on_exit(&mut self) {
+        let Some(process) = self.process.take() else { return };
+        let (at, title) = (self.context.chance.now(), &self.preset.title);
+        let hung = self.hung;
+        let what = format!("{title} exited.");
+        let failure = Failure::new(Code::ConnectionLost, what, "Evermoor is finding out why.");
+        self.upstream.broke(failure, SUPERVISOR_NOTICE).await;
+        let exit = process.how().await;
+        self.record_event(format!("Its process {}.", exit::sentence(exit)));
+        let away = Standing::of(&self.preset, &Facts::default());
+        self.update(|seen| {
+            (seen.pid, seen.usage, seen.served, seen.answered) = (None, None, false, None);
+            seen.standing = Some(away);
+        });
+        let (run, lived) = (process.run(), process.age());
+        let end = exit_cause::ObservedExit { run, exit, at, asked: false, hung, lived };
+        let finding =
+            exit_cause::find_out(Arc::clone(&self.preset), end, self.verdict_sender.clone());
+        self.context.tasks.spawn(finding);
+    }
+
+    /// The cause of an exit is known, or known in more detail.
+    async fn on_verdict(&mut self, exit: ExitVerdict) {
+        let (title, cause) = (self.preset.title.clone(), exit.verdict.cause.clone());
+        let record = exit_cause::incident_cause(&title, &exit.verdict);
+        self.context.history.explain(self.upstream.name().as_str(), exit.at, record);
+        if self.is_back() || self.upstream.is_paused() {
+            return;
+        }
+        self.update(|seen| seen.ended = Some(cause.clone()));
+        if !exit.first {
+            return;
+        }
+        tracing::warn!(upstream = %self.upstream.name(), run = exit.run.pid, "{}", cause.sentence(&title));
+        let (policy, now) = (self.policy(), Instant::now().into_std());
+        let response = self.guard.ended(policy, &cause, exit.lived, now);
+        if response == Response::Restart && !cause.is_crash() && self.restarts_itself().await {
+            return;
+        }
+        self.respond(response, RestartReason::Exited).await;
+    }
+
+    /// The process runs but has not answered for a long time.
+    async fn on_hang(&mut self) {
+        if std::mem::replace(&mut self.hung, true) {
+            return;
+        }
+        let (at, verdict) = (self.context.chance.now(), exit_cause::hung());
+        let record = exit_cause::incident_cause(&self.preset.title, &verdict);
+        self.context.history.explain(self.upstream.name().as_str(), at, record);
+        let lived = self.process.as_ref().map(Process::age).unwrap_or_default();
+        let response = self.guard.hung(self.policy(), lived, Instant::now().into_std());
+        self.respond(response, RestartReason::Hung).await;
+    }
+
+    async fn on_restart_requested(&mut self) {
+        self.guard.forgive();
+        self.restart(RestartReason::Requested).await;
+    }
+
+    async fn respond(&mut self, response: Response, reason: RestartReason) {
+        if response == Response::Restart {
+            return self.restart(reason).await;
+        }
+        if let Some(sentence) = response.sentence(&self.preset.title) {
+            self.record_event(sentence.clone());
+            let gave_up = self.guard.has_stopped();
+            self.update(|seen| (seen.offer, seen.gave_up) = (Some(sentence), gave_up));
+        }
+    }
+
+    /// Restarts the application, or starts it if it does not run.
+    async fn restart(&mut self, reason: RestartReason) {
+        RestartDriver::new(self).run(reason).await;
+    }
+
+    /// Waits briefly for the application to come back without help.
+    async fn restarts_itself(&self) -> bool {
+        let mut state = self.upstream.watch();
+        let back = state.wait_for(|state| matches!(state.link, Link::Ready(_)));
+        timeout(SELF_RESTART, back).await.is_ok()
+    }
+
+    fn is_back(&self) -> bool {
+        self.process.is_some() || matches!(self.upstream.state().link, Link::Ready(_))
+    }
+
+    async fn check_memory(&mut self, used: u64, ready: &Ready) {
+        let Some(alarm) = self.alarm() else { return };
+        let relief = self.preset.relief.clone();
+        let pressure = Pressure {
+            used,
+            alarm,
+            relief: relief.as_ref().map(|request| request.within),
+            idle: ready.calls().none_for(),
+            idle_after: self.preset.memory.map_or(DEFAULT_IDLE, |memory| memory.idle),
+        };
+        match self.guard.memory(self.policy(), pressure, Instant::now().into_std()) {
+            Care::Nothing => self.update(|seen| seen.offer = None),
+            Care::Wait => {}
+            Care::Relieve => {
+                let Some((probe, port)) = self.context.apps.probe().zip(self.app.seen().port)
+                else {
+                    return;
+                };
+                tracing::info!(upstream = %self.upstream.name(), used, "asked to use less memory");
+                if let Some(relief) = relief {
+                    let probe = probe.clone();
+                    let asking = async move { probe.send(port, &relief.ask, RELIEF_TIMEOUT).await };
+                    self.context.tasks.spawn(asking);
+                }
+            }
+            Care::Recycle => self.restart(RestartReason::Memory).await,
+            Care::Offer => {
+                let used = size::shown(used);
+                let offer = format!(
+                    "{} uses {used} of memory. Restart it before it fails; no calls are lost.",
+                    self.preset.title
+                );
+                self.update(|seen| seen.offer = Some(offer));
+            }
+        }
+    }
+
+    /// Records memory and load, at most once per sampling interval.
+    fn record_sample(&mut self, usage: &Usage) {
+        let Some(process) = &self.process else { return };
+        // Observations are never exactly one interval apart.
+        if self.sampled.is_some_and(|then| then.elapsed() + VIEWED_INTERVAL < SERVING_INTERVAL) {
+            return;
+        }
+        self.sampled = Some(Instant::now());
+        let sample = Sample {
+            at: millis(self.context.chance.now()),
+            span: samples::EVERY,
+            memory: usage.memory,
+            load: usage.load,
+            uptime: u64::try_from(process.age().as_millis()).unwrap_or(u64::MAX),
+        };
+        self.context.history.sample(self.upstream.name().as_str(), sample);
+    }
+
+    fn policy(&self) -> Policy {
         self.upstream.config.policy
     }
 
-    pub(super) fn alarm(&self) -> Option<u64> {
+    fn alarm(&self) -> Option<u64> {
         let preset = self.preset.memory.map(|memory| memory.alarm);
         self.policy().memory_alarm.or(preset)
     }
 
-    /// Writes down what was seen or done.
-    pub(super) fn tell(&self, what: String) {
+    /// Adds an event to the incident in the history.
+    pub(super) fn record_event(&self, what: String) {
         let name = self.upstream.name().as_str();
-        self.around.history.tell(name, self.around.chance.now(), what);
+        self.context.history.add_event(name, self.context.chance.now(), what);
     }
 
-    /// Changes what people see, and tells them if it is another thing.
-    pub(super) fn show(&self, change: impl FnOnce(&mut Seen)) {
-        let before = self.desk.view();
-        self.desk.change(change);
-        if self.desk.view() != before {
-            self.around.changed.notify_one();
+    /// Changes the observed state, and publishes it if people would see a difference.
+    fn update(&self, change: impl FnOnce(&mut Observed)) {
+        let before = self.app.view();
+        self.app.change(change);
+        if self.app.view() != before {
+            self.context.changed.notify_one();
         }
     }
 }
 
-fn kind(link: &Link) -> Kind {
+fn link_kind(link: &Link) -> LinkKind {
     match link {
-        Link::Ready(ready) => Kind::Serves { generation: ready.generation() },
-        Link::Connecting | Link::Down { .. } => Kind::Away,
-        Link::Paused { .. } => Kind::Paused,
+        Link::Ready(ready) => LinkKind::Serving { generation: ready.generation() },
+        Link::Connecting | Link::Down { .. } => LinkKind::Away,
+        Link::Paused { .. } => LinkKind::Paused,
     }
 }
 
-/// Waits for the end of a process, for ever if there is none.
-pub(super) async fn end_of(process: Option<&Process>) {
+/// Waits for a process to exit; forever if there is none.
+pub(super) async fn exit_of(process: Option<&Process>) {
     match process {
         Some(process) => process.ended().await,
         None => std::future::pending().await,

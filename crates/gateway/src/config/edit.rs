@@ -1,8 +1,8 @@
-//! Changes of `config.toml` that a person makes through the gateway.
+//! Changes to `config.toml` that the user makes through the gateway.
 //!
-//! One at a time: the file is read, edited with its comments, checked as a whole and put in its
-//! place. Nothing is changed in memory; the file is followed like one that a person edited. Whoever
-//! asked for a change hears of it when it is in force.
+//! Changes run one at a time. Each reads the file, edits it with its comments preserved, validates
+//! the result and replaces the file. Nothing changes in memory: the file watcher picks the change
+//! up as if the user had edited the file. A change returns when it is in force.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::preset::Shelf;
 use evermoor_platform::fs::private;
 
-/// The file, and what of it is in force.
+/// Edits `config.toml` and waits until a change is in force.
 pub struct ConfigBook {
     pub path: PathBuf,
     pub in_force: watch::Receiver<Arc<Config>>,
@@ -30,17 +30,17 @@ pub struct ConfigBook {
 /// Why a change was not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unwritten {
-    /// It would not be right.
+    /// The change is invalid.
     Refused(Failure),
-    /// It cannot be written.
+    /// The file cannot be written.
     Failed(Failure),
 }
 
-/// A file that is written is in force within this time, or says what is wrong in the warnings.
-const TAKES_HOLD: Duration = Duration::from_secs(3);
+/// A written file is in force within this time, or a warning says why not.
+const APPLY_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl ConfigBook {
-    /// Makes a change, and returns when it is in force.
+    /// Makes a change and waits until it is in force.
     pub async fn edit(
         &self,
         how: impl FnOnce(&mut Edit) -> Result<(), Mistake> + Send + 'static,
@@ -53,7 +53,7 @@ impl ConfigBook {
         Ok(())
     }
 
-    /// Has another part of the gateway write the file, while nobody else does, and returns when that
+    /// Runs `work`, which writes the file itself, while no other edit runs, and waits until its change
     /// is in force.
     pub async fn written_by<T>(&self, work: impl Future<Output = T>) -> T {
         let _turn = self.turn.lock().await;
@@ -69,7 +69,7 @@ impl ConfigBook {
     async fn in_force(&self, written: Config) {
         let written = written.entitled(&self.shelf.borrow().clone());
         let mut in_force = self.in_force.clone();
-        let _ = timeout(TAKES_HOLD, in_force.wait_for(|now| **now == written)).await;
+        let _ = timeout(APPLY_TIMEOUT, in_force.wait_for(|now| **now == written)).await;
     }
 }
 
@@ -93,7 +93,7 @@ fn edit(
     how(&mut edit).map_err(refused)?;
     let (after, config) = edit.done().map_err(refused)?;
     if after != before {
-        // A link stays a link: what it leads to is rewritten.
+        // Keep a symlink: rewrite its target.
         let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         private::write_private(&path, after.as_bytes())
             .map_err(|error| failed(&error.to_string()))?;
@@ -102,8 +102,8 @@ fn edit(
 }
 
 fn failed(why: &str) -> Unwritten {
-    let what = format!("config.toml cannot be changed: {why}.");
-    Unwritten::Failed(Failure::new(Code::Internal, what, "Make the file writable, and try again."))
+    let what = format!("Cannot change config.toml: {why}.");
+    Unwritten::Failed(Failure::new(Code::Internal, what, "Make the file writable and try again."))
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_made_and_a_change_that_is_wrong_leaves_it_alone() {
+    fn a_missing_file_is_created_and_an_invalid_change_leaves_it_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/config.toml");
         let set =
@@ -124,7 +124,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_stays_a_link() {
+    fn a_symlink_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let (real, link) = (folder.path().join("real.toml"), folder.path().join("config.toml"));
         std::fs::write(&real, "# mine\n").unwrap();

@@ -1,4 +1,4 @@
-//! `config.toml` on the disk: read, brought to the newest version, and its mistakes put in words.
+//! Reads `config.toml` and upgrades it to the newest version.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use evermoor_core::config::{Config, Mistake};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::fs::private;
 
-/// Reads the file; `None` if there is none. An older one is rewritten, with a copy beside it.
+/// Reads the file; `None` if there is none. An older version is rewritten, with a backup beside it.
 pub fn read(path: &Path) -> Result<Option<Config>, Failure> {
     read_with(path, Ladder::KNOWN)
 }
@@ -18,8 +18,8 @@ fn read_with(path: &Path, ladder: Ladder) -> Result<Option<Config>, Failure> {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => {
-            let what = format!("{} cannot be read: {error}.", path.display());
-            return Err(Failure::new(Code::Configuration, what, "Make it readable text."));
+            let what = format!("Cannot read {}: {error}.", path.display());
+            return Err(Failure::new(Code::Configuration, what, "Make it a readable text file."));
         }
     };
     let (config, upgraded) = ladder.parse(&text).map_err(|Mistake { line, what, remedy }| {
@@ -33,20 +33,20 @@ fn read_with(path: &Path, ladder: Ladder) -> Result<Option<Config>, Failure> {
                 from = upgraded.from,
                 to = ladder.newest(),
                 copy = %copy.display(),
-                "config.toml was brought to the newest version"
+                "config.toml was upgraded"
             ),
             Err(error) => tracing::warn!(
                 %error,
-                "config.toml is of an older version and cannot be rewritten; it is used all the same"
+                "config.toml has an older version and cannot be rewritten; it is used as it is"
             ),
         }
     }
     Ok(Some(config))
 }
 
-/// Keeps the old text beside the file, then puts the new one in its place.
+/// Saves the old text as a backup, then replaces the file.
 fn replace(path: &Path, old: &str, new: &Upgraded) -> io::Result<PathBuf> {
-    // A link stays a link: what it leads to is rewritten.
+    // Keep a symlink: rewrite its target.
     let path = std::fs::canonicalize(path)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let copy = path.with_file_name(format!("{name}.v{}.bak", new.from));
@@ -59,7 +59,7 @@ fn replace(path: &Path, old: &str, new: &Upgraded) -> io::Result<PathBuf> {
 mod tests {
     use super::*;
 
-    /// A step that nobody needs: `servers` became `upstreams`.
+    /// A made-up step: `servers` became `upstreams`.
     const MADE_UP: Ladder = Ladder(&[|document| {
         if let Some(servers) = document.remove("servers") {
             document.insert("upstreams", servers);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_file_is_rewritten_with_its_comments_and_kept_beside() {
+    fn an_older_file_is_rewritten_with_its_comments_and_backed_up() {
         let (folder, path) = file(OLD);
         let config = read_with(&path, MADE_UP).unwrap().unwrap();
         assert_eq!(config.upstreams[0].name.as_str(), "a");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_file_with_a_mistake_is_left_as_it_is() {
+    fn an_older_file_with_a_mistake_is_not_rewritten() {
         let (folder, path) = file("version = 1\n[servers.a]\nurl = \"ftp://x\"\n");
         assert!(read_with(&path, MADE_UP).is_err());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_today_is_not_touched_and_a_missing_one_is_none() {
+    fn a_current_file_is_not_rewritten_and_a_missing_one_is_none() {
         let (folder, path) = file("[upstreams.a]\nurl = \"http://127.0.0.1:1/mcp\"\n");
         let before = std::fs::metadata(&path).unwrap().modified().unwrap();
         assert!(read(&path).unwrap().is_some());

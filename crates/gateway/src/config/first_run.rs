@@ -1,7 +1,7 @@
-//! Whether anybody has set anything up yet.
+//! Whether this is the first run.
 //!
-//! It is the first run until a person has seen the welcome or skipped it, or has a configuration: a
-//! small file in the data folder says so to the gateways to come.
+//! It is, until the user has finished or skipped the welcome page or has a configuration. A small
+//! file in the data folder records that.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::fs::private;
 use evermoor_platform::paths::Paths;
 
-/// Whether this is the first run.
+/// The first-run state and its file.
 #[derive(Clone)]
 pub struct Welcome(Arc<Inner>);
 
@@ -32,11 +32,11 @@ impl Welcome {
         Self(Arc::new(Inner { first, file, changed, tasks }))
     }
 
-    pub fn is_due(&self) -> bool {
+    pub fn is_first(&self) -> bool {
         self.0.first.load(Ordering::Relaxed)
     }
 
-    /// It is over, now and for the gateways to come.
+    /// Ends the first run, now and for later gateways.
     pub async fn over(&self) -> Result<(), Failure> {
         self.0.first.store(false, Ordering::Relaxed);
         self.0.changed.notify_one();
@@ -44,8 +44,8 @@ impl Welcome {
         let writing = self.0.tasks.spawn_blocking(move || private::write_private(&file, b"seen\n"));
         let written = writing.await.unwrap_or_else(|panicked| Err(std::io::Error::other(panicked)));
         written.map_err(|error| {
-            let what = format!("The welcome will be shown again after a restart: {error}.");
-            Failure::new(Code::Internal, what, "Make room in the data folder, and say it again.")
+            let what = format!("The welcome page will be shown again after a restart: {error}.");
+            Failure::new(Code::Internal, what, "Free some disk space and try again.")
         })
     }
 }
@@ -55,21 +55,21 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_welcome_is_due_until_it_was_seen() {
+    async fn it_is_the_first_run_until_the_welcome_was_seen() {
         let folder = tempfile::tempdir().unwrap();
         let paths = Paths::find(Some(folder.path().to_owned())).unwrap();
         let begin = || Welcome::new(&paths, Arc::default(), TaskTracker::new());
         let welcome = begin();
-        assert!(welcome.is_due());
+        assert!(welcome.is_first());
         welcome.over().await.unwrap();
-        assert!(!welcome.is_due() && !begin().is_due());
+        assert!(!welcome.is_first() && !begin().is_first());
     }
 
     #[tokio::test]
-    async fn whoever_has_a_configuration_needs_no_welcome() {
+    async fn it_is_not_the_first_run_with_a_configuration() {
         let folder = tempfile::tempdir().unwrap();
         let paths = Paths::find(Some(folder.path().to_owned())).unwrap();
         std::fs::write(&paths.config, "").unwrap();
-        assert!(!Welcome::new(&paths, Arc::default(), TaskTracker::new()).is_due());
+        assert!(!Welcome::new(&paths, Arc::default(), TaskTracker::new()).is_first());
     }
 }

@@ -1,4 +1,4 @@
-//! What a person paused, kept over a restart.
+//! Which upstreams the user paused, kept across restarts.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::policy::pause::Paused;
 use evermoor_platform::fs::private;
 
-/// What is paused, and the file that says so.
+/// What is paused, and the file that records it.
 pub struct Pauses {
     now: watch::Sender<Paused>,
     file: PathBuf,
@@ -17,10 +17,10 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// What the file says. A file that cannot be read pauses nothing.
+    /// Reads the file. If it cannot be read, nothing is paused.
     pub fn read(file: PathBuf, tasks: TaskTracker) -> Self {
         let content = private::read_private(&file).unwrap_or_else(|error| {
-            tracing::warn!(%error, "what was paused is not known");
+            tracing::warn!(%error, "cannot read what was paused");
             None
         });
         let now =
@@ -32,15 +32,15 @@ impl Pauses {
         self.now.subscribe()
     }
 
-    /// Changes what is paused: at once, and for the gateways to come.
+    /// Changes what is paused, at once and for later gateways.
     pub async fn change(&self, change: impl FnOnce(&mut Paused)) -> Result<(), Failure> {
         self.now.send_modify(change);
         let (file, content) = (self.file.clone(), self.now.borrow().to_bytes());
         let writing =
             self.tasks.spawn_blocking(move || private::write_private(&file, &content)).await;
         writing.unwrap_or_else(|panicked| Err(std::io::Error::other(panicked))).map_err(|error| {
-            let what = format!("It is so now, but cannot be kept over a restart: {error}.");
-            Failure::new(Code::Internal, what, "Make room in the data folder, and say it again.")
+            let what = format!("Done, but it will not survive a restart: {error}.");
+            Failure::new(Code::Internal, what, "Free some disk space and try again.")
         })
     }
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_paused_is_paused_in_the_next_life_too() {
+    async fn a_pause_survives_a_restart() {
         let folder = tempfile::tempdir().unwrap();
         let read = || Pauses::read(folder.path().join("paused.json"), TaskTracker::new());
         let pauses = read();
@@ -61,12 +61,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_written_holds_for_now_and_says_so() {
+    async fn a_pause_that_cannot_be_written_applies_and_says_that_it_is_not_kept() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("data"), "a file, not a folder").unwrap();
         let pauses = Pauses::read(folder.path().join("data/paused.json"), TaskTracker::new());
         let refused = pauses.change(|paused| paused.pause(None)).await.unwrap_err();
-        assert!(refused.what.contains("cannot be kept"), "{refused}");
+        assert!(refused.what.contains("will not survive a restart"), "{refused}");
         assert!(pauses.subscribe().borrow().is("a"));
     }
 }

@@ -1,8 +1,7 @@
-//! The presets of the person: the files in the folder `presets` beside `config.toml`.
+//! The user's presets: the files in the folder `presets` beside `config.toml`.
 //!
-//! They are read at the start and again whenever something in that folder changes. A file with a
-//! mistake is a warning until it is repaired, and costs nothing else: the others are used, and so is
-//! what it said before.
+//! They are read at startup and whenever something in that folder changes. A file with a mistake
+//! causes a warning until it is corrected; the other presets and its last valid version stay in use.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read as _};
@@ -18,35 +17,35 @@ use evermoor_core::preset::{Misread, Own, Shelf};
 
 use crate::system::file_watch;
 
-/// What the person's folder says, kept up to date.
+/// The presets, kept up to date by a [`PresetWatcher`].
 pub struct Presets {
-    /// All presets: those that come with Evermoor, and the person's.
+    /// All presets: the built-in ones and the user's.
     pub shelf: watch::Receiver<Arc<Shelf>>,
-    pub troubles: watch::Receiver<Vec<Trouble>>,
+    pub problems: watch::Receiver<Vec<PresetProblem>>,
 }
 
-/// Something that is wrong there.
+/// A problem with a preset file or the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
-    /// The preset that it is about; `None` for the folder itself.
+pub struct PresetProblem {
+    /// The preset; `None` for the folder itself.
     pub preset: Option<String>,
     pub failure: Failure,
 }
 
-/// Whoever keeps it up to date.
-pub struct Keeper {
+/// Reads the presets again whenever the folder changes.
+pub struct PresetWatcher {
     folder: PathBuf,
     own: Own,
     shelf: watch::Sender<Arc<Shelf>>,
-    troubles: watch::Sender<Vec<Trouble>>,
+    problems: watch::Sender<Vec<PresetProblem>>,
     tasks: TaskTracker,
 }
 
-/// The files by the names of their presets, each with its text or why there is none.
+/// The text of each file, or why it cannot be used, by the name of the preset.
 type Files = BTreeMap<String, Result<String, Mistake>>;
 
-/// A preset is a page or two. What is larger is none.
-const LARGEST: u64 = 256 * 1024;
+/// A preset is a page or two; a larger file is not a preset.
+const MAX_FILE_SIZE: u64 = 256 * 1024;
 
 /// The folder that belongs to a configuration file.
 pub fn folder_of(config: &Path) -> PathBuf {
@@ -55,40 +54,41 @@ pub fn folder_of(config: &Path) -> PathBuf {
 
 impl Presets {
     /// Reads the folder, which need not exist.
-    pub async fn read(folder: PathBuf, tasks: TaskTracker) -> (Self, Keeper) {
-        let (shelf, put) = watch::channel(Arc::new(Shelf::of_our_own()));
-        let (troubles, told) = watch::channel(Vec::new());
-        let mut keeper = Keeper { folder, own: Own::default(), shelf, troubles, tasks };
-        let path = keeper.folder.clone();
-        if let Ok(found) = keeper.tasks.spawn_blocking(move || read(&path)).await {
-            keeper.take(found);
+    pub async fn read(folder: PathBuf, tasks: TaskTracker) -> (Self, PresetWatcher) {
+        let (shelf, preset_receiver) = watch::channel(Arc::new(Shelf::of_our_own()));
+        let (problems, problem_receiver) = watch::channel(Vec::new());
+        let mut preset_watcher =
+            PresetWatcher { folder, own: Own::default(), shelf, problems, tasks };
+        let path = preset_watcher.folder.clone();
+        if let Ok(found) = preset_watcher.tasks.spawn_blocking(move || read(&path)).await {
+            preset_watcher.take(found);
         }
-        (Self { shelf: put, troubles: told }, keeper)
+        (Self { shelf: preset_receiver, problems: problem_receiver }, preset_watcher)
     }
 
-    /// Those that come with Evermoor, and nobody who adds any.
+    /// The built-in presets only.
     #[cfg(test)]
     pub(crate) fn of_our_own() -> Self {
         let shelf = watch::channel(Arc::new(Shelf::of_our_own())).1;
-        Self { shelf, troubles: watch::channel(Vec::new()).1 }
+        Self { shelf, problems: watch::channel(Vec::new()).1 }
     }
 }
 
-impl Keeper {
+impl PresetWatcher {
     /// Reads the folder again whenever it changes.
     pub async fn follow(mut self) {
         loop {
-            let looked = file_watch::look_into(&self.folder, read, &self.tasks).await;
-            let Some((watch, found)) = looked else {
+            let reading = file_watch::read_watched_folder(&self.folder, read, &self.tasks).await;
+            let Some((watch, found)) = reading else {
                 return;
             };
             self.take(found);
-            watch.stirred().await;
+            watch.changed().await;
         }
     }
 
     fn take(&mut self, found: io::Result<Files>) {
-        let troubles = match found {
+        let problems = match found {
             Ok(files) => {
                 let (shelf, misread) = self.own.reread(files);
                 self.shelf.send_if_modified(|old| {
@@ -102,33 +102,33 @@ impl Keeper {
             }
             Err(error) => vec![self.of_folder(&error)],
         };
-        self.troubles.send_if_modified(|old| {
-            let differs = *old != troubles;
+        self.problems.send_if_modified(|old| {
+            let differs = *old != problems;
             if differs {
-                for trouble in &troubles {
-                    tracing::warn!(failure = %trouble.failure, "a preset is not used");
+                for problem in &problems {
+                    tracing::warn!(failure = %problem.failure, "a preset cannot be used");
                 }
-                *old = troubles;
+                *old = problems;
             }
             differs
         });
     }
 
-    fn of_folder(&self, error: &io::Error) -> Trouble {
-        let what = format!("{} cannot be read: {error}.", self.folder.display());
-        let remedy = "Make it a folder that you may read.";
-        Trouble { preset: None, failure: Failure::new(Code::Configuration, what, remedy) }
+    fn of_folder(&self, error: &io::Error) -> PresetProblem {
+        let what = format!("Cannot read {}: {error}.", self.folder.display());
+        let remedy = "Make it a folder that you can read.";
+        PresetProblem { preset: None, failure: Failure::new(Code::Configuration, what, remedy) }
     }
 }
 
-fn of_file(Misread { name, mistake }: Misread) -> Trouble {
+fn of_file(Misread { name, mistake }: Misread) -> PresetProblem {
     let place = mistake.line.map(|line| format!(", line {line}")).unwrap_or_default();
     let what = format!("presets/{name}.toml{place}: {}", mistake.what);
     let failure = Failure::new(Code::Configuration, what, mistake.remedy);
-    Trouble { preset: Some(name), failure }
+    PresetProblem { preset: Some(name), failure }
 }
 
-/// Reads every file in the folder that is meant to be a preset. No folder is an empty one.
+/// Reads every preset file in the folder. A missing folder counts as empty.
 fn read(folder: &Path) -> io::Result<Files> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -145,12 +145,12 @@ fn read(folder: &Path) -> io::Result<Files> {
     Ok(files)
 }
 
-/// The name of the preset, if the file is meant to be one. Editors hide what is not finished behind
-/// a dot.
+/// The name of the preset, if the file is one. Names that begin with a dot are editors' temporary
+/// files.
 fn name(path: &Path) -> Option<String> {
     let name = path.file_stem()?.to_string_lossy().into_owned();
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-    // What is neither a file nor a link that leads nowhere is no mistake of a person.
+    // A broken symlink is reported as a mistake; folders and the like are ignored.
     let other = std::fs::metadata(path).is_ok_and(|found| !found.is_file());
     (is_toml && !name.starts_with('.') && !other).then_some(name)
 }
@@ -159,16 +159,15 @@ fn text(path: &Path) -> Result<String, Mistake> {
     let wrong = |what: String, remedy: &str| Mistake { line: None, what, remedy: remedy.into() };
     let mut text = Vec::new();
     let opened = std::fs::File::open(path);
-    let read = opened.and_then(|file| file.take(LARGEST + 1).read_to_end(&mut text));
+    let read = opened.and_then(|file| file.take(MAX_FILE_SIZE + 1).read_to_end(&mut text));
     read.map_err(|error| {
-        wrong(format!("It cannot be read: {error}."), "Make it readable, or remove it.")
+        wrong(format!("It cannot be read: {error}."), "Make it readable or remove it.")
     })?;
-    if text.len() as u64 > LARGEST {
-        let what = format!("It is larger than {} KB.", LARGEST / 1024);
-        return Err(wrong(what, "Keep in it only what describes the application."));
+    if text.len() as u64 > MAX_FILE_SIZE {
+        let what = format!("It is larger than {} KB.", MAX_FILE_SIZE / 1024);
+        return Err(wrong(what, "Keep only what describes the application."));
     }
-    String::from_utf8(text)
-        .map_err(|_| wrong("It is not text in UTF-8.".into(), "Save it as UTF-8."))
+    String::from_utf8(text).map_err(|_| wrong("It is not UTF-8 text.".into(), "Save it as UTF-8."))
 }
 
 #[cfg(test)]
@@ -179,7 +178,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(20);
 
-    /// A folder that is followed from a moment when it did not exist.
+    /// A folder that is watched from before it exists.
     struct Followed {
         home: tempfile::TempDir,
         presets: Presets,
@@ -189,8 +188,8 @@ mod tests {
         async fn begin() -> Self {
             let (home, tasks) = (tempfile::tempdir().unwrap(), TaskTracker::new());
             let folder = folder_of(&home.path().join("deep/config.toml"));
-            let (presets, keeper) = Presets::read(folder, tasks.clone()).await;
-            tasks.spawn(keeper.follow());
+            let (presets, preset_watcher) = Presets::read(folder, tasks.clone()).await;
+            tasks.spawn(preset_watcher.follow());
             Self { home, presets }
         }
 
@@ -211,11 +210,12 @@ mod tests {
             timeout(PATIENCE, self.presets.shelf.wait_for(is_so)).await.unwrap().unwrap();
         }
 
-        /// Waits until so many things are wrong, and says what.
-        async fn troubles(&mut self, number: usize) -> Vec<Trouble> {
-            let are = |troubles: &Vec<Trouble>| troubles.len() == number;
-            let told = timeout(PATIENCE, self.presets.troubles.wait_for(are)).await.unwrap();
-            told.unwrap().clone()
+        /// Waits until there are this many problems, and returns them.
+        async fn problems(&mut self, number: usize) -> Vec<PresetProblem> {
+            let are = |problems: &Vec<PresetProblem>| problems.len() == number;
+            let problem_receiver =
+                timeout(PATIENCE, self.presets.problems.wait_for(are)).await.unwrap();
+            problem_receiver.unwrap().clone()
         }
     }
 
@@ -227,16 +227,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_lies_there_at_the_start_is_known_at_once() {
+    async fn presets_that_exist_at_startup_are_known_at_once() {
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join("notes.toml"), preset("Notes")).unwrap();
         let (presets, _) = Presets::read(home.path().to_owned(), TaskTracker::new()).await;
         assert_eq!(presets.shelf.borrow().get("notes").unwrap().title, "Notes");
-        assert!(presets.troubles.borrow().is_empty());
+        assert!(presets.problems.borrow().is_empty());
     }
 
     #[tokio::test]
-    async fn a_folder_that_did_not_exist_is_read_once_it_does_and_after_it_was_made_again() {
+    async fn a_folder_is_read_once_it_exists_and_when_it_is_created_again() {
         let mut followed = Followed::begin().await;
         followed.write("notes.toml", preset("One"));
         followed.until_title("notes", Some("One")).await;
@@ -250,13 +250,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_mistake_costs_no_other_file_and_not_what_the_same_said_before() {
+    async fn a_mistake_affects_no_other_preset_and_keeps_the_last_valid_version() {
         let mut followed = Followed::begin().await;
         followed.write("notes.toml", preset("Notes"));
         followed.until_title("notes", Some("Notes")).await;
         followed.write("notes.toml", preset("Notes").replace("4000", "\"4000-9000\""));
-        let troubles = followed.troubles(1).await;
-        let Failure { code, what, remedy } = &troubles[0].failure;
+        let problems = followed.problems(1).await;
+        let Failure { code, what, remedy } = &problems[0].failure;
         assert_eq!(*code, Code::Configuration);
         assert!(what.starts_with("presets/notes.toml, line 3: "), "{what}");
         assert!(!remedy.is_empty());
@@ -265,11 +265,11 @@ mod tests {
         followed.until_title("notes", Some("Notes")).await;
         followed.write("notes.toml", preset("Changed"));
         followed.until_title("notes", Some("Changed")).await;
-        followed.troubles(0).await;
+        followed.problems(0).await;
     }
 
     #[tokio::test]
-    async fn what_is_not_a_preset_is_ignored_and_what_cannot_be_one_is_told() {
+    async fn other_files_are_ignored_and_invalid_presets_are_reported() {
         let mut followed = Followed::begin().await;
         std::fs::create_dir_all(followed.path("folder.toml")).unwrap();
         for ignored in ["README.md", ".hidden.toml", "notes.toml.bak", "notes.toml~"] {
@@ -280,37 +280,37 @@ mod tests {
         followed.write("Bad Name.toml", preset("Bad"));
         followed.write("fits.toml", preset("Fits") + &"#".repeat(250 * 1024));
         followed.until_title("fits", Some("Fits")).await;
-        let troubles = followed.troubles(3).await;
-        let said: Vec<&str> = troubles.iter().map(|it| it.failure.what.as_str()).collect();
-        assert_eq!(said[0], "presets/Bad Name.toml: `Bad Name` is not a preset name.");
-        assert_eq!(said[1], "presets/large.toml: It is larger than 256 KB.");
-        assert_eq!(said[2], "presets/picture.toml: It is not text in UTF-8.");
+        let problems = followed.problems(3).await;
+        let texts: Vec<&str> = problems.iter().map(|it| it.failure.what.as_str()).collect();
+        assert_eq!(texts[0], "presets/Bad Name.toml: `Bad Name` is not a preset name.");
+        assert_eq!(texts[1], "presets/large.toml: It is larger than 256 KB.");
+        assert_eq!(texts[2], "presets/picture.toml: It is not UTF-8 text.");
     }
 
     #[tokio::test]
-    async fn a_folder_that_is_none_is_told_and_forgets_nothing() {
+    async fn a_file_in_place_of_the_folder_is_reported_and_the_presets_are_kept() {
         let mut followed = Followed::begin().await;
         followed.write("notes.toml", preset("Notes"));
         followed.until_title("notes", Some("Notes")).await;
         std::fs::rename(followed.path(""), followed.home.path().join("elsewhere")).unwrap();
         std::fs::write(followed.home.path().join("deep/presets"), "a file").unwrap();
-        let troubles = followed.troubles(1).await;
-        assert_eq!(troubles[0].preset, None);
+        let problems = followed.problems(1).await;
+        assert_eq!(problems[0].preset, None);
         followed.until_title("notes", Some("Notes")).await;
     }
 
     #[cfg(unix)]
     #[tokio::test]
-    async fn a_link_is_followed_to_the_file_that_people_edit() {
+    async fn the_target_of_a_symlink_is_watched() {
         let mut followed = Followed::begin().await;
         let real = followed.home.path().join("dotfiles/notes.toml");
         std::fs::create_dir_all(real.parent().unwrap()).unwrap();
         std::fs::create_dir_all(followed.path("")).unwrap();
         std::os::unix::fs::symlink(&real, followed.path("notes.toml")).unwrap();
-        followed.troubles(1).await;
+        followed.problems(1).await;
         std::fs::write(&real, preset("One")).unwrap();
         followed.until_title("notes", Some("One")).await;
-        followed.troubles(0).await;
+        followed.problems(0).await;
         std::fs::write(&real, preset("Two")).unwrap();
         followed.until_title("notes", Some("Two")).await;
     }

@@ -1,7 +1,7 @@
-//! The secrets that upstreams need, found when a connection is made and at no other time.
+//! The secrets that upstreams refer to, looked up only when a connection is made.
 //!
-//! Each upstream asks in its own task, so nobody waits for the secret of another. What is found is
-//! hidden from everything that is shown before it is used ([`crate::monitoring::redaction`]).
+//! Each upstream looks its secrets up in its own task, so none waits for another. A secret is
+//! registered for redaction before it is used ([`crate::monitoring::redaction`]).
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -15,30 +15,30 @@ use evermoor_platform::paths;
 
 use crate::monitoring::redaction;
 
-/// Where secrets are looked for.
+/// Looks secrets up in the keychain, the environment and files.
 #[derive(Clone)]
 pub struct Secrets {
     keychain: Keychain,
 }
 
-/// What was found, for one connection.
+/// The secrets of one connection.
 #[derive(Debug, Default)]
 pub struct Found(BTreeMap<Reference, Secret>);
 
-/// A file with a secret is not larger than this.
-const LARGEST_FILE: u64 = 64 << 10;
+/// No secret file is larger.
+const MAX_FILE_SIZE: u64 = 64 << 10;
 
 impl Secrets {
     pub fn of_the_system() -> Self {
         Self { keychain: Keychain::of_the_system(Manner::Quiet) }
     }
 
-    /// Those of another keychain.
+    /// Uses another keychain.
     pub fn of(keychain: Keychain) -> Self {
         Self { keychain }
     }
 
-    /// Finds all of these, or says which one is missing and what to do about it.
+    /// Looks up all of these, or fails with the first that is missing.
     pub async fn find(&self, needed: &[Reference]) -> Result<Found, Failure> {
         let mut found = Found::default();
         for reference in needed {
@@ -57,16 +57,16 @@ impl Secrets {
                 Err(error) => Err(unusable(&error, Some(name))),
             },
             Reference::Env(name) => std::env::var(name).map_err(|_| {
-                let what = format!("The variable `{name}` is not set where the gateway runs.");
-                let remedy = "Set it and start Evermoor again, or keep the secret in the keychain.";
+                let what = format!("The environment variable `{name}` is not set for the gateway.");
+                let remedy = "Set it and restart Evermoor, or keep the secret in the keychain.";
                 Failure::new(Code::SecretMissing, what, remedy)
             }),
             Reference::File(path) => {
                 let path = paths::expand(path);
                 let reading = tokio::task::spawn_blocking(move || read(&path)).await;
                 reading.unwrap_or_else(|_| {
-                    let what = "A file with a secret cannot be read.";
-                    Err(Failure::new(Code::Internal, what, "Evermoor tries again by itself."))
+                    let what = "A secret file could not be read.";
+                    Err(Failure::new(Code::Internal, what, "Evermoor retries automatically."))
                 })
             }
         }
@@ -74,17 +74,17 @@ impl Secrets {
 }
 
 impl Found {
-    /// What a reference stands for.
+    /// The value of a reference.
     pub fn value(&self, reference: &Reference) -> Result<String, Failure> {
         let found = self.0.get(reference).map(|secret| secret.reveal().to_owned());
         found.ok_or_else(|| {
             let what = format!("`{reference}` was not looked up.");
-            Failure::new(Code::Internal, what, "Evermoor tries again by itself.")
+            Failure::new(Code::Internal, what, "Evermoor retries automatically.")
         })
     }
 }
 
-/// Whether a failure is about a secret, and not about who needs it.
+/// Whether a failure is about a secret rather than about the upstream.
 pub(crate) fn is_about_secrets(code: Code) -> bool {
     matches!(code, Code::KeychainLocked | Code::KeychainMissing | Code::SecretMissing)
 }
@@ -94,7 +94,7 @@ fn not_set(name: &str) -> Failure {
     Failure::new(Code::SecretMissing, what, format!("Run `evermoor secret set {name}`."))
 }
 
-/// Why the keychain is of no use at the moment, to who needs the secret `name`.
+/// Why the keychain cannot be used; `name` is the secret that is needed.
 pub fn unusable(error: &StoreError, name: Option<&str>) -> Failure {
     let needed =
         name.map(|name| format!(", and the secret `{name}` is needed")).unwrap_or_default();
@@ -102,39 +102,39 @@ pub fn unusable(error: &StoreError, name: Option<&str>) -> Failure {
         StoreError::Locked => Failure::new(
             Code::KeychainLocked,
             format!("The keychain is locked{needed}."),
-            "Unlock it in your desktop's password program, or with `evermoor secret list`; Evermoor tries again by itself.",
+            "Unlock it in your password manager or with `evermoor secret list`; Evermoor retries automatically.",
         ),
         StoreError::Missing(why) => Failure::new(
             Code::KeychainMissing,
-            format!("There is no keychain in this session{needed} ({why})."),
+            format!("This session has no keychain{needed} ({why})."),
             "Start Evermoor in a desktop session, or use `${file:PATH}` or `${env:NAME}` on a machine without one.",
         ),
         StoreError::Silent => Failure::new(
             Code::KeychainMissing,
             format!("The keychain did not answer within {} s{needed}.", PATIENCE.as_secs()),
-            "See whether it asks you for something; Evermoor tries again by itself.",
+            "Check whether it is waiting for your input; Evermoor retries automatically.",
         ),
         StoreError::Refused(why) => Failure::new(
             Code::KeychainLocked,
-            format!("The keychain does not give it out{needed} ({why})."),
-            "Allow Evermoor to use it in your system's password program.",
+            format!("The keychain refused access{needed} ({why})."),
+            "Allow Evermoor to use it in your password manager.",
         ),
         StoreError::TooLong(most) => Failure::new(
             Code::Refused,
-            format!("The keychain of this system keeps at most {most} bytes in one secret."),
-            "Keep it in a file that only you can read, and refer to that with `${file:PATH}`.",
+            format!("A secret in this system's keychain can have at most {most} bytes."),
+            "Keep it in a file that only you can read, and refer to it with `${file:PATH}`.",
         ),
     }
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
     let unreadable = |why: String| {
-        let what = format!("The file with its secret, {}, cannot be read: {why}.", path.display());
-        Failure::new(Code::SecretMissing, what, "Correct the path, or put the file there.")
+        let what = format!("Cannot read the secret file {}: {why}.", path.display());
+        Failure::new(Code::SecretMissing, what, "Correct the path or create the file.")
     };
     let mut content = String::new();
     std::fs::File::open(path)
-        .and_then(|file| file.take(LARGEST_FILE).read_to_string(&mut content))
+        .and_then(|file| file.take(MAX_FILE_SIZE).read_to_string(&mut content))
         .map_err(|error| unreadable(error.to_string()))?;
     match content.trim_end_matches(['\r', '\n']) {
         "" => Err(unreadable("it is empty".into())),
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use evermoor_platform::keychain::Store;
 
-    /// A keychain that has one secret.
+    /// A keychain with one secret.
     struct One;
 
     impl Store for One {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_found_is_hidden_before_it_is_used() {
+    async fn a_secret_is_redacted_before_it_is_used() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         std::fs::write(&path, "value-of-file\n").unwrap();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_missing_is_named_with_what_to_do() {
+    async fn a_missing_secret_is_named_with_what_to_do() {
         for (needed, code, says) in [
             (Reference::Keyring("other".into()), Code::SecretMissing, "secret set other"),
             (Reference::Env("EVERMOOR_NO_SUCH".into()), Code::SecretMissing, "EVERMOOR_NO_SUCH"),

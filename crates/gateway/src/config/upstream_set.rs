@@ -1,12 +1,12 @@
-//! The upstreams that run, as the configuration of the moment wants them.
+//! The set of running upstreams, as the current configuration defines it.
 //!
 //! # Theory of operation
-//! One task owns the set. It takes each reading of the configuration, stops what is not wanted any
-//! more, alters what is wanted otherwise, starts what is new, and leaves alone what stayed the same.
-//! Everybody else holds a [`Lineup`]. A call that is under way on an upstream that is stopped or led
-//! elsewhere keeps its connection until it is answered. A call that is held goes where its upstream
-//! goes, and is told that nothing was sent if that is stopped. A reading that is a mistake changes
-//! nothing but the warnings.
+//! One task owns the set. For each reading of the configuration it stops the upstreams that were
+//! removed, reconfigures those that changed, starts the new ones and leaves the others alone.
+//! Everyone else holds an [`UpstreamSetHandle`]. A call in flight on an upstream that is stopped or
+//! moved keeps its connection until it is answered. A held call follows its upstream to the new
+//! address, or is answered that nothing was sent if the upstream is stopped. A reading with a
+//! mistake changes only the warnings.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use evermoor_core::policy::pause::Paused;
 use evermoor_core::preset::Shelf;
 
 use crate::apps::Apps;
-use crate::config::presets::Trouble;
+use crate::config::presets::PresetProblem;
 use crate::config::secrets::Secrets;
 use crate::config::watch::Reading;
 use crate::history::History;
@@ -32,37 +32,37 @@ use crate::upstream::notification_log::Newsroom;
 use crate::upstream::subscriptions::Interests;
 use crate::upstream::{self, Handle, Known};
 
-/// The task that owns the upstreams.
-pub struct Roster {
-    /// What the file says.
+/// Owns the upstreams. [`UpstreamSet::run`] is its task.
+pub struct UpstreamSet {
+    /// The configuration as written in the file.
     written: Config,
-    /// What is in force: the same, with the titles of the presets of the moment.
+    /// The configuration in force: `written`, with titles from the current presets.
     config: Arc<Config>,
-    /// What is wrong with the file since then.
+    /// What is wrong with the file now, if anything.
     mistake: Option<Failure>,
-    /// Where the gateway listens, whatever the configuration says since.
+    /// Where the gateway listens, even if the configuration now says otherwise.
     listen: SocketAddr,
     members: Vec<Member>,
-    board: Board,
-    around: Surroundings,
+    publisher: Publisher,
+    context: UpstreamSetContext,
 }
 
-/// What runs at this moment, as everybody but the roster sees it.
+/// What runs and what is in force, for everyone but the task that owns the set.
 #[derive(Clone)]
-pub struct Lineup {
+pub struct UpstreamSetHandle {
     pub upstreams: watch::Receiver<Arc<[Handle]>>,
-    /// The configuration that is in force.
+    /// The configuration in force.
     pub config: watch::Receiver<Arc<Config>>,
     pub settings: watch::Receiver<config::Gateway>,
     pub warnings: watch::Receiver<Vec<Failure>>,
     pub apps: Apps,
 }
 
-/// What upstreams are started with.
+/// What the set and its upstreams need from the rest of the gateway.
 #[derive(Clone)]
-pub struct Surroundings {
+pub struct UpstreamSetContext {
     pub store: Store,
-    /// Notified of every change.
+    /// Notified when something that people see has changed.
     pub changed: Arc<Notify>,
     /// Counts how often the machine woke up.
     pub wakes: watch::Receiver<u64>,
@@ -72,16 +72,14 @@ pub struct Surroundings {
     pub news: Newsroom,
     pub interests: Interests,
     pub history: History,
-    /// What a person paused.
+    /// What the user paused.
     pub paused: watch::Receiver<Paused>,
-    /// What is known of applications.
     pub apps: Apps,
-    /// Where the secrets of upstreams are looked for.
     pub secrets: Secrets,
-    /// All presets.
+    /// The built-in presets and the user's.
     pub shelf: watch::Receiver<Arc<Shelf>>,
-    /// What is wrong with the person's.
-    pub troubles: watch::Receiver<Vec<Trouble>>,
+    /// What is wrong with the user's presets.
+    pub problems: watch::Receiver<Vec<PresetProblem>>,
 }
 
 struct Member {
@@ -89,59 +87,68 @@ struct Member {
     stop: CancellationToken,
 }
 
-/// Where the lineup is shown.
-struct Board {
+/// The sending side of [`UpstreamSetHandle`].
+struct Publisher {
     upstreams: watch::Sender<Arc<[Handle]>>,
     config: watch::Sender<Arc<Config>>,
     settings: watch::Sender<config::Gateway>,
     warnings: watch::Sender<Vec<Failure>>,
 }
 
-impl Roster {
-    /// Starts the upstreams of a first configuration, in a gateway that listens at `address`.
+impl UpstreamSet {
+    /// Starts the upstreams of the first configuration, in a gateway that listens on `address`.
     pub async fn start(
         config: Config,
         address: SocketAddr,
-        around: Surroundings,
-    ) -> (Self, Lineup) {
-        // Whoever asks for any port is content with every port.
+        context: UpstreamSetContext,
+    ) -> (Self, UpstreamSetHandle) {
+        // With port 0 any port is right, so there is nothing to warn about.
         let any = config.gateway.listen.port() == 0;
         let listen = if any { config.gateway.listen } else { address };
         let (upstreams, shown) = watch::channel(Arc::from([]));
-        let (settings, set) = watch::channel(config.gateway.clone());
+        let (settings, settings_receiver) = watch::channel(config.gateway.clone());
         let warnings = watch::Sender::new(Vec::new());
         let nothing = Arc::new(Config { upstreams: Vec::new(), ..config.clone() });
         let (in_force, held) = watch::channel(Arc::clone(&nothing));
-        let mut roster = Self {
+        let mut set = Self {
             written: config,
             config: nothing,
             mistake: None,
             listen,
             members: Vec::new(),
-            board: Board { upstreams, config: in_force, settings, warnings },
-            around,
+            publisher: Publisher { upstreams, config: in_force, settings, warnings },
+            context,
         };
-        roster.adopt().await;
-        roster.warn();
-        let (warnings, apps) = (roster.board.warnings.subscribe(), roster.around.apps.clone());
-        (roster, Lineup { upstreams: shown, config: held, settings: set, warnings, apps })
+        set.adopt().await;
+        set.warn();
+        let (warnings, apps) = (set.publisher.warnings.subscribe(), set.context.apps.clone());
+        (
+            set,
+            UpstreamSetHandle {
+                upstreams: shown,
+                config: held,
+                settings: settings_receiver,
+                warnings,
+                apps,
+            },
+        )
     }
 
-    /// Follows the readings of the configuration and of the presets.
+    /// Applies changes of the configuration and of the presets.
     pub async fn run(mut self, mut readings: mpsc::Receiver<Reading>) {
         loop {
             tokio::select! {
-                // A warning about a preset goes when the preset is used.
+                // Presets first: a warning about one must go once it is used.
                 biased;
-                Ok(()) = self.around.shelf.changed() => self.adopt().await,
-                Ok(()) = self.around.troubles.changed() => {}
+                Ok(()) = self.context.shelf.changed() => self.adopt().await,
+                Ok(()) = self.context.problems.changed() => {}
                 reading = readings.recv() => match reading {
                     Some(reading) => self.read(reading).await,
                     None => return,
                 },
             }
             self.warn();
-            self.around.changed.notify_one();
+            self.context.changed.notify_one();
         }
     }
 
@@ -152,27 +159,27 @@ impl Roster {
                 self.adopt().await;
             }
             Err(failure) => {
-                tracing::warn!(%failure, "the configuration is kept as it was");
+                tracing::warn!(%failure, "the last configuration stays in force");
                 self.mistake = Some(failure);
             }
         }
     }
 
-    /// Says what is worth knowing at this moment.
+    /// Publishes the current warnings.
     fn warn(&self) {
-        let shelf = Arc::clone(&self.around.shelf.borrow());
+        let shelf = Arc::clone(&self.context.shelf.borrow());
         let mut warnings = warnings::of(self.listen, &self.config, self.mistake.as_ref());
-        let troubles = self.around.troubles.borrow();
-        warnings.extend(warnings::of_presets(&self.config, &shelf, &troubles));
-        self.board.warnings.send_replace(warnings);
+        let problems = self.context.problems.borrow();
+        warnings.extend(warnings::of_presets(&self.config, &shelf, &problems));
+        self.publisher.warnings.send_replace(warnings);
     }
 
-    /// Makes what runs what is written.
+    /// Applies the written configuration to the running upstreams.
     async fn adopt(&mut self) {
-        let shelf = Arc::clone(&self.around.shelf.borrow_and_update());
+        let shelf = Arc::clone(&self.context.shelf.borrow_and_update());
         let config = self.written.clone().entitled(&shelf);
         let change = Change::between(&self.config, &config);
-        self.board.settings.send_replace(config.gateway.clone());
+        self.publisher.settings.send_replace(config.gateway.clone());
         let (stopped, mut members): (Vec<Member>, Vec<Member>) = std::mem::take(&mut self.members)
             .into_iter()
             .partition(|member| change.stop.contains(member.handle.name()));
@@ -183,47 +190,47 @@ impl Roster {
         for upstream in change.alter {
             let member = members.iter_mut().find(|member| *member.handle.name() == upstream.name);
             let Some(member) = member else { continue };
-            tracing::info!(upstream = %upstream.name, "upstream altered");
-            let known = known(&self.around.store, &upstream, &member.handle).await;
+            tracing::info!(upstream = %upstream.name, "upstream reconfigured");
+            let known = known(&self.context.store, &upstream, &member.handle).await;
             member.handle = member.handle.configure(upstream, known).await;
         }
         for upstream in change.start {
             tracing::info!(upstream = %upstream.name, "upstream started");
-            let known = self.around.store.recall(&upstream).await;
+            let known = self.context.store.recall(&upstream).await;
             members.push(self.member(upstream, known));
         }
         members.sort_by(|one, other| one.handle.name().cmp(other.handle.name()));
         let handles = members.iter().map(|member| member.handle.clone()).collect();
         self.config = Arc::new(config);
-        self.board.config.send_replace(Arc::clone(&self.config));
-        self.board.upstreams.send_replace(handles);
+        self.publisher.config.send_replace(Arc::clone(&self.config));
+        self.publisher.upstreams.send_replace(handles);
         let names = members.iter().map(|member| member.handle.name().to_string()).collect();
-        self.around.history.present(names, self.around.chance.now());
+        self.context.history.set_upstreams(names, self.context.chance.now());
         self.members = members;
     }
 
     fn member(&self, upstream: config::Upstream, known: Option<Arc<Known>>) -> Member {
-        let stop = self.around.stop.child_token();
-        let around = upstream::Surroundings {
-            settings: self.board.settings.subscribe(),
-            changed: Arc::clone(&self.around.changed),
-            wakes: self.around.wakes.clone(),
-            chance: self.around.chance.clone(),
-            tasks: self.around.tasks.clone(),
-            news: self.around.news.clone(),
-            interests: self.around.interests.clone(),
-            history: self.around.history.clone(),
-            paused: self.around.paused.clone(),
-            apps: self.around.apps.clone(),
-            secrets: self.around.secrets.clone(),
+        let stop = self.context.stop.child_token();
+        let context = upstream::Surroundings {
+            settings: self.publisher.settings.subscribe(),
+            changed: Arc::clone(&self.context.changed),
+            wakes: self.context.wakes.clone(),
+            chance: self.context.chance.clone(),
+            tasks: self.context.tasks.clone(),
+            news: self.context.news.clone(),
+            interests: self.context.interests.clone(),
+            history: self.context.history.clone(),
+            paused: self.context.paused.clone(),
+            apps: self.context.apps.clone(),
+            secrets: self.context.secrets.clone(),
         };
-        let handle = Handle::start(upstream, known, &around, stop.clone());
+        let handle = Handle::start(upstream, known, &context, stop.clone());
         Member { handle, stop }
     }
 }
 
-/// What is known of an upstream before it has spoken as `new` wants it: what it said before, if it
-/// is the same server, or what lies on the disk.
+/// The catalog and handshake to use until a reconfigured upstream has connected: the current ones if
+/// it is the same server, otherwise the cached ones.
 async fn known(store: &Store, new: &config::Upstream, old: &Handle) -> Option<Arc<Known>> {
     if old.config.transport.fingerprint() == new.transport.fingerprint() {
         return old.state().known;
@@ -247,12 +254,14 @@ mod tests {
         Config::parse(&text).unwrap()
     }
 
-    /// A roster, what it shows, and the way to give it readings.
-    async fn roster(entries: &[(&str, u16)]) -> (Lineup, mpsc::Sender<Reading>, tempfile::TempDir) {
+    /// The handle of a running set, and the sender of readings.
+    async fn set(
+        entries: &[(&str, u16)],
+    ) -> (UpstreamSetHandle, mpsc::Sender<Reading>, tempfile::TempDir) {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
         let (tasks, presets) = (TaskTracker::new(), Presets::of_our_own());
-        let around = Surroundings {
+        let context = UpstreamSetContext {
             store: Store::new(folder.path().to_owned(), Pen::new(true), tasks.clone()),
             wakes: watch::channel(0).1,
             chance: Chance::real(),
@@ -266,13 +275,13 @@ mod tests {
             apps: Default::default(),
             secrets: Secrets::of_the_system(),
             shelf: presets.shelf,
-            troubles: presets.troubles,
+            problems: presets.problems,
         };
-        let (roster, lineup) =
-            Roster::start(config(entries), config(entries).gateway.listen, around).await;
+        let (set, handle) =
+            UpstreamSet::start(config(entries), config(entries).gateway.listen, context).await;
         let (readings, read) = mpsc::channel(1);
-        tasks.spawn(roster.run(read));
-        (lineup, readings, folder)
+        tasks.spawn(set.run(read));
+        (handle, readings, folder)
     }
 
     fn names(upstreams: &[Handle]) -> Vec<&str> {
@@ -284,43 +293,43 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_changed_is_touched() {
-        let (mut lineup, readings, _folder) = roster(&[("a", 1), ("b", 2), ("d", 4)]).await;
-        let before = Arc::clone(&lineup.upstreams.borrow_and_update());
+    async fn only_changed_upstreams_are_reconfigured() {
+        let (mut handle, readings, _folder) = set(&[("a", 1), ("b", 2), ("d", 4)]).await;
+        let before = Arc::clone(&handle.upstreams.borrow_and_update());
         assert_eq!(names(&before), ["a", "b", "d"]);
         readings.send(Ok(config(&[("a", 1), ("b", 3), ("c", 3)]))).await.unwrap();
-        lineup.upstreams.changed().await.unwrap();
-        let after = Arc::clone(&lineup.upstreams.borrow());
+        handle.upstreams.changed().await.unwrap();
+        let after = Arc::clone(&handle.upstreams.borrow());
         assert_eq!(names(&after), ["a", "b", "c"]);
-        assert!(Arc::ptr_eq(&before[0].config, &after[0].config), "the same one goes on");
-        assert!(!Arc::ptr_eq(&before[1].config, &after[1].config), "it is another now");
-        assert!(runs(&before[0]) && runs(&before[1]), "and keeps the calls that wait for it");
+        assert!(Arc::ptr_eq(&before[0].config, &after[0].config), "it keeps running");
+        assert!(!Arc::ptr_eq(&before[1].config, &after[1].config), "it was reconfigured");
+        assert!(runs(&before[0]) && runs(&before[1]), "and keeps its held calls");
         before[2].stopped().await;
     }
 
     #[tokio::test]
-    async fn a_mistake_changes_the_warnings_and_nothing_else() {
-        let (mut lineup, readings, _folder) = roster(&[("a", 1)]).await;
-        let before = Arc::clone(&lineup.upstreams.borrow_and_update());
+    async fn a_mistake_changes_only_the_warnings() {
+        let (mut handle, readings, _folder) = set(&[("a", 1)]).await;
+        let before = Arc::clone(&handle.upstreams.borrow_and_update());
         let mistake = Failure::new(Code::Configuration, "It is wrong.", "Write it right.");
         readings.send(Err(mistake.clone())).await.unwrap();
-        lineup.warnings.changed().await.unwrap();
-        assert_eq!(*lineup.warnings.borrow_and_update(), [mistake]);
-        assert!(!lineup.upstreams.has_changed().unwrap() && runs(&before[0]));
+        handle.warnings.changed().await.unwrap();
+        assert_eq!(*handle.warnings.borrow_and_update(), [mistake]);
+        assert!(!handle.upstreams.has_changed().unwrap() && runs(&before[0]));
         readings.send(Ok(config(&[("a", 1)]))).await.unwrap();
-        lineup.warnings.changed().await.unwrap();
-        assert!(lineup.warnings.borrow().is_empty());
+        handle.warnings.changed().await.unwrap();
+        assert!(handle.warnings.borrow().is_empty());
         assert!(runs(&before[0]));
     }
 
     #[tokio::test]
-    async fn settings_reach_upstreams_that_run_already() {
-        let (mut lineup, readings, _folder) = roster(&[("a", 1)]).await;
-        assert_eq!(lineup.settings.borrow_and_update().hold.as_secs(), 7);
+    async fn new_settings_reach_running_upstreams() {
+        let (mut handle, readings, _folder) = set(&[("a", 1)]).await;
+        assert_eq!(handle.settings.borrow_and_update().hold.as_secs(), 7);
         let mut new = config(&[("a", 1)]);
         new.gateway.hold = Duration::from_secs(1);
         readings.send(Ok(new)).await.unwrap();
-        lineup.settings.changed().await.unwrap();
-        assert_eq!(lineup.settings.borrow().hold.as_secs(), 1);
+        handle.settings.changed().await.unwrap();
+        assert_eq!(handle.settings.borrow().hold.as_secs(), 1);
     }
 }

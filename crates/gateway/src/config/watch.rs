@@ -1,6 +1,6 @@
-//! Tells when `config.toml` changes, and what it says then.
+//! Watches `config.toml` and sends each new reading of it.
 //!
-//! Only a reading that differs from the last one is told.
+//! A reading that equals the last one is not sent.
 
 use std::path::{Path, PathBuf};
 
@@ -13,11 +13,11 @@ use evermoor_core::failure::{Code, Failure};
 use crate::config::file;
 use crate::system::file_watch;
 
-/// What the file says, or what is wrong with it.
+/// The configuration, or what is wrong with the file.
 pub type Reading = Result<Config, Failure>;
 
-/// Sends each reading of the file at `path` that differs from the one before, beginning with
-/// `last`.
+/// Sends each reading of the file at `path` that differs from the one before; the first is compared
+/// with `last`.
 pub async fn follow(
     path: PathBuf,
     mut last: Reading,
@@ -26,8 +26,8 @@ pub async fn follow(
 ) {
     let mut was_there = last != Ok(Config::default());
     loop {
-        let looked = file_watch::look(&path, file::read, &tasks).await;
-        let Some((watch, found)) = looked else {
+        let reading_file = file_watch::read_watched(&path, file::read, &tasks).await;
+        let Some((watch, found)) = reading_file else {
             return;
         };
         let reading = match found {
@@ -35,7 +35,7 @@ pub async fn follow(
                 was_there = true;
                 Ok(config)
             }
-            // Nobody wipes out a setup by mistake: what was said last holds until a restart.
+            // Deleting the file by mistake must not remove every server: keep the last reading.
             Ok(None) if was_there => Err(gone(&path)),
             Ok(None) => Ok(Config::default()),
             Err(failure) => Err(failure),
@@ -46,12 +46,12 @@ pub async fn follow(
                 return;
             }
         }
-        watch.stirred().await;
+        watch.changed().await;
     }
 }
 
 fn gone(path: &Path) -> Failure {
-    let what = format!("{} is gone; what it said last still holds.", path.display());
+    let what = format!("{} is missing; the last configuration stays in force.", path.display());
     let remedy = "Put the file back, or restart the gateway to run without it.";
     Failure::new(Code::Configuration, what, remedy)
 }
@@ -64,7 +64,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(20);
 
-    /// A file that is followed from a moment when it did not exist.
+    /// A file that is watched from before it exists.
     struct Followed {
         folder: tempfile::TempDir,
         readings: mpsc::Receiver<Reading>,
@@ -99,51 +99,51 @@ mod tests {
         format!("[upstreams.a]\nurl = \"http://127.0.0.1:{port}/mcp\"\n")
     }
 
-    fn said(port: u16) -> Reading {
+    fn parsed(port: u16) -> Reading {
         Ok(Config::parse(&text(port)).unwrap())
     }
 
     #[tokio::test]
-    async fn a_file_that_did_not_exist_is_read_once_it_does_and_again_when_it_is_replaced() {
+    async fn a_file_is_read_once_it_exists_and_again_when_it_is_replaced() {
         let mut followed = Followed::begin();
         followed.write("config.toml", &text(1));
-        assert_eq!(followed.next().await, said(1));
+        assert_eq!(followed.next().await, parsed(1));
         followed.write("config.toml~", &text(2));
         std::fs::rename(followed.path("config.toml~"), followed.path("config.toml")).unwrap();
-        assert_eq!(followed.next().await, said(2));
+        assert_eq!(followed.next().await, parsed(2));
     }
 
     #[tokio::test]
-    async fn a_mistake_is_told_and_so_is_its_correction() {
+    async fn a_mistake_is_reported_and_so_is_its_correction() {
         let mut followed = Followed::begin();
         followed.write("config.toml", "[upstreams.a]\n");
         let mistake = followed.next().await.unwrap_err();
         assert!(mistake.what.contains("config.toml, line 1: The upstream `a`"), "{mistake}");
         followed.write("config.toml", &text(1));
-        assert_eq!(followed.next().await, said(1));
+        assert_eq!(followed.next().await, parsed(1));
     }
 
     #[tokio::test]
-    async fn a_file_that_is_gone_is_reported_and_not_taken_for_an_empty_one() {
+    async fn a_deleted_file_is_reported_and_not_read_as_an_empty_one() {
         let mut followed = Followed::begin();
         followed.write("config.toml", &text(1));
         followed.next().await.unwrap();
         std::fs::remove_file(followed.path("config.toml")).unwrap();
         let failure = followed.next().await.unwrap_err();
-        assert!(failure.what.contains("is gone"), "{failure}");
+        assert!(failure.what.contains("is missing"), "{failure}");
     }
 
     #[cfg(unix)]
     #[tokio::test]
-    async fn a_link_is_followed_to_the_file_that_people_edit() {
+    async fn the_target_of_a_symlink_is_watched() {
         let mut followed = Followed::begin();
         let real = followed.folder.path().join("dotfiles/evermoor.toml");
         std::fs::create_dir_all(real.parent().unwrap()).unwrap();
         std::fs::create_dir_all(followed.path("")).unwrap();
         std::fs::write(&real, text(1)).unwrap();
         std::os::unix::fs::symlink(&real, followed.path("config.toml")).unwrap();
-        assert_eq!(followed.next().await, said(1));
+        assert_eq!(followed.next().await, parsed(1));
         std::fs::write(&real, text(2)).unwrap();
-        assert_eq!(followed.next().await, said(2));
+        assert_eq!(followed.next().await, parsed(2));
     }
 }

@@ -1,10 +1,16 @@
-//! The editors that may speak, each with a token of its own.
+//! The editors that may connect, each with its own token; setup and import of their servers.
 //!
 //! # Theory of operation
-//! The token file is the truth; this is its copy in memory, with what is known of each editor
-//! since the gateway started. Whoever changes a token changes the file and then the copy, one after
-//! the other; a change that a person makes in the file is seen and taken over too. When an editor's
-//! token is gone or another one, everything that was admitted by the old one is told to end.
+//! The token file is authoritative; [`Editors`] is its copy in memory, with when each editor was
+//! last seen. A change writes the file first and then the copy. The file is watched, so edits by
+//! the user take effect too. When an editor's token is revoked or replaced, everything that was
+//! admitted with the old one is cancelled.
+//!
+//! - [`setup`]: runs editors' own commands to add Evermoor
+//! - [`import`]: moves the servers that editors already have into Evermoor, and back
+//!
+//! Uses `config` (secrets), `lifecycle` (the token file) and `system`. `server`, `mcp`,
+//! `monitoring`, `lifecycle` and the command line use it.
 
 pub mod import;
 pub mod setup;
@@ -28,41 +34,41 @@ use crate::lifecycle::keys::{ChangeError, KeyError};
 use crate::system::environment::Chance;
 use crate::system::file_watch;
 
-/// Everybody who has a token.
+/// All editors with a token.
 pub struct Editors {
     paths: Paths,
-    book: RwLock<Book>,
-    /// One change at a time, from reading the file to knowing what it says.
+    table: RwLock<TokenTable>,
+    /// Serialises changes, from reading the file to updating the copy.
     turn: Mutex<()>,
-    /// Told when the list looks different.
+    /// Notified when the list of editors has changed.
     changed: Arc<Notify>,
     chance: Chance,
     tasks: TaskTracker,
 }
 
-/// The editor that speaks, known by its token.
+/// An editor, identified by its token.
 #[derive(Clone, Debug)]
 pub struct Editor {
     pub name: String,
-    /// Cancelled when the token that it came with is worth nothing any more.
+    /// Cancelled when its token is revoked or replaced.
     pub revoked: CancellationToken,
 }
 
-struct Book {
+struct TokenTable {
     tokens: Tokens,
-    standings: HashMap<String, Standing>,
+    statuses: HashMap<String, EditorStatus>,
 }
 
-/// What is known of one editor besides its token.
+/// What is known about one editor besides its token.
 #[derive(Default)]
-struct Standing {
-    /// When it last spoke, in milliseconds of the Unix epoch; 0 is never.
+struct EditorStatus {
+    /// When it last sent a request, in Unix milliseconds; 0 means never.
     seen: AtomicU64,
     revoked: CancellationToken,
 }
 
-/// How exactly the list says when an editor was last seen. Nobody is woken up for less.
-const FINE_ENOUGH: Duration = Duration::from_secs(60);
+/// The precision of "last seen": smaller changes notify nobody.
+const SEEN_PRECISION: Duration = Duration::from_secs(60);
 
 impl Editors {
     pub fn new(
@@ -72,88 +78,89 @@ impl Editors {
         chance: Chance,
         tasks: TaskTracker,
     ) -> Self {
-        let book = RwLock::new(Book::of(tokens));
-        Self { paths, book, turn: Mutex::default(), changed, chance, tasks }
+        let table = RwLock::new(TokenTable::of(tokens));
+        Self { paths, table, turn: Mutex::default(), changed, chance, tasks }
     }
 
     /// The editor that presents this token.
     pub fn by_token(&self, presented: &str) -> Option<Editor> {
-        let book = self.book.read();
-        let name = book.tokens.editor(presented)?;
-        Some(self.seen(&book, name))
+        let table = self.table.read();
+        let name = table.tokens.editor(presented)?;
+        Some(self.seen(&table, name))
     }
 
-    /// Whoever speaks while no token is asked for.
+    /// The editor to use when no token is required.
     pub fn anybody(&self) -> Editor {
-        self.seen(&self.book.read(), LOCAL)
+        self.seen(&self.table.read(), LOCAL)
     }
 
-    /// The token that our own programs use.
+    /// The token that Evermoor's own programs use.
     pub fn own_token(&self) -> Option<String> {
-        self.book.read().tokens.of(LOCAL).map(str::to_owned)
+        self.table.read().tokens.of(LOCAL).map(str::to_owned)
     }
 
     /// Whether this is an editor's token.
     pub fn knows(&self, presented: &str) -> bool {
-        self.book.read().tokens.editor(presented).is_some()
+        self.table.read().tokens.editor(presented).is_some()
     }
 
-    /// The token of an editor, for entries in its own file.
+    /// The token of an editor, for the entry in its configuration file.
     pub(crate) fn token_of(&self, name: &str) -> Option<String> {
-        self.book.read().tokens.of(name).map(str::to_owned)
+        self.table.read().tokens.of(name).map(str::to_owned)
     }
 
-    /// The editors as a person sees them.
+    /// The editors as people see them.
     pub fn list(&self) -> Vec<api::Editor> {
-        let book = self.book.read();
+        let table = self.table.read();
         let editor = |(name, made): (&str, Option<u64>)| api::Editor {
             name: name.to_owned(),
             made,
-            seen: book.standings.get(name).and_then(Standing::last_seen),
+            seen: table.statuses.get(name).and_then(EditorStatus::last_seen),
             own: name == LOCAL,
             shown: None,
             hint: None,
         };
-        book.tokens.editors().map(editor).collect()
+        table.tokens.editors().map(editor).collect()
     }
 
-    /// Makes a token for an editor that has none.
+    /// Creates a token for an editor that has none.
     pub async fn add(&self, name: String) -> Result<api::NewToken, ChangeError> {
         let editor = name.clone();
         let made = self.change(move |tokens, random, now| tokens.add(&editor, random, now));
         Ok(api::NewToken { token: made.await?, name })
     }
 
-    /// Makes another token for an editor and turns away whoever has the old one.
+    /// Replaces an editor's token and disconnects clients that use the old one.
     pub async fn rotate(&self, name: String) -> Result<api::NewToken, ChangeError> {
         let editor = name.clone();
         let made = self.change(move |tokens, random, now| tokens.rotate(&editor, random, now));
         Ok(api::NewToken { token: made.await?, name })
     }
 
-    /// Takes an editor's token away and turns away whoever has it.
+    /// Revokes an editor's token and disconnects clients that use it.
     pub async fn revoke(&self, name: String) -> Result<(), ChangeError> {
         self.change(move |tokens, _, _| tokens.revoke(&name)).await
     }
 
-    /// Takes over what others change in the token file. A file that cannot be used changes nothing:
-    /// the last good one still protects.
+    /// Applies changes that others make to the token file. A file that cannot be used changes
+    /// nothing: the last valid one stays in force.
     pub async fn follow(self: Arc<Self>) {
         let path = self.paths.token_file();
         loop {
             let turn = self.turn.lock().await;
             let paths = self.paths.clone();
-            let looked = file_watch::look(&path, move |_| keys::known_tokens(&paths), &self.tasks);
-            let Some((watch, found)) = looked.await else {
+            let reading =
+                file_watch::read_watched(&path, move |_| keys::known_tokens(&paths), &self.tasks);
+            let Some((watch, found)) = reading.await else {
                 return;
             };
             match found {
-                Ok(Some(tokens)) => self.take_over(tokens),
-                Ok(None) => tracing::warn!(path = %path.display(), "the token file is gone"),
-                Err(error) => tracing::warn!(%error, "the token file was not taken over"),
+                Ok(Some(tokens)) => self.apply(tokens),
+                Ok(None) => tracing::warn!(path = %path.display(), "the token file is missing"),
+                Err(error) => tracing::warn!(%error, "the token file cannot be used"),
             }
             drop(turn);
-            watch.stirred().await;
+            watch.changed().await;
         }
     }
 
@@ -165,56 +172,56 @@ impl Editors {
         let paths = self.paths.clone();
         let changed = self.tasks.spawn_blocking(move || keys::change_tokens(&paths, change));
         let (tokens, made) = changed.await.map_err(|_| KeyError::Interrupted)??;
-        self.take_over(tokens);
+        self.apply(tokens);
         Ok(made)
     }
 
-    fn take_over(&self, tokens: Tokens) {
-        let mut book = self.book.write();
-        if book.tokens != tokens {
-            book.replace(tokens);
+    fn apply(&self, tokens: Tokens) {
+        let mut table = self.table.write();
+        if table.tokens != tokens {
+            table.replace(tokens);
             self.changed.notify_one();
         }
     }
 
-    fn seen(&self, book: &Book, name: &str) -> Editor {
-        let Some(standing) = book.standings.get(name) else {
+    fn seen(&self, table: &TokenTable, name: &str) -> Editor {
+        let Some(status) = table.statuses.get(name) else {
             return Editor { name: name.to_owned(), revoked: CancellationToken::new() };
         };
         let now = millis(self.chance.now());
-        let before = standing.seen.load(Ordering::Relaxed);
-        if Duration::from_millis(now.abs_diff(before)) >= FINE_ENOUGH {
-            standing.seen.store(now, Ordering::Relaxed);
+        let before = status.seen.load(Ordering::Relaxed);
+        if Duration::from_millis(now.abs_diff(before)) >= SEEN_PRECISION {
+            status.seen.store(now, Ordering::Relaxed);
             self.changed.notify_one();
         }
-        Editor { name: name.to_owned(), revoked: standing.revoked.clone() }
+        Editor { name: name.to_owned(), revoked: status.revoked.clone() }
     }
 }
 
-impl Book {
+impl TokenTable {
     fn of(tokens: Tokens) -> Self {
-        let standings =
-            tokens.editors().map(|(name, _)| (name.to_owned(), Standing::default())).collect();
-        Self { tokens, standings }
+        let statuses =
+            tokens.editors().map(|(name, _)| (name.to_owned(), EditorStatus::default())).collect();
+        Self { tokens, statuses }
     }
 
-    /// Turns away whoever came with a token that is no longer the editor's.
+    /// Replaces the tokens and cancels everything admitted with a token that is no longer valid.
     fn replace(&mut self, tokens: Tokens) {
         let before = std::mem::replace(self, Self::of(tokens));
-        for (name, standing) in before.standings {
+        for (name, status) in before.statuses {
             let same = self.tokens.of(&name) == before.tokens.of(&name);
             if !same {
-                standing.revoked.cancel();
+                status.revoked.cancel();
             }
-            if let Some(now) = self.standings.get_mut(&name) {
-                let revoked = if same { standing.revoked } else { CancellationToken::new() };
-                *now = Standing { seen: standing.seen, revoked };
+            if let Some(now) = self.statuses.get_mut(&name) {
+                let revoked = if same { status.revoked } else { CancellationToken::new() };
+                *now = EditorStatus { seen: status.seen, revoked };
             }
         }
     }
 }
 
-impl Standing {
+impl EditorStatus {
     fn last_seen(&self) -> Option<u64> {
         Some(self.seen.load(Ordering::Relaxed)).filter(|seen| *seen > 0)
     }
@@ -232,19 +239,19 @@ mod tests {
     fn editors(folder: &tempfile::TempDir) -> Arc<Editors> {
         let paths = Paths::find(Some(folder.path().to_owned())).unwrap();
         let tokens = keys::tokens(&paths).unwrap();
-        let chance = Chance::new(|| 0, || UNIX_EPOCH + 1_000 * FINE_ENOUGH);
+        let chance = Chance::new(|| 0, || UNIX_EPOCH + 1_000 * SEEN_PRECISION);
         Arc::new(Editors::new(tokens, paths, Arc::default(), chance, TaskTracker::new()))
     }
 
     #[tokio::test]
-    async fn an_editor_that_is_rotated_or_revoked_is_turned_away_and_the_others_are_not() {
+    async fn rotating_or_revoking_a_token_disconnects_that_editor_only() {
         let folder = tempfile::tempdir().unwrap();
         let editors = editors(&folder);
         let cursor = editors.add("cursor".into()).await.unwrap();
         let zed = editors.add("zed".into()).await.unwrap();
         let (at_cursor, at_zed) =
             (editors.by_token(&cursor.token).unwrap(), editors.by_token(&zed.token).unwrap());
-        assert!(!at_cursor.revoked.is_cancelled(), "a new neighbour disturbs nobody");
+        assert!(!at_cursor.revoked.is_cancelled(), "adding an editor affects no other");
 
         let next = editors.rotate("cursor".into()).await.unwrap();
         assert!(at_cursor.revoked.is_cancelled() && !at_zed.revoked.is_cancelled());
@@ -259,7 +266,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_changed_is_in_the_file_before_it_holds() {
+    async fn a_change_is_in_the_file_before_it_takes_effect() {
         let folder = tempfile::tempdir().unwrap();
         let editors = editors(&folder);
         let made = editors.add("cursor".into()).await.unwrap();
@@ -268,7 +275,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_a_person_edits_is_taken_over_and_a_bad_one_is_not() {
+    async fn an_edited_token_file_takes_effect_and_a_damaged_one_does_not() {
         let folder = tempfile::tempdir().unwrap();
         let editors = editors(&folder);
         let made = editors.add("cursor".into()).await.unwrap();
@@ -288,7 +295,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_editor_that_spoke_was_seen() {
+    async fn an_editor_that_sent_a_request_was_seen() {
         let folder = tempfile::tempdir().unwrap();
         let editors = editors(&folder);
         assert_eq!(editors.list()[0].seen, None);
@@ -296,6 +303,6 @@ mod tests {
         let seen = editors.list()[0].seen;
         assert_eq!(seen, Some(60_000_000));
         editors.rotate(LOCAL.into()).await.unwrap();
-        assert_eq!(editors.list()[0].seen, seen, "a new token does not hide when it was seen");
+        assert_eq!(editors.list()[0].seen, seen, "a new token keeps when it was seen");
     }
 }

@@ -1,4 +1,4 @@
-//! Connecting editors, as far as it takes a running program: telling an editor's own, and saying why not.
+//! Sets editors up: runs an editor's own command, and explains refusals.
 
 use std::time::Duration;
 
@@ -7,37 +7,37 @@ use evermoor_platform::process::run;
 use evermoor_setup::apply::command::Command;
 use evermoor_setup::{Client, Refused};
 
-/// An editor's own program that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// An editor's command that takes longer hangs.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Runs an editor's own program. What it is told in passing may fail: there may be nothing to remove.
+/// Runs an editor's own command. Preparatory steps may fail: there may be nothing to remove.
 pub async fn tell(client: &Client, command: &Command) -> Result<(), Failure> {
     let program = command.program.display().to_string();
     for (index, line) in command.lines.iter().enumerate() {
         let matters =
             line.iter().any(|word| word == "add-json") || index + 1 == command.lines.len();
-        let what = match run::said(&program, line, PATIENCE).await {
-            Some(said) if said.good || !matters => continue,
-            Some(said) => {
-                format!("The program of {}, {program}, refused: {}.", client.title, said.complaint)
+        let what = match run::said(&program, line, COMMAND_TIMEOUT).await {
+            Some(output) if output.good || !matters => continue,
+            Some(output) => {
+                format!("{}'s command {program} failed: {}.", client.title, output.complaint)
             }
-            None => format!("The program of {}, {program}, does not answer.", client.title),
+            None => format!("{}'s command {program} did not finish in time.", client.title),
         };
         let remedy =
-            "Run it yourself to see what is wrong; `--transport http` edits the file instead.";
+            "Run it yourself to see why, or use `--transport http` to edit the file instead.";
         return Err(Failure::new(Code::Refused, what, remedy));
     }
     Ok(())
 }
 
-/// Why an editor's file was left alone, and what to do.
+/// Why an editor's file was not changed, and what to do.
 pub fn told(refused: &Refused) -> Failure {
     let remedy = match refused {
         Refused::Untouchable { .. } | Refused::NotText { .. } => {
             "Correct the file, or paste the entry into it yourself."
         }
         Refused::Taken { .. } => {
-            "Give that server another name, or adopt it with `evermoor import`."
+            "Rename that server, or move it into Evermoor with `evermoor import`."
         }
         Refused::File(_) => "Make it writable and try again, or paste the entry into it yourself.",
         Refused::Journal(_) => "Make Evermoor's data folder writable and try again.",

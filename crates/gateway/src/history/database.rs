@@ -1,4 +1,4 @@
-//! The file of the history: opening it, bringing it to the newest version, putting it aside.
+//! The database file: opens it, migrates it, and moves a damaged one aside.
 
 use std::path::{Path, PathBuf};
 
@@ -8,15 +8,14 @@ use evermoor_platform::fs::private;
 
 /// Why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unusable {
-    /// What it holds makes no sense.
+pub(super) enum DatabaseError {
     #[error("the file is damaged: {0}")]
     Damaged(rusqlite::Error),
-    /// A newer Evermoor wrote it. It is left alone.
+    /// A newer Evermoor wrote it. It is not changed.
     #[error("a newer Evermoor wrote the file")]
     Newer,
-    /// The disk is full, or the file has as many pages as it may.
-    #[error("there is no room: {0}")]
+    /// The disk is full, or the file has reached its maximum size.
+    #[error("no space left: {0}")]
     Full(rusqlite::Error),
     #[error("{0}")]
     Refused(rusqlite::Error),
@@ -24,7 +23,7 @@ pub(super) enum Unusable {
     Folder(#[from] std::io::Error),
 }
 
-/// Each brings a file from one version to the next. What was released is never changed.
+/// Each migrates from one version to the next. Released migrations never change.
 const VERSIONS: [&str; 1] = ["
     CREATE TABLE incidents (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -64,20 +63,20 @@ const VERSIONS: [&str; 1] = ["
     CREATE INDEX samples_to_thin ON samples (app, at) WHERE span < 3600000;
 "];
 
-/// The file never grows beyond this; what is written ahead comes beside it.
-pub(super) const LARGEST: u32 = 40 << 20;
-pub(super) const PAGE: u32 = 4096;
+/// The maximum size of the file, without the write-ahead log.
+pub(super) const MAX_FILE_SIZE: u32 = 40 << 20;
+pub(super) const PAGE_SIZE: u32 = 4096;
 
-/// Opens the file, or makes it, closed to others.
-pub(super) fn open(path: &Path) -> Result<Connection, Unusable> {
+/// Opens or creates the file, readable only by its owner.
+pub(super) fn open(path: &Path) -> Result<Connection, DatabaseError> {
     private::create_private(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags).map_err(of)?;
-    prepare(&mut connection).map_err(of)?;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(classify)?;
+    prepare(&mut connection).map_err(classify)?;
     let sound: String =
-        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(of)?;
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(classify)?;
     if sound != "ok" {
-        return Err(Unusable::Damaged(rusqlite::Error::InvalidQuery));
+        return Err(DatabaseError::Damaged(rusqlite::Error::InvalidQuery));
     }
     migrate(&mut connection, &VERSIONS)?;
     Ok(connection)
@@ -85,35 +84,35 @@ pub(super) fn open(path: &Path) -> Result<Connection, Unusable> {
 
 fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(std::time::Duration::from_millis(500))?;
-    connection.pragma_update(None, "page_size", PAGE)?;
+    connection.pragma_update(None, "page_size", PAGE_SIZE)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    connection.pragma_update(None, "max_page_count", LARGEST / PAGE)?;
+    connection.pragma_update(None, "max_page_count", MAX_FILE_SIZE / PAGE_SIZE)?;
     connection.pragma_update(None, "journal_size_limit", 4 << 20)?;
-    // In KiB. A gateway must stay small, and the file is read rarely.
+    // In KiB. The gateway must stay small, and the file is rarely read.
     connection.pragma_update(None, "cache_size", -256)
 }
 
-/// Brings the file to the newest of these versions, each step whole or not at all.
-fn migrate(connection: &mut Connection, versions: &[&str]) -> Result<(), Unusable> {
+/// Migrates to the newest version, each step in a transaction.
+fn migrate(connection: &mut Connection, versions: &[&str]) -> Result<(), DatabaseError> {
     let found: u32 =
-        connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(of)?;
+        connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(classify)?;
     let steps = (1_u32..).zip(versions);
     if steps.clone().count() < found as usize {
-        return Err(Unusable::Newer);
+        return Err(DatabaseError::Newer);
     }
     for (number, step) in steps.skip_while(|(number, _)| *number <= found) {
-        let whole = connection.transaction().map_err(of)?;
-        whole.execute_batch(step).map_err(of)?;
-        whole.pragma_update(None, "user_version", number).map_err(of)?;
-        whole.commit().map_err(of)?;
+        let transaction = connection.transaction().map_err(classify)?;
+        transaction.execute_batch(step).map_err(classify)?;
+        transaction.pragma_update(None, "user_version", number).map_err(classify)?;
+        transaction.commit().map_err(classify)?;
     }
     Ok(())
 }
 
-/// Puts a damaged file aside, in the place of one that was put aside before.
-pub(super) fn put_aside(path: &Path) -> std::io::Result<PathBuf> {
+/// Moves a damaged file aside, replacing one that was moved before.
+pub(super) fn move_aside(path: &Path) -> std::io::Result<PathBuf> {
     let aside = beside(path, ".damaged");
     for ending in ["-wal", "-shm"] {
         let _ = std::fs::remove_file(beside(path, ending));
@@ -128,12 +127,12 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// What an error of SQLite means for the file.
-pub(super) fn of(error: rusqlite::Error) -> Unusable {
+/// Classifies an SQLite error.
+pub(super) fn classify(error: rusqlite::Error) -> DatabaseError {
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Unusable::Damaged(error),
-        Some(ErrorCode::DiskFull) => Unusable::Full(error),
-        Some(_) | None => Unusable::Refused(error),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => DatabaseError::Damaged(error),
+        Some(ErrorCode::DiskFull) => DatabaseError::Full(error),
+        Some(_) | None => DatabaseError::Refused(error),
     }
 }
 
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_brought_to_the_newest_version_step_by_step() {
+    fn a_file_is_migrated_step_by_step() {
         let mut connection = Connection::open_in_memory().unwrap();
         let (first, second) = ("CREATE TABLE a (x);", "ALTER TABLE a ADD COLUMN y;");
         migrate(&mut connection, &[first]).unwrap();
@@ -168,19 +167,19 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_a_newer_evermoor_is_left_alone() {
+    fn a_file_of_a_newer_evermoor_is_not_changed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("history.sqlite");
         let connection = open(&path).unwrap();
         connection.pragma_update(None, "user_version", 99).unwrap();
         drop(connection);
-        assert!(matches!(open(&path), Err(Unusable::Newer)));
+        assert!(matches!(open(&path), Err(DatabaseError::Newer)));
         assert!(path.exists());
     }
 
     #[cfg(unix)]
     #[test]
-    fn others_cannot_read_the_file_nor_what_lies_beside_it() {
+    fn others_can_read_neither_the_file_nor_the_write_ahead_log() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let connection = open(&folder.path().join("deep/history.sqlite")).unwrap();

@@ -1,4 +1,4 @@
-//! What the history is told, and asked.
+//! The messages to the task that writes the history.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,35 +11,34 @@ use evermoor_core::history::samples::Sample;
 
 use super::Tally;
 
-/// One thing to write down, or to look up. Times are milliseconds of the Unix epoch.
-pub(crate) enum Note {
-    /// An outage began.
-    Opened(Opened),
-    /// An upstream is looked after from now on. If an earlier gateway left an outage of it open, it
-    /// goes on, and its calls are counted here.
-    Began {
+/// Something to write or to look up. Times are Unix milliseconds.
+pub(crate) enum HistoryMessage {
+    IncidentOpened(IncidentOpened),
+    /// A supervisor started. If an earlier gateway left an incident of its upstream open, that
+    /// continues, and `tally` counts its calls.
+    UpstreamStarted {
         upstream: String,
         tally: Arc<Tally>,
     },
-    /// Something was seen or done during the outage of an upstream, or just after it.
+    /// Something happened during the incident of an upstream, or just after it.
     Event {
         upstream: String,
         at: u64,
         what: String,
     },
-    /// Why the outage happened was found out.
+    /// The cause of the incident was found.
     Explained {
         upstream: String,
         at: u64,
         cause: Cause,
     },
-    Ended {
+    IncidentEnded {
         upstream: String,
         how: How,
         at: u64,
     },
-    /// These are the upstreams that there are; the outages of others are over.
-    Present {
+    /// The list of upstreams; the incidents of all others end.
+    UpstreamsChanged {
         upstreams: Vec<String>,
         at: u64,
     },
@@ -47,31 +46,31 @@ pub(crate) enum Note {
         app: String,
         sample: Sample,
     },
-    Asked(Asked, oneshot::Sender<Result<Vec<Incident>, Failure>>),
-    AskedSamples {
+    QueryIncidents(Asked, oneshot::Sender<Result<Vec<Incident>, Failure>>),
+    QuerySamples {
         app: String,
         since: u64,
         answer: oneshot::Sender<Result<Vec<Sample>, Failure>>,
     },
 }
 
-impl Note {
-    /// Whether it is something to write down.
+impl HistoryMessage {
+    /// Whether it changes the file, as opposed to a query.
     pub(super) fn is_written(&self) -> bool {
         match self {
-            Self::Opened(_)
-            | Self::Began { .. }
+            Self::IncidentOpened(_)
+            | Self::UpstreamStarted { .. }
             | Self::Event { .. }
             | Self::Explained { .. }
-            | Self::Ended { .. }
-            | Self::Present { .. }
+            | Self::IncidentEnded { .. }
+            | Self::UpstreamsChanged { .. }
             | Self::Sampled { .. } => true,
-            Self::Asked(..) | Self::AskedSamples { .. } => false,
+            Self::QueryIncidents(..) | Self::QuerySamples { .. } => false,
         }
     }
 }
 
-pub(crate) struct Opened {
+pub(crate) struct IncidentOpened {
     pub(crate) upstream: String,
     pub(crate) title: String,
     pub(crate) at: u64,
@@ -79,12 +78,12 @@ pub(crate) struct Opened {
     pub(crate) tally: Arc<Tally>,
 }
 
-/// Which outages.
+/// Which incidents to return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Only of this upstream.
     pub upstream: Option<String>,
-    /// Only those that lasted at this moment or began later.
+    /// Only those that ended at or after this time, or have not ended.
     pub since: Option<u64>,
 }
 

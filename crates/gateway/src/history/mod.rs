@@ -1,14 +1,18 @@
-//! What happened to the upstreams: their outages, and what their processes took of the machine.
+//! The history of upstreams: incidents, and samples of applications' memory and load.
 //!
 //! # Theory of operation
-//! Whoever notices something tells it to a [`History`], which puts it into a bounded queue and goes
-//! on. One task takes the queue and has a [`writer`] write to an SQLite file on a thread that may
-//! block. Questions take the same way, so an answer has everything that was told before. When the
-//! queue is full, or the disk is, or another program holds the file, what was told is lost and a
-//! warning says so once: history is worth less than the next call. A damaged file is put aside and
-//! begun anew. While an outage lasts, its counts and the moment it was last seen are written
-//! regularly, so that a gateway that is killed leaves an honest record, which the next one goes on
-//! with. So does a gateway that takes over, from the moment that it has the pen ([`keeping`]).
+//! A [`History`] handle puts messages into a bounded queue without waiting. One [`task`] takes them
+//! and has a [`writer`] write them to an SQLite file on a blocking thread. Queries use the same
+//! queue, so an answer includes everything sent before it. If the queue or the disk is full, or
+//! another program locks the file, messages are lost and one warning is logged: a call must never
+//! wait for the history. A damaged file is moved aside and a new one is started. During an incident
+//! its counts and the time it was last seen are written regularly, so a gateway that is killed
+//! leaves an accurate record, which the next one continues. A gateway that takes over continues it
+//! as soon as it holds the write lease.
+//!
+//! [`recorder`] and [`tally`] are the supervisor's side; [`timelines`] keeps the last day of each
+//! upstream in a file of its own. Uses `system`, and `monitoring::status` for the timelines; `apps`,
+//! `config`, `upstream`, `server` and `lifecycle` use it.
 
 mod database;
 mod message;
@@ -40,28 +44,28 @@ use evermoor_core::history::samples::Sample;
 use crate::system::environment::Chance;
 use crate::system::write_lease::Pen;
 pub use message::Asked;
-use message::Note;
+use message::HistoryMessage;
 pub(crate) use message::millis;
 use recorder::Chronicle;
 pub(crate) use tally::{CallEnd, Count, Tallies, Tally, Touched};
-use writer::Writer;
+use writer::HistoryWriter;
 
-/// Where everybody tells what happened.
+/// The handle through which the gateway records and queries the history.
 #[derive(Clone)]
 pub struct History {
-    notes: mpsc::Sender<Note>,
-    /// That something was lost was said.
-    complained: Arc<AtomicBool>,
+    messages: mpsc::Sender<HistoryMessage>,
+    /// The current loss of messages was already logged.
+    loss_reported: Arc<AtomicBool>,
 }
 
-/// How much may wait to be written.
-const QUEUE: usize = 1024;
-/// How long a question may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How many messages may wait to be written.
+const QUEUE_CAPACITY: usize = 1024;
+/// How long a query may take.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl History {
-    /// A history in this file, and the task that keeps it until `stop`. It is written while `pen`
-    /// is ours.
+    /// Opens the history in this file. The returned task writes it until `stop`, while this gateway
+    /// holds the lease.
     pub fn start(
         path: PathBuf,
         pen: Pen,
@@ -69,87 +73,91 @@ impl History {
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> (Self, impl Future<Output = ()>) {
-        let (notes, told) = mpsc::channel(QUEUE);
-        let history = Self { notes, complained: Arc::default() };
-        let writer = match pen.is_ours() {
-            true => Writer::new(path),
-            false => Writer::going_on(path),
+        let (messages, received) = mpsc::channel(QUEUE_CAPACITY);
+        let history = Self { messages, loss_reported: Arc::default() };
+        let writer = match pen.is_held() {
+            true => HistoryWriter::new(path),
+            false => HistoryWriter::continuing(path),
         };
-        (history, task::keep(writer, told, pen, chance, tasks, stop))
+        (history, task::run(writer, received, pen, chance, tasks, stop))
     }
 
-    /// A history that nobody writes down.
+    /// A history that drops everything.
     pub(crate) fn nowhere() -> Self {
-        let (notes, _) = mpsc::channel(1);
-        Self { notes, complained: Arc::new(AtomicBool::new(true)) }
+        let (messages, _) = mpsc::channel(1);
+        Self { messages, loss_reported: Arc::new(AtomicBool::new(true)) }
     }
 
-    /// A history that a test reads itself.
+    /// A history whose messages the test receives.
     #[cfg(test)]
-    pub(crate) fn listened() -> (Self, mpsc::Receiver<Note>) {
-        let (notes, told) = mpsc::channel(QUEUE);
-        (Self { notes, complained: Arc::default() }, told)
+    pub(crate) fn observed() -> (Self, mpsc::Receiver<HistoryMessage>) {
+        let (messages, received) = mpsc::channel(QUEUE_CAPACITY);
+        (Self { messages, loss_reported: Arc::default() }, received)
     }
 
     pub(crate) fn of(&self, upstream: &str) -> Chronicle {
         Chronicle::new(upstream, self.clone())
     }
 
-    /// Something was seen or done during the outage of an upstream, or within minutes after it.
-    pub fn tell(&self, upstream: &str, at: SystemTime, what: impl Into<String>) {
+    /// Adds an event to the upstream's incident, during it or within minutes after it.
+    pub fn add_event(&self, upstream: &str, at: SystemTime, what: impl Into<String>) {
         let (upstream, at, what) = (upstream.to_owned(), millis(at), what.into());
-        self.note(Note::Event { upstream, at, what });
+        self.send(HistoryMessage::Event { upstream, at, what });
     }
 
-    /// Why an upstream went down was found out, during its outage or within minutes after it.
+    /// Records the cause of the upstream's incident, during it or within minutes after it.
     pub fn explain(&self, upstream: &str, at: SystemTime, cause: Cause) {
-        self.note(Note::Explained { upstream: upstream.to_owned(), at: millis(at), cause });
+        self.send(HistoryMessage::Explained {
+            upstream: upstream.to_owned(),
+            at: millis(at),
+            cause,
+        });
     }
 
-    /// An upstream's process was looked at.
+    /// Records a sample of an application's process.
     pub fn sample(&self, app: &str, sample: Sample) {
-        self.note(Note::Sampled { app: app.to_owned(), sample });
+        self.send(HistoryMessage::Sampled { app: app.to_owned(), sample });
     }
 
-    /// These are the upstreams that there are; the outages of others are over.
-    pub fn present(&self, upstreams: Vec<String>, at: SystemTime) {
-        self.note(Note::Present { upstreams, at: millis(at) });
+    /// Sets the list of upstreams; the incidents of all others end.
+    pub fn set_upstreams(&self, upstreams: Vec<String>, at: SystemTime) {
+        self.send(HistoryMessage::UpstreamsChanged { upstreams, at: millis(at) });
     }
 
-    /// The outages that are asked for, the newest first.
+    /// The incidents that match, newest first.
     pub async fn incidents(&self, asked: Asked) -> Result<Vec<Incident>, Failure> {
-        self.ask(|answer| Note::Asked(asked, answer)).await
+        self.ask(|answer| HistoryMessage::QueryIncidents(asked, answer)).await
     }
 
-    /// The samples of one application from this moment on, in the order of time.
+    /// The samples of one application since this time, oldest first.
     pub async fn samples(&self, app: &str, since: u64) -> Result<Vec<Sample>, Failure> {
         let app = app.to_owned();
-        self.ask(|answer| Note::AskedSamples { app, since, answer }).await
+        self.ask(|answer| HistoryMessage::QuerySamples { app, since, answer }).await
     }
 
     async fn ask<T>(
         &self,
-        question: impl FnOnce(oneshot::Sender<Result<T, Failure>>) -> Note,
+        query: impl FnOnce(oneshot::Sender<Result<T, Failure>>) -> HistoryMessage,
     ) -> Result<T, Failure> {
         let (answer, answered) = oneshot::channel();
         let asking = async {
-            self.notes.send(question(answer)).await.ok()?;
+            self.messages.send(query(answer)).await.ok()?;
             answered.await.ok()
         };
-        timeout(PATIENCE, asking).await.ok().flatten().unwrap_or_else(|| {
+        timeout(QUERY_TIMEOUT, asking).await.ok().flatten().unwrap_or_else(|| {
             let what = "The history did not answer in time.";
             Err(Failure::new(Code::Timeout, what, "Try again in a moment."))
         })
     }
 
-    /// Tells without waiting. What there is no room for is lost.
-    pub(crate) fn note(&self, note: Note) {
-        match self.notes.try_send(note) {
-            Ok(()) => self.complained.store(false, Ordering::Relaxed),
+    /// Queues a message without waiting. It is lost if the queue is full.
+    pub(crate) fn send(&self, message: HistoryMessage) {
+        match self.messages.try_send(message) {
+            Ok(()) => self.loss_reported.store(false, Ordering::Relaxed),
             Err(mpsc::error::TrySendError::Closed(_)) => {}
             Err(mpsc::error::TrySendError::Full(_)) => {
-                if !self.complained.swap(true, Ordering::Relaxed) {
-                    tracing::warn!("the history cannot keep up, and some of it is lost");
+                if !self.loss_reported.swap(true, Ordering::Relaxed) {
+                    tracing::warn!("the history cannot keep up; some of it is lost");
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What the history is asked.
+//! The queries of the history.
 
 use rusqlite::{Connection, Row, params};
 
@@ -8,10 +8,10 @@ use evermoor_core::history::samples::Sample;
 
 use super::message::Asked;
 
-/// The most outages that one answer has.
-const MOST: u32 = 1000;
+/// The maximum number of incidents in an answer.
+const MAX_INCIDENTS: u32 = 1000;
 
-/// The outages that are asked for, the newest first.
+/// The incidents that match, newest first.
 pub(super) fn incidents(connection: &Connection, asked: &Asked) -> rusqlite::Result<Vec<Incident>> {
     let mut select = connection.prepare_cached(
         "SELECT * FROM incidents
@@ -19,20 +19,20 @@ pub(super) fn incidents(connection: &Connection, asked: &Asked) -> rusqlite::Res
          ORDER BY began DESC, id DESC LIMIT ?3",
     )?;
     let since = asked.since.map_or(0, signed);
-    let found = select.query_map(params![asked.upstream, since, MOST], incident)?;
+    let found = select.query_map(params![asked.upstream, since, MAX_INCIDENTS], incident)?;
     let mut found = found.collect::<rusqlite::Result<Vec<_>>>()?;
     let mut events = connection
         .prepare_cached("SELECT at, what FROM events WHERE incident = ?1 ORDER BY at, rowid")?;
     for incident in &mut found {
-        let told = events.query_map([signed(incident.id)], |row| {
+        let found_events = events.query_map([signed(incident.id)], |row| {
             Ok(Event { at: unsigned(row, "at")?, what: row.get("what")? })
         })?;
-        incident.events = told.collect::<rusqlite::Result<_>>()?;
+        incident.events = found_events.collect::<rusqlite::Result<_>>()?;
     }
     Ok(found)
 }
 
-/// The samples of one application from this moment on, in the order of time.
+/// The samples of one application since this time, oldest first.
 pub(super) fn samples(
     connection: &Connection,
     app: &str,
@@ -64,9 +64,13 @@ fn incident(row: &Row<'_>) -> rusqlite::Result<Incident> {
         upstream: row.get("upstream")?,
         title: row.get("title")?,
         began: unsigned(row, "began")?,
-        // What cannot be read any more is told as what it is, not left out.
+        // An unreadable failure must not hide the incident.
         sign: serde_json::from_str(&sign).unwrap_or_else(|_| {
-            Failure::new(Code::Internal, "The first sign cannot be read.", "Ignore it.")
+            Failure::new(
+                Code::Internal,
+                "The first failure of this incident cannot be read.",
+                "Ignore it.",
+            )
         }),
         cause: cause.and_then(|cause| serde_json::from_str(&cause).ok()),
         memory: row.get::<_, Option<i64>>("memory")?.and_then(|bytes| u64::try_from(bytes).ok()),
@@ -87,7 +91,7 @@ fn unsigned(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
     row.get::<_, i64>(column).map(|number| u64::try_from(number).unwrap_or_default())
 }
 
-/// SQLite's numbers have a sign; ours do not come near their end.
+/// SQLite's integers are signed; our numbers are far below their maximum.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! What a supervisor tells the history of its upstream: when it goes down, and when that is over.
+//! Records when an upstream goes down and when it is back, for its supervisor.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -8,43 +8,46 @@ use tokio::sync::watch;
 use evermoor_core::failure::Failure;
 use evermoor_core::history::incident::How;
 
-use super::message::{Note, Opened, millis};
+use super::message::{HistoryMessage, IncidentOpened, millis};
 use super::{History, Tallies, Tally};
 
-/// The outages of one upstream.
+/// Records the incidents of one upstream.
 pub(crate) struct Chronicle {
     upstream: String,
     history: History,
     tally: watch::Sender<Arc<Tally>>,
-    /// The last sign of the outage that lasts.
+    /// The last failure of the open incident; `None` if there is none.
     down: Option<String>,
-    /// Whether it was connected since it leads where it leads.
+    /// Whether it was ever connected at its current address.
     was_up: bool,
 }
 
-/// A call that was lost longer before an outage has nothing to do with it.
+/// A call that was lost longer before an incident is not part of it.
 const RELATED: Duration = Duration::from_secs(60);
 
 impl Chronicle {
     pub(crate) fn new(upstream: &str, history: History) -> Self {
         let (upstream, tally) = (upstream.to_owned(), Arc::new(Tally::new()));
-        history.note(Note::Began { upstream: upstream.clone(), tally: Arc::clone(&tally) });
+        history.send(HistoryMessage::UpstreamStarted {
+            upstream: upstream.clone(),
+            tally: Arc::clone(&tally),
+        });
         let tally = watch::Sender::new(tally);
         Self { upstream, history, tally, down: None, was_up: false }
     }
 
-    /// Where calls count themselves.
+    /// The counters for calls.
     pub(crate) fn tallies(&self) -> Tallies {
         Tallies(self.tally.subscribe())
     }
 
-    /// Whether an outage lasts.
+    /// Whether an incident is open.
     pub(crate) fn is_down(&self) -> bool {
         self.down.is_some()
     }
 
-    /// Something is wrong: the first sign of an outage, or another one. What was never up is not
-    /// down.
+    /// Records a failure, which begins an incident or adds to it. An upstream that was never up
+    /// cannot go down.
     pub(crate) fn went_down(&mut self, title: &str, failure: &Failure, at: SystemTime) {
         let at = millis(at);
         let what = failure.what.clone();
@@ -54,18 +57,18 @@ impl Chronicle {
                 self.down = None;
                 return;
             }
-            // Each attempt may find the same, and that is told once.
+            // Each attempt may fail in the same way; record that once.
             Some(before) if before == what => return,
             Some(_) => {
                 let upstream = self.upstream.clone();
-                return self.history.note(Note::Event { upstream, at, what });
+                return self.history.send(HistoryMessage::Event { upstream, at, what });
             }
         }
         let now = Arc::clone(&self.tally.borrow());
-        if now.touched_before().is_some_and(|before| before > RELATED) {
+        if now.affected_since().is_some_and(|before| before > RELATED) {
             self.tally.send_replace(Arc::new(Tally::new()));
         }
-        self.history.note(Note::Opened(Opened {
+        self.history.send(HistoryMessage::IncidentOpened(IncidentOpened {
             upstream: self.upstream.clone(),
             title: title.to_owned(),
             at,
@@ -74,7 +77,7 @@ impl Chronicle {
         }));
     }
 
-    /// The outage is over. The first connection of a gateway ends what an earlier one left open.
+    /// Ends the incident. The first connection also ends one that an earlier gateway left open.
     pub(crate) fn is_over(&mut self, how: How, at: SystemTime) {
         let is_up = matches!(how, How::Reconnected | How::Answered);
         let first = is_up && !self.was_up;
@@ -82,7 +85,7 @@ impl Chronicle {
         if self.down.take().is_some() || first {
             self.tally.send_replace(Arc::new(Tally::new()));
             let upstream = self.upstream.clone();
-            self.history.note(Note::Ended { upstream, how, at: millis(at) });
+            self.history.send(HistoryMessage::IncidentEnded { upstream, how, at: millis(at) });
         }
     }
 }
@@ -94,72 +97,72 @@ mod tests {
     use evermoor_platform::clock;
     use tokio::sync::mpsc;
 
-    fn chronicle() -> (Chronicle, mpsc::Receiver<Note>) {
-        let (history, mut notes) = History::listened();
-        let chronicle = Chronicle::new("a", history);
-        assert!(matches!(notes.try_recv(), Ok(Note::Began { .. })));
-        (chronicle, notes)
+    fn recorder() -> (Chronicle, mpsc::Receiver<HistoryMessage>) {
+        let (history, mut messages) = History::observed();
+        let recorder = Chronicle::new("a", history);
+        assert!(matches!(messages.try_recv(), Ok(HistoryMessage::UpstreamStarted { .. })));
+        (recorder, messages)
     }
 
     fn failure() -> Failure {
         Failure::new(Code::ConnectionLost, "It broke.", "Wait.")
     }
 
-    fn kinds(notes: &mut mpsc::Receiver<Note>) -> Vec<&'static str> {
+    fn kinds(messages: &mut mpsc::Receiver<HistoryMessage>) -> Vec<&'static str> {
         let mut kinds = Vec::new();
-        while let Ok(note) = notes.try_recv() {
-            kinds.push(match note {
-                Note::Opened(_) => "opened",
-                Note::Event { .. } => "event",
-                Note::Ended { .. } => "ended",
-                Note::Began { .. }
-                | Note::Explained { .. }
-                | Note::Present { .. }
-                | Note::Sampled { .. }
-                | Note::Asked(..)
-                | Note::AskedSamples { .. } => "else",
+        while let Ok(message) = messages.try_recv() {
+            kinds.push(match message {
+                HistoryMessage::IncidentOpened(_) => "opened",
+                HistoryMessage::Event { .. } => "event",
+                HistoryMessage::IncidentEnded { .. } => "ended",
+                HistoryMessage::UpstreamStarted { .. }
+                | HistoryMessage::Explained { .. }
+                | HistoryMessage::UpstreamsChanged { .. }
+                | HistoryMessage::Sampled { .. }
+                | HistoryMessage::QueryIncidents(..)
+                | HistoryMessage::QuerySamples { .. } => "else",
             });
         }
         kinds
     }
 
     #[tokio::test]
-    async fn what_was_never_up_is_not_down() {
-        let (mut chronicle, mut notes) = chronicle();
-        chronicle.went_down("A", &failure(), clock::now());
-        assert_eq!(kinds(&mut notes), [""; 0]);
+    async fn an_upstream_that_was_never_up_has_no_incident() {
+        let (mut recorder, mut messages) = recorder();
+        recorder.went_down("A", &failure(), clock::now());
+        assert_eq!(kinds(&mut messages), [""; 0]);
     }
 
     #[tokio::test]
-    async fn an_outage_has_one_beginning_and_one_end_whatever_happens_in_between() {
-        let (mut chronicle, mut notes) = chronicle();
+    async fn an_incident_begins_once_and_ends_once() {
+        let (mut recorder, mut messages) = recorder();
         let now = clock::now();
-        chronicle.is_over(How::Reconnected, now);
-        assert_eq!(kinds(&mut notes), ["ended"], "an earlier gateway may have left one open");
-        chronicle.went_down("A", &failure(), now);
-        chronicle.went_down("A", &failure(), now);
+        recorder.is_over(How::Reconnected, now);
+        assert_eq!(kinds(&mut messages), ["ended"], "an earlier gateway may have left one open");
+        recorder.went_down("A", &failure(), now);
+        recorder.went_down("A", &failure(), now);
         let other = Failure::new(Code::ConnectionRefused, "Nothing listens.", "Start it.");
-        chronicle.went_down("A", &other, now);
-        chronicle.went_down("A", &other, now);
-        chronicle.is_over(How::Reconnected, now);
-        chronicle.is_over(How::Answered, now);
-        assert_eq!(kinds(&mut notes), ["opened", "event", "ended"]);
+        recorder.went_down("A", &other, now);
+        recorder.went_down("A", &other, now);
+        recorder.is_over(How::Reconnected, now);
+        recorder.is_over(How::Answered, now);
+        assert_eq!(kinds(&mut messages), ["opened", "event", "ended"]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_call_lost_long_before_is_not_counted() {
-        let (mut chronicle, mut notes) = chronicle();
-        chronicle.is_over(How::Reconnected, clock::now());
+    async fn a_call_lost_long_before_the_incident_is_not_counted() {
+        let (mut recorder, mut messages) = recorder();
+        recorder.is_over(How::Reconnected, clock::now());
         for (wait, counted) in [(RELATED / 2, 1), (RELATED * 2, 0)] {
-            chronicle.tallies().touch().end(super::super::CallEnd::Unknown);
+            recorder.tallies().touch().end(super::super::CallEnd::Unknown);
             tokio::time::advance(wait).await;
-            chronicle.went_down("A", &failure(), clock::now());
-            while let Ok(note) = notes.try_recv() {
-                if let Note::Opened(opened) = note {
+            recorder.went_down("A", &failure(), clock::now());
+            while let Ok(message) = messages.try_recv() {
+                if let HistoryMessage::IncidentOpened(opened) = message {
                     assert_eq!(opened.tally.calls().unknown, counted);
                 }
             }
-            chronicle.is_over(How::Reconnected, clock::now());
+            recorder.is_over(How::Reconnected, clock::now());
         }
     }
 }

@@ -1,80 +1,90 @@
-//! What is told, as it is written into the file.
+//! Writes messages as rows of the database.
 
 use std::collections::HashMap;
 
-use rusqlite::{OptionalExtension as _, Result, params};
+use rusqlite::{OptionalExtension as _, Result, Transaction, params};
 
 use evermoor_core::history::incident::text::moment;
 use evermoor_core::history::incident::{Calls, Cause, Evidence, How};
 use evermoor_core::history::samples::Sample;
 
-use super::message::{Note, Opened};
+use super::message::{HistoryMessage, IncidentOpened};
 use super::read::signed;
-use super::writer::{Counting, Whole};
+use super::writer::OpenIncident;
 
-/// The last look at each process.
+/// The last sample of each application.
 pub(super) type Latest = HashMap<String, Sample>;
 
-/// What is found out so long after an outage still belongs to it, in milliseconds.
-const AFTERWARDS: u64 = 120_000;
-/// A look at a process that is older says nothing about its end, in milliseconds.
-const FRESH: u64 = 60_000;
-/// More would fill the file without telling more.
-const MOST_EVENTS: i64 = 50;
-const LONGEST_EVENT: usize = 300;
-const LONGEST_EXCERPT: usize = 4000;
+/// Findings this long after an incident still belong to it, in milliseconds.
+const LATE_FINDINGS: u64 = 120_000;
+/// An older sample says nothing about a crash, in milliseconds.
+const MAX_SAMPLE_AGE: u64 = 60_000;
+/// More would fill the file without adding information.
+const MAX_EVENTS: i64 = 50;
+const MAX_EVENT_LENGTH: usize = 300;
+const MAX_EXCERPT_LENGTH: usize = 4000;
 
-/// Writes one thing. Gives back an outage whose counts are to be followed, if it begins with this.
+/// Writes one message. Returns the incident to track, if one begins or continues with it.
 pub(super) fn write(
-    whole: &Whole<'_>,
-    note: &Note,
+    transaction: &Transaction<'_>,
+    message: &HistoryMessage,
     latest: &mut Latest,
-) -> Result<Option<Counting>> {
-    match note {
-        Note::Opened(opened) => return open(whole, opened, latest).map(Some),
-        Note::Began { upstream, tally } => {
-            let (upstream, tally) = (upstream.clone(), tally.clone());
-            let Some((id, before)) = left_open(whole, &upstream)? else { return Ok(None) };
-            let written = before;
-            return Ok(Some(Counting { id, upstream, tally, before, written, is_over: false }));
+) -> Result<Option<OpenIncident>> {
+    match message {
+        HistoryMessage::IncidentOpened(opened) => {
+            return open(transaction, opened, latest).map(Some);
         }
-        Note::Event { upstream, at, what } => {
-            if let Some(id) = current(whole, upstream, *at)? {
-                add_event(whole, id, *at, what)?;
+        HistoryMessage::UpstreamStarted { upstream, tally } => {
+            let (upstream, tally) = (upstream.clone(), tally.clone());
+            let Some((id, before)) = left_open(transaction, &upstream)? else { return Ok(None) };
+            let written = before;
+            return Ok(Some(OpenIncident { id, upstream, tally, before, written, is_over: false }));
+        }
+        HistoryMessage::Event { upstream, at, what } => {
+            if let Some(id) = current(transaction, upstream, *at)? {
+                add_event(transaction, id, *at, what)?;
             }
         }
-        Note::Explained { upstream, at, cause } => {
-            if let Some(id) = current(whole, upstream, *at)? {
+        HistoryMessage::Explained { upstream, at, cause } => {
+            if let Some(id) = current(transaction, upstream, *at)? {
                 let cause = serde_json::to_string(&shortened(cause)).unwrap_or_default();
-                whole
+                transaction
                     .execute("UPDATE incidents SET cause = ?2 WHERE id = ?1", params![id, cause])?;
             }
         }
-        Note::Ended { upstream, how, at } => end(whole, upstream, *how, *at)?,
-        Note::Present { upstreams, at } => {
-            for gone in open_upstreams(whole)?.iter().filter(|open| !upstreams.contains(open)) {
-                end(whole, gone, How::Removed, *at)?;
+        HistoryMessage::IncidentEnded { upstream, how, at } => {
+            end(transaction, upstream, *how, *at)?
+        }
+        HistoryMessage::UpstreamsChanged { upstreams, at } => {
+            for gone in open_upstreams(transaction)?.iter().filter(|open| !upstreams.contains(open))
+            {
+                end(transaction, gone, How::Removed, *at)?;
             }
         }
-        Note::Sampled { app, sample } => {
+        HistoryMessage::Sampled { app, sample } => {
             latest.insert(app.clone(), *sample);
-            add_sample(whole, app, sample)?;
+            add_sample(transaction, app, sample)?;
         }
-        Note::Asked(..) | Note::AskedSamples { .. } => {}
+        HistoryMessage::QueryIncidents(..) | HistoryMessage::QuerySamples { .. } => {}
     }
     Ok(None)
 }
 
-fn open(whole: &Whole<'_>, opened: &Opened, latest: &Latest) -> Result<Counting> {
-    // The end of the one before can have been lost with a full queue.
-    whole.execute(
+fn open(
+    transaction: &Transaction<'_>,
+    opened: &IncidentOpened,
+    latest: &Latest,
+) -> Result<OpenIncident> {
+    // The end of the previous incident may have been lost with a full queue.
+    transaction.execute(
         "UPDATE incidents SET ended = max(seen, began), how = ?2 WHERE upstream = ?1 AND ended IS NULL",
         params![opened.upstream, How::Reconnected.code()],
     )?;
-    let look = latest.get(&opened.upstream).filter(|look| opened.at.abs_diff(look.at) <= FRESH);
+    let look =
+        latest.get(&opened.upstream).filter(|look| opened.at.abs_diff(look.at) <= MAX_SAMPLE_AGE);
     let uptime = look.map(|look| signed(look.uptime + opened.at.saturating_sub(look.at)));
     let calls = opened.tally.calls();
-    whole.execute(
+    transaction.execute(
         "INSERT INTO incidents
          (upstream, title, began, sign, memory, uptime, held, answered, unknown, not_sent, seen)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?3)",
@@ -91,8 +101,8 @@ fn open(whole: &Whole<'_>, opened: &Opened, latest: &Latest) -> Result<Counting>
             signed(calls.not_sent),
         ],
     )?;
-    let id = whole.last_insert_rowid();
-    Ok(Counting {
+    let id = transaction.last_insert_rowid();
+    Ok(OpenIncident {
         id,
         upstream: opened.upstream.clone(),
         tally: opened.tally.clone(),
@@ -102,21 +112,21 @@ fn open(whole: &Whole<'_>, opened: &Opened, latest: &Latest) -> Result<Counting>
     })
 }
 
-/// The outage that an upstream is in, or was in a moment ago.
-fn current(whole: &Whole<'_>, upstream: &str, at: u64) -> Result<Option<i64>> {
-    whole
+/// The incident that an upstream is in, or was in a moment ago.
+fn current(transaction: &Transaction<'_>, upstream: &str, at: u64) -> Result<Option<i64>> {
+    transaction
         .query_row(
             "SELECT id FROM incidents WHERE upstream = ?1 AND (ended IS NULL OR ended >= ?2)
              ORDER BY began DESC, id DESC LIMIT 1",
-            params![upstream, signed(at.saturating_sub(AFTERWARDS))],
+            params![upstream, signed(at.saturating_sub(LATE_FINDINGS))],
             |row| row.get(0),
         )
         .optional()
 }
 
-fn left_open(whole: &Whole<'_>, upstream: &str) -> Result<Option<(i64, Calls)>> {
+fn left_open(transaction: &Transaction<'_>, upstream: &str) -> Result<Option<(i64, Calls)>> {
     let count = |number: i64| u64::try_from(number).unwrap_or_default();
-    whole
+    transaction
         .query_row(
             "SELECT id, held, answered, unknown, not_sent FROM incidents
              WHERE upstream = ?1 AND ended IS NULL",
@@ -134,13 +144,14 @@ fn left_open(whole: &Whole<'_>, upstream: &str) -> Result<Option<(i64, Calls)>> 
         .optional()
 }
 
-fn open_upstreams(whole: &Whole<'_>) -> Result<Vec<String>> {
-    let mut open = whole.prepare_cached("SELECT upstream FROM incidents WHERE ended IS NULL")?;
+fn open_upstreams(transaction: &Transaction<'_>) -> Result<Vec<String>> {
+    let mut open =
+        transaction.prepare_cached("SELECT upstream FROM incidents WHERE ended IS NULL")?;
     open.query_map([], |row| row.get(0))?.collect()
 }
 
-fn end(whole: &Whole<'_>, upstream: &str, how: How, at: u64) -> Result<()> {
-    whole.execute(
+fn end(transaction: &Transaction<'_>, upstream: &str, how: How, at: u64) -> Result<()> {
+    transaction.execute(
         "UPDATE incidents SET ended = max(began, ?3), how = ?2, seen = ?3
          WHERE upstream = ?1 AND ended IS NULL",
         params![upstream, how.code(), signed(at)],
@@ -148,18 +159,18 @@ fn end(whole: &Whole<'_>, upstream: &str, how: How, at: u64) -> Result<()> {
     Ok(())
 }
 
-fn add_event(whole: &Whole<'_>, id: i64, at: u64, what: &str) -> Result<()> {
-    let what: String = what.chars().take(LONGEST_EVENT).collect();
-    whole.execute(
+fn add_event(transaction: &Transaction<'_>, id: i64, at: u64, what: &str) -> Result<()> {
+    let what: String = what.chars().take(MAX_EVENT_LENGTH).collect();
+    transaction.execute(
         "INSERT INTO events SELECT ?1, ?2, ?3
          WHERE (SELECT count(*) FROM events WHERE incident = ?1) < ?4",
-        params![id, signed(at), what, MOST_EVENTS],
+        params![id, signed(at), what, MAX_EVENTS],
     )?;
     Ok(())
 }
 
-pub(super) fn add_sample(whole: &Whole<'_>, app: &str, sample: &Sample) -> Result<()> {
-    whole
+pub(super) fn add_sample(transaction: &Transaction<'_>, app: &str, sample: &Sample) -> Result<()> {
+    transaction
         .prepare_cached(
             "INSERT INTO samples (app, at, span, memory, load, uptime)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -177,9 +188,9 @@ pub(super) fn add_sample(whole: &Whole<'_>, app: &str, sample: &Sample) -> Resul
     Ok(())
 }
 
-/// The counts of an outage as they are now.
-pub(super) fn count(whole: &Whole<'_>, id: i64, calls: &Calls) -> Result<()> {
-    whole.execute(
+/// Updates the counts of an incident.
+pub(super) fn count(transaction: &Transaction<'_>, id: i64, calls: &Calls) -> Result<()> {
+    transaction.execute(
         "UPDATE incidents SET held = ?2, answered = ?3, unknown = ?4, not_sent = ?5 WHERE id = ?1",
         params![
             id,
@@ -192,22 +203,22 @@ pub(super) fn count(whole: &Whole<'_>, id: i64, calls: &Calls) -> Result<()> {
     Ok(())
 }
 
-/// What lasts is still seen to last.
-pub(super) fn see(whole: &Whole<'_>, now: u64) -> Result<()> {
-    whole.execute("UPDATE incidents SET seen = ?1 WHERE ended IS NULL", [signed(now)])?;
+/// Records that the open incidents still last.
+pub(super) fn see(transaction: &Transaction<'_>, now: u64) -> Result<()> {
+    transaction.execute("UPDATE incidents SET seen = ?1 WHERE ended IS NULL", [signed(now)])?;
     Ok(())
 }
 
-/// Says of what an earlier gateway left open since when nobody watched it.
-pub(super) fn look_back(whole: &Whole<'_>, now: u64) -> Result<()> {
-    let mut open = whole.prepare("SELECT id, seen FROM incidents WHERE ended IS NULL")?;
+/// Marks incidents that an earlier gateway left open with the time when no gateway ran.
+pub(super) fn mark_unwatched(transaction: &Transaction<'_>, now: u64) -> Result<()> {
+    let mut open = transaction.prepare("SELECT id, seen FROM incidents WHERE ended IS NULL")?;
     let open: Vec<(i64, i64)> =
         open.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_>>()?;
     for (id, seen) in open {
         let seen = u64::try_from(seen).unwrap_or_default();
         let what = format!("No gateway ran since about {}.", moment(seen));
-        add_event(whole, id, now, &what)?;
-        whole.execute(
+        add_event(transaction, id, now, &what)?;
+        transaction.execute(
             "UPDATE incidents SET unwatched = unwatched + ?2, seen = ?3 WHERE id = ?1",
             params![id, signed(now.saturating_sub(seen)), signed(now)],
         )?;
@@ -217,8 +228,8 @@ pub(super) fn look_back(whole: &Whole<'_>, now: u64) -> Result<()> {
 
 fn shortened(cause: &Cause) -> Cause {
     let evidence = cause.evidence.as_ref().map(|evidence| Evidence {
-        source: evidence.source.chars().take(LONGEST_EVENT).collect(),
-        excerpt: evidence.excerpt.chars().take(LONGEST_EXCERPT).collect(),
+        source: evidence.source.chars().take(MAX_EVENT_LENGTH).collect(),
+        excerpt: evidence.excerpt.chars().take(MAX_EXCERPT_LENGTH).collect(),
     });
-    Cause { what: cause.what.chars().take(LONGEST_EVENT).collect(), evidence }
+    Cause { what: cause.what.chars().take(MAX_EVENT_LENGTH).collect(), evidence }
 }

@@ -1,8 +1,7 @@
-//! Counts what becomes of the calls that an outage touches, without a lock in their way.
+//! Counts the outcomes of calls that an incident affects, without locks.
 //!
-//! A call that is held, or whose connection breaks, takes the tally of the moment with it and counts
-//! itself there when it ends, also if the outage is over by then. A call that nothing happens to
-//! counts nothing.
+//! A call that is held, or whose connection breaks, keeps the current tally and is counted there when
+//! it ends, even if the incident is over by then. Unaffected calls are not counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,17 +11,17 @@ use tokio::time::Instant;
 
 use evermoor_core::history::incident::Calls;
 
-/// The calls of one outage.
+/// The counts of one incident.
 #[derive(Debug)]
 pub(crate) struct Tally {
     held: AtomicU64,
     answered: AtomicU64,
     unknown: AtomicU64,
     not_sent: AtomicU64,
-    /// How many that it touched have not ended yet.
+    /// How many affected calls have not ended yet.
     open: AtomicU64,
     made: Instant,
-    /// When the first call was touched, in milliseconds since it was made, and one more.
+    /// When the first call was affected, in milliseconds since `made`, plus one; 0 is never.
     touched: AtomicU64,
 }
 
@@ -48,24 +47,24 @@ impl Tally {
         }
     }
 
-    /// Whether some of its calls have not ended.
+    /// Whether some affected calls have not ended.
     pub(crate) fn is_open(&self) -> bool {
         self.open.load(Ordering::Relaxed) > 0
     }
 
-    /// How long ago its first call was touched.
-    pub(super) fn touched_before(&self) -> Option<std::time::Duration> {
+    /// How long ago the first call was affected.
+    pub(super) fn affected_since(&self) -> Option<std::time::Duration> {
         let at = self.touched.load(Ordering::Relaxed).checked_sub(1)?;
         Some(self.made.elapsed().saturating_sub(std::time::Duration::from_millis(at)))
     }
 }
 
-/// Where calls find the tally of the moment.
+/// The tally of the current or next incident.
 #[derive(Clone, Debug)]
 pub(crate) struct Tallies(pub(super) watch::Receiver<Arc<Tally>>);
 
 impl Tallies {
-    /// The outage touches a call.
+    /// Counts a call as affected.
     pub(crate) fn touch(&self) -> Touched {
         let tally = Arc::clone(&self.0.borrow());
         tally.open.fetch_add(1, Ordering::Relaxed);
@@ -75,7 +74,7 @@ impl Tallies {
     }
 }
 
-/// A call that an outage touched.
+/// A call that an incident affects.
 #[derive(Debug)]
 pub(crate) struct Touched {
     tally: Arc<Tally>,
@@ -92,14 +91,14 @@ pub(crate) enum CallEnd {
 }
 
 impl Touched {
-    /// It waits; it counts once, however often.
+    /// Counts the call as held, once.
     pub(crate) fn held(&mut self) {
         if !std::mem::replace(&mut self.held, true) {
             self.tally.held.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// It has its one answer.
+    /// Counts the end of the call, once.
     pub(crate) fn end(&mut self, how: CallEnd) {
         if std::mem::replace(&mut self.ended, true) {
             return;
@@ -113,7 +112,7 @@ impl Touched {
     }
 }
 
-/// Counts the end of a call whose reply comes as a stream.
+/// Counts the end of a call whose reply is a stream.
 pub(crate) struct Count {
     tallies: Tallies,
     touched: Option<Touched>,
@@ -124,17 +123,17 @@ impl Count {
         Self { tallies: tallies.clone(), touched }
     }
 
-    /// The upstream answered, which counts if an outage touched the call before.
+    /// The upstream answered; counts if an incident affected the call before.
     pub(crate) fn answered(mut self) {
         self.touched.iter_mut().for_each(|call| call.end(CallEnd::Answered));
     }
 
-    /// An outage took the answer away.
+    /// The connection broke before the answer.
     pub(crate) fn lost(self) {
         self.touched.unwrap_or_else(|| self.tallies.touch()).end(CallEnd::Unknown);
     }
 
-    /// It took too long, which is no outage, but counts if one touched the call before.
+    /// The call timed out, which is not an incident; counts if one affected the call before.
     pub(crate) fn late(mut self) {
         self.touched.iter_mut().for_each(|call| call.end(CallEnd::Unknown));
     }
@@ -151,43 +150,43 @@ mod tests {
     use super::*;
 
     fn tallies() -> (watch::Sender<Arc<Tally>>, Tallies) {
-        let (give, given) = watch::channel(Arc::new(Tally::new()));
-        (give, Tallies(given))
+        let (sender, receiver) = watch::channel(Arc::new(Tally::new()));
+        (sender, Tallies(receiver))
     }
 
     #[tokio::test]
-    async fn a_call_counts_once_however_often_it_waits_or_ends() {
-        let (give, tallies) = tallies();
+    async fn a_call_counts_once_even_if_it_is_held_or_ended_twice() {
+        let (sender, tallies) = tallies();
         let mut call = tallies.touch();
         call.held();
         call.held();
         call.end(CallEnd::Answered);
         call.end(CallEnd::Unknown);
         let wanted = Calls { held: 1, answered: 1, ..Calls::default() };
-        assert_eq!(give.borrow().calls(), wanted);
-        assert!(give.borrow().is_open());
+        assert_eq!(sender.borrow().calls(), wanted);
+        assert!(sender.borrow().is_open());
         drop(call);
-        assert!(!give.borrow().is_open());
+        assert!(!sender.borrow().is_open());
     }
 
     #[tokio::test]
-    async fn a_call_counts_where_it_was_touched_whatever_comes_after() {
-        let (give, tallies) = tallies();
+    async fn a_call_counts_in_the_incident_that_affected_it() {
+        let (sender, tallies) = tallies();
         let mut call = tallies.touch();
-        let old = give.send_replace(Arc::new(Tally::new()));
+        let old = sender.send_replace(Arc::new(Tally::new()));
         call.end(CallEnd::NotSent);
-        assert_eq!((old.calls().not_sent, give.borrow().calls().not_sent), (1, 0));
+        assert_eq!((old.calls().not_sent, sender.borrow().calls().not_sent), (1, 0));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_tally_knows_when_its_first_call_was_touched() {
-        let (give, tallies) = tallies();
+    async fn a_tally_knows_when_its_first_call_was_affected() {
+        let (sender, tallies) = tallies();
         let second = std::time::Duration::from_secs(1);
         tokio::time::advance(second).await;
-        assert_eq!(give.borrow().touched_before(), None);
+        assert_eq!(sender.borrow().affected_since(), None);
         drop(tallies.touch());
         tokio::time::advance(second).await;
         drop(tallies.touch());
-        assert_eq!(give.borrow().touched_before(), Some(second));
+        assert_eq!(sender.borrow().affected_since(), Some(second));
     }
 }

@@ -1,8 +1,7 @@
-//! Takes what is told and has it written, while the pen is ours.
+//! The task that receives messages and has them written while this gateway holds the write lease.
 //!
-//! While it is another gateway's, what is told waits for it, and questions are answered from what is
-//! written. A gateway that has given its place away does not get the pen back; what became of its
-//! last calls is lost with it.
+//! Without the lease, writes wait and queries are answered from the file. A gateway that was taken
+//! over does not get the lease back; the outcomes of its last calls are lost.
 
 use std::time::Duration;
 
@@ -11,42 +10,42 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::QUEUE;
-use super::message::{Note, millis};
-use super::writer::Writer;
+use super::QUEUE_CAPACITY;
+use super::message::{HistoryMessage, millis};
+use super::writer::HistoryWriter;
 use crate::system::environment::Chance;
 use crate::system::write_lease::Pen;
 
-/// How often the counts of an outage are looked at.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often the counts of open incidents are checked.
+const COUNT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Keeps the history until told to stop.
-pub(super) async fn keep(
-    mut writer: Writer,
-    mut told: mpsc::Receiver<Note>,
+/// Writes the history until `stop`.
+pub(super) async fn run(
+    mut writer: HistoryWriter,
+    mut received: mpsc::Receiver<HistoryMessage>,
     pen: Pen,
     chance: Chance,
     tasks: TaskTracker,
     stop: CancellationToken,
 ) {
-    // What an earlier gateway left open is looked at before anything is told.
+    // The first pass marks what an earlier gateway left open, before any message.
     let mut batch = Vec::new();
     loop {
         let last = stop.is_cancelled();
-        while batch.len() < QUEUE
-            && let Ok(note) = told.try_recv()
+        while batch.len() < QUEUE_CAPACITY
+            && let Ok(message) = received.try_recv()
         {
-            batch.push(note);
+            batch.push(message);
         }
         let writing = pen.take().await;
         let ours = writing.is_some();
-        let (asked, noted): (Vec<Note>, Vec<Note>) =
-            batch.drain(..).partition(|note| ours || !note.is_written());
-        batch = noted;
+        let (asked, kept_back): (Vec<HistoryMessage>, Vec<HistoryMessage>) =
+            batch.drain(..).partition(|message| ours || !message.is_written());
+        batch = kept_back;
         let now = millis(chance.now());
         let work = tasks.spawn_blocking(move || {
             match writing {
-                Some(_hand) => writer.write(asked, now),
+                Some(_guard) => writer.write(asked, now),
                 None => writer.answer(asked),
             }
             writer
@@ -54,7 +53,7 @@ pub(super) async fn keep(
         writer = match work.await {
             Ok(writer) => writer,
             Err(panicked) => {
-                tracing::error!(%panicked, "the history is not kept any more");
+                tracing::error!(%panicked, "the history is no longer written");
                 return;
             }
         };
@@ -62,20 +61,20 @@ pub(super) async fn keep(
             return;
         }
         loop {
-            let look = match ours && writer.has_open() {
-                true => LOOK,
+            let interval = match ours && writer.has_open() {
+                true => COUNT_INTERVAL,
                 false => Duration::MAX,
             };
             tokio::select! {
-                note = told.recv(), if batch.len() < QUEUE => match note {
-                    Some(note) => batch.push(note),
+                message = received.recv(), if batch.len() < QUEUE_CAPACITY => match message {
+                    Some(message) => batch.push(message),
                     None => return,
                 },
-                () = sleep(look) => {}
+                () = sleep(interval) => {}
                 () = pen.until_ours(), if !ours => break,
                 () = stop.cancelled() => break,
             }
-            let asked = batch.last().is_some_and(|note| !note.is_written());
+            let asked = batch.last().is_some_and(|message| !message.is_written());
             let due = !batch.is_empty() || writer.is_due(millis(chance.now()));
             if asked || (ours && due) {
                 break;

@@ -1,4 +1,4 @@
-//! The history as everybody sees it: told without waiting, asked with patience.
+//! The history through its handle: messages never wait, queries do.
 
 use super::*;
 use evermoor_core::history::incident::How;
@@ -20,16 +20,16 @@ fn failure() -> Failure {
 }
 
 #[tokio::test]
-async fn what_was_told_is_in_the_next_answer() {
+async fn an_answer_includes_everything_sent_before() {
     let folder = tempfile::tempdir().unwrap();
     let (history, ..) = start(folder.path().join("history.sqlite"));
-    let mut chronicle = history.of("a");
-    chronicle.is_over(How::Reconnected, clock::now());
-    chronicle.went_down("A", &failure(), clock::now());
-    history.tell("a", clock::now(), "It was restarted.");
+    let mut recorder = history.of("a");
+    recorder.is_over(How::Reconnected, clock::now());
+    recorder.went_down("A", &failure(), clock::now());
+    history.add_event("a", clock::now(), "It was restarted.");
     let found = history.incidents(Asked::default()).await.unwrap();
     assert_eq!((found.len(), found[0].events.len(), found[0].end), (1, 1, None));
-    chronicle.is_over(How::Reconnected, clock::now());
+    recorder.is_over(How::Reconnected, clock::now());
     let found = history.incidents(Asked::default()).await.unwrap();
     assert_eq!(found[0].end.unwrap().how, How::Reconnected);
 }
@@ -46,35 +46,35 @@ async fn samples_are_kept_per_application() {
 }
 
 #[tokio::test]
-async fn a_history_that_stops_writes_what_it_was_told() {
+async fn everything_sent_is_written_before_the_history_stops() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("history.sqlite");
     let (history, stop, tasks) = start(path.clone());
-    let mut chronicle = history.of("a");
-    chronicle.is_over(How::Reconnected, clock::now());
-    chronicle.went_down("A", &failure(), clock::now());
+    let mut recorder = history.of("a");
+    recorder.is_over(How::Reconnected, clock::now());
+    recorder.went_down("A", &failure(), clock::now());
     stop.cancel();
     tasks.close();
     tasks.wait().await;
     let (history, ..) = start(path);
     let found = history.incidents(Asked::default()).await.unwrap();
     assert_eq!(found.len(), 1);
-    assert_eq!(found[0].end, None, "nobody saw its end");
+    assert_eq!(found[0].end, None, "its end was not observed");
 }
 
 #[tokio::test]
-async fn what_is_told_while_the_pen_is_away_is_written_when_it_comes_back() {
+async fn messages_without_the_lease_are_written_when_it_returns() {
     let folder = tempfile::tempdir().unwrap();
     let pen = Pen::new(true);
     let (history, ..) = start_with(folder.path().join("history.sqlite"), pen.clone());
-    let mut chronicle = history.of("a");
-    chronicle.is_over(How::Reconnected, clock::now());
+    let mut recorder = history.of("a");
+    recorder.is_over(How::Reconnected, clock::now());
     assert_eq!(history.incidents(Asked::default()).await.unwrap(), []);
     pen.give_away().await;
-    chronicle.went_down("A", &failure(), clock::now());
+    recorder.went_down("A", &failure(), clock::now());
     let found = history.incidents(Asked::default()).await.unwrap();
-    assert_eq!(found, [], "it may be read, and not written");
-    pen.receive();
+    assert_eq!(found, [], "reads work, writes wait");
+    pen.grant();
     let mut found = Vec::new();
     while found.is_empty() {
         found = history.incidents(Asked::default()).await.unwrap();
@@ -83,7 +83,7 @@ async fn what_is_told_while_the_pen_is_away_is_written_when_it_comes_back() {
 }
 
 #[tokio::test]
-async fn whoever_takes_over_goes_on_with_an_outage_and_the_one_before_writes_no_more() {
+async fn a_successor_continues_an_incident_and_the_old_gateway_writes_no_more() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("history.sqlite");
     let (pen, next_pen) = (Pen::new(true), Pen::new(false));
@@ -95,23 +95,23 @@ async fn whoever_takes_over_goes_on_with_an_outage_and_the_one_before_writes_no_
     let (new, ..) = start_with(path, next_pen.clone());
     let mut after = new.of("a");
     pen.give_away().await;
-    next_pen.receive();
+    next_pen.grant();
     before.is_over(How::Reconnected, clock::now());
     stop.cancel();
     tasks.close();
     tasks.wait().await;
     let lasts = new.incidents(Asked::default()).await.unwrap().remove(0);
-    assert_eq!(lasts, began, "it was watched all the time, and nobody saw its end");
+    assert_eq!(lasts, began, "it was watched without a gap, and it has not ended");
     after.is_over(How::Reconnected, clock::now());
     let over = new.incidents(Asked::default()).await.unwrap();
     assert_eq!((over.len(), over[0].end.unwrap().how), (1, How::Reconnected));
 }
 
 #[tokio::test]
-async fn telling_never_waits_however_much_is_told() {
-    let (history, told) = History::listened();
-    for number in 0..QUEUE * 2 {
-        history.tell("a", clock::now(), number.to_string());
+async fn sending_never_waits() {
+    let (history, received) = History::observed();
+    for number in 0..QUEUE_CAPACITY * 2 {
+        history.add_event("a", clock::now(), number.to_string());
     }
-    assert_eq!(told.len(), QUEUE);
+    assert_eq!(received.len(), QUEUE_CAPACITY);
 }

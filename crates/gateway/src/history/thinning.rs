@@ -1,43 +1,43 @@
-//! Keeps the file small: samples are thinned with age, and old outages are forgotten.
+//! Keeps the file small: thins old samples and deletes old incidents.
 
-use rusqlite::{Connection, Result, params};
+use rusqlite::{Connection, Result, Transaction, params};
 
 use evermoor_core::history::samples;
 use evermoor_core::history::samples::{KEPT, Sample};
 
-use super::database::{self, LARGEST, PAGE, Unusable};
+use super::database::{self, DatabaseError, MAX_FILE_SIZE, PAGE_SIZE};
 use super::read::{sample, signed};
 use super::row::add_sample;
-use super::writer::Whole;
 
 /// How often samples are thinned, in milliseconds.
-pub(super) const EVERY: u64 = 3_600_000;
-/// However often an upstream fails, so many of the newest outages are kept.
-const MOST_INCIDENTS: u32 = 5000;
+pub(super) const INTERVAL: u64 = 3_600_000;
+/// How many of the newest incidents are kept.
+const MAX_INCIDENTS: u32 = 5000;
 
-/// Puts old samples together.
-pub(super) fn thin(whole: &Whole<'_>, now: u64) -> Result<()> {
+/// Merges old samples.
+pub(super) fn thin(transaction: &Transaction<'_>, now: u64) -> Result<()> {
     let young = samples::young_from(now);
     let dead = now.saturating_sub(KEPT + samples::LONGEST_SPAN);
-    for app in apps(whole)? {
+    for app in apps(transaction)? {
         let forgotten = params![app, signed(dead)];
-        whole.execute("DELETE FROM samples WHERE app = ?1 AND at < ?2", forgotten)?;
-        let found = fine(whole, &app, young)?;
+        transaction.execute("DELETE FROM samples WHERE app = ?1 AND at < ?2", forgotten)?;
+        let found = fine(transaction, &app, young)?;
         let kept = samples::thin(found.iter().copied(), now);
-        let mut delete = whole.prepare_cached("DELETE FROM samples WHERE app = ?1 AND at = ?2")?;
+        let mut delete =
+            transaction.prepare_cached("DELETE FROM samples WHERE app = ?1 AND at = ?2")?;
         for sample in found.iter().filter(|sample| !kept.contains_sorted(sample)) {
             delete.execute(params![app, signed(sample.at)])?;
         }
         for sample in kept.iter().filter(|sample| !found.contains_sorted(sample)) {
-            add_sample(whole, &app, sample)?;
+            add_sample(transaction, &app, sample)?;
         }
     }
     Ok(())
 }
 
-/// Every application, found without reading every sample.
-fn apps(whole: &Whole<'_>) -> Result<Vec<String>> {
-    let mut apps = whole.prepare_cached(
+/// Every application, without reading every sample.
+fn apps(transaction: &Transaction<'_>) -> Result<Vec<String>> {
+    let mut apps = transaction.prepare_cached(
         "WITH RECURSIVE apps (app) AS (
              SELECT min(app) FROM samples UNION ALL
              SELECT (SELECT min(app) FROM samples WHERE app > apps.app) FROM apps WHERE app IS NOT NULL
@@ -46,31 +46,31 @@ fn apps(whole: &Whole<'_>) -> Result<Vec<String>> {
     apps.query_map([], |row| row.get(0))?.collect()
 }
 
-/// The samples of an application before a moment that can still be thinned.
-fn fine(whole: &Whole<'_>, app: &str, before: u64) -> Result<Vec<Sample>> {
-    // The number is the longest span, written so that the index for it is used.
-    let mut fine = whole.prepare_cached(
+/// The samples of an application before this time that can still be thinned.
+fn fine(transaction: &Transaction<'_>, app: &str, before: u64) -> Result<Vec<Sample>> {
+    // A literal for the longest span, so that SQLite uses the partial index.
+    let mut fine = transaction.prepare_cached(
         "SELECT * FROM samples WHERE app = ?1 AND at < ?2 AND span < 3600000 ORDER BY at",
     )?;
     fine.query_map(params![app, signed(before)], sample)?.collect()
 }
 
-/// Forgets outages that are too old or too many.
-pub(super) fn forget_old(whole: &Whole<'_>, now: u64) -> Result<()> {
-    whole.execute(
+/// Deletes incidents that are too old or too many.
+pub(super) fn forget_old(transaction: &Transaction<'_>, now: u64) -> Result<()> {
+    transaction.execute(
         "DELETE FROM incidents WHERE ended IS NOT NULL AND (ended < ?1 OR id <=
          (SELECT id FROM incidents ORDER BY id DESC LIMIT 1 OFFSET ?2))",
-        params![signed(now.saturating_sub(KEPT)), MOST_INCIDENTS],
+        params![signed(now.saturating_sub(KEPT)), MAX_INCIDENTS],
     )?;
     Ok(())
 }
 
-/// Makes room in a file that has nearly as many pages as it may. Says whether there is some now: a
-/// disk that is full is nothing that could be helped here.
-pub(super) fn make_room(file: &Connection) -> std::result::Result<bool, Unusable> {
+/// Deletes old incidents if the file is near its maximum size. Returns `false` if nothing was
+/// deleted: a full disk cannot be helped here.
+pub(super) fn make_room(file: &Connection) -> std::result::Result<bool, DatabaseError> {
     let pages: u32 =
-        file.query_row("PRAGMA page_count", [], |row| row.get(0)).map_err(database::of)?;
-    if pages < LARGEST / PAGE / 100 * 80 {
+        file.query_row("PRAGMA page_count", [], |row| row.get(0)).map_err(database::classify)?;
+    if pages < MAX_FILE_SIZE / PAGE_SIZE / 100 * 80 {
         return Ok(false);
     }
     let deleted = file.execute(
@@ -78,10 +78,10 @@ pub(super) fn make_room(file: &Connection) -> std::result::Result<bool, Unusable
          ORDER BY id LIMIT max(1, (SELECT count(*) FROM incidents) / 4))",
         [],
     );
-    Ok(deleted.map_err(database::of)? > 0)
+    Ok(deleted.map_err(database::classify)? > 0)
 }
 
-/// Looking something up in samples that come in the order of time.
+/// Binary search in samples sorted by time.
 trait Sorted {
     fn contains_sorted(&self, sample: &Sample) -> bool;
 }

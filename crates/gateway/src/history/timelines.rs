@@ -1,8 +1,8 @@
-//! How each upstream fared over the last day, kept over restarts.
+//! The state of each upstream over the last day, kept across restarts.
 //!
-//! A task notes every change of state. It writes a small file now and then, and when the gateway
-//! ends, so that the next one knows since when nobody watched. What is lost with a gateway that was
-//! killed are a few minutes.
+//! A task records every change of state. It writes a small file every few minutes and when the
+//! gateway ends, so that the next one knows since when no gateway ran. If the gateway is killed, a
+//! few minutes are lost.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use evermoor_platform::fs::private;
 use crate::monitoring::status::Overview;
 use crate::system::write_lease::Pen;
 
-/// Everybody's timeline.
+/// The timelines of all upstreams.
 #[derive(Clone)]
 pub struct Timelines {
     logs: Arc<Mutex<BTreeMap<String, Log>>>,
@@ -32,37 +32,37 @@ pub struct Timelines {
     pen: Pen,
 }
 
-/// What lies on the disk.
+/// The content of the file.
 #[derive(Default, Serialize, Deserialize)]
-struct Written {
-    /// When it was written, in milliseconds of the Unix epoch.
+struct TimelineFile {
+    /// When it was written, in Unix milliseconds.
     seen: u64,
     upstreams: BTreeMap<String, Log>,
 }
 
-/// So often it is written that somebody watches.
-const EVERY: Duration = Duration::from_secs(5 * 60);
+/// How often the file is written.
+const WRITE_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
 impl Timelines {
-    /// What the gateway before this one saw. A file that cannot be read says nothing.
+    /// Reads the file of the previous gateway. A file that cannot be read is ignored.
     pub fn read(file: PathBuf, pen: Pen) -> Self {
         let content = private::read_private(&file).ok().flatten().unwrap_or_default();
-        let mut written: Written = serde_json::from_slice(&content).unwrap_or_default();
-        // One that takes over from another one that runs goes on where that is.
-        if pen.is_ours() {
+        let mut written: TimelineFile = serde_json::from_slice(&content).unwrap_or_default();
+        // Without the lease another gateway still runs, so there is no gap to mark.
+        if pen.is_held() {
             written.upstreams.values_mut().for_each(|log| log.resume(written.seen));
         }
         Self { logs: Arc::new(Mutex::new(written.upstreams)), file, pen }
     }
 
-    /// The spans of an upstream from this moment on.
+    /// The spans of an upstream since this time.
     pub fn spans(&self, upstream: &str, since: u64) -> Vec<Span> {
         let logs = self.logs.lock();
         let nothing = Log::default();
         logs.get(upstream).unwrap_or(&nothing).spans(since, now())
     }
 
-    /// Notes every change until `stop`, and writes it down.
+    /// Records every change until `stop`, and writes the file.
     pub async fn keep(
         self,
         mut overview: watch::Receiver<Overview>,
@@ -70,7 +70,7 @@ impl Timelines {
         stop: CancellationToken,
     ) {
         overview.mark_changed();
-        let mut next = Instant::now() + EVERY;
+        let mut next = Instant::now() + WRITE_INTERVAL;
         loop {
             tokio::select! {
                 () = stop.cancelled() => break,
@@ -79,7 +79,7 @@ impl Timelines {
                     Err(_) => break,
                 },
                 () = sleep_until(next) => {
-                    next = Instant::now() + EVERY;
+                    next = Instant::now() + WRITE_INTERVAL;
                     self.write(&tasks).await;
                 }
             }
@@ -101,14 +101,14 @@ impl Timelines {
     }
 
     async fn write(&self, tasks: &TaskTracker) {
-        if !self.pen.is_ours() {
+        if !self.pen.is_held() {
             return;
         }
-        let written = Written { seen: now(), upstreams: self.logs.lock().clone() };
+        let written = TimelineFile { seen: now(), upstreams: self.logs.lock().clone() };
         let (file, Ok(content)) = (self.file.clone(), serde_json::to_vec(&written)) else { return };
         let writing = tasks.spawn_blocking(move || private::write_private(&file, &content)).await;
         if let Ok(Err(error)) = writing {
-            tracing::warn!(%error, "how upstreams fared is not kept over a restart");
+            tracing::warn!(%error, "the timelines are not kept across a restart");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is inside a gateway: all its parts, put together, but for the place where it serves.
+//! Creates all parts of a gateway and connects them, except for the listener and the lock.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use evermoor_core::security::tokens::Tokens;
 use evermoor_platform::paths::Paths;
 
 use crate::apps;
-use crate::apps::{Apps, Around as Minding};
+use crate::apps::{Apps, WatcherContext};
 use crate::config::edit::ConfigBook;
 use crate::config::first_run::Welcome;
 use crate::config::pauses::Pauses;
 use crate::config::presets;
 use crate::config::presets::Presets;
 use crate::config::secrets::Secrets;
-use crate::config::upstream_set::{Roster, Surroundings};
+use crate::config::upstream_set::{UpstreamSet, UpstreamSetContext};
 use crate::editors::Editors;
 use crate::history::History;
 use crate::history::timelines::Timelines;
@@ -50,72 +50,70 @@ use crate::system::environment::Chance;
 use crate::system::handoff_queue;
 use crate::system::handoff_queue::Parcel;
 use crate::system::wake;
-use crate::system::wake::Bell;
+use crate::system::wake::WakeNotifier;
 use crate::system::write_lease::Pen;
 use crate::upstream::Handle;
 use crate::upstream::catalog_cache::Store;
 use crate::upstream::notification_log::Newsroom;
 use crate::upstream::subscriptions::Interests;
 
-/// The parts.
-pub(crate) struct Inside {
+/// The parts of a running gateway.
+pub(crate) struct Assembly {
     pub(crate) reception: Arc<Reception>,
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) control: Arc<Control>,
-    /// Whether what is remembered is ours to write.
     pub(crate) pen: Pen,
-    /// What is for the gateway that takes over.
+    /// What is queued for the successor.
     pub(crate) parcels: mpsc::Receiver<Parcel>,
-    /// Cancelled when another gateway serves, or none.
+    /// Cancelled when another gateway serves, or on shutdown.
     pub(crate) moved: CancellationToken,
-    /// Calls that go on whoever listens.
+    /// Calls, which continue after a handover.
     pub(crate) calls: TaskTracker,
-    /// Everything else that runs.
+    /// All other tasks.
     pub(crate) tasks: TaskTracker,
     upstreams: watch::Receiver<Arc<[Handle]>>,
 }
 
-/// What a gateway needs to know before it serves.
-pub(crate) struct Plan {
+/// What a gateway needs before it can serve.
+pub(crate) struct AssemblyInput {
     pub(crate) config: Config,
     pub(crate) paths: Paths,
     pub(crate) tokens: Tokens,
     pub(crate) key: SessionKey,
     pub(crate) control_token: String,
     pub(crate) address: SocketAddr,
-    /// Whether what is remembered is ours to write from the start.
+    /// Held from the start, unless this gateway takes over from another.
     pub(crate) pen: Pen,
     pub(crate) stop: CancellationToken,
 }
 
-/// Set for a gateway that the system's own supervisor runs.
+/// Set when the system's service manager runs the gateway.
 const SUPERVISED: &str = "EVERMOOR_SUPERVISED";
-/// How long the last answers may take to be sent.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(2);
 
-impl Inside {
-    /// Puts the parts together and connects to the upstreams.
-    pub(crate) async fn start(plan: Plan) -> Result<Self, KeyError> {
-        let Plan { config, paths, tokens, key, control_token, address, pen, stop } = plan;
+impl Assembly {
+    /// Creates the parts and starts to connect to the upstreams.
+    pub(crate) async fn start(plan: AssemblyInput) -> Result<Self, KeyError> {
+        let AssemblyInput { config, paths, tokens, key, control_token, address, pen, stop } = plan;
         let (origin, edition) = (format!("http://{address}"), keys::edition()?);
         let (tasks, calls, moved) = (TaskTracker::new(), TaskTracker::new(), stop.child_token());
         let changed = Arc::new(Notify::new());
         let store = Store::new(paths.catalog_folder(), pen.clone(), tasks.clone());
-        let (file, ended) = (paths.history_file(), stop.clone());
-        let (history, kept) =
-            History::start(file, pen.clone(), Chance::real(), tasks.clone(), ended);
-        // It ends by itself, when it has written what it was told.
-        tasks.spawn(kept);
+        let (file, stopped) = (paths.history_file(), stop.clone());
+        let (history, history_task) =
+            History::start(file, pen.clone(), Chance::real(), tasks.clone(), stopped);
+        // Not cancelled by `stop`: it first writes what is queued.
+        tasks.spawn(history_task);
         let pauses = Pauses::read(paths.paused_file(), tasks.clone());
-        let (presets, keeper) =
+        let (presets, preset_watcher) =
             Presets::read(presets::folder_of(&paths.config), tasks.clone()).await;
-        let (bell, woken) = Bell::new(Arc::clone(&changed));
+        let (wake_notifier, wake_signals) = WakeNotifier::new(Arc::clone(&changed));
         let apps = Apps::new(presets.shelf.clone());
         let (news, interests) = (Newsroom::default(), Interests::default());
-        let around = Surroundings {
+        let set_context = UpstreamSetContext {
             store: store.clone(),
             changed: changed.clone(),
-            wakes: woken.times,
+            wakes: wake_signals.times,
             chance: Chance::real(),
             tasks: tasks.clone(),
             stop: stop.clone(),
@@ -124,20 +122,21 @@ impl Inside {
             history: history.clone(),
             paused: pauses.subscribe(),
             shelf: presets.shelf.clone(),
-            troubles: presets.troubles,
+            problems: presets.problems,
             apps: apps.clone(),
             secrets: Secrets::of_the_system(),
         };
         let shelf = presets.shelf;
-        let minding = Minding {
+        let watcher_context = WatcherContext {
             apps: apps.clone(),
             history: history.clone(),
             changed: changed.clone(),
-            wakes: around.wakes.clone(),
+            wakes: set_context.wakes.clone(),
             chance: Chance::real(),
             tasks: tasks.clone(),
         };
-        let (roster, lineup) = Roster::start(config.clone(), address, around).await;
+        let (upstream_set, set_handle) =
+            UpstreamSet::start(config.clone(), address, set_context).await;
         let editors = Arc::new(Editors::new(
             tokens,
             paths.clone(),
@@ -149,9 +148,9 @@ impl Inside {
         let welcome = Welcome::new(&paths, Arc::clone(&changed), tasks.clone());
         let touches = Touches::default();
         let sources = Sources {
-            lineup: lineup.clone(),
+            set: set_handle.clone(),
             editors: Arc::clone(&editors),
-            attendance: attendance.clone(),
+            clients: attendance.clone(),
             welcome: welcome.clone(),
             touches: touches.clone(),
             origin: origin.clone(),
@@ -160,36 +159,44 @@ impl Inside {
         let first = status::overview(&sources, None, None);
         let (show, overview) = watch::channel(first);
         let (readings, read) = mpsc::channel(1);
-        let keep = status::keep(sources, woken.last, changed, news.clone(), show);
+        let status_task = status::keep(sources, wake_signals.last, changed, news.clone(), show);
         let timelines = Timelines::read(paths.timelines_file(), pen.clone());
-        let watched = timelines.clone().keep(overview.clone(), tasks.clone(), stop.clone());
-        // It ends by itself, when it has written how upstreams fared.
-        tasks.spawn(watched);
-        let remember = store.keep(lineup.upstreams.clone(), overview.clone());
-        let follow =
+        let timeline_task = timelines.clone().keep(overview.clone(), tasks.clone(), stop.clone());
+        // Not cancelled by `stop`: it first writes the file.
+        tasks.spawn(timeline_task);
+        let catalog_task = store.keep(set_handle.upstreams.clone(), overview.clone());
+        let config_task =
             crate::config::watch::follow(paths.config.clone(), Ok(config), readings, tasks.clone());
-        let wake = wake::watch(bell, Chance::real());
-        let (ours, upstreams) = (pen.clone(), lineup.upstreams.clone());
-        let minding = async move {
+        let wake_task = wake::watch(wake_notifier, Chance::real());
+        let (own_lease, upstreams) = (pen.clone(), set_handle.upstreams.clone());
+        let watchers = async move {
             // Two gateways must not both restart an application.
-            ours.until_ours().await;
-            apps::keep(minding, upstreams).await;
+            own_lease.until_ours().await;
+            apps::run_watchers(watcher_context, upstreams).await;
         };
-        let (roster, known) = (roster.run(read), Arc::clone(&editors).follow());
-        // What is under way goes on as the configuration was when everything moved.
-        for task in [follow.boxed(), keeper.follow().boxed(), roster.boxed(), minding.boxed()] {
+        let (upstream_set, token_file_task) =
+            (upstream_set.run(read), Arc::clone(&editors).follow());
+        // After a handover, calls in flight keep the configuration of that moment.
+        for task in [
+            config_task.boxed(),
+            preset_watcher.follow().boxed(),
+            upstream_set.boxed(),
+            watchers.boxed(),
+        ] {
             tasks.spawn(moved.clone().run_until_cancelled_owned(task));
         }
-        for task in [keep.boxed(), remember.boxed(), known.boxed(), wake.boxed()] {
+        for task in
+            [status_task.boxed(), catalog_task.boxed(), token_file_task.boxed(), wake_task.boxed()]
+        {
             tasks.spawn(stop.clone().run_until_cancelled_owned(task));
         }
 
-        let upstreams = lineup.upstreams.clone();
-        let router = router::Router::new(lineup.upstreams, overview);
+        let upstreams = set_handle.upstreams.clone();
+        let router = router::Router::new(set_handle.upstreams, overview);
         let door = Arc::new(Door {
             port: address.port(),
             editors: Arc::clone(&editors),
-            settings: lineup.settings,
+            settings: set_handle.settings,
             control_token,
             guesses: Mutex::default(),
         });
@@ -216,7 +223,7 @@ impl Inside {
         });
         let book = ConfigBook {
             path: paths.config.clone(),
-            in_force: lineup.config,
+            in_force: set_handle.config,
             shelf,
             tasks: tasks.clone(),
             turn: tokio::sync::Mutex::default(),
@@ -254,28 +261,28 @@ impl Inside {
         Ok(Self { reception, endpoint, control, pen, parcels, moved, calls, tasks, upstreams })
     }
 
-    /// Waits until every call is answered, also those that nobody waits for.
+    /// Waits until every call is answered, including those whose client is gone.
     pub(crate) async fn answered(&self) {
         self.calls.close();
         loop {
             self.reception.emptied().await;
             self.calls.wait().await;
-            // The gateway before this one may have sent another connection until its end.
+            // The predecessor may have handed over another connection meanwhile.
             if self.reception.is_empty() {
                 return;
             }
         }
     }
 
-    /// Has the calls that are still under way answered with what is known of them.
+    /// Answers the calls still in flight with what is known about them.
     pub(crate) async fn give_up(&self) {
-        tracing::warn!("calls under way are given up");
+        tracing::warn!("giving up the calls in flight");
         self.endpoint.given_up.cancel();
-        let _ = timeout(LAST_WORDS, self.answered()).await;
+        let _ = timeout(LAST_ANSWERS_TIMEOUT, self.answered()).await;
     }
 
-    /// Lets go of everything, and waits until it has ended, but not for ever. What is told to stop ends
-    /// by itself; what lives as long as a connection to an upstream ends with the last who holds it.
+    /// Drops everything and waits up to `patience` for all tasks to end. Tasks with a stop token end
+    /// when it is cancelled; those of an upstream connection end with its last holder.
     pub(crate) async fn ended(self, patience: Duration) {
         let tasks = self.tasks.clone();
         drop(self);
@@ -283,7 +290,7 @@ impl Inside {
         let _ = timeout(patience, tasks.wait()).await;
     }
 
-    /// Waits until each upstream has been reached or found to be away, but not for ever.
+    /// Waits up to `patience` until each upstream is connected or has failed once.
     pub(crate) async fn warmed_up(&self, patience: Duration) {
         let upstreams = Arc::clone(&self.upstreams.borrow());
         let _ = timeout(patience, join_all(upstreams.iter().map(Handle::tried))).await;

@@ -1,4 +1,4 @@
-//! The place where a gateway serves: the lock, the port, and the file that says so.
+//! The lock, the port and the runtime file of a gateway.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,10 +18,10 @@ use evermoor_platform::port;
 use crate::VERSION;
 use crate::lifecycle::start_error::StartError;
 
-/// Whoever asks whether a gateway runs holds its lock for a moment; that is no second gateway.
+/// A program that checks for a gateway holds the lock briefly; wait for that.
 pub(crate) const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
-/// Takes the lock, or says `None` if another gateway has it.
+/// Takes the lock; `None` if another gateway has it.
 pub(crate) fn try_lock(paths: &Paths) -> Result<Option<InstanceLock>, StartError> {
     let path = paths.lock_file();
     InstanceLock::take(&path)
@@ -60,17 +60,17 @@ pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, StartErro
     }
 }
 
-/// How this process is reached.
+/// The runtime file's content: how to reach this process.
 pub(crate) fn runtime(origin: String, control_token: String) -> Runtime {
     Runtime { pid: std::process::id(), version: VERSION.into(), origin, control_token }
 }
 
-/// Says how this gateway is reached.
+/// Writes the runtime file.
 pub(crate) fn announce(paths: &Paths, runtime: &Runtime) -> Result<(), StartError> {
     prepare(paths, runtime)?.put().map_err(|source| unwritable(paths, source))
 }
 
-/// The same, but for the last step, which cannot well fail.
+/// Prepares the runtime file; what remains is a rename, which rarely fails.
 pub(crate) fn prepare(paths: &Paths, runtime: &Runtime) -> Result<Prepared, StartError> {
     let content = serde_json::to_vec(runtime).expect("strings and numbers serialise");
     private::prepare_private(&paths.runtime_file(), &content)
@@ -81,7 +81,7 @@ pub(crate) fn unwritable(paths: &Paths, source: std::io::Error) -> StartError {
     StartError::Unwritable { path: paths.runtime_file().display().to_string(), source }
 }
 
-/// Opens the stand where another gateway can ask for our place.
+/// Opens the socket where another gateway can request a handover.
 pub(crate) fn open_stand(paths: &Paths) -> Option<Stand> {
     Stand::open(&paths.handover_file())
         .inspect_err(|error| tracing::warn!(%error, "this gateway cannot be taken over"))

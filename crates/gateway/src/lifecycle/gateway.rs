@@ -1,9 +1,9 @@
-//! A gateway from its start to its end.
+//! A gateway: starts, serves and stops.
 //!
 //! # Theory of operation
-//! It starts where nobody serves, or takes the place of one that does ([`crate::lifecycle::takeover`]). It ends
-//! when it is told to stop, after ten seconds at most for the calls that are under way; or when it
-//! has given its place away ([`crate::lifecycle::handover`]), after two minutes at most.
+//! It starts alone, or takes over from a running gateway ([`crate::lifecycle::takeover`]). When it is
+//! stopped, calls in flight have ten seconds to finish. When another gateway has taken over
+//! ([`crate::lifecycle::handover`]), they have two minutes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,36 +22,36 @@ use evermoor_platform::handover::{Line, Stand};
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::child::orphans;
 
-use crate::lifecycle::assembly::{Inside, Plan};
+use crate::lifecycle::assembly::{Assembly, AssemblyInput};
 use crate::lifecycle::bind;
 use crate::lifecycle::handover;
-use crate::lifecycle::handover::Asked;
+use crate::lifecycle::handover::HandoverRequest;
 use crate::lifecycle::keys;
 use crate::lifecycle::keys::KeyError;
 use crate::lifecycle::start_error::StartError;
 use crate::lifecycle::takeover;
-use crate::lifecycle::takeover::{Found, Terms};
+use crate::lifecycle::takeover::{CurrentGateway, Terms};
 use crate::system::write_lease::Pen;
 
-/// A gateway that listens.
+/// A gateway that has the lock and the port.
 pub struct Gateway {
     listener: TcpListener,
     lock: InstanceLock,
-    /// Where another gateway can ask for our place; without it, ours cannot be taken over.
+    /// Where another gateway can request a handover; `None` if that cannot be opened.
     stand: Option<Stand>,
-    inside: Inside,
+    assembly: Assembly,
     runtime: Runtime,
     paths: Paths,
     stop: CancellationToken,
 }
 
-/// How long calls under way may take to end when the gateway is stopped.
+/// How long calls in flight may take when the gateway is stopped.
 const DRAIN: Duration = Duration::from_secs(10);
-/// How long they may take when another gateway serves already.
-const FAREWELL: Duration = Duration::from_secs(120);
-/// How long everything may take to end once no call is under way. A program may need five seconds.
-const BURIAL: Duration = Duration::from_secs(6);
-/// How long upstreams are tried before the gateway that runs is disturbed.
+/// How long they may take when another gateway already serves.
+const HANDOVER_DRAIN: Duration = Duration::from_secs(120);
+/// How long the shutdown may take once no call is in flight. A child process may need five seconds.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(6);
+/// How long upstreams may take to connect before the takeover begins.
 const WARM_UP: Duration = Duration::from_secs(5);
 
 impl Gateway {
@@ -72,50 +72,50 @@ impl Gateway {
         stop: CancellationToken,
     ) -> Result<Self, StartError> {
         prepare_process().await;
-        // What a killed gateway left behind must not be taken for ours while we start.
+        // A killed gateway may have left its runtime file, which must not be mistaken for ours.
         let _ = std::fs::remove_file(paths.runtime_file());
         let (tokens, key) = (keys::tokens(&paths)?, keys::session_key(&paths)?);
         let listener = bind::listen(config.gateway.listen).await?;
         let address = listener.local_addr().unwrap_or(config.gateway.listen);
         let control_token = keys::control_token(&paths)?;
         let runtime = bind::runtime(format!("http://{address}"), control_token.clone());
-        let (pen, paths_inside, stop_inside) = (Pen::new(true), paths.clone(), stop.clone());
-        let inside = Inside::start(Plan {
+        let (pen, assembly_paths, assembly_stop) = (Pen::new(true), paths.clone(), stop.clone());
+        let assembly = Assembly::start(AssemblyInput {
             config,
-            paths: paths_inside,
+            paths: assembly_paths,
             tokens,
             key,
             control_token,
             address,
             pen,
-            stop: stop_inside,
+            stop: assembly_stop,
         })
         .await?;
-        inside.endpoint.sessions.recall();
+        assembly.endpoint.sessions.recall();
         let stand = bind::open_stand(&paths);
         bind::announce(&paths, &runtime)?;
-        Ok(Self { listener, lock, stand, inside, runtime, paths, stop })
+        Ok(Self { listener, lock, stand, assembly, runtime, paths, stop })
     }
 
-    /// Takes the place of the gateway that runs, or serves if none does. An error leaves the other
-    /// one serving as before.
+    /// Takes over from the running gateway, or starts alone if there is none. After an error the
+    /// other gateway serves as before.
     pub async fn take_over(
         config: Config,
         paths: Paths,
         stop: CancellationToken,
         terms: Terms,
     ) -> Result<Self, StartError> {
-        let incumbent = match takeover::find(&paths, terms).await? {
-            Found::Nobody(lock) => return Self::start_with(lock, config, paths, stop).await,
-            Found::Somebody(incumbent) => incumbent,
+        let running = match takeover::find(&paths, terms).await? {
+            CurrentGateway::None(lock) => return Self::start_with(lock, config, paths, stop).await,
+            CurrentGateway::Running(running) => running,
         };
         prepare_process().await;
         let (tokens, key) = (keys::tokens(&paths)?, keys::session_key(&paths)?);
-        let old = incumbent.runtime.clone();
-        // The same token, so that a dashboard that is open goes on.
+        let old = running.runtime.clone();
+        // Keep the control token, so that open dashboards stay connected.
         let runtime = bind::runtime(old.origin.clone(), old.control_token);
         let address = old.origin.trim_start_matches("http://").parse();
-        let plan = Plan {
+        let plan = AssemblyInput {
             address: address.unwrap_or(config.gateway.listen),
             config,
             paths: paths.clone(),
@@ -125,44 +125,43 @@ impl Gateway {
             pen: Pen::new(false),
             stop: stop.clone(),
         };
-        let inside = Inside::start(plan).await?;
-        inside.warmed_up(WARM_UP).await;
+        let assembly = Assembly::start(plan).await?;
+        assembly.warmed_up(WARM_UP).await;
         let announcement = bind::prepare(&paths, &runtime);
         let began = Instant::now();
         let moved = match announcement {
-            Ok(announcement) => takeover::move_in(incumbent, &inside, announcement, &paths).await,
+            Ok(announcement) => takeover::move_in(running, &assembly, announcement, &paths).await,
             Err(error) => Err(error),
         };
         match moved {
             Ok((listener, lock, stand)) => {
                 tracing::info!(from = old.pid, old.version, took = ?began.elapsed(), "taken over");
-                Ok(Self { listener, lock, stand, inside, runtime, paths, stop })
+                Ok(Self { listener, lock, stand, assembly, runtime, paths, stop })
             }
             Err(error) => {
-                // The upstreams' programs that were started for nothing end as they should.
+                // Let the child processes that were started exit cleanly.
                 stop.cancel();
-                inside.ended(BURIAL).await;
+                assembly.ended(SHUTDOWN_TIMEOUT).await;
                 Err(error)
             }
         }
     }
 
-    /// A link that opens the dashboard once.
+    /// A one-time link to the dashboard.
     pub fn dashboard_link(&self) -> Result<String, KeyError> {
-        self.inside.control.links.make()
+        self.assembly.control.links.make()
     }
 
-    /// Cancelled if it is to begin anew after its end.
+    /// Cancelled if the gateway should be started again after it ends.
     pub fn again(&self) -> CancellationToken {
-        self.inside.control.again.clone()
+        self.assembly.control.again.clone()
     }
 
-    /// Where it listens.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Serves until told to stop or taken over, then lets calls under way end.
+    /// Serves until it is stopped or taken over, then lets calls in flight finish.
     pub async fn run(mut self) {
         match self.serve().await {
             Some(line) => self.leave(line).await,
@@ -170,81 +169,83 @@ impl Gateway {
         }
     }
 
-    /// Serves. Returns the line to the gateway that has taken over, if one has.
+    /// Serves. Returns the connection to the successor, if the gateway was taken over.
     async fn serve(&mut self) -> Option<Line> {
         loop {
-            let asked = tokio::select! {
+            let requested = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return None,
-                asked = handover::asked(self.stand.as_mut()) => asked,
-                never = self.inside.reception.accept_from(&self.listener) => match never {},
+                requested = handover::requested(self.stand.as_mut()) => requested,
+                never = self.assembly.reception.accept_from(&self.listener) => match never {},
             };
-            // Whoever is told to stop in this moment must first know whose the place is.
-            if let Some(line) = self.give(asked).await {
+            // A stop at this moment waits until it is clear which gateway serves.
+            if let Some(line) = self.give(requested).await {
                 return Some(line);
             }
         }
     }
 
-    /// Gives our place away, or makes it ours again.
-    async fn give(&mut self, asked: Asked) -> Option<Line> {
-        let (pid, version) = (asked.pid, asked.version.clone());
-        tracing::info!(pid, version, "another gateway asks for our place");
-        match asked.give(&self.listener, &self.lock, &self.inside).await {
+    /// Hands over to another gateway, or keeps serving if that fails.
+    async fn give(&mut self, requested: HandoverRequest) -> Option<Line> {
+        let (pid, version) = (requested.pid, requested.version.clone());
+        tracing::info!(pid, version, "another gateway requests a handover");
+        match requested.give(&self.listener, &self.lock, &self.assembly).await {
             Ok(line) => {
-                tracing::info!(pid, version, "another gateway serves now");
+                tracing::info!(pid, version, "handed over");
                 return Some(line);
             }
-            Err(error) => tracing::warn!(pid, version, %error, "our place was not taken"),
+            Err(error) => {
+                tracing::warn!(pid, version, %error, "the handover failed; serving continues")
+            }
         }
-        // It may have come so far as to put its own things where ours were.
+        // The other gateway may already have replaced our files.
         if let Err(error) = self.lock.take_back() {
-            tracing::warn!(%error, "the lock was not taken back");
+            tracing::warn!(%error, "cannot take the lock back");
         }
-        self.inside.pen.receive();
-        while self.inside.parcels.try_recv().is_ok() {}
-        self.inside.endpoint.sessions.write_again();
+        self.assembly.pen.grant();
+        while self.assembly.parcels.try_recv().is_ok() {}
+        self.assembly.endpoint.sessions.write_again();
         if let Err(error) = bind::announce(&self.paths, &self.runtime) {
-            tracing::warn!(%error, "our tools may not find us");
+            tracing::warn!(%error, "other Evermoor programs may not find this gateway");
         }
         self.stand = None;
         self.stand = bind::open_stand(&self.paths);
         None
     }
 
-    /// Stops: no new connections, and what is under way has a moment.
+    /// Stops: accepts no new connections and lets calls in flight finish.
     async fn end(self) {
         drop((self.stand, self.listener));
-        if timeout(DRAIN, self.inside.answered()).await.is_err() {
-            self.inside.give_up().await;
+        if timeout(DRAIN, self.assembly.answered()).await.is_err() {
+            self.assembly.give_up().await;
         }
-        self.inside.ended(BURIAL).await;
+        self.assembly.ended(SHUTDOWN_TIMEOUT).await;
         let _ = std::fs::remove_file(self.paths.runtime_file());
     }
 
-    /// Leaves the place to another gateway and finishes what is under way.
+    /// Finishes the calls in flight after another gateway has taken over.
     async fn leave(mut self, line: Line) {
         drop((self.stand, self.listener, self.lock));
-        let (done, attending) = (CancellationToken::new(), TaskTracker::new());
-        let parcels = std::mem::replace(&mut self.inside.parcels, mpsc::channel(1).1);
-        let endpoint = Arc::clone(&self.inside.endpoint);
-        attending.spawn(handover::attend(line, parcels, endpoint, done.clone()));
-        attending.close();
-        self.inside.moved.cancel();
-        let in_a_hurry = async {
+        let (done, handover_task) = (CancellationToken::new(), TaskTracker::new());
+        let parcels = std::mem::replace(&mut self.assembly.parcels, mpsc::channel(1).1);
+        let endpoint = Arc::clone(&self.assembly.endpoint);
+        handover_task.spawn(handover::attend(line, parcels, endpoint, done.clone()));
+        handover_task.close();
+        self.assembly.moved.cancel();
+        let stopped = async {
             self.stop.cancelled().await;
             sleep(DRAIN).await;
         };
         tokio::select! {
-            () = self.inside.answered() => {}
-            () = in_a_hurry => self.inside.give_up().await,
-            () = sleep(FAREWELL) => self.inside.give_up().await,
+            () = self.assembly.answered() => {}
+            () = stopped => self.assembly.give_up().await,
+            () = sleep(HANDOVER_DRAIN) => self.assembly.give_up().await,
         }
         done.cancel();
-        let _ = timeout(BURIAL, attending.wait()).await;
+        let _ = timeout(SHUTDOWN_TIMEOUT, handover_task.wait()).await;
         self.stop.cancel();
-        self.inside.ended(BURIAL).await;
-        tracing::info!("everything has moved");
+        self.assembly.ended(SHUTDOWN_TIMEOUT).await;
+        tracing::info!("all calls are finished; the handover is complete");
     }
 }
 
@@ -252,6 +253,6 @@ async fn prepare_process() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let left = orphans::end().await;
     if left > 0 {
-        tracing::info!(processes = left, "what a killed gateway left behind was ended");
+        tracing::info!(processes = left, "ended processes that a killed gateway left behind");
     }
 }

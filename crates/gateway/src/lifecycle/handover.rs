@@ -1,14 +1,14 @@
-//! Giving the place to another gateway, and leaving.
+//! Hands over to another gateway.
 //!
 //! # Theory of operation
-//! Somebody comes to the stand and asks. From then on nothing is accepted; whoever connects waits in
-//! the socket. The socket and the lock are given away and kept at the same time, so that this
-//! gateway can go on as before until the other one says that it serves. If it does not say so in
-//! time, or hangs up, that is what happens.
+//! Another gateway connects and requests a handover. From then on this one accepts no connections;
+//! new ones wait in the socket's backlog. It sends duplicates of the socket and the lock and keeps
+//! its own, so that it can continue until the other gateway reports that it serves. If that report
+//! does not arrive in time, or the connection breaks, this gateway continues.
 //!
-//! Then this gateway lets go of its own copies. Streams of news end, so that editors open them at
-//! the other one; connections at rest are sent there. Calls under way are answered here, and when the
-//! last of them is, or the time is up, this gateway ends.
+//! Afterwards it drops its own copies. Notification streams end, so that editors reopen them at the
+//! successor; idle connections are sent there. Calls in flight are answered here. When the last one
+//! is answered, or the time is up, this gateway ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,100 +24,101 @@ use evermoor_core::lifecycle::handover::{CONVERSATION, Coming, Going};
 use evermoor_platform::fs::lock::InstanceLock;
 use evermoor_platform::handover::{Hearing, Line, Speaking, Stand};
 
-use crate::lifecycle::assembly::Inside;
+use crate::lifecycle::assembly::Assembly;
 use crate::mcp::endpoint::Endpoint;
 use crate::system::handoff_queue::Parcel;
 
-/// Somebody who wants our place.
-pub(crate) struct Asked {
+/// A gateway that requests a handover.
+pub(crate) struct HandoverRequest {
     pub(crate) version: String,
     pub(crate) pid: u32,
     line: Line,
 }
 
-/// Why our place was not given away.
+/// Why the handover failed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Kept {
-    #[error("the line broke: {0}")]
+pub(crate) enum HandoverError {
+    #[error("the connection broke: {0}")]
     Broken(#[from] std::io::Error),
-    #[error("it hung up")]
+    #[error("it closed the connection")]
     HungUp,
     #[error("it took too long")]
     Silent,
 }
 
-/// How long each step may take once we accept nothing any more.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How long somebody who has come may take to ask: it tries its upstreams first.
-const LEISURE: Duration = Duration::from_secs(20);
-/// How long to wait before the stand is looked after again if it is in trouble.
-const BREATH: Duration = Duration::from_secs(1);
+/// How long each step may take while no connection is accepted.
+const STEP_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the other gateway may take to send its request: it connects to its upstreams first.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
+/// The wait after an error of the handover socket.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Waits until somebody asks for our place. Without a stand, nobody does.
-pub(crate) async fn asked(stand: Option<&mut Stand>) -> Asked {
+/// Waits for a request; forever without a handover socket.
+pub(crate) async fn requested(stand: Option<&mut Stand>) -> HandoverRequest {
     let Some(stand) = stand else { return std::future::pending().await };
     loop {
         let mut line = match stand.next().await {
             Ok(line) => line,
             Err(error) => {
-                tracing::warn!(%error, "somebody could not ask for our place");
-                sleep(BREATH).await;
+                tracing::warn!(%error, "a handover request failed");
+                sleep(RETRY_DELAY).await;
                 continue;
             }
         };
-        if say(&mut line.speaking, &Going::Welcome).await.is_err() {
+        if send_message(&mut line.speaking, &Going::Welcome).await.is_err() {
             continue;
         }
-        match timeout(LEISURE, hear(&mut line.hearing)).await {
+        match timeout(REQUEST_TIMEOUT, receive_message(&mut line.hearing)).await {
             Ok(Ok(Coming::Ask { conversation: CONVERSATION, version, pid })) => {
-                return Asked { version, pid, line };
+                return HandoverRequest { version, pid, line };
             }
             Ok(Ok(Coming::Ask { version, .. })) => {
-                let why = format!("version {version} hands over in another way");
-                let _ = say(&mut line.speaking, &Going::Refused { why }).await;
+                let why = format!("version {version} uses another handover protocol");
+                let _ = send_message(&mut line.speaking, &Going::Refused { why }).await;
             }
-            Ok(Ok(_) | Err(_)) | Err(_) => tracing::debug!("somebody came and did not ask"),
+            Ok(Ok(_) | Err(_)) | Err(_) => {
+                tracing::debug!("a gateway connected but sent no request")
+            }
         }
     }
 }
 
-impl Asked {
-    /// Gives our place away. An error means that it is still ours.
+impl HandoverRequest {
+    /// Hands over. After an error this gateway still serves.
     pub(crate) async fn give(
         self,
         listener: &TcpListener,
         lock: &InstanceLock,
-        inside: &Inside,
-    ) -> Result<Line, Kept> {
+        assembly: &Assembly,
+    ) -> Result<Line, HandoverError> {
         let mut line = self.line;
-        let words = words(&Going::Yours);
-        in_time(line.speaking.give_place(&words, listener, lock)).await?;
-        expect(&mut line.hearing, &Coming::Ready).await?;
-        inside.pen.give_away().await;
+        let encoded = encoded(&Going::Yours);
+        with_timeout(line.speaking.give_place(&encoded, listener, lock)).await?;
+        expect_message(&mut line.hearing, &Coming::Ready).await?;
+        assembly.pen.give_away().await;
         let millis = |age: Duration| u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
-        let unused = inside.control.links.unused().into_iter();
+        let unused = assembly.control.links.unused().into_iter();
         let links = unused.map(|(code, age)| (code, millis(age))).collect();
-        say(&mut line.speaking, &Going::Go { links }).await?;
-        expect(&mut line.hearing, &Coming::Serving).await?;
+        send_message(&mut line.speaking, &Going::Go { links }).await?;
+        expect_message(&mut line.hearing, &Coming::Serving).await?;
         Ok(line)
     }
 }
 
-/// Sends what is still ours to the gateway that has taken over, and hears what it has to tell, until
-/// all is done and sent.
+/// Sends queued handoffs to the successor and handles its messages, until `done` and all is sent.
 pub(crate) async fn attend(
     line: Line,
     parcels: mpsc::Receiver<Parcel>,
     endpoint: Arc<Endpoint>,
     done: CancellationToken,
 ) {
-    let hear = done.clone().run_until_cancelled_owned(overhear(line.hearing, endpoint));
-    tokio::join!(send(line.speaking, parcels, done), hear);
+    let receiving = done.clone().run_until_cancelled_owned(receive(line.hearing, endpoint));
+    tokio::join!(send(line.speaking, parcels, done), receiving);
 }
 
-async fn overhear(mut hearing: Hearing, endpoint: Arc<Endpoint>) {
-    while let Ok(word) = hear(&mut hearing).await {
-        match word {
+async fn receive(mut hearing: Hearing, endpoint: Arc<Endpoint>) {
+    while let Ok(message) = receive_message(&mut hearing).await {
+        match message {
             Coming::Tell { session, message } => endpoint.overhear(&session, &message.into()),
             Coming::Ask { .. } | Coming::Ready | Coming::Serving | Coming::Unknown => {}
         }
@@ -140,41 +141,45 @@ async fn send(
         let sent = match parcel {
             None => return,
             Some(Parcel::Connection { stream, known, read }) => {
-                let words = words(&Going::Connection { known, read: BASE64.encode(read) });
+                let encoded = encoded(&Going::Connection { known, read: BASE64.encode(read) });
                 match stream.into_std() {
-                    Ok(stream) => in_time(speaking.give(&words, &stream)).await,
+                    Ok(stream) => with_timeout(speaking.give(&encoded, &stream)).await,
                     Err(error) => Err(error.into()),
                 }
             }
             Some(Parcel::Wishes { session, wishes }) => {
                 let (resources, level) = (wishes.resources, wishes.level);
-                say(&mut speaking, &Going::Wishes { session, resources, level }).await
+                send_message(&mut speaking, &Going::Wishes { session, resources, level }).await
             }
         };
         if let Err(error) = sent {
-            tracing::warn!(%error, "the gateway that has taken over did not take what we had");
+            tracing::warn!(%error, "a handoff to the successor failed");
         }
     }
 }
 
-async fn expect(hearing: &mut Hearing, wanted: &Coming) -> Result<(), Kept> {
-    let word = timeout(PATIENCE, hear(hearing)).await.map_err(|_| Kept::Silent)??;
-    if word == *wanted { Ok(()) } else { Err(Kept::HungUp) }
+async fn expect_message(hearing: &mut Hearing, wanted: &Coming) -> Result<(), HandoverError> {
+    let message = timeout(STEP_TIMEOUT, receive_message(hearing))
+        .await
+        .map_err(|_| HandoverError::Silent)??;
+    if message == *wanted { Ok(()) } else { Err(HandoverError::HungUp) }
 }
 
-async fn hear(hearing: &mut Hearing) -> Result<Coming, Kept> {
-    let packet = hearing.next().await?.ok_or(Kept::HungUp)?;
+async fn receive_message(hearing: &mut Hearing) -> Result<Coming, HandoverError> {
+    let packet = hearing.next().await?.ok_or(HandoverError::HungUp)?;
     Ok(serde_json::from_slice(&packet.words).unwrap_or(Coming::Unknown))
 }
 
-async fn say(speaking: &mut Speaking, word: &Going) -> Result<(), Kept> {
-    in_time(speaking.say(&words(word))).await
+async fn send_message(speaking: &mut Speaking, message: &Going) -> Result<(), HandoverError> {
+    with_timeout(speaking.say(&encoded(message))).await
 }
 
-async fn in_time(work: impl Future<Output = std::io::Result<()>>) -> Result<(), Kept> {
-    Ok(timeout(PATIENCE, work).await.map_err(|_| Kept::Silent)??)
+async fn with_timeout(
+    work: impl Future<Output = std::io::Result<()>>,
+) -> Result<(), HandoverError> {
+    Ok(timeout(STEP_TIMEOUT, work).await.map_err(|_| HandoverError::Silent)??)
 }
 
-fn words(word: &Going) -> Vec<u8> {
-    serde_json::to_vec(word).expect("strings and numbers serialise")
+fn encoded(message: &Going) -> Vec<u8> {
+    serde_json::to_vec(message).expect("strings and numbers serialise")
 }

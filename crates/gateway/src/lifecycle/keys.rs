@@ -1,7 +1,7 @@
-//! The gateway's own secrets: the editors' tokens, the key of session ids, the control token.
+//! The gateway's own secrets: the editors' tokens, the session key and the control token.
 //!
-//! They are made at the first start and kept in files that only their owner can read. A file that
-//! is there but cannot be trusted stops the start: serving openly is never the fallback.
+//! They are created at the first start, in files that only their owner can read. If a file exists
+//! but cannot be trusted, the gateway does not start: it never serves without tokens instead.
 
 use std::path::Path;
 
@@ -16,20 +16,20 @@ use evermoor_platform::fs::private;
 use evermoor_platform::fs::private::Unsafe;
 use evermoor_platform::paths::Paths;
 
-/// Why there are no keys to serve with.
+/// Why the keys cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     #[error(transparent)]
     Unsafe(#[from] Unsafe),
-    #[error("{path} cannot be used: {source}; remove it and Evermoor makes a new one")]
+    #[error("{path} cannot be used: {source}; remove it and Evermoor creates a new one")]
     BadTokens { path: String, source: BadTokens },
-    #[error("{path} is not a session key; remove it and Evermoor makes a new one")]
+    #[error("{path} is not a session key; remove it and Evermoor creates a new one")]
     BadKey { path: String },
-    #[error("{path} cannot be written: {source}")]
+    #[error("cannot write {path}: {source}")]
     Unwritable { path: String, source: std::io::Error },
-    #[error("the gateway ends")]
+    #[error("the gateway is shutting down")]
     Interrupted,
-    #[error("the system gives no random numbers: {0}")]
+    #[error("the system provides no random numbers: {0}")]
     NoRandom(getrandom::Error),
 }
 
@@ -42,7 +42,7 @@ pub enum ChangeError {
     Keys(#[from] KeyError),
 }
 
-/// The editors' tokens, made at the first start.
+/// The editors' tokens, created at the first start.
 pub fn tokens(paths: &Paths) -> Result<Tokens, KeyError> {
     if let Some(tokens) = known_tokens(paths)? {
         return Ok(tokens);
@@ -52,7 +52,7 @@ pub fn tokens(paths: &Paths) -> Result<Tokens, KeyError> {
     Ok(tokens)
 }
 
-/// The editors' tokens, if there is a file of them.
+/// The editors' tokens; `None` if there is no file.
 pub fn known_tokens(paths: &Paths) -> Result<Option<Tokens>, KeyError> {
     let path = paths.token_file();
     let bad = |source| KeyError::BadTokens { path: shown(&path), source };
@@ -60,8 +60,7 @@ pub fn known_tokens(paths: &Paths) -> Result<Option<Tokens>, KeyError> {
     content.map(|content| Tokens::parse(&content).map_err(bad)).transpose()
 }
 
-/// Changes the token file: makes, rotates or revokes the token of one editor. Returns the tokens
-/// as they are now.
+/// Changes the token file: adds, rotates or revokes the token of one editor. Returns the new tokens.
 pub fn change_tokens<T>(
     paths: &Paths,
     change: impl FnOnce(&mut Tokens, [u8; 32], u64) -> Result<T, Denied>,
@@ -72,7 +71,7 @@ pub fn change_tokens<T>(
     Ok((tokens, made))
 }
 
-/// The key of session ids, made at the first start.
+/// The key that signs session ids, created at the first start.
 pub fn session_key(paths: &Paths) -> Result<SessionKey, KeyError> {
     let path = paths.session_key_file();
     let key = match private::read_private(&path)? {
@@ -86,12 +85,12 @@ pub fn session_key(paths: &Paths) -> Result<SessionKey, KeyError> {
     Ok(SessionKey::new(key))
 }
 
-/// The token of the control API, made at the first start. It stays the same, so that a dashboard that
-/// is open in a browser goes on after a restart.
+/// The token of the control API, created at the first start. It never changes, so that a dashboard
+/// in a browser stays connected after a restart.
 pub fn control_token(paths: &Paths) -> Result<String, KeyError> {
     let path = paths.control_token_file();
     let known = private::read_private(&path)?.and_then(|content| String::from_utf8(content).ok());
-    // Whatever is too short could be guessed.
+    // A shorter token could be guessed.
     let long = |token: &String| token.len() >= 43 && token.bytes().all(|it| it.is_ascii_graphic());
     if let Some(token) = known.filter(long) {
         return Ok(token);
@@ -101,17 +100,17 @@ pub fn control_token(paths: &Paths) -> Result<String, KeyError> {
     Ok(token)
 }
 
-/// A word that nobody can guess.
+/// A random token, 256 bits in base64.
 pub fn unguessable() -> Result<String, KeyError> {
     Ok(BASE64.encode(random::<32>()?))
 }
 
-/// A short word that tells this life of the gateway from others.
+/// A short random id of this run of the gateway.
 pub fn edition() -> Result<String, KeyError> {
     Ok(random::<4>()?.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Bytes that nobody can guess.
+/// Cryptographically secure random bytes.
 pub fn random<const N: usize>() -> Result<[u8; N], KeyError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(KeyError::NoRandom)?;

@@ -1,8 +1,7 @@
-//! The gateway that this one took over from, while it has calls under way.
+//! The gateway that this one took over from, while it finishes its calls.
 //!
-//! It sends connections as they come to rest, and what sessions want to hear of if a request that was
-//! under way changed it. It is told what editors say about its calls: an answer to a question, or
-//! that a call is not wanted any more.
+//! It sends connections as they become idle, and subscriptions that its calls changed. In return it
+//! receives what editors send about its calls: answers to its requests, and cancellations.
 
 use std::sync::Arc;
 
@@ -20,15 +19,14 @@ use crate::mcp::Remembered;
 use crate::mcp::endpoint::Endpoint;
 use crate::server::listener::Reception;
 
-/// How many messages may wait for it.
-const ROOM: usize = 64;
+const CAPACITY: usize = 64;
 
-/// The gateway that this one took over from, while it has calls under way.
+/// The predecessor, if there is one and it still has calls.
 #[derive(Default)]
 pub struct Predecessor(Mutex<Option<mpsc::Sender<Coming>>>);
 
 impl Predecessor {
-    /// Tells it what an editor says about a call of its own. Says whether there is anybody to tell.
+    /// Forwards an editor's message about one of its calls. Returns `false` if there is no predecessor.
     pub fn tell(&self, session: &str, message: &Message) -> bool {
         let line = self.0.lock();
         let Some(line) = line.as_ref() else { return false };
@@ -36,32 +34,32 @@ impl Predecessor {
         line.try_send(Coming::Tell { session: session.to_owned(), message }).is_ok()
     }
 
-    fn lives(&self) -> mpsc::Receiver<Coming> {
-        let (line, told) = mpsc::channel(ROOM);
+    fn connected_to(&self) -> mpsc::Receiver<Coming> {
+        let (line, messages) = mpsc::channel(CAPACITY);
         *self.0.lock() = Some(line);
-        told
+        messages
     }
 
-    fn is_gone(&self) {
+    fn disconnected(&self) {
         self.0.lock().take();
     }
 }
 
-/// Attends to the gateway before this one until it hangs up.
+/// Exchanges messages with the predecessor until it closes the connection.
 pub(crate) async fn attend(line: Line, endpoint: Arc<Endpoint>, reception: Arc<Reception>) {
-    let told = endpoint.predecessor.lives();
+    let messages = endpoint.predecessor.connected_to();
     tokio::select! {
-        () = pass_on(line.speaking, told) => {}
-        () = take_in(line.hearing, &endpoint, &reception) => {}
+        () = forward(line.speaking, messages) => {}
+        () = receive(line.hearing, &endpoint, &reception) => {}
     }
-    endpoint.predecessor.is_gone();
-    tracing::info!("the gateway before this one has finished its calls");
+    endpoint.predecessor.disconnected();
+    tracing::info!("the predecessor has finished its calls");
 }
 
-/// Tells the gateway before this one what editors say, for as long as it listens.
-async fn pass_on(mut speaking: Speaking, mut told: mpsc::Receiver<Coming>) {
-    while let Some(word) = told.recv().await {
-        let words = serde_json::to_vec(&word).expect("strings serialise");
+/// Sends editors' messages to the predecessor.
+async fn forward(mut speaking: Speaking, mut messages: mpsc::Receiver<Coming>) {
+    while let Some(message) = messages.recv().await {
+        let words = serde_json::to_vec(&message).expect("strings serialise");
         if speaking.say(&words).await.is_err() {
             break;
         }
@@ -69,15 +67,17 @@ async fn pass_on(mut speaking: Speaking, mut told: mpsc::Receiver<Coming>) {
     std::future::pending().await
 }
 
-/// Takes what the gateway before this one still has, until it hangs up.
-async fn take_in(mut hearing: Hearing, endpoint: &Endpoint, reception: &Reception) {
+/// Receives connections and subscriptions until the predecessor closes the connection.
+async fn receive(mut hearing: Hearing, endpoint: &Endpoint, reception: &Reception) {
     while let Ok(Some(packet)) = hearing.next().await {
         match serde_json::from_slice(&packet.words).unwrap_or(Going::Unknown) {
             Going::Connection { known, read } => {
                 let read = BASE64.decode(read).unwrap_or_default().into();
                 match connected(packet) {
                     Ok(stream) => reception.adopt(stream, known, read),
-                    Err(error) => tracing::warn!(%error, "a connection was lost on its way"),
+                    Err(error) => {
+                        tracing::warn!(%error, "a connection from the predecessor was lost")
+                    }
                 }
             }
             Going::Wishes { session, resources, level } => {

@@ -1,4 +1,4 @@
-//! Why a gateway does not serve.
+//! Why a gateway cannot serve.
 
 use std::net::SocketAddr;
 
@@ -7,20 +7,19 @@ use evermoor_core::failure::{Code, Failure};
 use crate::lifecycle::keys::KeyError;
 use crate::lifecycle::takeover::TakeoverError;
 
-/// Why a gateway cannot serve.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    #[error("Evermoor runs already.")]
+    #[error("Evermoor is already running.")]
     RunsAlready,
     #[error("{0}")]
     PortTaken(Failure),
     #[error(transparent)]
     Keys(#[from] KeyError),
-    #[error("{path} cannot be written: {source}")]
+    #[error("cannot write {path}: {source}")]
     Unwritable { path: String, source: std::io::Error },
     #[error("cannot listen on {address}: {source}")]
     Listen { address: SocketAddr, source: std::io::Error },
-    #[error("The gateway that runs was not taken over: {0}")]
+    #[error("Taking over from the running gateway failed: {0}")]
     NotHandedOver(TakeoverError),
 }
 
@@ -29,7 +28,7 @@ impl From<&StartError> for Failure {
         match error {
             StartError::PortTaken(failure) => failure.clone(),
             StartError::NotHandedOver(_) => {
-                let remedy = "It goes on serving. To replace it, end its process, whose `pid` `evermoor status --json` shows, and start Evermoor again.";
+                let remedy = "It keeps serving. To replace it, end its process (`evermoor status --json` shows the `pid`) and start Evermoor again.";
                 Self::new(Code::Timeout, format!("{error}."), remedy)
             }
             StartError::RunsAlready

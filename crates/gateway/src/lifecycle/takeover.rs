@@ -1,13 +1,14 @@
-//! Taking the place of a gateway that runs.
+//! Takes over from a running gateway.
 //!
 //! # Theory of operation
-//! The one that comes has read its configuration and its keys and has tried its upstreams before it
-//! asks: nothing that can fail is left. It asks, is given the listening socket and the lock, says
-//! that it is ready, and serves when it is told to (`evermoor_core::lifecycle::handover` has the words). If
-//! anything goes wrong before that, it ends, and the other goes on as if nothing had been.
+//! The new gateway reads its configuration and keys and connects to its upstreams first, so that
+//! little can fail later. Then it requests the handover, receives the listening socket and the lock,
+//! reports that it is ready, and serves when the old gateway tells it to
+//! (`evermoor_core::lifecycle::handover` defines the messages). If anything fails before that, the
+//! new gateway exits and the old one continues unchanged.
 //!
-//! After that the other has calls under way for a while. It sends connections as they come to rest,
-//! and is told what editors say about its calls.
+//! The old gateway then finishes its calls. It sends connections as they become idle, and receives
+//! what editors send about its calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +26,7 @@ use evermoor_platform::handover::{Line, Packet, Stand};
 use evermoor_platform::paths::Paths;
 
 use crate::VERSION;
-use crate::lifecycle::assembly::Inside;
+use crate::lifecycle::assembly::Assembly;
 use crate::lifecycle::bind;
 use crate::lifecycle::bind::LOCK_PATIENCE;
 use crate::lifecycle::predecessor;
@@ -34,55 +35,55 @@ use crate::lifecycle::start_error::StartError;
 /// Which gateway may be taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Terms {
-    /// Whichever runs.
+    /// Any version.
     Any,
-    /// One of an older version, and no other.
+    /// Only an older version.
     Older,
 }
 
-/// The gateway that runs, found and willing to talk.
-pub(crate) struct Incumbent {
+/// The running gateway, connected and ready to hand over.
+pub(crate) struct RunningGateway {
     pub(crate) runtime: Runtime,
     line: Line,
 }
 
-/// Why a gateway that runs was not taken over.
+/// Why the takeover failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeoverError {
-    /// It is as new as this one, and only an older one may be taken over.
+    /// It is not older, and only an older one may be taken over.
     #[error("it is not older")]
     NotOlder,
-    #[error("it says nowhere how it is reached")]
+    #[error("it has no runtime file")]
     Unannounced,
-    #[error("it cannot be asked: {0}")]
+    #[error("cannot connect to it: {0}")]
     NoStand(std::io::Error),
     #[error("it refused: {0}")]
     Refused(String),
     #[error("it did not answer in time")]
     Silent,
-    #[error("it hung up")]
+    #[error("it closed the connection")]
     HungUp,
-    #[error("what it gave cannot be used: {0}")]
+    #[error("the socket or lock that it sent is unusable: {0}")]
     Useless(std::io::Error),
 }
 
-/// How long it may attend to somebody else, who tries its upstreams.
-const TURN: Duration = Duration::from_secs(10);
-/// How often to look again if it goes just then.
-const MOST_TURNS: u32 = 3;
-/// How long each answer may take. The other one waits longer, so that whoever has lost patience here
-/// is not believed to be serving there.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long it may be busy with another gateway, which connects to its upstreams first.
+const TURN_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often to try again if it hands over to another gateway just then.
+const MAX_TURNS: u32 = 3;
+/// How long each answer may take. The old gateway waits longer, so that it never believes in a
+/// successor that has already given up.
+const STEP_TIMEOUT: Duration = Duration::from_secs(5);
 
-impl Incumbent {
-    /// Finds the gateway that runs, and waits until it attends to us.
+impl RunningGateway {
+    /// Connects to the running gateway and waits until it accepts.
     pub(crate) async fn find(paths: &Paths, terms: Terms) -> Result<Self, TakeoverError> {
         let runtime = announced(paths).ok_or(TakeoverError::Unannounced)?;
         let stand = paths.handover_file();
-        let line = timeout(PATIENCE, Line::to(&stand, runtime.pid)).await;
+        let line = timeout(STEP_TIMEOUT, Line::to(&stand, runtime.pid)).await;
         let line = line.map_err(|_| TakeoverError::Silent)?.map_err(TakeoverError::NoStand)?;
-        let mut incumbent = Self { runtime, line };
-        match incumbent.hear_within(TURN).await?.1 {
+        let mut running = Self { runtime, line };
+        match running.receive_within(TURN_TIMEOUT).await?.1 {
             Going::Welcome => {}
             Going::Refused { why } => return Err(TakeoverError::Refused(why)),
             Going::Yours
@@ -91,23 +92,23 @@ impl Incumbent {
             | Going::Wishes { .. }
             | Going::Unknown => return Err(TakeoverError::HungUp),
         }
-        // Another one may have taken over since the file was read; by now it has written its own.
-        incumbent.runtime = announced(paths).ok_or(TakeoverError::Unannounced)?;
-        if terms == Terms::Older && !version::is_older(&incumbent.runtime.version, VERSION) {
+        // Another gateway may have taken over since the file was read; by now it has written its own.
+        running.runtime = announced(paths).ok_or(TakeoverError::Unannounced)?;
+        if terms == Terms::Older && !version::is_older(&running.runtime.version, VERSION) {
             return Err(TakeoverError::NotOlder);
         }
-        Ok(incumbent)
+        Ok(running)
     }
 
-    /// Asks for its place.
+    /// Requests the listener and the lock.
     pub(crate) async fn ask(
         &mut self,
         paths: &Paths,
     ) -> Result<(TcpListener, InstanceLock), TakeoverError> {
         let (version, pid) = (VERSION.to_owned(), std::process::id());
-        self.say(&Coming::Ask { conversation: CONVERSATION, version, pid }).await?;
-        let (packet, word) = self.hear().await?;
-        match word {
+        self.send(&Coming::Ask { conversation: CONVERSATION, version, pid }).await?;
+        let (packet, message) = self.receive().await?;
+        match message {
             Going::Yours => {}
             Going::Refused { why } => return Err(TakeoverError::Refused(why)),
             Going::Welcome
@@ -124,14 +125,14 @@ impl Incumbent {
         place.and_then(usable).map_err(TakeoverError::Useless)
     }
 
-    /// Says that all is ready, and waits until nothing more is written by the other. Returns the links
-    /// that it has given out.
+    /// Reports that all is ready, and waits until the old gateway has stopped writing files. Returns
+    /// its unused login links.
     pub(crate) async fn ready(&mut self) -> Result<Vec<(String, Duration)>, TakeoverError> {
         let ready = Instant::now();
-        self.say(&Coming::Ready).await?;
-        match self.hear().await?.1 {
-            // A process that was frozen in between is not waited for any more.
-            Going::Go { links } if ready.elapsed() < PATIENCE => {
+        self.send(&Coming::Ready).await?;
+        match self.receive().await?.1 {
+            // If this process was suspended meanwhile, the old gateway no longer waits.
+            Going::Go { links } if ready.elapsed() < STEP_TIMEOUT => {
                 let age = |(code, millis)| (code, Duration::from_millis(millis));
                 Ok(links.into_iter().map(age).collect())
             }
@@ -145,35 +146,39 @@ impl Incumbent {
         }
     }
 
-    /// Says that this gateway serves, and attends to what the other still has.
-    pub(crate) async fn serving(mut self, inside: &Inside) -> Result<(), TakeoverError> {
-        self.say(&Coming::Serving).await?;
-        let (endpoint, reception) = (Arc::clone(&inside.endpoint), Arc::clone(&inside.reception));
-        let stop = inside.reception.stop();
+    /// Reports that this gateway serves, and handles what the old one still sends.
+    pub(crate) async fn serving(mut self, assembly: &Assembly) -> Result<(), TakeoverError> {
+        self.send(&Coming::Serving).await?;
+        let (endpoint, reception) =
+            (Arc::clone(&assembly.endpoint), Arc::clone(&assembly.reception));
+        let stop = assembly.reception.stop();
         let attending = predecessor::attend(self.line, endpoint, reception);
-        inside.calls.spawn(stop.run_until_cancelled_owned(attending));
+        assembly.calls.spawn(stop.run_until_cancelled_owned(attending));
         Ok(())
     }
 
-    async fn say(&mut self, word: &Coming) -> Result<(), TakeoverError> {
-        let words = serde_json::to_vec(word).expect("strings and numbers serialise");
-        match timeout(PATIENCE, self.line.speaking.say(&words)).await {
+    async fn send(&mut self, message: &Coming) -> Result<(), TakeoverError> {
+        let words = serde_json::to_vec(message).expect("strings and numbers serialise");
+        match timeout(STEP_TIMEOUT, self.line.speaking.say(&words)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(TakeoverError::HungUp),
             Err(_) => Err(TakeoverError::Silent),
         }
     }
 
-    async fn hear(&mut self) -> Result<(Packet, Going), TakeoverError> {
-        self.hear_within(PATIENCE).await
+    async fn receive(&mut self) -> Result<(Packet, Going), TakeoverError> {
+        self.receive_within(STEP_TIMEOUT).await
     }
 
-    async fn hear_within(&mut self, patience: Duration) -> Result<(Packet, Going), TakeoverError> {
-        let heard = timeout(patience, self.line.hearing.next()).await;
-        match heard.map_err(|_| TakeoverError::Silent)? {
+    async fn receive_within(
+        &mut self,
+        patience: Duration,
+    ) -> Result<(Packet, Going), TakeoverError> {
+        let received = timeout(patience, self.line.hearing.next()).await;
+        match received.map_err(|_| TakeoverError::Silent)? {
             Ok(Some(packet)) => {
-                let word = serde_json::from_slice(&packet.words).unwrap_or(Going::Unknown);
-                Ok((packet, word))
+                let message = serde_json::from_slice(&packet.words).unwrap_or(Going::Unknown);
+                Ok((packet, message))
             }
             Ok(None) | Err(_) => Err(TakeoverError::HungUp),
         }
@@ -185,43 +190,43 @@ fn announced(paths: &Paths) -> Option<Runtime> {
     serde_json::from_slice(&content).ok()
 }
 
-/// Gets the place of the gateway that runs. Until the last step it can have it back.
+/// Takes over from the running gateway. Until the last step the old one can continue.
 pub(crate) async fn move_in(
-    mut incumbent: Incumbent,
-    inside: &Inside,
+    mut running: RunningGateway,
+    assembly: &Assembly,
     announcement: Prepared,
     paths: &Paths,
 ) -> Result<(TcpListener, InstanceLock, Option<Stand>), StartError> {
-    let (listener, lock) = incumbent.ask(paths).await.map_err(StartError::NotHandedOver)?;
-    let links = incumbent.ready().await.map_err(StartError::NotHandedOver)?;
-    inside.control.links.inherit(links);
-    // From here on the other one writes nothing, and what it wrote is complete.
-    inside.pen.receive();
-    inside.endpoint.sessions.recall();
+    let (listener, lock) = running.ask(paths).await.map_err(StartError::NotHandedOver)?;
+    let links = running.ready().await.map_err(StartError::NotHandedOver)?;
+    assembly.control.links.inherit(links);
+    // From here on the old gateway writes nothing, and its files are complete.
+    assembly.pen.grant();
+    assembly.endpoint.sessions.recall();
     announcement.put().map_err(|source| bind::unwritable(paths, source))?;
     let stand = bind::open_stand(paths);
-    incumbent.serving(inside).await.map_err(StartError::NotHandedOver)?;
+    running.serving(assembly).await.map_err(StartError::NotHandedOver)?;
     Ok((listener, lock, stand))
 }
 
-/// Who serves at the moment.
-pub(crate) enum Found {
-    Nobody(InstanceLock),
-    Somebody(Incumbent),
+/// The gateway that serves at the moment.
+pub(crate) enum CurrentGateway {
+    None(InstanceLock),
+    Running(RunningGateway),
 }
 
-/// The gateway that runs, or its lock if there is none. One that begins or ends is given a moment.
-pub(crate) async fn find(paths: &Paths, terms: Terms) -> Result<Found, StartError> {
+/// Finds the running gateway, or takes the lock if there is none. Retries while one starts or ends.
+pub(crate) async fn find(paths: &Paths, terms: Terms) -> Result<CurrentGateway, StartError> {
     let (deadline, mut turns) = (Instant::now() + LOCK_PATIENCE, 0);
     loop {
         if let Some(lock) = bind::try_lock(paths)? {
-            return Ok(Found::Nobody(lock));
+            return Ok(CurrentGateway::None(lock));
         }
-        match Incumbent::find(paths, terms).await {
-            Ok(incumbent) => return Ok(Found::Somebody(incumbent)),
+        match RunningGateway::find(paths, terms).await {
+            Ok(running) => return Ok(CurrentGateway::Running(running)),
             Err(TakeoverError::NotOlder) => return Err(StartError::RunsAlready),
-            // It has just given its place to somebody else.
-            Err(TakeoverError::HungUp) if turns < MOST_TURNS => turns += 1,
+            // It has just handed over to another gateway.
+            Err(TakeoverError::HungUp) if turns < MAX_TURNS => turns += 1,
             Err(error) if Instant::now() >= deadline => {
                 return Err(StartError::NotHandedOver(error));
             }

@@ -1,8 +1,8 @@
-//! Who is connected at this moment.
+//! Which clients are connected.
 //!
-//! A session says nothing when its editor is closed, and an editor of 2026-07-28 has none. So
-//! somebody is here who has a stream open, or who spoke within the last minutes. Evermoor's own
-//! programs are not counted.
+//! A session does not end when its editor is closed, and a client of 2026-07-28 has no session. So a
+//! client counts as connected if it has a stream open or sent a request within the last minutes.
+//! Evermoor's own programs are not counted.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,29 +16,29 @@ use evermoor_core::api::{Attached, Wire};
 use evermoor_core::protocol::mcp::Program;
 use evermoor_platform::clock;
 
-/// The list of those who are here.
+/// The connected clients.
 #[derive(Clone)]
 pub struct Attendance(Arc<Inner>);
 
 struct Inner {
-    present: Mutex<HashMap<Who, Presence>>,
-    /// Told when the list looks different.
+    clients: Mutex<HashMap<Who, ClientEntry>>,
+    /// Notified when the list has changed.
     changed: Arc<Notify>,
-    /// Told when there is somebody whose time runs.
-    came: Notify,
+    /// Notified when the next client to expire may be another one.
+    entry_added: Notify,
 }
 
-/// Whom we take for one visitor.
+/// What identifies a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Who {
-    /// A session, by its number.
+    /// A client with a session, by the session's number.
     Session(u64),
-    /// A program without a session, by the editor whose token it has, its name and its version.
+    /// A client without a session, by the editor whose token it uses, its name and its version.
     Program { editor: String, client: String, version: String },
 }
 
 impl Who {
-    /// What a program without a session calls itself.
+    /// The name of a client without a session.
     pub fn client(self) -> Option<String> {
         match self {
             Self::Session(_) => None,
@@ -47,33 +47,33 @@ impl Who {
     }
 }
 
-struct Presence {
+struct ClientEntry {
     attached: Attached,
     spoke: Instant,
-    /// How many streams are open.
+    /// The number of open streams.
     streams: usize,
 }
 
-/// Somebody's open stream.
+/// An open stream of a client, until dropped.
 pub struct Stream {
     attendance: Attendance,
     who: Who,
 }
 
-/// Who has not spoken for so long is gone.
-const PATIENCE: Duration = Duration::from_secs(5 * 60);
-/// More are not counted.
-const MOST: usize = 512;
-/// What our own programs call themselves.
-const OURSELVES: &str = "evermoor";
+/// A client without a stream is gone after this time without a request.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
+/// More clients are not listed.
+const MAX_CLIENTS: usize = 512;
+/// The client name of Evermoor's own programs.
+const OWN_PROGRAM: &str = "evermoor";
 
 impl Attendance {
     pub fn new(changed: Arc<Notify>) -> Self {
-        Self(Arc::new(Inner { present: Mutex::default(), changed, came: Notify::new() }))
+        Self(Arc::new(Inner { clients: Mutex::default(), changed, entry_added: Notify::new() }))
     }
 
-    /// Somebody speaks to one upstream, or to all of them. Who it is, is only asked when it is not
-    /// known yet.
+    /// Records a request to one upstream (`view`) or to all. `introduction` is only called for a
+    /// client that is not known yet.
     pub fn speaks(
         &self,
         who: &Who,
@@ -82,8 +82,8 @@ impl Attendance {
         introduction: impl FnOnce() -> (String, Program, String),
     ) {
         let now = Instant::now();
-        let mut present = self.0.present.lock();
-        if let Some(known) = present.get_mut(who) {
+        let mut clients = self.0.clients.lock();
+        if let Some(known) = clients.get_mut(who) {
             known.spoke = now;
             if known.attached.view.as_deref() == view && known.attached.transport == wire {
                 return;
@@ -92,7 +92,7 @@ impl Attendance {
             known.attached.transport = wire;
         } else {
             let (editor, client, revision) = introduction();
-            if client.name == OURSELVES || present.len() >= MOST {
+            if client.name == OWN_PROGRAM || clients.len() >= MAX_CLIENTS {
                 return;
             }
             let some = |text: String| Some(text).filter(|text| !text.is_empty());
@@ -105,92 +105,92 @@ impl Attendance {
                 view: view.map(str::to_owned),
                 since: clock::unix_millis(),
             };
-            present.insert(who.clone(), Presence { attached, spoke: now, streams: 0 });
+            clients.insert(who.clone(), ClientEntry { attached, spoke: now, streams: 0 });
         }
-        drop(present);
-        self.0.came.notify_one();
+        drop(clients);
+        self.0.entry_added.notify_one();
         self.0.changed.notify_one();
     }
 
-    /// Somebody says later who it is.
+    /// Records the name and version that a known client sent later.
     pub fn introduced(&self, who: &Who, client: &Program, revision: &str) {
-        let mut present = self.0.present.lock();
-        let Some(known) = present.get_mut(who) else { return };
+        let mut clients = self.0.clients.lock();
+        let Some(known) = clients.get_mut(who) else { return };
         let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         known.attached.client = some(&client.name);
         known.attached.client_version = some(&client.version);
         known.attached.revision = revision.to_owned();
-        drop(present);
+        drop(clients);
         self.0.changed.notify_one();
     }
 
-    /// Somebody has a stream open until this is dropped.
+    /// Records that a client has a stream open until the result is dropped.
     pub fn listens(&self, who: Who) -> Stream {
-        if let Some(known) = self.0.present.lock().get_mut(&who) {
+        if let Some(known) = self.0.clients.lock().get_mut(&who) {
             known.streams += 1;
         }
         Stream { attendance: self.clone(), who }
     }
 
-    /// Somebody said that it is gone.
+    /// Removes a client that ended its session.
     pub fn leaves(&self, who: &Who) {
-        if self.0.present.lock().remove(who).is_some() {
+        if self.0.clients.lock().remove(who).is_some() {
             self.0.changed.notify_one();
         }
     }
 
-    /// Everybody who is here, those first who came first.
+    /// The connected clients, oldest first.
     pub fn list(&self) -> Vec<Attached> {
         let now = Instant::now();
-        let present = self.0.present.lock();
-        let here = present.values().filter(|one| one.is_here(now));
+        let clients = self.0.clients.lock();
+        let here = clients.values().filter(|one| one.is_here(now));
         let mut here: Vec<Attached> = here.map(|one| one.attached.clone()).collect();
         here.sort_by(|one, other| (one.since, &one.client).cmp(&(other.since, &other.client)));
         here
     }
 
-    /// Takes those off the list, for ever, who are gone without a word.
+    /// Removes clients whose time is up. Never returns.
     pub async fn tidy(&self) {
         loop {
             let next = {
-                let present = self.0.present.lock();
-                present.values().filter(|one| one.streams == 0).map(|one| one.spoke).min()
+                let clients = self.0.clients.lock();
+                clients.values().filter(|one| one.streams == 0).map(|one| one.spoke).min()
             };
             match next {
                 Some(spoke) => {
                     tokio::select! {
-                        () = sleep_until(spoke + PATIENCE) => {}
-                        () = self.0.came.notified() => continue,
+                        () = sleep_until(spoke + IDLE_TIMEOUT) => {}
+                        () = self.0.entry_added.notified() => continue,
                     }
                 }
-                None => self.0.came.notified().await,
+                None => self.0.entry_added.notified().await,
             }
             let now = Instant::now();
-            let mut present = self.0.present.lock();
-            let before = present.len();
-            present.retain(|_, one| one.is_here(now));
-            if present.len() != before {
+            let mut clients = self.0.clients.lock();
+            let before = clients.len();
+            clients.retain(|_, one| one.is_here(now));
+            if clients.len() != before {
                 self.0.changed.notify_one();
             }
         }
     }
 }
 
-impl Presence {
+impl ClientEntry {
     fn is_here(&self, now: Instant) -> bool {
-        self.streams > 0 || now.duration_since(self.spoke) < PATIENCE
+        self.streams > 0 || now.duration_since(self.spoke) < IDLE_TIMEOUT
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        let mut present = self.attendance.0.present.lock();
-        if let Some(known) = present.get_mut(&self.who) {
+        let mut clients = self.attendance.0.clients.lock();
+        if let Some(known) = clients.get_mut(&self.who) {
             known.streams = known.streams.saturating_sub(1);
             known.spoke = Instant::now();
         }
-        drop(present);
-        self.attendance.0.came.notify_one();
+        drop(clients);
+        self.attendance.0.entry_added.notify_one();
     }
 }
 
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn somebody_is_here_who_spoke_lately_or_listens() {
+    async fn a_client_is_connected_if_it_sent_a_request_lately_or_has_a_stream() {
         let attendance = attendance();
         speaks(&attendance, 1, "Zed", None);
         speaks(&attendance, 2, "Cursor", Some("notes"));
@@ -224,16 +224,16 @@ mod tests {
         let mut here = names(&attendance);
         here.sort();
         assert_eq!(here, ["Cursor", "Zed"], "our own programs are not counted");
-        tokio::time::advance(PATIENCE).await;
+        tokio::time::advance(IDLE_TIMEOUT).await;
         assert_eq!(names(&attendance), ["Cursor"]);
         drop(stream);
-        assert_eq!(names(&attendance), ["Cursor"], "it was there a moment ago");
-        tokio::time::advance(PATIENCE).await;
+        assert_eq!(names(&attendance), ["Cursor"], "its stream was open a moment ago");
+        tokio::time::advance(IDLE_TIMEOUT).await;
         assert_eq!(names(&attendance), [] as [&str; 0]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_is_gone_without_a_word_is_taken_off_and_that_is_told() {
+    async fn an_expired_client_is_removed_and_that_is_notified() {
         let attendance = attendance();
         let tasks = TaskTracker::new();
         let tidying = attendance.clone();
@@ -241,11 +241,11 @@ mod tests {
         speaks(&attendance, 1, "Zed", None);
         attendance.0.changed.notified().await;
         attendance.0.changed.notified().await;
-        assert!(attendance.0.present.lock().is_empty());
+        assert!(attendance.0.clients.lock().is_empty());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_an_editor_looks_at_last_is_what_it_sees() {
+    async fn the_last_address_a_client_used_is_shown() {
         let attendance = attendance();
         speaks(&attendance, 1, "Zed", None);
         speaks(&attendance, 1, "Zed", Some("notes"));

@@ -1,13 +1,12 @@
-//! The gateway's log: its newest lines in memory, all of it on the disk, none of it in the way.
+//! The gateway's log: its newest lines in memory, all lines in a file.
 //!
 //! # Theory of operation
-//! Whatever is said with `tracing` comes to a [`Layer`], which makes a line of it. Every line goes
-//! through [`scrub`], and from then on it holds no secret. It is kept in a ring for the dashboard,
-//! told to those who follow, and given to a thread of its own that writes it to the file
-//! ([`evermoor_log::file`]). The queue to that thread is bounded: when the disk is slow or full, lines are lost
-//! and counted, and nobody waits.
+//! A [`Layer`] formats `tracing` events as lines. [`scrub`] removes secrets from every line. The
+//! line then goes into a ring buffer for the dashboard, to followers, and to a thread that writes
+//! the file ([`evermoor_log::file`]). The queue to that thread is bounded: when the disk is slow or
+//! full, lines are lost and counted, and nobody waits.
 //!
-//! The log belongs to the process, as `tracing`'s own subscriber does, so there is one of it.
+//! There is one log per process, like `tracing`'s subscriber.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -23,86 +22,86 @@ use evermoor_log::{Desk, Layer};
 use crate::monitoring::redaction;
 
 /// How many lines are kept in memory.
-const KEPT: usize = 2_000;
-/// How far one who follows may fall behind before lines are left out.
-const BEHIND: usize = 512;
-/// How long the end of the gateway waits for its last lines.
-const LAST_LINES: Duration = Duration::from_secs(1);
+const MAX_LINES: usize = 2_000;
+/// How many lines a follower may fall behind before it misses some.
+const FOLLOWER_LAG: usize = 512;
+/// How long shutdown waits for the last lines to be written.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A handle to the log.
 #[derive(Clone)]
 pub struct Log {
-    inside: Arc<Inside>,
+    inner: Arc<Inner>,
 }
 
-struct Inside {
+struct Inner {
     newest: Mutex<VecDeque<LogLine>>,
     followers: broadcast::Sender<LogLine>,
-    desk: Option<Desk>,
+    writer: Option<Desk>,
 }
 
-static HERE: OnceLock<Log> = OnceLock::new();
+static CURRENT: OnceLock<Log> = OnceLock::new();
 
 /// The log of this process, if it keeps one.
 pub fn here() -> Option<Log> {
-    HERE.get().cloned()
+    CURRENT.get().cloned()
 }
 
-/// Keeps the log of this process from now on, in the given file. The layer is for the subscriber.
+/// Starts the log of this process in the given file. Add the layer to the subscriber.
 pub fn start(path: &Path) -> Layer<impl Fn(LogLine) + use<>> {
     let log = Log::new(Desk::start(path.to_owned()));
-    let log = HERE.get_or_init(|| log).clone();
+    let log = CURRENT.get_or_init(|| log).clone();
     Layer::to(move |line| log.take(line))
 }
 
-/// The one place that every line goes through before it is kept, shown or written.
+/// Every line passes through this before it is kept, shown or written.
 fn scrub(line: LogLine) -> LogLine {
     let text = evermoor_core::security::scrub::scrub(&redaction::scrub(&line.text)).into_owned();
     LogLine { text, ..line }
 }
 
 impl Log {
-    fn new(desk: Option<Desk>) -> Self {
-        let (followers, _) = broadcast::channel(BEHIND);
-        Self { inside: Arc::new(Inside { newest: Mutex::default(), followers, desk }) }
+    fn new(writer: Option<Desk>) -> Self {
+        let (followers, _) = broadcast::channel(FOLLOWER_LAG);
+        Self { inner: Arc::new(Inner { newest: Mutex::default(), followers, writer }) }
     }
 
     fn take(&self, line: LogLine) {
         let line = scrub(line);
-        if let Some(desk) = &self.inside.desk {
-            desk.write(&line);
+        if let Some(writer) = &self.inner.writer {
+            writer.write(&line);
         }
-        let mut newest = self.inside.newest.lock();
-        if newest.len() == KEPT {
+        let mut newest = self.inner.newest.lock();
+        if newest.len() == MAX_LINES {
             newest.pop_front();
         }
         newest.push_back(line.clone());
-        // Under the lock, so that whoever reads and then follows misses nothing.
-        let _ = self.inside.followers.send(line);
+        // Under the lock, so that a new follower misses no line.
+        let _ = self.inner.followers.send(line);
     }
 
-    /// The newest lines, of one upstream or of all, and those that come from now on.
+    /// The newest lines, of one upstream or of all, and a receiver for new ones.
     pub fn tail(
         &self,
         upstream: Option<&str>,
         count: usize,
     ) -> (Vec<LogLine>, broadcast::Receiver<LogLine>) {
-        let newest = self.inside.newest.lock();
+        let newest = self.inner.newest.lock();
         let wanted = newest.iter().rev().filter(|line| is_of(line, upstream)).take(count);
         let mut lines: Vec<LogLine> = wanted.cloned().collect();
         lines.reverse();
-        (lines, self.inside.followers.subscribe())
+        (lines, self.inner.followers.subscribe())
     }
 
-    /// Waits a moment until what was said is on the disk.
+    /// Waits briefly until all lines are in the file.
     pub fn finish(&self) {
-        if let Some(desk) = &self.inside.desk {
-            desk.finish(LAST_LINES);
+        if let Some(writer) = &self.inner.writer {
+            writer.finish(FLUSH_TIMEOUT);
         }
     }
 }
 
-/// Whether a line is of this upstream; every line is, if none is named.
+/// Whether a line is about this upstream; always true for `None`.
 pub fn is_of(line: &LogLine, upstream: Option<&str>) -> bool {
     upstream.is_none_or(|name| line.upstream.as_deref() == Some(name))
 }
@@ -118,9 +117,9 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_lines_of_one_upstream_are_told() {
+    fn the_newest_lines_of_one_upstream_are_returned() {
         let log = Log::new(None);
-        for number in 0..KEPT + 10 {
+        for number in 0..MAX_LINES + 10 {
             log.take(line(Some(["a", "b"][number % 2]), &number.to_string()));
         }
         log.take(line(None, "none"));
@@ -129,11 +128,11 @@ mod tests {
         };
         assert_eq!(texts(Some("a"), 2), ["2006", "2008"]);
         assert_eq!(texts(None, 2), ["2009", "none"]);
-        assert_eq!(texts(None, usize::MAX).len(), KEPT);
+        assert_eq!(texts(None, usize::MAX).len(), MAX_LINES);
     }
 
     #[tokio::test]
-    async fn one_who_follows_hears_what_comes_and_no_secret() {
+    async fn a_follower_gets_new_lines_without_secrets() {
         let log = Log::new(None);
         log.take(line(None, "before"));
         let (seen, mut more) = log.tail(None, 10);

@@ -1,8 +1,8 @@
-//! Taking the secrets that were used out of everything that this process says.
+//! Removes secrets from everything that this process shows or logs.
 //!
-//! Logs are written from everywhere, so what must not be in them is known everywhere: one list for
-//! the process, which only grows. Failures are cleaned where they are first seen, the answers of the
-//! control API and the log once more on their way out.
+//! Any code can log, so the list of secrets is global to the process; it only grows. Failures are
+//! redacted where they arise; responses of the control API and log lines are redacted again on their
+//! way out.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ use evermoor_core::security::redact::{Redactor, Secret};
 
 static HIDDEN: RwLock<Redactor> = RwLock::new(Redactor::new());
 
-/// Hides this value from now on.
+/// Redacts this value from now on.
 pub fn hide(secret: &Secret) {
     HIDDEN.write().hide(secret);
 }
@@ -39,16 +39,16 @@ pub fn of(failure: Failure) -> Failure {
     Failure { what: clean(failure.what), remedy: clean(failure.remedy), ..failure }
 }
 
-/// Cleans the answer to a request. A token that is told once is not one of the secrets.
+/// Redacts the response to a request. New tokens are not on the list, so they can be shown once.
 pub(crate) async fn answers(request: Request, next: Next) -> Response {
     let answer = next.run(request).await;
     if HIDDEN.read().is_empty() {
         return answer;
     }
     let (mut head, body) = answer.into_parts();
-    // What is taken out changes the length.
+    // Redaction changes the length.
     head.headers.remove(header::CONTENT_LENGTH);
-    // An answer, and each event of a stream, is one frame.
+    // A response, and each event of a stream, is one frame.
     let body = body.map_frame(|frame| frame.map_data(clean));
     Response::from_parts(head, Body::new(body))
 }
@@ -61,7 +61,7 @@ fn clean(data: Bytes) -> Bytes {
     }
 }
 
-/// A log that no secret gets into: what is written at once is cleaned as a whole.
+/// A writer that redacts; each write must be a whole line.
 pub struct Clean<W>(pub W);
 
 impl<W: std::io::Write> std::io::Write for Clean<W> {
@@ -85,7 +85,7 @@ mod tests {
     use std::io::Write as _;
 
     #[test]
-    fn a_secret_that_was_used_is_in_no_failure_and_in_no_line_of_the_log() {
+    fn a_secret_appears_in_no_failure_and_in_no_log_line() {
         hide(&Secret::new("canary-of-redaction"));
         let said = "It refused canary-of-redaction.";
         let failure = of(Failure::new(Code::Refused, said, "Nothing."));

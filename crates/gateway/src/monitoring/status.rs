@@ -1,4 +1,4 @@
-//! The state of the whole, kept up to date for everybody who watches.
+//! The status of the whole gateway, kept up to date for subscribers.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,7 +11,7 @@ use evermoor_core::config;
 use evermoor_platform::clock;
 
 use crate::config::first_run::Welcome;
-use crate::config::upstream_set::Lineup;
+use crate::config::upstream_set::UpstreamSetHandle;
 use crate::editors::Editors;
 use crate::monitoring::clients::Attendance;
 use crate::monitoring::user_actions::Touches;
@@ -20,39 +20,39 @@ use crate::routing::visibility::Sights;
 use crate::upstream::notification_log::Newsroom;
 use crate::upstream::{Handle, Link, State};
 
-/// What is derived from the states of all upstreams.
+/// The status, and what each editor may see, derived from all upstreams.
 #[derive(Clone)]
 pub struct Overview {
     pub status: Status,
     pub sights: Arc<Sights>,
 }
 
-/// Where everything that people are shown comes from.
+/// What the status is derived from.
 pub struct Sources {
-    pub lineup: Lineup,
+    pub set: UpstreamSetHandle,
     pub editors: Arc<Editors>,
-    pub attendance: Attendance,
+    pub clients: Attendance,
     pub welcome: Welcome,
     pub touches: Touches,
     pub origin: String,
-    /// The system's own supervisor runs this gateway.
+    /// The system's service manager runs this gateway.
     pub supervised: bool,
 }
 
-/// The overview at this moment, which follows the one `before`.
+/// The current overview. `before` is reused if the visible catalog has not changed.
 pub fn overview(
     sources: &Sources,
     woke: Option<SystemTime>,
     before: Option<&Arc<Sights>>,
 ) -> Overview {
-    let Sources { lineup, editors, origin, .. } = sources;
-    let upstreams = Arc::clone(&lineup.upstreams.borrow());
-    let config = Arc::clone(&lineup.config.borrow());
+    let Sources { set, editors, origin, .. } = sources;
+    let upstreams = Arc::clone(&set.upstreams.borrow());
+    let config = Arc::clone(&set.config.borrow());
     let sights = Sights::of(&upstreams, &config.editors, before);
     let running = upstreams.iter().map(|handle| {
         let hidden = sights.hidden(handle.name());
         let app = match handle.config.transport.is_app() {
-            true => lineup.apps.desk(handle.name()).view(),
+            true => set.apps.desk(handle.name()).view(),
             false => None,
         };
         let touched = sources.touches.last(handle.name().as_str());
@@ -63,29 +63,29 @@ pub fn overview(
     views.sort_by(|one, other| one.name.cmp(&other.name));
     let mut seen = editors.list();
     let strangers = config.strangers(|name| seen.iter().any(|editor| editor.name == name));
-    let mut warnings = lineup.warnings.borrow().clone();
+    let mut warnings = set.warnings.borrow().clone();
     warnings.extend(strangers.iter().map(warnings::doubt));
     seen = seen.into_iter().map(|editor| with_shown(editor, &sights)).collect();
     let (version, process) = (crate::VERSION.into(), std::process::id());
     let status = Status::of(version, process, format!("{origin}/mcp"), views, warnings);
     let status = Status {
-        attached: sources.attendance.list(),
+        attached: sources.clients.list(),
         tray: config.tray,
-        first_run: sources.welcome.is_due(),
+        first_run: sources.welcome.is_first(),
         supervised: sources.supervised,
         ..status.with_editors(seen).since_wake(woke.map(millis))
     };
     Overview { status, sights }
 }
 
-/// An editor with how much it is shown.
+/// An editor, with how many tools it sees.
 pub fn with_shown(editor: api::Editor, sights: &Sights) -> api::Editor {
     let shown = sights.shown(&editor.name);
     editor.with_shown(shown)
 }
 
-/// Makes the overview anew whenever an upstream, an editor or the configuration changes or the machine
-/// woke, and tells editors of the lists that differ from then on.
+/// Rebuilds the overview whenever an upstream, an editor or the configuration changes or the machine
+/// wakes, and notifies editors of the lists that changed.
 pub async fn keep(
     sources: Sources,
     woke: watch::Receiver<Option<SystemTime>>,
@@ -102,7 +102,7 @@ pub async fn keep(
             true => Vec::new(),
             false => after.sights.changes_since(&before),
         };
-        // Whoever hears of a list and asks for it must find the new one.
+        // Publish first: an editor that reacts to the notification must get the new list.
         show.send_replace(after);
         for list in told {
             news.list_changed(list);
@@ -121,7 +121,7 @@ fn view(handle: &Handle, state: &State, origin: &str) -> api::Upstream {
                     format!("{} {}", server.name, server.version).trim().to_owned()
                 }),
             },
-            // Still connected, and of no use: that is what a person must see.
+            // Connected but not answering: show it as down.
             Some(failure) => {
                 let now = clock::unix_millis();
                 api::Link::Down { since: now, retry_at: now, attempts: 0, failure }

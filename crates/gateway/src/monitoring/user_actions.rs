@@ -1,5 +1,5 @@
-//! What people last did to upstreams through the control API. Whoever tells people of trouble keeps
-//! quiet about what they do themselves, wherever they do it.
+//! What the user last did to each upstream through the control API, so that no alert is raised for
+//! the effects of the user's own actions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use evermoor_platform::clock;
 pub struct Touches(Arc<Mutex<BTreeMap<String, Touched>>>);
 
 impl Touches {
-    /// A person wants this upstream back. Said before anything is done, so that whoever sees what comes
-    /// of it sees this too.
+    /// Records that the user restarts this upstream. Call it before acting, so that it is visible
+    /// together with the effects.
     pub fn restarts(&self, upstream: &str) {
         self.note(upstream, true);
     }
 
-    /// A person pauses, resumes or turns this upstream.
+    /// Records that the user pauses, resumes, or turns this upstream on or off.
     pub fn turns(&self, upstream: &str) {
         self.note(upstream, false);
     }

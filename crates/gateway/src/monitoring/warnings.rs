@@ -1,4 +1,4 @@
-//! What is worth knowing although nothing is broken.
+//! Warnings: what the user should know although nothing is broken.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -7,19 +7,19 @@ use evermoor_core::config::{Config, Mistake, Transport, Upstream};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::preset::Shelf;
 
-use crate::config::presets::Trouble;
+use crate::config::presets::PresetProblem;
 
-/// The warnings of a gateway that was started with `started` and runs with `now`. `mistake` is
-/// what is wrong with the file since then.
+/// The warnings of a gateway that listens on `started` and whose configuration is `now`. `mistake`
+/// is what is wrong with the file, if it was edited since.
 pub(crate) fn of(started: SocketAddr, now: &Config, mistake: Option<&Failure>) -> Vec<Failure> {
     let (settings, doubts) = (&now.gateway, now.doubts.iter().map(doubt));
     let token = (!settings.require_token).then(|| {
-        let what = "Every program on this machine may use your tools: the token is turned off.";
+        let what = "Any program on this machine can use your tools: no token is required.";
         Failure::new(Code::TokenOff, what, "Remove `require_token = false` from config.toml.")
     });
     let moved = (settings.listen != started).then(|| {
         let what = format!(
-            "config.toml says `listen = \"{}\"`, and the gateway still listens where it did.",
+            "config.toml has a new `listen = \"{}\"`, which is not in use yet.",
             settings.listen
         );
         Failure::new(Code::Configuration, what, "Restart the gateway to use the new address.")
@@ -27,20 +27,20 @@ pub(crate) fn of(started: SocketAddr, now: &Config, mistake: Option<&Failure>) -
     [token, moved, mistake.cloned()].into_iter().flatten().chain(doubts).collect()
 }
 
-/// What is wrong with the person's presets, and which presets of upstreams are not known. One that
-/// cannot be read is told of once.
-pub(crate) fn of_presets(now: &Config, shelf: &Shelf, troubles: &[Trouble]) -> Vec<Failure> {
+/// What is wrong with the user's presets, and which upstreams name an unknown preset. A preset that
+/// cannot be read is reported once.
+pub(crate) fn of_presets(now: &Config, shelf: &Shelf, problems: &[PresetProblem]) -> Vec<Failure> {
     let named = |upstream: &Upstream| match &upstream.transport {
         Transport::App { preset } => Some(preset.clone()),
         Transport::Http { .. } | Transport::Stdio(_) | Transport::Demo => None,
     };
     let names: BTreeSet<String> = now.upstreams.iter().filter_map(named).collect();
-    let untold = |name: &&String| troubles.iter().all(|it| it.preset.as_ref() != Some(*name));
+    let untold = |name: &&String| problems.iter().all(|it| it.preset.as_ref() != Some(*name));
     let unknown = names.iter().filter(untold).filter_map(|name| shelf.get(name).err());
-    troubles.iter().map(|trouble| trouble.failure.clone()).chain(unknown).collect()
+    problems.iter().map(|trouble| trouble.failure.clone()).chain(unknown).collect()
 }
 
-/// Something in the file that is worth a second look.
+/// A questionable setting in the file, as a warning.
 pub(crate) fn doubt(doubt: &Mistake) -> Failure {
     let place = doubt.line.map(|line| format!(", line {line}")).unwrap_or_default();
     let what = format!("config.toml{place}: {}", doubt.what);
@@ -57,12 +57,12 @@ mod tests {
     }
 
     #[test]
-    fn a_gateway_as_it_should_be_warns_of_nothing() {
+    fn a_default_configuration_has_no_warnings() {
         assert_eq!(codes("", None), []);
     }
 
     #[test]
-    fn a_list_that_leads_nowhere_is_said_with_its_line() {
+    fn an_unknown_name_in_a_list_is_reported_with_its_line() {
         let text = "[editors.cursor]\nupstreams.allow = [\"nobody\"]\n";
         let now = Config::parse(text).unwrap();
         let warnings = of(now.gateway.listen, &now, None);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preset_that_nobody_knows_is_said_once_with_those_that_are_known() {
+    fn an_unknown_preset_is_reported_once_with_the_known_ones() {
         let text = "[upstreams.a]\npreset = \"pieces\"\n[upstreams.b]\npreset = \"pieces\"\n\
                     [upstreams.c]\npreset = \"figma\"\n";
         let (now, shelf) = (Config::parse(text).unwrap(), Shelf::of_our_own());
@@ -79,12 +79,12 @@ mod tests {
         assert_eq!(warnings[0].what, "There is no preset `pieces`.");
         assert!(warnings[0].remedy.contains("pieces-os"), "{}", warnings[0]);
         let failure = Failure::new(Code::Configuration, "It is wrong.", "Write it right.");
-        let trouble = Trouble { preset: Some("pieces".into()), failure: failure.clone() };
+        let trouble = PresetProblem { preset: Some("pieces".into()), failure: failure.clone() };
         assert_eq!(of_presets(&now, &shelf, &[trouble]), [failure]);
     }
 
     #[test]
-    fn each_thing_worth_knowing_is_said() {
+    fn every_warning_is_reported() {
         let text = "[gateway]\nrequire_token = false\nlisten = \"127.0.0.1:1\"\n";
         let mistake = Failure::new(Code::Configuration, "It is wrong.", "Write it right.");
         assert_eq!(

@@ -1,13 +1,13 @@
-//! What a gateway takes from outside and cannot foresee: chance, and the time of day.
+//! The sources of nondeterminism: the wall clock and random numbers.
 //!
-//! Both are given to it, so that a simulation can replay a day exactly as it was.
+//! They are injected, so that a simulation can replay a run exactly.
 
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use evermoor_platform::clock;
 
-/// Chance and the time of day.
+/// A wall clock and a source of random numbers.
 #[derive(Clone)]
 pub struct Chance {
     dice: Arc<dyn Fn() -> u32 + Send + Sync>,
@@ -15,9 +15,9 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// Those of the real world.
+    /// The clock and the random numbers of the operating system.
     pub fn real() -> Self {
-        // Without randomness every wait is the longest, which is slow and safe.
+        // Without random numbers every backoff is the longest one, which is slow but safe.
         Self::new(|| getrandom::u32().unwrap_or(u32::MAX), clock::now)
     }
 
@@ -28,12 +28,11 @@ impl Chance {
         Self { dice: Arc::new(dice), wall: Arc::new(wall) }
     }
 
-    /// Any number, each as likely as the next.
+    /// A uniformly distributed number.
     pub fn dice(&self) -> u32 {
         (self.dice)()
     }
 
-    /// The time of day.
     pub fn now(&self) -> SystemTime {
         (self.wall)()
     }

@@ -1,12 +1,12 @@
-//! How a process ended: the system has the number, the core has the words.
+//! Turns the exit of a process into evidence and into a sentence.
 
 use evermoor_core::policy::app::evidence;
 use evermoor_platform::process::child::Exit;
 
 use crate::apps::OS;
 
-/// What the system says of an end; `None` if it says nothing.
-pub(crate) fn said(exit: Exit) -> Option<evidence::Exit> {
+/// The exit as evidence; `None` if the system does not report it.
+pub(crate) fn evidence_of(exit: Exit) -> Option<evidence::Exit> {
     match exit {
         Exit::Code(code) => Some(evidence::Exit::Code(code)),
         Exit::Signal(signal) => Some(evidence::Exit::Signal(signal)),
@@ -14,7 +14,7 @@ pub(crate) fn said(exit: Exit) -> Option<evidence::Exit> {
     }
 }
 
-/// What follows the name of the program in a sentence.
+/// The predicate of a sentence about the program, such as "exited with code 1".
 pub(crate) fn sentence(exit: Exit) -> String {
-    said(exit).map_or_else(|| "ended".into(), |exit| exit.sentence(OS))
+    evidence_of(exit).map_or_else(|| "ended".into(), |exit| exit.sentence(OS))
 }

@@ -1,18 +1,17 @@
-//! What a gateway that has been taken over still has for its successor.
+//! What a gateway that was taken over hands to its successor.
 //!
-//! Whoever has something puts it into the outbox; it is sent, in order, once there is somebody to
-//! send it to. Before that nobody puts anything in.
+//! Items are queued once a successor serves, and are sent in order.
 
 use bytes::Bytes;
 use tokio::net::TcpStream;
 
-/// Something for the gateway that has taken over.
+/// An item for the successor.
 pub enum Parcel {
-    /// A connection at rest.
+    /// An idle connection, with what was already read from it.
     Connection { stream: TcpStream, known: bool, read: Bytes },
-    /// What a session wants to hear of has changed.
+    /// A session's subscriptions have changed.
     Wishes { session: String, wishes: crate::mcp::Remembered },
 }
 
-/// How many may wait to be sent; whoever has more waits.
+/// How many items the queue holds; senders wait when it is full.
 pub const ROOM: usize = 64;

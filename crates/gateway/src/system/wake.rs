@@ -1,10 +1,10 @@
-//! Notices that the machine slept.
+//! Detects that the machine slept.
 //!
 //! # Theory of operation
-//! Timers stand still while a laptop sleeps, and every connection may be dead when it wakes. The
-//! system says so when it can. A look at both clocks every two seconds finds a sleep out whatever
-//! the system says of it. Either way it counts once; then every supervisor looks at its connection
-//! at once.
+//! Timers stop while a laptop sleeps, and every connection may be dead when it wakes. The operating
+//! system reports sleep and wake where it can. Comparing the wall clock with the monotonic clock
+//! every two seconds detects a sleep in any case. Each sleep counts once; then every supervisor
+//! checks its connection at once.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -17,56 +17,55 @@ use evermoor_platform::sleep::{self, Notice};
 
 use crate::system::environment::Chance;
 
-/// Rung at every wake.
-pub(crate) struct Bell {
+/// Publishes each wake.
+pub(crate) struct WakeNotifier {
     times: watch::Sender<u64>,
     last: watch::Sender<Option<SystemTime>>,
     changed: Arc<Notify>,
 }
 
-/// What is known of the wakes.
-pub(crate) struct Woken {
-    /// Counts them.
+/// What is known about wakes.
+pub(crate) struct WakeSignals {
+    /// How many there were.
     pub(crate) times: watch::Receiver<u64>,
-    /// When the last one was.
+    /// When the last one happened.
     pub(crate) last: watch::Receiver<Option<SystemTime>>,
 }
 
-const LOOK: Duration = Duration::from_secs(2);
-/// The system says two things about a sleep; nobody is this far behind.
-const ROOM: usize = 16;
+const CLOCK_INTERVAL: Duration = Duration::from_secs(2);
+/// The system sends two notices per sleep, so this never fills up.
+const NOTICE_CAPACITY: usize = 16;
 
-impl Bell {
-    /// A bell at which `changed` is notified, too.
-    pub(crate) fn new(changed: Arc<Notify>) -> (Self, Woken) {
+impl WakeNotifier {
+    pub(crate) fn new(changed: Arc<Notify>) -> (Self, WakeSignals) {
         let (times, counted) = watch::channel(0);
         let (last, known) = watch::channel(None);
-        (Self { times, last, changed }, Woken { times: counted, last: known })
+        (Self { times, last, changed }, WakeSignals { times: counted, last: known })
     }
 
-    fn ring(&self, now: SystemTime) {
+    fn notify(&self, now: SystemTime) {
         self.last.send_replace(Some(now));
         self.times.send_modify(|count| *count += 1);
         self.changed.notify_one();
     }
 }
 
-/// Rings at every wake, for as long as it runs.
-pub(crate) async fn watch(bell: Bell, chance: Chance) {
-    let (tell, told) = mpsc::channel(ROOM);
+/// Notifies at every wake. Never returns.
+pub(crate) async fn watch(notifier: WakeNotifier, chance: Chance) {
+    let (tell, told) = mpsc::channel(NOTICE_CAPACITY);
     let listen = async move {
         let pass_on = |notice| {
             let _ = tell.try_send(notice);
         };
         let why = sleep::notices(pass_on).await;
-        tracing::debug!(%why, "a sleep is found out by the clocks alone");
+        tracing::debug!(%why, "no notices of sleep; only the clocks detect it");
     };
-    tokio::join!(Box::pin(listen), count(bell, chance, told));
+    tokio::join!(Box::pin(listen), count(notifier, chance, told));
 }
 
-async fn count(bell: Bell, chance: Chance, mut told: mpsc::Receiver<Notice>) {
+async fn count(notifier: WakeNotifier, chance: Chance, mut told: mpsc::Receiver<Notice>) {
     let mut sleeps = Sleeps::new(Instant::now().into_std(), chance.now());
-    let mut next = Instant::now() + LOOK;
+    let mut next = Instant::now() + CLOCK_INTERVAL;
     loop {
         let notice = tokio::select! {
             Some(notice) = told.recv() => Some(notice),
@@ -79,13 +78,13 @@ async fn count(bell: Bell, chance: Chance, mut told: mpsc::Receiver<Notice>) {
                 continue;
             }
             Some(Notice::Woke) => sleeps.woke(now.into_std(), wall),
-            None => sleeps.look(now.into_std(), wall, LOOK).is_some(),
+            None => sleeps.look(now.into_std(), wall, CLOCK_INTERVAL).is_some(),
         };
-        next = now + LOOK;
+        next = now + CLOCK_INTERVAL;
         if woke {
             let told = notice.is_some();
-            tracing::info!(told, "the machine slept; every connection is looked at");
-            bell.ring(wall);
+            tracing::info!(told, "the machine slept; checking every connection");
+            notifier.notify(wall);
         }
     }
 }
@@ -96,11 +95,11 @@ mod tests {
     use parking_lot::Mutex;
     use tokio_util::task::TaskTracker;
 
-    /// A machine whose system tells when it sleeps, until it does not.
+    /// A machine whose system sends notices until `tell` is replaced.
     struct Machine {
         tell: mpsc::Sender<Notice>,
         slept: Arc<Mutex<Duration>>,
-        woken: Woken,
+        woken: WakeSignals,
         changed: Arc<Notify>,
     }
 
@@ -110,11 +109,11 @@ mod tests {
     impl Machine {
         fn start() -> Self {
             let (slept, changed) = (Arc::new(Mutex::default()), Arc::new(Notify::new()));
-            let (bell, woken) = Bell::new(Arc::clone(&changed));
+            let (notifier, woken) = WakeNotifier::new(Arc::clone(&changed));
             let (began, hidden) = (Instant::now(), Arc::clone(&slept));
             let now = move || EVENING + began.elapsed() + *hidden.lock();
-            let (tell, told) = mpsc::channel(ROOM);
-            TaskTracker::new().spawn(count(bell, Chance::new(|| 0, now), told));
+            let (tell, told) = mpsc::channel(NOTICE_CAPACITY);
+            TaskTracker::new().spawn(count(notifier, Chance::new(|| 0, now), told));
             Self { tell, slept, woken, changed }
         }
 
@@ -127,28 +126,28 @@ mod tests {
         }
 
         async fn times(&self) -> u64 {
-            tokio::time::sleep(LOOK * 3).await;
+            tokio::time::sleep(CLOCK_INTERVAL * 3).await;
             *self.woken.times.borrow()
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_notice_counts_at_once_and_the_clocks_do_not_count_the_same_sleep_again() {
+    async fn a_notice_counts_at_once_and_the_clocks_do_not_count_that_sleep_again() {
         let mut machine = Machine::start();
-        tokio::time::sleep(LOOK / 2).await;
+        tokio::time::sleep(CLOCK_INTERVAL / 2).await;
         machine.says(Notice::Sleeps).await;
         machine.sleeps();
         let began = Instant::now();
         machine.says(Notice::Woke).await;
         machine.woken.times.changed().await.unwrap();
         assert_eq!(began.elapsed(), Duration::ZERO);
-        assert_eq!(*machine.woken.last.borrow(), Some(EVENING + LOOK / 2 + NIGHT));
+        assert_eq!(*machine.woken.last.borrow(), Some(EVENING + CLOCK_INTERVAL / 2 + NIGHT));
         machine.changed.notified().await;
         assert_eq!(machine.times().await, 1);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn where_nobody_tells_the_clocks_do() {
+    async fn without_notices_the_clocks_detect_a_sleep() {
         let mut machine = Machine::start();
         machine.tell = mpsc::channel(1).0;
         assert_eq!(machine.times().await, 0);
@@ -159,11 +158,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_machine_that_is_told_to_sleep_again_and_again_has_not_slept() {
+    async fn repeated_notices_of_sleep_without_a_wake_do_not_count() {
         let machine = Machine::start();
         for _ in 0..20 {
             machine.says(Notice::Sleeps).await;
-            tokio::time::sleep(LOOK / 2).await;
+            tokio::time::sleep(CLOCK_INTERVAL / 2).await;
         }
         assert_eq!(machine.times().await, 0);
     }

@@ -1,63 +1,63 @@
-//! The right to write down what is remembered, which one gateway has at a time.
+//! The lease that lets one gateway at a time write the files that outlive it.
 //!
-//! Catalogs, subscriptions and the history lie in files. When another gateway takes over, the files become its
-//! own: what this one is writing comes to its end, and it writes no more.
+//! Catalogs, subscriptions and the history are in files. When another gateway takes over, it gets
+//! the lease: this gateway finishes the write in progress and writes no more.
 
 use std::sync::Arc;
 
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
+/// The lease of this gateway, which it may or may not hold.
 #[derive(Clone)]
 pub struct Pen(Arc<Inner>);
 
 struct Inner {
-    ours: watch::Sender<bool>,
+    held: watch::Sender<bool>,
     writing: Arc<Mutex<()>>,
 }
 
-/// The pen in the hand of somebody who writes.
+/// A write in progress: the lease is not released until this is dropped.
 pub struct Writing {
-    _hand: OwnedMutexGuard<()>,
+    _guard: OwnedMutexGuard<()>,
 }
 
 impl Pen {
-    /// A pen, which may be another gateway's for now.
-    pub fn new(ours: bool) -> Self {
-        Self(Arc::new(Inner { ours: watch::Sender::new(ours), writing: Arc::default() }))
+    /// `held` is `false` while another gateway still has the lease.
+    pub fn new(held: bool) -> Self {
+        Self(Arc::new(Inner { held: watch::Sender::new(held), writing: Arc::default() }))
     }
 
-    /// Whether it is ours at this moment.
-    pub fn is_ours(&self) -> bool {
-        *self.0.ours.borrow()
+    pub fn is_held(&self) -> bool {
+        *self.0.held.borrow()
     }
 
-    /// Takes it to write, if it is ours.
+    /// Begins a write, if this gateway holds the lease.
     pub async fn take(&self) -> Option<Writing> {
-        let hand = Arc::clone(&self.0.writing).lock_owned().await;
-        self.0.ours.borrow().then_some(Writing { _hand: hand })
+        let guard = Arc::clone(&self.0.writing).lock_owned().await;
+        self.0.held.borrow().then_some(Writing { _guard: guard })
     }
 
-    /// The same for those who may block.
+    /// Like [`Pen::take`], for threads that may block.
     pub fn take_blocking(&self) -> Option<Writing> {
-        let hand = Arc::clone(&self.0.writing).blocking_lock_owned();
-        self.0.ours.borrow().then_some(Writing { _hand: hand })
+        let guard = Arc::clone(&self.0.writing).blocking_lock_owned();
+        self.0.held.borrow().then_some(Writing { _guard: guard })
     }
 
-    /// Gives it away, as soon as nobody writes.
+    /// Waits for the write in progress, then gives the lease up.
     pub async fn give_away(&self) {
-        let _hand = self.0.writing.lock().await;
-        self.0.ours.send_replace(false);
+        let _guard = self.0.writing.lock().await;
+        self.0.held.send_replace(false);
     }
 
-    /// It is ours from now on.
-    pub fn receive(&self) {
-        self.0.ours.send_replace(true);
+    /// Makes this gateway the holder.
+    pub fn grant(&self) {
+        self.0.held.send_replace(true);
     }
 
-    /// Waits until it is ours.
+    /// Waits until this gateway holds the lease.
     pub async fn until_ours(&self) {
-        // The sender is in our own hand, so that it cannot be gone.
-        let _ = self.0.ours.subscribe().wait_for(|ours| *ours).await;
+        // This cannot fail: `self` owns the sender.
+        let _ = self.0.held.subscribe().wait_for(|held| *held).await;
     }
 }
 
@@ -67,16 +67,16 @@ mod tests {
     use futures_util::FutureExt as _;
 
     #[tokio::test]
-    async fn a_pen_is_given_away_when_nobody_writes_and_nobody_writes_after_that() {
+    async fn a_lease_is_released_after_the_write_in_progress_and_then_nobody_writes() {
         let pen = Pen::new(true);
         let writing = pen.take().await;
         assert!(writing.is_some());
-        assert!(pen.give_away().now_or_never().is_none(), "somebody writes");
+        assert!(pen.give_away().now_or_never().is_none(), "a write is in progress");
         drop(writing);
         pen.give_away().await;
         assert!(pen.take().await.is_none());
         assert!(pen.until_ours().now_or_never().is_none());
-        pen.receive();
+        pen.grant();
         pen.until_ours().await;
         assert!(pen.take().await.is_some());
     }

@@ -76,7 +76,7 @@ async fn servers_of_projects_are_taken_over_pointed_and_put_back() {
     assert_eq!(found("fetched")["from"].as_array().unwrap().len(), 2, "{said}");
     assert_eq!(found("near")["from"][0]["folder"], other(&scene));
     assert_eq!(said["skipped"][0]["name"], "left");
-    assert_eq!(said["skipped"][0]["why"], "The folder of its project is gone: /code/gone.");
+    assert_eq!(said["skipped"][0]["why"], "Its project folder no longer exists: /code/gone.");
     let diff = said["diff"].as_str().unwrap();
     assert!(diff.contains(&format!("{}/serve", other(&scene))), "{diff}");
     assert!(diff.contains(&format!("{}/docs.js", machine.project.display())), "{diff}");

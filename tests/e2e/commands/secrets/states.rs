@@ -92,7 +92,7 @@ async fn without_a_keychain_that_is_said_and_nothing_is_kept_anywhere_else() {
     let refused = evermoor(&home, &keyring, &["secret", "set", "key"], "value-of-key").await;
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains("There is no keychain in this session"), "{said}");
+    assert!(said.contains("This session has no keychain"), "{said}");
     assert!(std::fs::read_dir(&home).unwrap().next().is_none(), "nothing was written");
 
     let entry =

@@ -1,4 +1,4 @@
-//! What is done to an application during a restart, and what is looked for.
+//! The actions of a restart, and the checks for a new run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,52 +15,52 @@ use evermoor_core::preset::{Ask, Preset};
 use evermoor_platform::process::child::Environment;
 use evermoor_platform::process::{info, launch, run};
 
-use crate::apps::probe::{Asker, Said};
+use crate::apps::probe::{ProbeClient, ProbeReply};
 use crate::apps::process;
 use crate::apps::process::Process;
-use crate::apps::state::Desk;
+use crate::apps::state::AppState;
 use crate::apps::{OS, finder, observe};
 use crate::system::exit;
 use crate::upstream::Handle;
 use crate::upstream::delivery::in_flight::UnderWay;
 
-/// What a restart works with.
+/// Runs the actions of one restart.
 #[derive(Clone)]
-pub(crate) struct Means {
+pub(crate) struct ActionRunner {
     pub(crate) upstream: Handle,
     pub(crate) preset: Arc<Preset>,
-    pub(crate) desk: Arc<Desk>,
-    pub(crate) asker: Asker,
+    pub(crate) app: Arc<AppState>,
+    pub(crate) probe: ProbeClient,
     /// The ways to launch it.
     pub(crate) ways: Vec<Place>,
-    /// The calls that were under way when it began.
+    /// The calls that were in flight when the restart began.
     pub(crate) calls: Vec<Arc<UnderWay>>,
-    /// Where it answered when the restart began.
+    /// The port where it answered when the restart began.
     pub(crate) port: Option<u16>,
 }
 
-/// What became of something that was begun.
-pub(crate) enum Came {
-    Of(Option<Event>),
-    OfLooking(Option<Event>),
+/// A finished action or check, with the event it led to.
+pub(crate) enum Completed {
+    Action(Option<Event>),
+    Check(Option<Event>),
 }
 
-/// Things that were begun, each of which may come to something that happened.
-pub(crate) type Begun = FuturesUnordered<BoxFuture<'static, Came>>;
+/// Actions and checks in progress.
+pub(crate) type PendingActions = FuturesUnordered<BoxFuture<'static, Completed>>;
 
-/// How long what was asked of it, or of the system, may take.
-const ASKING: Duration = Duration::from_secs(10);
-/// What launches it and complains, does so within this time.
-const COMPLAINING: Duration = Duration::from_secs(5);
+/// How long a request to the application or a system command may take.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// A launcher that fails does so within this time.
+const LAUNCH_FAILURE_TIMEOUT: Duration = Duration::from_secs(5);
 
-impl Means {
-    /// Begins what the machine wants done.
+impl ActionRunner {
+    /// Begins an action of the state machine.
     pub(crate) fn begin(
         &self,
         action: &Action,
         process: Option<&Process>,
-    ) -> BoxFuture<'static, Came> {
-        let doing = match action {
+    ) -> BoxFuture<'static, Completed> {
+        let outcome = match action {
             Action::Drain => {
                 let calls = self.calls.clone();
                 let drained = async move { join_all(calls.iter().map(|one| one.drained())).await };
@@ -72,12 +72,12 @@ impl Means {
             Action::AskToQuit => self.quit(process),
             Action::End(firmness) => end(process, *firmness),
             Action::Launch { way } => {
-                self.desk.change(|seen| seen.launching = true);
+                self.app.change(|seen| seen.launching = true);
                 start(self.ways.get(*way).and_then(|place| command::launch(OS, place))).boxed()
             }
             Action::Say(_) | Action::Finish(_) => ready(None).boxed(),
         };
-        doing.map(Came::Of).boxed()
+        outcome.map(Completed::Action).boxed()
     }
 
     fn quit(&self, process: Option<&Process>) -> BoxFuture<'static, Option<Event>> {
@@ -86,58 +86,64 @@ impl Means {
             (None, Some(on), Some(process)) => {
                 system(command::quit(OS, on, process.run().pid)).boxed()
             }
-            (None, None, _) | (None, _, None) => refused("its process cannot be seen").boxed(),
+            (None, None, _) | (None, _, None) => refused("its process is not visible").boxed(),
         }
     }
 
-    /// Asks it for something over HTTP. Who ends instead of answering has not refused.
+    /// Sends it a request over HTTP. Exiting without an answer is not a refusal.
     fn ask(&self, ask: Option<&Ask>) -> BoxFuture<'static, Option<Event>> {
         let (Some(ask), Some(port)) = (ask.cloned(), self.port) else {
             return refused("it does not answer").boxed();
         };
-        let asker = self.asker.clone();
+        let probe = self.probe.clone();
         async move {
-            match asker.ask(port, &ask, ASKING).await {
-                Said::Answer { status, .. } if !ask.expect.answers(status) => {
+            match probe.send(port, &ask, REQUEST_TIMEOUT).await {
+                ProbeReply::Answer { status, .. } if !ask.expect.answers(status) => {
                     Some(Event::Refused(format!("it answered with status {status}")))
                 }
-                Said::NotAsked => Some(Event::Refused("it took no connection".into())),
-                Said::Answer { .. } | Said::Nothing => None,
+                ProbeReply::NotConnected => {
+                    Some(Event::Refused("it refused the connection".into()))
+                }
+                ProbeReply::Answer { .. } | ProbeReply::NoReply => None,
             }
         }
         .boxed()
     }
 
-    /// Looks after a while whether another run is there, and lets the supervisor connect to it.
-    /// `gone` says that the old one is not there any more.
-    pub(crate) fn look(&self, wait: Duration, gone: bool) -> impl Future<Output = Came> + use<> {
-        let means = self.clone();
+    /// Checks after `wait` whether a new run exists, and lets the supervisor connect to it. `gone`
+    /// says that the old run has exited.
+    pub(crate) fn check(
+        &self,
+        wait: Duration,
+        gone: bool,
+    ) -> impl Future<Output = Completed> + use<> {
+        let runner = self.clone();
         async move {
             sleep(wait).await;
-            Came::OfLooking(means.look_around(gone).await)
+            Completed::Check(runner.check_now(gone).await)
         }
     }
 
-    async fn look_around(&self, gone: bool) -> Option<Event> {
-        let leaving = self.desk.leaving();
-        let mut found = finder::find(&self.preset, &self.asker);
-        let mut anybody = false;
+    async fn check_now(&self, gone: bool) -> Option<Event> {
+        let leaving = self.app.leaving();
+        let mut found = finder::find(&self.preset, &self.probe);
+        let mut any_found = false;
         while let Some(port) = found.next().await {
-            anybody = true;
+            any_found = true;
             let run = process::at(port).await;
             let is_new = match (leaving, run) {
                 (Some(old), Some(run)) => run != old,
                 (None, _) | (_, None) => gone,
             };
             if is_new {
-                self.desk.found(port);
-                self.desk.step_aside(false);
+                self.app.found(port);
+                self.app.step_aside(false);
                 self.upstream.is_there().await;
                 return run.map(Event::Seen);
             }
         }
-        // Where no process can be seen, a port that closed is the end.
-        if leaving.is_none() && !anybody && !gone {
+        // Without a visible process, a closed port is the only sign of its exit.
+        if leaving.is_none() && !any_found && !gone {
             return Some(Event::Gone);
         }
         let other = |process: &info::Facts| leaving != Some(process::run(process));
@@ -148,33 +154,35 @@ impl Means {
 
 fn end(process: Option<&Process>, firmness: Firmness) -> BoxFuture<'static, Option<Event>> {
     let Some(process) = process else {
-        return refused("its process cannot be seen").boxed();
+        return refused("its process is not visible").boxed();
     };
     match process.end(firmness == Firmness::Forced) {
         Ok(()) => ready(None).boxed(),
-        // Not every system has a way of its own to ask.
+        // Not every system has an API for this.
         Err(_) => system(command::end(OS, process.run().pid, firmness)).boxed(),
     }
 }
 
-/// Has a program of the system do it.
+/// Runs a system command.
 async fn system(line: CommandLine) -> Option<Event> {
-    match run::said(&line.program, &line.args, ASKING).await {
-        Some(said) if said.good => None,
-        Some(said) => Some(Event::Refused(said.complaint)),
-        None => Some(Event::Refused(format!("`{}` is not there, or takes too long", line.program))),
+    match run::said(&line.program, &line.args, REQUEST_TIMEOUT).await {
+        Some(output) if output.good => None,
+        Some(output) => Some(Event::Refused(output.complaint)),
+        None => {
+            Some(Event::Refused(format!("`{}` is missing or did not finish in time", line.program)))
+        }
     }
 }
 
-/// Launches it. What launches it may fail at once, or say a moment later that it cannot.
+/// Launches the application. The launcher may fail at once or after a moment.
 async fn start(line: Option<CommandLine>) -> Option<Event> {
-    let Some(line) = line else { return refused("this system has no such way").await };
+    let Some(line) = line else { return refused("this system does not support it").await };
     let environment = Environment::find("").await;
     let mut child = match launch::start(&line.program, &line.args, &environment) {
         Ok(child) => child,
         Err(error) => return Some(Event::Refused(format!("`{}`: {error}", line.program))),
     };
-    match timeout(COMPLAINING, child.wait()).await {
+    match timeout(LAUNCH_FAILURE_TIMEOUT, child.wait()).await {
         Ok(Ok(status)) if !status.success() => {
             Some(Event::Refused(format!("`{}` {}", line.program, exit::sentence(status.into()))))
         }

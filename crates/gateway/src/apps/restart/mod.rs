@@ -1,13 +1,12 @@
-//! Bringing an application back: the restart that `evermoor_core::policy::app::restart` describes, carried
-//! out.
+//! Restarts an application: drives the state machine of `evermoor_core::policy::app::restart`.
 //!
 //! # Theory of operation
-//! The supervisor steps aside, so that new calls wait and calls under way may end. Then the machine
-//! is told what happens (the end of the old process, a new one that is seen, a handshake) and what
-//! it says is done. The supervisor may connect again as soon as a run that is not the old one is
-//! there; its handshake is the proof.
+//! The supervisor stands aside, so that new calls are held and calls in flight can finish. Then the
+//! driver reports events to the state machine (the old process exited, a new one was seen, a
+//! handshake succeeded) and carries out the actions that it returns. The supervisor may connect
+//! again as soon as a run other than the old one exists; its handshake proves the restart.
 
-pub(crate) mod actions;
+mod actions;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,134 +22,146 @@ use evermoor_core::policy::app::restart::{
 };
 
 use super::process::Process;
-use super::watcher::{Minder, end_of};
-use super::{Desk, finder, observe};
+use super::watcher::{AppWatcher, exit_of};
+use super::{AppState, finder, observe};
 use crate::history::millis;
 use crate::upstream::Link;
 use crate::upstream::delivery::in_flight::UnderWay;
-use actions::{Begun, Came, Means};
+use actions::{ActionRunner, Completed, PendingActions};
 
-/// Why it is restarted.
+/// One restart of a watched application.
+pub(super) struct RestartDriver<'a> {
+    watcher: &'a mut AppWatcher,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Why {
-    Wished,
-    Ended,
+pub(super) enum RestartReason {
+    Requested,
+    Exited,
     Hung,
     Memory,
 }
 
-/// How often somebody looks whether it is there again.
-const LOOK: Duration = Duration::from_millis(200);
+/// Keeps the supervisor standing aside until dropped, however the restart ends.
+struct StandAside(Arc<AppState>);
 
-/// The supervisor steps aside until this is dropped, whatever becomes of the restart.
-struct Aside(Arc<Desk>);
+/// How often to check whether the application is back.
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
-impl Minder {
-    /// Restarts it, or starts it if it does not run.
-    pub(super) async fn bring_back(&mut self, why: Why) {
-        let now = self.around.chance.now();
-        self.desk.begin_restart(millis(now));
-        let calls = self.upstream.under_way();
-        let aside = Aside::step(Arc::clone(&self.desk));
-        // Steps are written down with the outage that begins when the supervisor steps aside.
-        self.upstream.stepped_aside().await;
-        self.say(why.sentence(&self.preset.title));
-        let outcome = self.drive(calls).await;
+impl<'a> RestartDriver<'a> {
+    pub(super) fn new(watcher: &'a mut AppWatcher) -> Self {
+        Self { watcher }
+    }
+
+    /// Restarts the application, or starts it if it does not run.
+    pub(super) async fn run(mut self, reason: RestartReason) {
+        let now = self.watcher.context.chance.now();
+        self.watcher.app.begin_restart(millis(now));
+        let calls = self.watcher.upstream.under_way();
+        let aside = StandAside::begin(Arc::clone(&self.watcher.app));
+        // The steps belong to the incident that begins when the supervisor stands aside.
+        self.watcher.upstream.stepped_aside().await;
+        self.report(reason.sentence(&self.watcher.preset.title));
+        let outcome = self.prepare_and_drive(calls).await;
         let failure = match outcome {
             Outcome::Proven { .. } => None,
             Outcome::Failed { failure, .. } => Some(failure),
         };
-        let at = millis(self.around.chance.now());
+        let at = millis(self.watcher.context.chance.now());
         if let Some(failure) = &failure {
-            tracing::warn!(upstream = %self.upstream.name(), %failure, "not restarted");
+            tracing::warn!(upstream = %self.watcher.upstream.name(), %failure, "restart failed");
         }
-        self.desk.end_restart(RestartEnd { at, failure });
-        self.desk.change(|seen| seen.launching = false);
+        self.watcher.app.end_restart(RestartEnd { at, failure });
+        self.watcher.app.change(|seen| seen.launching = false);
         drop(aside);
-        self.around.changed.notify_one();
+        self.watcher.context.changed.notify_one();
     }
 
-    async fn drive(&mut self, calls: Vec<Arc<UnderWay>>) -> Outcome {
-        let Some(asker) = self.around.apps.asker().cloned() else {
-            return self.cannot("No HTTP client can be made on this machine.");
+    async fn prepare_and_drive(&mut self, calls: Vec<Arc<UnderWay>>) -> Outcome {
+        let Some(probe) = self.watcher.context.apps.probe().cloned() else {
+            return self.fail("Evermoor could not create an HTTP client.");
         };
-        let found = finder::find(&self.preset, &asker).next().await;
-        if self.process.is_none() {
-            self.process = match found {
+        let preset = Arc::clone(&self.watcher.preset);
+        let found = finder::find(&preset, &probe).next().await;
+        if self.watcher.process.is_none() {
+            self.watcher.process = match found {
                 Some(port) => Process::behind(port).await,
-                None => observe::processes(&self.preset).await.into_iter().find_map(Process::watch),
+                None => observe::processes(&preset).await.into_iter().find_map(Process::watch),
             };
         }
-        let ways = observe::ways(&self.preset, self.process.as_ref().and_then(Process::executable));
-        let old = self.process.as_ref().map(Process::run);
+        let process = self.watcher.process.as_ref();
+        let ways = observe::ways(&preset, process.and_then(Process::executable));
+        let old = process.map(Process::run);
         let in_flight = calls.iter().map(|one| one.count()).sum();
         let subject = Subject {
-            preset: &self.preset,
+            preset: &preset,
             old,
             up: old.is_some() || found.is_some(),
             answers: found.is_some(),
             calls: in_flight,
             ways: ways.len(),
         };
-        self.desk.change(|seen| seen.leaving = old);
+        self.watcher.app.change(|seen| seen.leaving = old);
         let now = Instant::now().into_std();
-        let begun = Restart::begin(subject, Limits::of(&self.preset), now);
-        let means = Means {
-            upstream: self.upstream.clone(),
-            preset: Arc::clone(&self.preset),
-            desk: Arc::clone(&self.desk),
-            asker,
+        let begun = Restart::begin(subject, Limits::of(&preset), now);
+        let runner = ActionRunner {
+            upstream: self.watcher.upstream.clone(),
+            preset,
+            app: Arc::clone(&self.watcher.app),
+            probe,
             ways,
             calls,
             port: found,
         };
-        self.carry_out(begun, &means).await
+        self.drive(begun, &runner).await
     }
 
-    /// Does what the machine says, and tells it what happens, until it is over.
-    async fn carry_out(
+    /// Carries out the state machine's actions and reports events to it until it finishes.
+    async fn drive(
         &mut self,
         (mut machine, mut actions): (Restart, Vec<Action>),
-        means: &Means,
+        runner: &ActionRunner,
     ) -> Outcome {
-        let (mut begun, mut state) = (Begun::new(), self.upstream.watch());
-        begun.push(means.look(Duration::ZERO, machine.has_gone()).boxed());
+        let (mut pending, mut state) = (PendingActions::new(), self.watcher.upstream.watch());
+        pending.push(runner.check(Duration::ZERO, machine.has_gone()).boxed());
         loop {
             for action in actions.drain(..) {
                 match action {
-                    Action::Say(what) => self.say(what),
+                    Action::Say(what) => self.report(what),
                     Action::Finish(outcome) => return outcome,
-                    doing @ (Action::Drain
+                    action @ (Action::Drain
                     | Action::AskToRestart
                     | Action::AskToQuit
                     | Action::End(_)
                     | Action::Launch { .. }) => {
-                        begun.push(means.begin(&doing, self.process.as_ref()));
+                        pending.push(runner.begin(&action, self.watcher.process.as_ref()));
                     }
                 }
             }
             let deadline = machine.deadline().map_or_else(Instant::now, Instant::from_std);
             let event = tokio::select! {
                 biased;
-                () = end_of(self.process.as_ref()) => {
-                    self.process = None;
-                    self.desk.change(|seen| {
+                () = exit_of(self.watcher.process.as_ref()) => {
+                    self.watcher.process = None;
+                    self.watcher.app.change(|seen| {
                         (seen.pid, seen.served, seen.answered) = (None, false, None);
                     });
                     Some(Event::Gone)
                 }
-                Some(came) = begun.next() => match came {
-                    Came::Of(event) => event,
-                    Came::OfLooking(event) => {
-                        begun.push(means.look(LOOK, machine.has_gone()).boxed());
+                Some(completed) = pending.next() => match completed {
+                    Completed::Action(event) => event,
+                    Completed::Check(event) => {
+                        pending.push(runner.check(CHECK_INTERVAL, machine.has_gone()).boxed());
                         event
                     }
                 },
                 Ok(()) = state.changed() => {
                     let link = state.borrow_and_update().link.clone();
                     match link {
-                        Link::Ready(_) => Some(self.shook().await),
-                        Link::Paused { .. } => return self.cannot("It was paused meanwhile."),
+                        Link::Ready(_) => Some(self.on_handshake().await),
+                        Link::Paused { .. } => {
+                            return self.fail("It was paused during the restart.");
+                        }
                         Link::Connecting | Link::Down { .. } => None,
                     }
                 }
@@ -162,56 +173,56 @@ impl Minder {
         }
     }
 
-    /// The supervisor has shaken hands: with whom?
-    async fn shook(&mut self) -> Event {
-        let met = match self.desk.seen().port {
+    /// The supervisor connected; finds out to which run.
+    async fn on_handshake(&mut self) -> Event {
+        let process = match self.watcher.app.seen().port {
             Some(port) => Process::behind(port).await,
             None => None,
         };
-        let run = met.as_ref().map(Process::run);
-        if run.is_some() && run != self.desk.leaving() {
-            self.process = met;
+        let run = process.as_ref().map(Process::run);
+        if run.is_some() && run != self.watcher.app.leaving() {
+            self.watcher.process = process;
         }
         Event::Shook(run)
     }
 
-    fn say(&self, what: String) {
-        tracing::info!(upstream = %self.upstream.name(), "{what}");
-        self.tell(what.clone());
-        self.desk.step(millis(self.around.chance.now()), what);
-        self.around.changed.notify_one();
+    /// Logs a step, records it in the history and shows it to people.
+    fn report(&self, what: String) {
+        tracing::info!(upstream = %self.watcher.upstream.name(), "{what}");
+        self.watcher.record_event(what.clone());
+        self.watcher.app.step(millis(self.watcher.context.chance.now()), what);
+        self.watcher.context.changed.notify_one();
     }
 
-    fn cannot(&self, what: &str) -> Outcome {
-        self.say(what.to_owned());
+    fn fail(&self, what: &str) -> Outcome {
+        self.report(what.to_owned());
         let remedy = "Start it yourself; Evermoor connects automatically.";
         let failure = Failure::new(Code::Internal, what, remedy);
         Outcome::Failed { at: Stage::Launch, failure }
     }
 }
 
-impl Why {
+impl RestartReason {
     fn sentence(self, title: &str) -> String {
         match self {
-            Self::Wished => format!("A person asked for {title} to be restarted."),
-            Self::Ended => format!("{title} is started again, because it ended."),
-            Self::Hung => format!("{title} is restarted, because it stopped answering."),
-            Self::Memory => format!("{title} is restarted while nobody uses it, to free memory."),
+            Self::Requested => format!("A restart of {title} was requested."),
+            Self::Exited => format!("Starting {title} again because it exited."),
+            Self::Hung => format!("Restarting {title} because it stopped responding."),
+            Self::Memory => format!("Restarting {title} while it is idle, to free memory."),
         }
     }
 }
 
-impl Aside {
-    fn step(desk: Arc<Desk>) -> Self {
-        desk.step_aside(true);
-        Self(desk)
+impl StandAside {
+    fn begin(app: Arc<AppState>) -> Self {
+        app.step_aside(true);
+        Self(app)
     }
 }
 
-impl Drop for Aside {
+impl Drop for StandAside {
     fn drop(&mut self) {
         self.0.step_aside(false);
-        // Whoever looks after it next begins anew.
         self.0.change(|seen| seen.leaving = None);
         self.0.interrupt_restart();
     }

@@ -1,4 +1,4 @@
-//! The servers in the files of editors: the person's, and those of projects.
+//! Finds the servers in editors' files: the user's, and those of projects.
 
 use std::path::Path;
 
@@ -7,13 +7,12 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::import::{Existing, Origin, Skipped, Whose};
 use evermoor_setup::{Client, Desk, Entry, Kind, Refused, client, clients, did_you_mean};
 
-/// What was found, and what was not looked at.
-pub(super) struct Found {
+/// The servers that were found, and the files and entries that were skipped.
+pub(super) struct FoundServers {
     pub(super) servers: Vec<Existing>,
     pub(super) skipped: Vec<Skipped>,
 }
 
-/// Every editor that Evermoor knows.
 pub fn every() -> Vec<&'static Client> {
     clients().iter().collect()
 }
@@ -29,9 +28,9 @@ pub fn chosen(name: &str) -> Result<&'static Client, Failure> {
     })
 }
 
-/// Reads the files of these editors, those of projects too if that is wanted.
-pub(super) fn servers(desk: &Desk, editors: &[&'static Client], projects: bool) -> Found {
-    let mut found = Found { servers: Vec::new(), skipped: Vec::new() };
+/// Reads the files of these editors, and with `projects` those of projects too.
+pub(super) fn servers(desk: &Desk, editors: &[&'static Client], projects: bool) -> FoundServers {
+    let mut found = FoundServers { servers: Vec::new(), skipped: Vec::new() };
     for client in editors {
         let owners = desk.owners(client).into_iter();
         for whose in owners.filter(|whose| projects || *whose == Whose::Person) {
@@ -41,7 +40,7 @@ pub(super) fn servers(desk: &Desk, editors: &[&'static Client], projects: bool) 
             let spot = spot.ok_or_else(nowhere);
             match spot.and_then(|spot| desk.existing_at(client, &spot)) {
                 Ok(entries) => entries.into_iter().for_each(|entry| found.take(&origin, entry)),
-                // It keeps its servers elsewhere, which matters only to whoever asked for it.
+                // It has no such file, which matters only if the user named this editor.
                 Err(Refused::NoFile { .. }) if editors.len() > 1 => {}
                 Err(refused) => found.skipped.push(Skipped { origin, why: format!("{refused}.") }),
             }
@@ -50,13 +49,13 @@ pub(super) fn servers(desk: &Desk, editors: &[&'static Client], projects: bool) 
     found
 }
 
-impl Found {
+impl FoundServers {
     fn take(&mut self, at: &Origin, entry: Entry) {
         let origin = Origin { name: entry.name, ..at.clone() };
         let gone = origin.whose.folder().filter(|folder| !Path::new(folder).is_dir());
         let stays = match gone {
-            Some(folder) => Some(format!("The folder of its project is gone: {folder}.")),
-            None => entry.disabled.then(|| "It is turned off there.".to_owned()),
+            Some(folder) => Some(format!("Its project folder no longer exists: {folder}.")),
+            None => entry.disabled.then(|| "It is disabled in the editor.".to_owned()),
         };
         if let Some(why) = stays {
             return self.skipped.push(Skipped { origin, why });

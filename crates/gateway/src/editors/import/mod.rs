@@ -1,13 +1,14 @@
-//! Taking over the MCP servers that editors have already: they become upstreams, and back.
+//! Imports the MCP servers that editors already have as upstreams, and undoes that.
 //!
 //! # Theory of operation
-//! What becomes of which entry is decided in `core::adopt`. A secret goes to the keychain before the
-//! configuration refers to it; where that is not possible, its server stays where it is. Then the
-//! configuration is written, and at last the entries in the editors' files are led here. What was
-//! done is written down step by step, so that it can be undone whenever it ends.
+//! `evermoor_core::import` decides what happens to each entry. Secrets go into the keychain before
+//! the configuration refers to them; a server whose secret cannot be stored is not imported. Then
+//! the configuration is written, and finally the entries in the editors' files are redirected to
+//! Evermoor. Each step is recorded in a journal first, so that an import can be undone even if it
+//! was interrupted.
 //!
-//! The command line and the control API take the same steps. What blocks and what waits are separate
-//! ones, because the two run them in different places.
+//! The command line and the control API use the same steps. Blocking and asynchronous steps are
+//! separate, because the two callers run them in different places.
 
 mod found;
 mod record;
@@ -28,18 +29,18 @@ use evermoor_setup::{Client, Desk};
 
 use crate::config::secrets;
 pub use found::{chosen, every};
-pub use record::{Journal, Pointed, Record};
+pub use record::{ImportRecord, Journal, RedirectedFile};
 
-/// The servers of editors, and what becomes of them.
+/// A planned import.
 pub struct Import {
     pub plan: Plan,
-    /// The configuration as it is; `None` if there is no file.
+    /// The current configuration; `None` if there is no file.
     before: Option<String>,
 }
 
 impl Import {
-    /// Decides what becomes of the servers of these editors, of the person alone or of projects too,
-    /// where secrets of these names are kept already. Nothing is changed.
+    /// Plans the import of these editors' servers: the user's, and with `projects` those of projects
+    /// too. `kept` are the names of secrets that are already stored. Changes nothing.
     pub fn of(
         paths: &Paths,
         desk: &Desk,
@@ -55,13 +56,13 @@ impl Import {
         Ok(Self { plan, before })
     }
 
-    /// The configuration as it is, and as it would be.
+    /// The configuration before and after the import.
     pub fn config(&self) -> Result<(&str, String), Failure> {
         let before = self.before.as_deref().unwrap_or_default();
         Ok((before, self.added()?.1))
     }
 
-    /// Puts every secret into the keychain. A server whose secret cannot be kept is not adopted.
+    /// Stores every secret in the keychain. A server whose secret cannot be stored is skipped.
     pub async fn keep_secrets(
         &mut self,
         keychain: &Keychain,
@@ -103,7 +104,7 @@ impl Import {
             .map_err(unreplaced)
     }
 
-    /// What is new in the configuration, and its text then.
+    /// The names of the new upstreams, and the text of the configuration with them.
     fn added(&self) -> Result<(Vec<String>, String), Failure> {
         let text = self.before.as_deref().unwrap_or_default();
         let mut edit = Edit::of(text).map_err(|found| mistake(&found))?;
@@ -119,7 +120,7 @@ impl Import {
     }
 }
 
-/// The configuration file as it is, and the edit that begins with it.
+/// The current configuration file, and an edit of it.
 fn config(paths: &Paths) -> Result<(Option<String>, Edit), Failure> {
     let content = replace::content(&paths.config).map_err(unreplaced)?;
     let text = content.map(|content| String::from_utf8_lossy(&content).into_owned());
@@ -128,7 +129,7 @@ fn config(paths: &Paths) -> Result<(Option<String>, Edit), Failure> {
 }
 
 fn unreplaced(error: replace::NotReplaced) -> Failure {
-    Failure::new(Code::Configuration, format!("{error}."), "Correct that, and try again.")
+    Failure::new(Code::Configuration, format!("{error}."), "Correct this and try again.")
 }
 
 fn mistake(found: &Mistake) -> Failure {
@@ -136,14 +137,14 @@ fn mistake(found: &Mistake) -> Failure {
     Failure::new(Code::Configuration, format!("{}{line}", found.what), found.remedy.clone())
 }
 
-/// Nothing of a server that is not adopted is kept.
+/// Removes the secrets of a server that is not imported.
 async fn forget_secrets(
     keychain: &Keychain,
     adopted: &Adopted,
     journal: &mut Journal,
 ) -> Result<(), Failure> {
     for (name, _) in &adopted.secrets {
-        // Most likely it is the one that could not be kept.
+        // A secret that was never stored cannot be deleted, and that is fine.
         let _ = keychain.delete(name).await;
     }
     let theirs = |name: &String| adopted.secrets.iter().any(|(known, _)| known == name);

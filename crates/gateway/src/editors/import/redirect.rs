@@ -1,8 +1,8 @@
-//! Leading the entries of editors to the upstreams that they became, and back.
+//! Redirects editors' entries to the upstreams that they became, and restores them.
 //!
-//! An editor that has Evermoor's one entry reaches every upstream through it, so that the entries
-//! which became upstreams go out: with them it would see each tool twice. An editor without it keeps
-//! its entries under the names that they have, each leading to its own upstream.
+//! An editor with Evermoor's combined entry reaches every upstream through it, so its imported
+//! entries are removed: with them it would see each tool twice. An editor without that entry keeps
+//! its imported entries under their names, each redirected to its own upstream.
 
 use std::path::{Path, PathBuf};
 
@@ -15,37 +15,37 @@ use evermoor_setup::format::Change;
 use evermoor_setup::table::Language;
 use evermoor_setup::{Client, Desk, Done, Door, Gate, Refused, Spot, Transport, Wish, client};
 
-use super::record::{Journal, Pointed};
+use super::record::{Journal, RedirectedFile};
 
-/// What was done to one editor's file, or why it was not.
+/// What was done to one editor's file, or why it was not changed.
 pub struct Told {
     pub title: String,
     pub path: Option<PathBuf>,
-    /// Where the file is kept as it was.
+    /// The backup of the file.
     pub backup: Option<PathBuf>,
     pub trouble: Option<Refused>,
-    /// What it takes for it to notice.
+    /// How to make the editor notice the change.
     pub hint: String,
 }
 
-/// Where an editor's entry leads to, with a token of its own.
+/// Returns the address and token for an editor's entries.
 pub type MakeGate<'a> = &'a mut dyn FnMut(&'static Client) -> Result<Gate, Failure>;
 
-/// The folder of files as they were, below the data.
-const COPIES: &str = "import";
+/// The folder of file copies, in the data folder.
+const COPY_FOLDER: &str = "import";
 
-/// The entries of one editor in one place that became upstreams, as a plan has them.
+/// The imported entries of one editor in one file.
 pub struct Entries {
     pub client: &'static Client,
     whose: Whose,
     pub spot: Spot,
-    /// Under the names that they have, each to its upstream.
+    /// One per entry, from its name to its upstream.
     doors: Vec<Door>,
     upstreams: Vec<String>,
     secrets: Vec<String>,
 }
 
-/// By editor and place, what is to be led here.
+/// The entries to redirect, by editor and file.
 pub fn entries(desk: &Desk, plan: &Plan) -> Vec<Entries> {
     let mut editors: Vec<Entries> = Vec::new();
     for adopted in &plan.adopted {
@@ -54,13 +54,13 @@ pub fn entries(desk: &Desk, plan: &Plan) -> Vec<Entries> {
             let Some(spot) = desk.spot_of(client, &origin.whose) else { continue };
             let door = Door { name: origin.name.clone(), upstream: Some(adopted.name.clone()) };
             let is_it = |known: &Entries| known.client.id == client.id && known.spot == spot;
-            let place = editors.iter().position(is_it).unwrap_or_else(|| {
+            let index = editors.iter().position(is_it).unwrap_or_else(|| {
                 let (doors, upstreams, secrets) = (Vec::new(), Vec::new(), Vec::new());
                 let (whose, spot) = (origin.whose.clone(), spot.clone());
                 editors.push(Entries { client, whose, spot, doors, upstreams, secrets });
                 editors.len() - 1
             });
-            let entries = &mut editors[place];
+            let entries = &mut editors[index];
             entries.doors.push(door);
             entries.upstreams.push(adopted.name.clone());
             entries.secrets.extend(adopted.secrets.iter().map(|(name, _)| name.clone()));
@@ -70,8 +70,8 @@ pub fn entries(desk: &Desk, plan: &Plan) -> Vec<Entries> {
 }
 
 impl Entries {
-    /// What the editor's file should say. `one`: all of them through Evermoor's one entry, which is
-    /// put in if it is not there.
+    /// What the editor's file should contain. With `one`, Evermoor's combined entry replaces all of
+    /// them, and is added if it is missing.
     pub fn wish(&self, desk: &Desk, one: bool) -> Wish {
         let known = self.known(desk);
         let transport = self.transport();
@@ -90,13 +90,13 @@ impl Entries {
         Wish { doors, transport, take_over: false, drop: names }
     }
 
-    /// Our entries that the file has.
+    /// Evermoor's entries that the file already has.
     fn known(&self, desk: &Desk) -> Vec<Door> {
         let record = desk.journal.record(&self.client.id, &self.spot);
         record.map(|record| record.doors).unwrap_or_default()
     }
 
-    /// What is shared with others gets no token.
+    /// Project files are shared with others, so they get no token.
     fn transport(&self) -> Transport {
         match self.whose {
             Whose::Person | Whose::PersonIn(_) => desired::usual(self.client),
@@ -105,7 +105,7 @@ impl Entries {
     }
 }
 
-/// Leads the entries of every editor here.
+/// Redirects the entries of every editor.
 pub fn all(
     paths: &Paths,
     desk: &Desk,
@@ -114,12 +114,12 @@ pub fn all(
     gate: MakeGate<'_>,
     journal: &mut Journal,
 ) -> Result<Vec<Told>, Failure> {
-    let mut told = Vec::new();
+    let mut reports = Vec::new();
     for entries in entries(desk, plan) {
         let client = entries.client;
         let done = editor(paths, desk, &entries, one, &gate(client)?, journal)?;
         let (title, hint) = (client.title.clone(), client.notices.clone());
-        told.push(match done {
+        reports.push(match done {
             Ok(done) => {
                 let (path, backup) = (Some(done.path), done.backup);
                 Told { title, path, backup, trouble: None, hint }
@@ -127,7 +127,7 @@ pub fn all(
             Err(refused) => Told { title, path: None, backup: None, trouble: Some(refused), hint },
         });
     }
-    Ok(told)
+    Ok(reports)
 }
 
 fn editor(
@@ -147,9 +147,9 @@ fn editor(
     let Some(before) = plan.before.as_ref().filter(|_| plan.changes()) else {
         return Ok(desk.apply(&plan));
     };
-    // Written down first, so that it can be undone whenever this ends.
-    let copy = keep(paths, before)?;
-    let pointed = Pointed {
+    // Recorded first, so that it can be undone even if this is interrupted.
+    let copy = save_copy(paths, before)?;
+    let file = RedirectedFile {
         client: client.id.clone(),
         spot: entries.spot.clone(),
         copy: copy.clone(),
@@ -159,64 +159,68 @@ fn editor(
         upstreams: entries.upstreams.clone(),
         secrets: entries.secrets.clone(),
     };
-    journal.note(|record| record.editors.push(pointed))?;
+    journal.note(|record| record.editors.push(file))?;
     let done = desk.apply(&plan);
     if done.is_err() {
         journal.note(|record| drop(record.editors.pop()))?;
-        forget(&copy);
+        remove_copy(&copy);
     }
     Ok(done)
 }
 
-/// Keeps a file as it was, until the import is undone.
-fn keep(paths: &Paths, content: &[u8]) -> Result<PathBuf, Failure> {
-    let folder = paths.data.join(COPIES);
+/// Keeps a copy of a file until the import is undone.
+fn save_copy(paths: &Paths, content: &[u8]) -> Result<PathBuf, Failure> {
+    let folder = paths.data.join(COPY_FOLDER);
     let named = |number: u32| folder.join(format!("{number}.before"));
     let free = (1..).map(named).find(|copy| !copy.exists()).unwrap_or_else(|| named(0));
     private::write_private(&free, content).map_err(|error| {
-        let what = format!("{} cannot be written: {error}.", free.display());
-        Failure::new(Code::Internal, what, "Make room or correct its permissions.")
+        let what = format!("Cannot write {}: {error}.", free.display());
+        Failure::new(Code::Internal, what, "Free some disk space or correct its permissions.")
     })?;
     Ok(free)
 }
 
-/// Forgets a file that was kept.
-pub(super) fn forget(copy: &Path) {
-    // An older Evermoor kept it among the copies that `evermoor setup` makes.
-    if let Some(folder) = copy.parent().filter(|folder| folder.ends_with(COPIES)) {
-        // Whatever is left goes with the rest of the data.
+/// Removes a copy.
+pub(super) fn remove_copy(copy: &Path) {
+    // Older versions kept it among the backups of `evermoor setup`, which stay.
+    if let Some(folder) = copy.parent().filter(|folder| folder.ends_with(COPY_FOLDER)) {
+        // Anything left over is removed with the data folder.
         let _ = std::fs::remove_file(copy);
         let _ = std::fs::remove_dir(folder);
     }
 }
 
-/// Puts the entries of an editor back as they were.
-pub(super) fn back(desk: &Desk, pointed: &Pointed, gate: MakeGate<'_>) -> Result<(), Failure> {
-    let Some(client) = client(&pointed.client) else { return Ok(()) };
-    let (spot, path) = (&pointed.spot, &pointed.spot.path);
+/// Restores the entries of an editor.
+pub(super) fn restore(
+    desk: &Desk,
+    file: &RedirectedFile,
+    gate: MakeGate<'_>,
+) -> Result<(), Failure> {
+    let Some(client) = client(&file.client) else { return Ok(()) };
+    let (spot, path) = (&file.spot, &file.spot.path);
     let failed = |refused: Refused| {
-        Failure::new(Code::Configuration, format!("{refused}."), "Correct that, and try again.")
+        Failure::new(Code::Configuration, format!("{refused}."), "Correct this and try again.")
     };
-    let before = replace::content(&pointed.copy).ok().flatten();
-    let untouched = is_as_we_left_it(desk, client, pointed);
-    if pointed.doors.is_empty() {
+    let before = replace::content(&file.copy).ok().flatten();
+    let unchanged = is_unchanged(desk, client, file);
+    if file.doors.is_empty() {
         match desk.undo_at(client, spot) {
             Ok(_) | Err(Refused::NotConnected { .. }) => {}
             Err(refused) => return Err(failed(refused)),
         }
     } else {
         let gate = gate(client)?;
-        let doors = pointed.doors.clone();
-        let transport = if pointed.over_stdio { Transport::Stdio } else { desired::usual(client) };
+        let doors = file.doors.clone();
+        let transport = if file.over_stdio { Transport::Stdio } else { desired::usual(client) };
         let wish = Wish { doors, transport, take_over: true, drop: Vec::new() };
         let plan = desk.plan_at(client, spot, &wish, &gate).map_err(failed)?;
         desk.apply(&plan).map_err(failed)?;
     }
     let Some(before) = before else { return Ok(()) };
     let now = replace::content(path).map_err(|error| failed(error.into()))?;
-    let wanted = match untouched {
+    let wanted = match unchanged {
         true => Some(before),
-        false => with_entries_of(client, spot, now.as_deref(), &before, &pointed.names),
+        false => with_entries_of(client, spot, now.as_deref(), &before, &file.names),
     };
     match wanted {
         Some(wanted) if now.as_deref() != Some(&wanted) => {
@@ -227,9 +231,9 @@ pub(super) fn back(desk: &Desk, pointed: &Pointed, gate: MakeGate<'_>) -> Result
     }
 }
 
-fn is_as_we_left_it(desk: &Desk, client: &Client, pointed: &Pointed) -> bool {
-    let record = desk.journal.record(&client.id, &pointed.spot);
-    let content = replace::content(&pointed.spot.path).ok().flatten();
+fn is_unchanged(desk: &Desk, client: &Client, file: &RedirectedFile) -> bool {
+    let record = desk.journal.record(&client.id, &file.spot);
+    let content = replace::content(&file.spot.path).ok().flatten();
     match (record, content) {
         (Some(record), Some(content)) => {
             record.written == evermoor_setup::journal::checksum(&content)
@@ -238,7 +242,7 @@ fn is_as_we_left_it(desk: &Desk, client: &Client, pointed: &Pointed) -> bool {
     }
 }
 
-/// The file as it is now, with these entries as they were.
+/// The current file, with these entries as they were before.
 fn with_entries_of(
     client: &Client,
     spot: &Spot,

@@ -1,4 +1,4 @@
-//! Undoing what importing did: first the editors, then the configuration, then the secrets.
+//! Undoes imports: first the editors' files, then the configuration, then the secrets.
 
 use evermoor_core::config::edit::Edit;
 use evermoor_core::failure::Failure;
@@ -7,70 +7,70 @@ use evermoor_platform::keychain::Keychain;
 use evermoor_platform::paths::Paths;
 use evermoor_setup::Desk;
 
-use super::record::{Journal, Pointed, Record};
+use super::record::{ImportRecord, Journal, RedirectedFile};
 use super::redirect;
 use super::redirect::MakeGate;
 use super::{config, mistake, unreplaced};
 
-/// What is not needed any more once editors have their servers back.
+/// What is no longer needed once editors have their servers back.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Leftovers {
+pub struct Unneeded {
     pub upstreams: Vec<String>,
     pub secrets: Vec<String>,
-    /// The editors whose token was made for entries that are gone.
+    /// The editors whose token was created for entries that are gone.
     pub tokens: Vec<String>,
 }
 
-/// Gives their servers back to all editors, or to one, and says which they were and what is left over.
+/// Restores the entries of all editors, or of one. Returns the files, and what is no longer needed.
 pub fn editors(
     desk: &Desk,
     journal: &mut Journal,
     only: Option<&str>,
     gate: MakeGate<'_>,
-) -> Result<(Vec<Pointed>, Leftovers), Failure> {
-    let mut gone: Vec<Pointed> = Vec::new();
-    let wanted = |pointed: &Pointed| only.is_none_or(|only| pointed.client == only);
-    while let Some(place) = journal.record.editors.iter().rposition(wanted) {
-        let pointed = journal.record.editors[place].clone();
-        redirect::back(desk, &pointed, gate)?;
-        journal.note(|record| drop(record.editors.remove(place)))?;
-        redirect::forget(&pointed.copy);
-        gone.push(pointed);
+) -> Result<(Vec<RedirectedFile>, Unneeded), Failure> {
+    let mut gone: Vec<RedirectedFile> = Vec::new();
+    let wanted = |file: &RedirectedFile| only.is_none_or(|only| file.client == only);
+    while let Some(index) = journal.record.editors.iter().rposition(wanted) {
+        let file = journal.record.editors[index].clone();
+        redirect::restore(desk, &file, gate)?;
+        journal.note(|record| drop(record.editors.remove(index)))?;
+        redirect::remove_copy(&file.copy);
+        gone.push(file);
     }
-    let leftovers = match only {
+    let unneeded = match only {
         None => {
-            let Record { upstreams, secrets, .. } = &journal.record;
+            let ImportRecord { upstreams, secrets, .. } = &journal.record;
             let tokens = journal.record.spare_tokens();
-            Leftovers { upstreams: upstreams.clone(), secrets: secrets.clone(), tokens }
+            Unneeded { upstreams: upstreams.clone(), secrets: secrets.clone(), tokens }
         }
-        Some(_) => leftovers(&journal.record, &gone),
+        Some(_) => unneeded(&journal.record, &gone),
     };
-    journal.note(|record| record.tokens.retain(|id| !leftovers.tokens.contains(id)))?;
-    Ok((gone, leftovers))
+    journal.note(|record| record.tokens.retain(|id| !unneeded.tokens.contains(id)))?;
+    Ok((gone, unneeded))
 }
 
-/// What came with these editors' entries, and leads no other editor's here.
-fn leftovers(record: &Record, gone: &[Pointed]) -> Leftovers {
-    let left = |all: &[String], of: fn(&Pointed) -> &Vec<String>| {
-        let came = |name: &&String| gone.iter().any(|pointed| of(pointed).contains(name));
+/// What was imported from these files and is used by no other editor.
+fn unneeded(record: &ImportRecord, gone: &[RedirectedFile]) -> Unneeded {
+    let left = |all: &[String], of: fn(&RedirectedFile) -> &Vec<String>| {
+        let came = |name: &&String| gone.iter().any(|file| of(file).contains(name));
         let used = |name: &&String| record.editors.iter().any(|other| of(other).contains(name));
         all.iter().filter(|name| came(name) && !used(name)).cloned().collect()
     };
-    Leftovers {
-        upstreams: left(&record.upstreams, |pointed| &pointed.upstreams),
-        secrets: left(&record.secrets, |pointed| &pointed.secrets),
+    Unneeded {
+        upstreams: left(&record.upstreams, |file| &file.upstreams),
+        secrets: left(&record.secrets, |file| &file.secrets),
         tokens: record.spare_tokens(),
     }
 }
 
-/// The configuration byte for byte as it was, or without what was added if a person changed it since
-/// or something of it stays.
+/// Restores the configuration exactly. If the user changed it since, or some upstreams stay, only
+/// removes the upstreams that are no longer needed.
 pub fn configuration(
     paths: &Paths,
     journal: &mut Journal,
-    leftovers: &Leftovers,
+    unneeded: &Unneeded,
 ) -> Result<(), Failure> {
-    let stays = |name: &String| !leftovers.upstreams.contains(name);
+    let stays = |name: &String| !unneeded.upstreams.contains(name);
     let record = &journal.record;
     let all = !record.upstreams.iter().any(stays);
     if let Some(now) = replace::content(&paths.config).map_err(unreplaced)? {
@@ -78,7 +78,7 @@ pub fn configuration(
             Some(written) if all && written.after.as_bytes() == now => {
                 written.before.as_ref().map(|text| text.clone().into_bytes())
             }
-            Some(_) | None => Some(without(config(paths)?.1, &leftovers.upstreams)?.into_bytes()),
+            Some(_) | None => Some(without(config(paths)?.1, &unneeded.upstreams)?.into_bytes()),
         };
         if wanted.as_ref() != Some(&now) {
             replace::replace(&paths.config, Some(&now), wanted.as_deref()).map_err(unreplaced)?;
@@ -90,14 +90,14 @@ pub fn configuration(
     })
 }
 
-/// Takes the secrets out of the keychain, and says which were there.
+/// Deletes the secrets from the keychain and returns those that existed.
 pub async fn secrets(
     keychain: &Keychain,
     journal: &mut Journal,
-    leftovers: &Leftovers,
+    unneeded: &Unneeded,
 ) -> Result<Vec<String>, Failure> {
     let mut gone = Vec::new();
-    for name in &leftovers.secrets {
+    for name in &unneeded.secrets {
         let deleted = keychain.delete(name).await;
         let deleted =
             deleted.map_err(|error| crate::config::secrets::unusable(&error, Some(name)))?;
@@ -109,7 +109,7 @@ pub async fn secrets(
 
 fn without(mut edit: Edit, upstreams: &[String]) -> Result<String, Failure> {
     for upstream in upstreams {
-        // A person may have taken it out already.
+        // The user may have removed it already.
         let _ = edit.remove_upstream(upstream);
     }
     edit.done().map(|(text, _)| text).map_err(|found| mistake(&found))
@@ -119,9 +119,9 @@ fn without(mut edit: Edit, upstreams: &[String]) -> Result<String, Failure> {
 mod tests {
     use super::*;
 
-    fn pointed(client: &str, upstreams: &[&str]) -> Pointed {
+    fn file(client: &str, upstreams: &[&str]) -> RedirectedFile {
         let upstreams: Vec<String> = upstreams.iter().map(|&name| name.to_owned()).collect();
-        Pointed {
+        RedirectedFile {
             client: client.into(),
             spot: evermoor_setup::Spot::of("file".into()),
             copy: "copy".into(),
@@ -134,17 +134,17 @@ mod tests {
     }
 
     #[test]
-    fn what_another_editor_still_uses_stays() {
-        let record = Record {
+    fn what_another_editor_still_uses_is_kept() {
+        let record = ImportRecord {
             upstreams: ["a", "b", "c"].map(String::from).into(),
             secrets: ["a", "b"].map(String::from).into(),
             config: None,
-            editors: vec![pointed("zed", &["b"])],
+            editors: vec![file("zed", &["b"])],
             tokens: ["cursor", "zed"].map(String::from).into(),
         };
-        let left = leftovers(&record, &[pointed("cursor", &["a", "b", "known before"])]);
+        let left = unneeded(&record, &[file("cursor", &["a", "b", "known before"])]);
         let all = |name: &str| vec![name.to_owned()];
-        let expected = Leftovers { upstreams: all("a"), secrets: all("a"), tokens: all("cursor") };
+        let expected = Unneeded { upstreams: all("a"), secrets: all("a"), tokens: all("cursor") };
         assert_eq!(left, expected);
     }
 }

@@ -1,168 +1,173 @@
-//! The one who writes the history, on a thread that may block.
+//! Writes the history to the database, on a blocking thread.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rusqlite::{Connection, Transaction};
+use rusqlite::Connection;
 
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::history::incident::Calls;
 
-use super::database::{self, Unusable};
-use super::message::Note;
+use super::database::{self, DatabaseError};
+use super::message::HistoryMessage;
 use super::{Tally, read, row, thinning};
 
-/// The writer, with its file once that is open.
-pub(super) struct Writer {
+/// The writer. It opens the file with the first write.
+pub(super) struct HistoryWriter {
     path: PathBuf,
     connection: Option<Connection>,
-    /// That something was lost was said.
-    complained: bool,
-    /// Whether what an earlier gateway left open was looked at.
-    looked_back: bool,
-    counting: Vec<Counting>,
+    /// The current loss of messages was already logged.
+    loss_reported: bool,
+    /// Incidents that an earlier gateway left open were marked.
+    recovered: bool,
+    open_incidents: Vec<OpenIncident>,
     latest: row::Latest,
     thinned: u64,
     seen: u64,
 }
 
-/// An outage whose counts may still change.
-pub(super) struct Counting {
+/// An incident whose counts may still change.
+pub(super) struct OpenIncident {
     pub(super) id: i64,
     pub(super) upstream: String,
     pub(super) tally: Arc<Tally>,
-    /// What was counted by an earlier gateway.
+    /// The counts of an earlier gateway.
     pub(super) before: Calls,
     pub(super) written: Calls,
     pub(super) is_over: bool,
 }
 
-/// How often it is written that an outage still lasts, in milliseconds.
+/// How often open incidents are marked as still lasting, in milliseconds.
 const SEEN_EVERY: u64 = 15_000;
 
-impl Writer {
+impl HistoryWriter {
     pub(super) fn new(path: PathBuf) -> Self {
         Self {
             path,
             connection: None,
-            complained: false,
-            looked_back: false,
-            counting: Vec::new(),
+            loss_reported: false,
+            recovered: false,
+            open_incidents: Vec::new(),
             latest: row::Latest::default(),
             thinned: 0,
             seen: 0,
         }
     }
 
-    /// A writer that goes on where another gateway stops: nothing is left alone in between.
-    pub(super) fn going_on(path: PathBuf) -> Self {
-        Self { looked_back: true, ..Self::new(path) }
+    /// A writer that continues directly after another gateway: there is no gap to mark.
+    pub(super) fn continuing(path: PathBuf) -> Self {
+        Self { recovered: true, ..Self::new(path) }
     }
 
-    /// Whether something may have to be written although nothing is told.
+    /// Whether there may be something to write without a message.
     pub(super) fn has_open(&self) -> bool {
-        !self.counting.is_empty()
+        !self.open_incidents.is_empty()
     }
 
-    /// Whether something has to be written now although nothing is told.
+    /// Whether there is something to write now without a message.
     pub(super) fn is_due(&self, now: u64) -> bool {
         let see = now.saturating_sub(self.seen) >= SEEN_EVERY;
-        self.counting.iter().any(|one| see || one.has_news() || !one.goes_on())
+        self.open_incidents.iter().any(|one| see || one.is_dirty() || !one.may_change())
     }
 
-    /// Writes what was told, and what else is due at `now`, and answers what was asked.
-    pub(super) fn write(&mut self, notes: Vec<Note>, now: u64) {
-        match self.try_to_write(&notes, now) {
-            Ok(()) => self.complained = false,
-            Err(unusable) => self.complain(&unusable),
+    /// Writes the messages and what else is due at `now`, then answers the queries.
+    pub(super) fn write(&mut self, messages: Vec<HistoryMessage>, now: u64) {
+        match self.try_to_write(&messages, now) {
+            Ok(()) => self.loss_reported = false,
+            Err(error) => self.report_loss(&error),
         }
-        self.answer(notes);
+        self.answer(messages);
     }
 
-    /// Answers what was asked, from what is written.
-    pub(super) fn answer(&self, notes: Vec<Note>) {
-        for note in notes {
-            match note {
-                Note::Asked(asked, answer) => {
+    /// Answers the queries from the file.
+    pub(super) fn answer(&self, messages: Vec<HistoryMessage>) {
+        for message in messages {
+            match message {
+                HistoryMessage::QueryIncidents(asked, answer) => {
                     let found = self.look_up(|file| read::incidents(file, &asked));
                     let _ = answer.send(found);
                 }
-                Note::AskedSamples { app, since, answer } => {
+                HistoryMessage::QuerySamples { app, since, answer } => {
                     let found = self.look_up(|file| read::samples(file, &app, since));
                     let _ = answer.send(found);
                 }
-                Note::Opened(_)
-                | Note::Began { .. }
-                | Note::Event { .. }
-                | Note::Explained { .. }
-                | Note::Ended { .. }
-                | Note::Present { .. }
-                | Note::Sampled { .. } => {}
+                HistoryMessage::IncidentOpened(_)
+                | HistoryMessage::UpstreamStarted { .. }
+                | HistoryMessage::Event { .. }
+                | HistoryMessage::Explained { .. }
+                | HistoryMessage::IncidentEnded { .. }
+                | HistoryMessage::UpstreamsChanged { .. }
+                | HistoryMessage::Sampled { .. } => {}
             }
         }
     }
 
-    fn try_to_write(&mut self, notes: &[Note], now: u64) -> Result<(), Unusable> {
-        match self.write_once(notes, now) {
-            Err(Unusable::Damaged(error)) => {
-                // Closed first: a file that is open cannot be renamed on every system.
+    fn try_to_write(&mut self, messages: &[HistoryMessage], now: u64) -> Result<(), DatabaseError> {
+        match self.write_once(messages, now) {
+            Err(DatabaseError::Damaged(error)) => {
+                // Close it first: not every system can rename an open file.
                 self.connection = None;
-                self.counting.clear();
-                let aside = database::put_aside(&self.path)?;
-                tracing::warn!(%error, aside = %aside.display(), "the history was damaged and is begun anew");
-                self.write_once(notes, now)
+                self.open_incidents.clear();
+                let aside = database::move_aside(&self.path)?;
+                tracing::warn!(%error, aside = %aside.display(), "the history was damaged; a new file is started");
+                self.write_once(messages, now)
             }
-            Err(Unusable::Full(error)) => match &self.connection {
-                Some(file) if thinning::make_room(file)? => self.write_once(notes, now),
-                Some(_) | None => Err(Unusable::Full(error)),
+            Err(DatabaseError::Full(error)) => match &self.connection {
+                Some(file) if thinning::make_room(file)? => self.write_once(messages, now),
+                Some(_) | None => Err(DatabaseError::Full(error)),
             },
             done => done,
         }
     }
 
-    fn write_once(&mut self, notes: &[Note], now: u64) -> Result<(), Unusable> {
+    fn write_once(&mut self, messages: &[HistoryMessage], now: u64) -> Result<(), DatabaseError> {
         if self.connection.is_none() {
             self.connection = Some(database::open(&self.path)?);
         }
         let Some(file) = &mut self.connection else { return Ok(()) };
-        let thin = notes.iter().any(|note| matches!(note, Note::Sampled { .. }))
-            && now.saturating_sub(self.thinned) >= thinning::EVERY;
-        let see = !self.counting.is_empty() && now.saturating_sub(self.seen) >= SEEN_EVERY;
-        // Counts go on while this is written; what was written is known by these.
-        let counts: Vec<Calls> = self.counting.iter().map(Counting::now).collect();
-        let due = self.counting.iter().any(Counting::has_news);
-        if !notes.iter().any(Note::is_written) && self.looked_back && !thin && !see && !due {
-            self.counting.retain(Counting::goes_on);
+        let thin = messages.iter().any(|message| matches!(message, HistoryMessage::Sampled { .. }))
+            && now.saturating_sub(self.thinned) >= thinning::INTERVAL;
+        let see = !self.open_incidents.is_empty() && now.saturating_sub(self.seen) >= SEEN_EVERY;
+        // Counts may change during the write, so remember what is written.
+        let counts: Vec<Calls> = self.open_incidents.iter().map(OpenIncident::now).collect();
+        let due = self.open_incidents.iter().any(OpenIncident::is_dirty);
+        if !messages.iter().any(HistoryMessage::is_written)
+            && self.recovered
+            && !thin
+            && !see
+            && !due
+        {
+            self.open_incidents.retain(OpenIncident::may_change);
             return Ok(());
         }
-        let whole = file.transaction().map_err(database::of)?;
+        let transaction = file.transaction().map_err(database::classify)?;
         let mut began = Vec::new();
         let done = (|| {
-            if !self.looked_back {
-                row::look_back(&whole, now)?;
+            if !self.recovered {
+                row::mark_unwatched(&transaction, now)?;
             }
-            for note in notes {
-                began.push(row::write(&whole, note, &mut self.latest)?);
+            for message in messages {
+                began.push(row::write(&transaction, message, &mut self.latest)?);
             }
             if began.iter().any(Option::is_some) {
-                thinning::forget_old(&whole, now)?;
+                thinning::forget_old(&transaction, now)?;
             }
-            for (counting, calls) in self.counting.iter().zip(&counts) {
-                if *calls != counting.written {
-                    row::count(&whole, counting.id, calls)?;
+            for (incident, calls) in self.open_incidents.iter().zip(&counts) {
+                if *calls != incident.written {
+                    row::count(&transaction, incident.id, calls)?;
                 }
             }
             if see {
-                row::see(&whole, now)?;
+                row::see(&transaction, now)?;
             }
-            if thin { thinning::thin(&whole, now) } else { Ok(()) }
+            if thin { thinning::thin(&transaction, now) } else { Ok(()) }
         })();
-        done.and_then(|()| whole.commit()).map_err(database::of)?;
-        self.looked_back = true;
-        for (counting, calls) in self.counting.iter_mut().zip(counts) {
-            counting.written = calls;
+        done.and_then(|()| transaction.commit()).map_err(database::classify)?;
+        self.recovered = true;
+        for (incident, calls) in self.open_incidents.iter_mut().zip(counts) {
+            incident.written = calls;
         }
-        self.settle(notes, began);
+        self.track_open(messages, began);
         if thin {
             self.thinned = now;
         }
@@ -172,17 +177,17 @@ impl Writer {
         Ok(())
     }
 
-    /// Follows the outages that began, until they are over.
-    fn settle(&mut self, notes: &[Note], began: Vec<Option<Counting>>) {
-        // In the order in which it was told: an end is the end of what began before it.
-        for (note, began) in notes.iter().zip(began) {
-            self.counting.extend(began);
-            if let Note::Ended { upstream, .. } = note {
-                let over = self.counting.iter_mut().filter(|one| one.upstream == *upstream);
+    /// Tracks the incidents that began, until they end.
+    fn track_open(&mut self, messages: &[HistoryMessage], began: Vec<Option<OpenIncident>>) {
+        // In order: an end belongs to the incident that began before it.
+        for (message, began) in messages.iter().zip(began) {
+            self.open_incidents.extend(began);
+            if let HistoryMessage::IncidentEnded { upstream, .. } = message {
+                let over = self.open_incidents.iter_mut().filter(|one| one.upstream == *upstream);
                 over.for_each(|one| one.is_over = true);
             }
         }
-        self.counting.retain(Counting::goes_on);
+        self.open_incidents.retain(OpenIncident::may_change);
     }
 
     fn look_up<T>(
@@ -191,21 +196,21 @@ impl Writer {
     ) -> Result<T, Failure> {
         let cannot = |why: &dyn std::fmt::Display| {
             let what = format!("The history cannot be read: {why}.");
-            Failure::new(Code::Internal, what, "Look at the gateway's log.")
+            Failure::new(Code::Internal, what, "See the gateway's log: `evermoor logs`.")
         };
         let Some(file) = &self.connection else { return Err(cannot(&"there is no file")) };
         query(file).map_err(|error| cannot(&error))
     }
 
-    fn complain(&mut self, unusable: &Unusable) {
-        if !std::mem::replace(&mut self.complained, true) {
+    fn report_loss(&mut self, error: &DatabaseError) {
+        if !std::mem::replace(&mut self.loss_reported, true) {
             let file = self.path.display();
-            tracing::warn!(%file, error = %unusable, "some of the history is lost");
+            tracing::warn!(%file, error = %error, "some of the history is lost");
         }
     }
 }
 
-impl Counting {
+impl OpenIncident {
     pub(super) fn now(&self) -> Calls {
         let (before, calls) = (self.before, self.tally.calls());
         Calls {
@@ -216,18 +221,15 @@ impl Counting {
         }
     }
 
-    fn has_news(&self) -> bool {
+    fn is_dirty(&self) -> bool {
         self.now() != self.written
     }
 
-    /// Whether its counts may still change, or have changed.
-    fn goes_on(&self) -> bool {
-        !self.is_over || self.tally.is_open() || self.has_news()
+    /// Whether its counts may still change or are not yet written.
+    fn may_change(&self) -> bool {
+        !self.is_over || self.tally.is_open() || self.is_dirty()
     }
 }
-
-/// What the parts of a writer write to.
-pub(super) type Whole<'a> = Transaction<'a>;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
-//! The writer and its file, without tasks and clocks.
+//! The writer and its file, without tasks or clocks.
 
-use super::super::message::{Asked, Opened};
+use super::super::message::{Asked, IncidentOpened};
 use super::super::tally::{CallEnd, Tallies};
 use super::*;
 use evermoor_core::history::incident::{Cause, Evidence, How, Incident};
@@ -10,66 +10,67 @@ use tokio::sync::{oneshot, watch};
 const NOON: u64 = 1_800_000_000_000;
 const DAY: u64 = 86_400_000;
 
-struct Place {
-    folder: tempfile::TempDir,
+struct TestFolder {
+    dir: tempfile::TempDir,
 }
 
-impl Place {
+impl TestFolder {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self { dir: tempfile::tempdir().unwrap() }
     }
 
     fn path(&self) -> PathBuf {
-        self.folder.path().join("data/history.sqlite")
+        self.dir.path().join("data/history.sqlite")
     }
 
-    fn writer(&self) -> Writer {
-        Writer::new(self.path())
+    fn writer(&self) -> HistoryWriter {
+        HistoryWriter::new(self.path())
     }
 }
 
 fn tally() -> (Arc<Tally>, Tallies) {
-    let (give, given) = watch::channel(Arc::new(Tally::new()));
-    let tally = Arc::clone(&give.borrow());
-    (tally, Tallies(given))
+    let (sender, receiver) = watch::channel(Arc::new(Tally::new()));
+    let tally = Arc::clone(&sender.borrow());
+    (tally, Tallies(receiver))
 }
 
-fn opened(upstream: &str, at: u64) -> Note {
+fn opened(upstream: &str, at: u64) -> HistoryMessage {
     let sign = Failure::new(Code::ConnectionLost, "The connection broke.", "Wait.");
     let (upstream, title) = (upstream.to_owned(), upstream.to_uppercase());
-    Note::Opened(Opened { upstream, title, at, sign, tally: tally().0 })
+    HistoryMessage::IncidentOpened(IncidentOpened { upstream, title, at, sign, tally: tally().0 })
 }
 
-fn ended(upstream: &str, at: u64) -> Note {
-    Note::Ended { upstream: upstream.to_owned(), how: How::Reconnected, at }
+fn ended(upstream: &str, at: u64) -> HistoryMessage {
+    HistoryMessage::IncidentEnded { upstream: upstream.to_owned(), how: How::Reconnected, at }
 }
 
-fn event(upstream: &str, at: u64, what: &str) -> Note {
-    Note::Event { upstream: upstream.to_owned(), at, what: what.to_owned() }
+fn event(upstream: &str, at: u64, what: &str) -> HistoryMessage {
+    HistoryMessage::Event { upstream: upstream.to_owned(), at, what: what.to_owned() }
 }
 
-fn ask(writer: &mut Writer, asked: Asked, now: u64) -> Result<Vec<Incident>, Failure> {
+fn ask(writer: &mut HistoryWriter, asked: Asked, now: u64) -> Result<Vec<Incident>, Failure> {
     let (answer, mut answered) = oneshot::channel();
-    writer.write(vec![Note::Asked(asked, answer)], now);
+    writer.write(vec![HistoryMessage::QueryIncidents(asked, answer)], now);
     answered.try_recv().unwrap()
 }
 
-fn all(writer: &mut Writer) -> Vec<Incident> {
+fn all(writer: &mut HistoryWriter) -> Vec<Incident> {
     ask(writer, Asked::default(), NOON).unwrap()
 }
 
-fn sampled(app: &str, at: u64, memory: u64) -> Note {
+fn sampled(app: &str, at: u64, memory: u64) -> HistoryMessage {
     let sample = Sample { at, span: EVERY, memory, load: 100, uptime: 5000 };
-    Note::Sampled { app: app.to_owned(), sample }
+    HistoryMessage::Sampled { app: app.to_owned(), sample }
 }
 
 #[test]
-fn an_outage_is_written_from_its_first_sign_to_its_end() {
-    let (place, evidence) =
-        (Place::new(), Evidence { source: "x.ips".into(), excerpt: "top".into() });
-    let mut writer = place.writer();
+fn an_incident_is_written_from_its_first_failure_to_its_end() {
+    let (folder, evidence) =
+        (TestFolder::new(), Evidence { source: "x.ips".into(), excerpt: "top".into() });
+    let mut writer = folder.writer();
     let cause = Cause { what: "It crashed.".into(), evidence: Some(evidence) };
-    let explained = Note::Explained { upstream: "a".into(), at: NOON + 4, cause: cause.clone() };
+    let explained =
+        HistoryMessage::Explained { upstream: "a".into(), at: NOON + 4, cause: cause.clone() };
     writer.write(vec![sampled("a", NOON - 1000, 7)], NOON);
     writer.write(vec![opened("a", NOON), event("a", NOON + 1, "It was restarted.")], NOON);
     writer.write(vec![ended("a", NOON + 3), explained], NOON);
@@ -78,23 +79,23 @@ fn an_outage_is_written_from_its_first_sign_to_its_end() {
     assert_eq!((incident.began, incident.lasted(NOON)), (NOON, 3));
     assert_eq!(incident.end.unwrap().how, How::Reconnected);
     assert_eq!(incident.sign.code, Code::ConnectionLost);
-    assert_eq!(incident.cause, Some(cause), "what is found out a little later belongs to it");
+    assert_eq!(incident.cause, Some(cause), "a cause found a little later belongs to it");
     assert_eq!((incident.memory, incident.uptime), (Some(7), Some(6000)));
     assert_eq!(incident.events[0].what, "It was restarted.");
 }
 
 #[test]
-fn the_calls_of_an_outage_count_also_after_its_end() {
-    let place = Place::new();
-    let mut writer = place.writer();
+fn calls_of_an_incident_count_after_its_end_too() {
+    let folder = TestFolder::new();
+    let mut writer = folder.writer();
     let (tally, tallies) = tally();
     let sign = Failure::new(Code::ConnectionLost, "It broke.", "Wait.");
-    let open = Opened { upstream: "a".into(), title: "A".into(), at: NOON, sign, tally };
-    writer.write(vec![Note::Opened(open)], NOON);
+    let open = IncidentOpened { upstream: "a".into(), title: "A".into(), at: NOON, sign, tally };
+    writer.write(vec![HistoryMessage::IncidentOpened(open)], NOON);
     let mut call = tallies.touch();
     call.held();
     writer.write(vec![ended("a", NOON + 1)], NOON);
-    assert!(writer.has_open(), "a call is still on its way");
+    assert!(writer.has_open(), "a call is still in flight");
     assert_eq!(all(&mut writer)[0].calls, Calls { held: 1, ..Calls::default() });
     call.end(CallEnd::Answered);
     drop(call);
@@ -104,9 +105,9 @@ fn the_calls_of_an_outage_count_also_after_its_end() {
 }
 
 #[test]
-fn the_end_of_one_outage_is_not_the_end_of_the_next_that_is_told_with_it() {
-    let place = Place::new();
-    let mut writer = place.writer();
+fn the_end_of_one_incident_does_not_end_the_next_in_the_same_batch() {
+    let folder = TestFolder::new();
+    let mut writer = folder.writer();
     writer.write(vec![opened("a", NOON), ended("a", NOON + 1), opened("a", NOON + 2)], NOON);
     assert!(writer.has_open(), "the second one lasts");
     writer.write(vec![ended("a", NOON + 3)], NOON);
@@ -114,16 +115,17 @@ fn the_end_of_one_outage_is_not_the_end_of_the_next_that_is_told_with_it() {
 }
 
 #[test]
-fn what_a_killed_gateway_left_open_goes_on_and_says_what_nobody_saw() {
-    let place = Place::new();
-    let mut killed = place.writer();
+fn an_incident_left_open_by_a_killed_gateway_continues_with_its_gap_marked() {
+    let folder = TestFolder::new();
+    let mut killed = folder.writer();
     killed.write(vec![opened("a", NOON), opened("gone", NOON)], NOON);
     killed.write(Vec::new(), NOON + 20_000);
     drop(killed);
-    let mut writer = place.writer();
+    let mut writer = folder.writer();
     let (tally, tallies) = tally();
-    let began = Note::Began { upstream: "a".into(), tally };
-    let present = Note::Present { upstreams: vec!["a".into()], at: NOON + 50_000 };
+    let began = HistoryMessage::UpstreamStarted { upstream: "a".into(), tally };
+    let present =
+        HistoryMessage::UpstreamsChanged { upstreams: vec!["a".into()], at: NOON + 50_000 };
     writer.write(vec![began, present], NOON + 50_000);
     tallies.touch().end(CallEnd::NotSent);
     writer.write(vec![ended("a", NOON + 60_000)], NOON + 60_000);
@@ -136,9 +138,9 @@ fn what_a_killed_gateway_left_open_goes_on_and_says_what_nobody_saw() {
 }
 
 #[test]
-fn questions_choose_by_upstream_and_time() {
-    let place = Place::new();
-    let mut writer = place.writer();
+fn queries_filter_by_upstream_and_time() {
+    let folder = TestFolder::new();
+    let mut writer = folder.writer();
     writer.write(vec![opened("a", NOON), ended("a", NOON + 5)], NOON);
     writer.write(vec![opened("b", NOON + 1), ended("b", NOON + 2), opened("a", NOON + 9)], NOON);
     let mut names = |upstream: Option<&str>, since| {
@@ -153,57 +155,57 @@ fn questions_choose_by_upstream_and_time() {
 }
 
 #[test]
-fn a_damaged_file_is_put_aside_and_begun_anew() {
-    let place = Place::new();
-    let mut writer = place.writer();
+fn a_damaged_file_is_moved_aside_and_replaced() {
+    let folder = TestFolder::new();
+    let mut writer = folder.writer();
     writer.write(vec![opened("a", NOON)], NOON);
     drop(writer);
     for damage in [&b"this is no database, and long enough to be looked at"[..], &[0; 9000]] {
-        std::fs::write(place.path(), damage).unwrap();
-        let mut writer = place.writer();
+        std::fs::write(folder.path(), damage).unwrap();
+        let mut writer = folder.writer();
         writer.write(vec![opened("b", NOON)], NOON);
         assert_eq!(all(&mut writer)[0].upstream, "b");
-        let aside = place.folder.path().join("data/history.sqlite.damaged");
+        let aside = folder.dir.path().join("data/history.sqlite.damaged");
         assert_eq!(std::fs::read(aside).unwrap(), damage);
     }
 }
 
 #[test]
-fn damage_inside_the_file_is_found_too() {
-    let place = Place::new();
-    let mut writer = place.writer();
+fn damage_in_the_middle_of_the_file_is_detected() {
+    let folder = TestFolder::new();
+    let mut writer = folder.writer();
     let many = (0..200).flat_map(|n| [opened("a", NOON + n), ended("a", NOON + n)]);
     writer.write(many.collect(), NOON);
     drop(writer);
-    let mut content = std::fs::read(place.path()).unwrap();
+    let mut content = std::fs::read(folder.path()).unwrap();
     let middle = content.len() / 2;
     content[8192..middle].fill(0x5a);
-    std::fs::write(place.path(), content).unwrap();
-    let mut writer = place.writer();
+    std::fs::write(folder.path(), content).unwrap();
+    let mut writer = folder.writer();
     writer.write(vec![opened("b", NOON)], NOON);
     let names: Vec<String> = all(&mut writer).into_iter().map(|one| one.upstream).collect();
     assert_eq!(names, ["b"]);
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_loses_notes_and_answers_questions_with_a_reason() {
-    let place = Place::new();
-    std::fs::write(place.folder.path().join("data"), "a file, not a folder").unwrap();
-    let mut writer = place.writer();
+fn an_unwritable_folder_loses_messages_and_queries_fail_with_a_reason() {
+    let folder = TestFolder::new();
+    std::fs::write(folder.dir.path().join("data"), "a file, not a folder").unwrap();
+    let mut writer = folder.writer();
     writer.write(vec![opened("a", NOON)], NOON);
     let refused = ask(&mut writer, Asked::default(), NOON).unwrap_err();
     assert!(refused.what.starts_with("The history cannot be read"), "{refused}");
-    std::fs::remove_file(place.folder.path().join("data")).unwrap();
+    std::fs::remove_file(folder.dir.path().join("data")).unwrap();
     writer.write(vec![opened("b", NOON)], NOON);
-    assert_eq!(all(&mut writer)[0].upstream, "b", "it goes on when it can");
+    assert_eq!(all(&mut writer)[0].upstream, "b", "it recovers");
 }
 
 #[test]
-fn a_file_that_somebody_else_holds_loses_notes_and_goes_on_later() {
-    let place = Place::new();
-    let mut writer = place.writer();
+fn a_locked_file_loses_messages_and_recovers_later() {
+    let folder = TestFolder::new();
+    let mut writer = folder.writer();
     writer.write(vec![opened("a", NOON)], NOON);
-    let other = Connection::open(place.path()).unwrap();
+    let other = Connection::open(folder.path()).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     writer.write(vec![event("a", NOON, "lost")], NOON);
     other.execute_batch("COMMIT").unwrap();
@@ -214,15 +216,15 @@ fn a_file_that_somebody_else_holds_loses_notes_and_goes_on_later() {
 }
 
 /// The size of everything that the history keeps on the disk.
-fn size(place: &Place) -> u64 {
-    let files = std::fs::read_dir(place.folder.path().join("data")).unwrap().flatten();
+fn size(folder: &TestFolder) -> u64 {
+    let files = std::fs::read_dir(folder.dir.path().join("data")).unwrap().flatten();
     files.map(|file| file.metadata().unwrap().len()).sum()
 }
 
 #[test]
-fn a_year_of_samples_of_several_applications_and_of_outages_stays_small() {
-    let place = Place::new();
-    let mut writer = place.writer();
+fn a_year_of_samples_and_incidents_stays_small() {
+    let folder = TestFolder::new();
+    let mut writer = folder.writer();
     let (first, apps) = (NOON - 365 * DAY, ["a", "b", "c"]);
     for day in 0..365 {
         // Sparse where it is thinned to hours anyway; the last days are as dense as they are.
@@ -233,36 +235,36 @@ fn a_year_of_samples_of_several_applications_and_of_outages_stays_small() {
         writer.write(looks.collect(), start + DAY);
         let outages = (0..10).flat_map(|n| [opened("a", start + n), ended("a", start + n + 1)]);
         writer.write(outages.collect(), start + DAY);
-        assert!(size(&place) < 50 << 20);
+        assert!(size(&folder) < 50 << 20);
     }
-    let mib = size(&place) >> 20;
+    let mib = size(&folder) >> 20;
     assert!(mib < 16, "{mib} MiB for three applications and 3650 outages");
     let (answer, mut answered) = oneshot::channel();
-    writer.write(vec![Note::AskedSamples { app: "a".into(), since: 0, answer }], NOON);
+    writer.write(vec![HistoryMessage::QuerySamples { app: "a".into(), since: 0, answer }], NOON);
     let kept = answered.try_recv().unwrap().unwrap();
     assert!((16_000..17_000).contains(&kept.len()), "{}", kept.len());
-    assert!(kept[0].at < first + 3_600_000, "the whole year is there");
+    assert!(kept[0].at < first + 3_600_000, "the transaction year is there");
 }
 
 #[test]
-fn however_often_an_upstream_fails_the_file_stays_small() {
-    let place = Place::new();
-    let mut writer = place.writer();
+fn the_file_stays_small_when_an_upstream_fails_often() {
+    let folder = TestFolder::new();
+    let mut writer = folder.writer();
     let text = "x".repeat(4000);
     for round in 0..60 {
-        let mut notes = Vec::new();
+        let mut messages = Vec::new();
         for n in 0..100 {
             let at = NOON + round * 1000 + n;
             let evidence = Some(Evidence { source: "x".into(), excerpt: text.clone() });
             let cause = Cause { what: "It crashed.".into(), evidence };
-            notes.push(opened("a", at));
-            notes.push(Note::Explained { upstream: "a".into(), at, cause });
-            notes.extend((0..20).map(|_| event("a", at, &text)));
-            notes.push(ended("a", at));
+            messages.push(opened("a", at));
+            messages.push(HistoryMessage::Explained { upstream: "a".into(), at, cause });
+            messages.extend((0..20).map(|_| event("a", at, &text)));
+            messages.push(ended("a", at));
         }
-        writer.write(notes, NOON);
+        writer.write(messages, NOON);
     }
-    assert!(size(&place) < 50 << 20, "{}", size(&place));
+    assert!(size(&folder) < 50 << 20, "{}", size(&folder));
     let newest = all(&mut writer).remove(0);
     assert_eq!(newest.began, NOON + 59 * 1000 + 99, "the newest is never the one that is missing");
 }

@@ -1,12 +1,11 @@
-//! The calls of editors, as people are shown them: who called what, what became of it, how long it
-//! took.
+//! The calls of editors, as people see them: who called what, the outcome, and how long it took.
 //!
 //! # Theory of operation
-//! An exchange carries a [`Record`] and closes it with its answer; one that is dropped before was
-//! cancelled. What is kept is a ring of so many calls and, per upstream, how long calls took in each
-//! minute, all in memory. On the way of a call there is one short lock and no wait. Whoever follows
-//! is told a number and takes from the ring what is new, so that nobody who reads slowly holds
-//! anybody up. Neither arguments nor results are ever looked into, but for one flag.
+//! An exchange carries a [`Record`] and closes it with its response; a record that is dropped before
+//! counts as cancelled. The newest calls are kept in a ring and the latencies per upstream and minute
+//! in histograms, all in memory. Recording a call takes one short lock. A follower is woken with the
+//! newest number and copies new calls from the ring, so a slow reader delays nobody. Arguments and
+//! results are never inspected, except for one flag.
 
 mod record;
 
@@ -21,26 +20,26 @@ use evermoor_core::history::latency::Latencies;
 
 pub use record::Record;
 
-/// All calls of a gateway.
+/// The newest calls, and latencies per upstream.
 #[derive(Clone)]
 pub struct Activity(Arc<Inner>);
 
 struct Inner {
-    kept: Mutex<Kept>,
-    /// The number of the newest call, for those who follow.
+    kept: Mutex<KeptCalls>,
+    /// The number of the newest call, for followers.
     newest: watch::Sender<u64>,
 }
 
 #[derive(Default)]
-struct Kept {
-    calls: VecDeque<Done>,
-    /// How many calls there were.
+struct KeptCalls {
+    calls: VecDeque<FinishedCall>,
+    /// How many calls there were in total.
     count: u64,
     latencies: HashMap<String, Latencies>,
 }
 
 /// A call that has ended.
-struct Done {
+struct FinishedCall {
     number: u64,
     at: u64,
     editor: Arc<str>,
@@ -52,7 +51,7 @@ struct Done {
     held_ms: u64,
 }
 
-/// Which calls somebody asks for.
+/// Which calls to return.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     pub upstream: Option<String>,
@@ -62,10 +61,10 @@ pub struct Wanted {
     pub before: Option<u64>,
 }
 
-/// So many calls are kept.
-const ROOM: usize = 2000;
-/// Upstreams that were taken out of the configuration do not fill the memory.
-const MOST_UPSTREAMS: usize = 256;
+/// How many calls are kept.
+const CAPACITY: usize = 2000;
+/// Limits memory if many upstreams come and go.
+const MAX_UPSTREAMS: usize = 256;
 
 impl Default for Activity {
     fn default() -> Self {
@@ -75,30 +74,31 @@ impl Default for Activity {
 }
 
 impl Activity {
-    fn add(&self, mut done: Done) {
+    fn add(&self, mut finished: FinishedCall) {
         let mut kept = self.0.kept.lock();
         kept.count += 1;
-        done.number = kept.count;
-        if let Some(upstream) = done.upstream.as_deref().filter(|_| answered(done.outcome)) {
-            let took = done.ms.saturating_sub(done.held_ms);
-            kept.took(upstream, done.at.saturating_add(done.ms), took);
+        finished.number = kept.count;
+        if let Some(upstream) = finished.upstream.as_deref().filter(|_| answered(finished.outcome))
+        {
+            let took = finished.ms.saturating_sub(finished.held_ms);
+            kept.took(upstream, finished.at.saturating_add(finished.ms), took);
         }
-        if kept.calls.len() >= ROOM {
+        if kept.calls.len() >= CAPACITY {
             kept.calls.pop_front();
         }
-        let number = done.number;
-        kept.calls.push_back(done);
+        let number = finished.number;
+        kept.calls.push_back(finished);
         drop(kept);
         if self.0.newest.receiver_count() > 0 {
             self.0.newest.send_replace(number);
         }
     }
 
-    /// The newest calls that are wanted, at most so many, the newest first.
+    /// The newest calls that match, newest first, at most `most`.
     pub fn newest(&self, wanted: &Wanted, most: usize) -> Vec<Call> {
         let kept = self.0.kept.lock();
-        let found = kept.calls.iter().rev().filter(|done| wanted.includes(done));
-        found.take(most).map(Done::shown).collect()
+        let found = kept.calls.iter().rev().filter(|finished| wanted.includes(finished));
+        found.take(most).map(FinishedCall::shown).collect()
     }
 
     /// Follows the calls from now on.
@@ -108,14 +108,14 @@ impl Activity {
         Following { activity: self.clone(), newest, told }
     }
 
-    /// How long the calls of an upstream took.
+    /// The latencies of an upstream's calls since this time.
     pub fn latency(&self, upstream: &str, since: u64) -> Vec<LatencyPoint> {
         let kept = self.0.kept.lock();
         kept.latencies.get(upstream).map(|it| it.points(since)).unwrap_or_default()
     }
 }
 
-/// Somebody who follows.
+/// A follower of the calls.
 pub struct Following {
     activity: Activity,
     newest: watch::Receiver<u64>,
@@ -123,15 +123,15 @@ pub struct Following {
 }
 
 impl Following {
-    /// The calls since the last time, in the order of time, when there are some. What was too many
-    /// to keep is left out. `None` if there is no gateway any more.
+    /// Waits for calls and returns all since the last time, oldest first. Calls that were already
+    /// dropped from the ring are missing. `None` when the gateway ends.
     pub async fn next(&mut self) -> Option<Vec<Call>> {
         loop {
             let told = self.told;
             self.newest.wait_for(|newest| *newest > told).await.ok()?;
             let kept = self.activity.0.kept.lock();
-            let new = kept.calls.iter().rev().take_while(|done| done.number > told);
-            let mut calls: Vec<Call> = new.map(Done::shown).collect();
+            let new = kept.calls.iter().rev().take_while(|finished| finished.number > told);
+            let mut calls: Vec<Call> = new.map(FinishedCall::shown).collect();
             self.told = kept.count;
             drop(kept);
             calls.reverse();
@@ -142,28 +142,31 @@ impl Following {
     }
 }
 
-impl Kept {
+impl KeptCalls {
     fn took(&mut self, upstream: &str, at: u64, ms: u64) {
-        // Looked up by reference first: a new name is rare.
+        // Look up by reference first: new names are rare.
         if let Some(latencies) = self.latencies.get_mut(upstream) {
             return latencies.took(at, ms);
         }
-        if self.latencies.len() < MOST_UPSTREAMS {
+        if self.latencies.len() < MAX_UPSTREAMS {
             self.latencies.entry(upstream.to_owned()).or_default().took(at, ms);
         }
     }
 }
 
 impl Wanted {
-    fn includes(&self, done: &Done) -> bool {
-        self.before.is_none_or(|before| done.number < before)
-            && self.upstream.as_deref().is_none_or(|name| done.upstream.as_deref() == Some(name))
-            && self.editor.as_deref().is_none_or(|name| &*done.editor == name)
-            && self.outcome.is_none_or(|outcome| done.outcome == outcome)
+    fn includes(&self, finished: &FinishedCall) -> bool {
+        self.before.is_none_or(|before| finished.number < before)
+            && self
+                .upstream
+                .as_deref()
+                .is_none_or(|name| finished.upstream.as_deref() == Some(name))
+            && self.editor.as_deref().is_none_or(|name| &*finished.editor == name)
+            && self.outcome.is_none_or(|outcome| finished.outcome == outcome)
     }
 }
 
-impl Done {
+impl FinishedCall {
     fn shown(&self) -> Call {
         Call {
             number: self.number,
@@ -179,7 +182,7 @@ impl Done {
     }
 }
 
-/// Whether the upstream answered, so that its answer took so long.
+/// Whether the upstream answered, so that the duration is its latency.
 fn answered(outcome: CallOutcome) -> bool {
     matches!(outcome, CallOutcome::Ok | CallOutcome::ToolError)
 }
@@ -188,8 +191,8 @@ fn answered(outcome: CallOutcome) -> bool {
 mod tests {
     use super::*;
 
-    fn done(upstream: &str, outcome: CallOutcome, ms: u64) -> Done {
-        Done {
+    fn finished(upstream: &str, outcome: CallOutcome, ms: u64) -> FinishedCall {
+        FinishedCall {
             number: 0,
             at: 1_000,
             editor: "zed".into(),
@@ -207,11 +210,11 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_calls_come_first_and_are_chosen_by_what_is_wanted() {
+    fn the_newest_calls_come_first_and_are_filtered() {
         let activity = Activity::default();
         for number in 0..5 {
             let outcome = if number % 2 == 0 { CallOutcome::Ok } else { CallOutcome::NotSent };
-            activity.add(done(if number < 3 { "a" } else { "b" }, outcome, 10));
+            activity.add(finished(if number < 3 { "a" } else { "b" }, outcome, 10));
         }
         let asked = |wanted: Wanted, most| numbers(&activity.newest(&wanted, most));
         assert_eq!(asked(Wanted::default(), 2), [5, 4]);
@@ -220,28 +223,28 @@ mod tests {
         let lost = Wanted { outcome: Some(CallOutcome::NotSent), ..Wanted::default() };
         assert_eq!(asked(lost, 9), [4, 2]);
         assert_eq!(asked(Wanted { editor: Some("x".into()), ..Wanted::default() }, 9), [0_u64; 0]);
-        assert_eq!(activity.latency("a", 0)[0].calls, 2, "what was not sent took no time");
+        assert_eq!(activity.latency("a", 0)[0].calls, 2, "a call that was not sent has no latency");
     }
 
     #[test]
-    fn only_so_many_calls_are_kept() {
+    fn only_the_newest_calls_are_kept() {
         let activity = Activity::default();
-        for _ in 0..ROOM + 10 {
-            activity.add(done("a", CallOutcome::Ok, 1));
+        for _ in 0..CAPACITY + 10 {
+            activity.add(finished("a", CallOutcome::Ok, 1));
         }
         let kept = activity.newest(&Wanted::default(), usize::MAX);
-        assert_eq!((kept.len(), kept[ROOM - 1].number), (ROOM, 11));
+        assert_eq!((kept.len(), kept[CAPACITY - 1].number), (CAPACITY, 11));
     }
 
     #[tokio::test]
-    async fn whoever_follows_is_told_every_call_in_its_order() {
+    async fn a_follower_gets_every_call_in_order() {
         let activity = Activity::default();
-        activity.add(done("a", CallOutcome::Ok, 1));
+        activity.add(finished("a", CallOutcome::Ok, 1));
         let mut following = activity.follow();
-        activity.add(done("a", CallOutcome::Ok, 1));
-        activity.add(done("a", CallOutcome::Unknown, 1));
+        activity.add(finished("a", CallOutcome::Ok, 1));
+        activity.add(finished("a", CallOutcome::Unknown, 1));
         assert_eq!(numbers(&following.next().await.unwrap()), [2, 3]);
-        activity.add(done("a", CallOutcome::Ok, 1));
+        activity.add(finished("a", CallOutcome::Ok, 1));
         assert_eq!(numbers(&following.next().await.unwrap()), [4]);
     }
 }

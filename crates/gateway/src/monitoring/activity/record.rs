@@ -1,4 +1,4 @@
-//! One call on its way to its answer, as it will be shown.
+//! Records one call, from its request to its outcome.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,29 +13,29 @@ use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 use evermoor_platform::clock;
 
-use super::{Activity, Done};
+use super::{Activity, FinishedCall};
 use crate::routing::view::{Scope, View};
 use crate::upstream::Handle;
 
-/// A call that has begun. It is told when it is closed; one that is dropped before was cancelled.
+/// A call in progress. Closing it records the outcome; dropping it before records a cancellation.
 pub struct Record {
-    open: Option<Open>,
+    open: Option<OpenCall>,
 }
 
-struct Open {
+struct OpenCall {
     activity: Activity,
     editor: Arc<str>,
     client: Option<Box<str>>,
     tool: Box<str>,
     began: Instant,
-    /// Whether the editor calls it by another name than its upstream.
+    /// Whether the editor uses the merged name rather than the upstream's own.
     merged: bool,
-    /// Who is to answer.
+    /// The upstream that is to answer.
     upstream: Option<Box<str>>,
 }
 
 impl Record {
-    /// Begins, if it is a call: lists and signs of life are none.
+    /// Begins a record, if the request is a call; lists and pings are not recorded.
     pub fn begin(
         activity: &Activity,
         view: &View,
@@ -46,7 +46,7 @@ impl Record {
         let called = request.method.as_str();
         let is_call =
             matches!(called, method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ);
-        let open = is_call.then(|| Open {
+        let open = is_call.then(|| OpenCall {
             activity: activity.clone(),
             editor: Arc::clone(view.editor()),
             client: client.filter(|name| !name.is_empty()).map(Into::into),
@@ -58,7 +58,7 @@ impl Record {
         Self { open }
     }
 
-    /// This upstream is to answer, asked in its own words.
+    /// Sets the upstream, and the request as it is sent to it.
     pub fn address(&mut self, upstream: &Handle, own: &Request) {
         let Some(open) = &mut self.open else { return };
         if open.merged {
@@ -67,7 +67,7 @@ impl Record {
         open.upstream = Some(upstream.name().as_str().into());
     }
 
-    /// This is its answer, of which it waited so long.
+    /// Records the response. `held` is how long the call was held.
     pub fn close(&mut self, response: &Response, held: Duration) {
         if let Some(open) = self.open.take() {
             let outcome = match open.upstream {
@@ -87,11 +87,11 @@ impl Drop for Record {
     }
 }
 
-impl Open {
+impl OpenCall {
     fn tell(self, outcome: CallOutcome, held: Duration) {
         let took = self.began.elapsed();
         let whole = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        self.activity.add(Done {
+        self.activity.add(FinishedCall {
             number: 0,
             at: clock::unix_millis().saturating_sub(whole(took)),
             editor: self.editor,
@@ -105,7 +105,7 @@ impl Open {
     }
 }
 
-/// What became of a call, as its answer says.
+/// The outcome of a call, as its response says.
 fn outcome(response: &Response) -> CallOutcome {
     let details = match &response.outcome {
         Outcome::Result(result) if !says_error(result) => return CallOutcome::Ok,
@@ -123,29 +123,29 @@ fn outcome(response: &Response) -> CallOutcome {
     }
 }
 
-/// Whether a result says that it is an error. Results are large and seldom say so: the word is
-/// looked for before anything is parsed, and only near the ends: a flag that stands between two
-/// large members is missed, but nobody explains an error at such length twice.
+/// Whether a result has `isError: true`. Results can be large and rarely have it, so the raw text is
+/// searched before anything is parsed, and only near both ends. A flag between two large members is
+/// missed, which hardly ever occurs.
 fn says_error(result: &Raw) -> bool {
     let bytes = result.as_bytes();
-    let said = match bytes.len() <= 2 * NEAR {
+    let said = match bytes.len() <= 2 * SEARCHED {
         true => sets_flag(bytes),
-        false => sets_flag(&bytes[..NEAR]) || sets_flag(&bytes[bytes.len() - NEAR..]),
+        false => sets_flag(&bytes[..SEARCHED]) || sets_flag(&bytes[bytes.len() - SEARCHED..]),
     };
     said && result.member("isError").is_some_and(|flag| flag.as_str() == "true")
 }
 
-/// So much is looked at from either end.
-const NEAR: usize = 8 << 10;
+/// How many bytes are searched at each end.
+const SEARCHED: usize = 8 << 10;
 
-/// Whether it may be written here that the flag is set.
+/// Whether this part of the text may set the flag.
 fn sets_flag(part: &[u8]) -> bool {
     const FLAG: &[u8] = b"\"isError\"";
     let set = |at: usize| {
         let value = part[at + FLAG.len()..].trim_ascii_start().strip_prefix(b":");
         value.is_some_and(|value| value.trim_ascii_start().starts_with(b"true"))
     };
-    // A quote is rare in large texts, compared with any letter of the word.
+    // In large texts a quote is rarer than any letter of the name.
     let mut from = 0;
     while let Some(quote) = part[from..].iter().position(|byte| *byte == b'"') {
         let at = from + quote;
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_says_what_became_of_its_call() {
+    fn a_response_determines_the_outcome() {
         assert_eq!(of(json!({ "content": [] })), CallOutcome::Ok);
         assert_eq!(of(json!({ "content": [], "isError": false })), CallOutcome::Ok);
         assert_eq!(of(json!({ "content": [], "isError": true })), CallOutcome::ToolError);
@@ -196,15 +196,15 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_talks_about_is_not_what_became_of_it() {
+    fn the_content_of_a_result_does_not_affect_the_outcome() {
         let text = r#"{"isError": true}"#;
         assert_eq!(of(json!({ "content": [{ "type": "text", "text": text }] })), CallOutcome::Ok);
         assert_eq!(of(json!({ "structuredContent": { "isError": true } })), CallOutcome::Ok);
     }
 
     #[test]
-    fn a_large_result_is_looked_at_near_its_ends_only() {
-        let large = "x".repeat(3 * NEAR);
+    fn a_large_result_is_searched_only_near_its_ends() {
+        let large = "x".repeat(3 * SEARCHED);
         let flag_last = format!(r#"{{"content":["{large}"],"isError":true}}"#);
         let flag_first = format!(r#"{{"isError": true,"content":["{large}"]}}"#);
         let well = format!(r#"{{"content":["{large}"],"isError":false}}"#);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_gateway_says_of_a_call_is_believed() {
+    fn the_gateways_own_errors_determine_the_outcome() {
         let now = clock::now();
         for is_tool in [true, false] {
             let said = |fate| undelivered(fate, is_tool);

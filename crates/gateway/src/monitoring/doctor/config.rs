@@ -1,4 +1,4 @@
-//! What is set: the configuration, and the port it names.
+//! Checks the configuration and its port.
 
 use evermoor_core::api::Check;
 use evermoor_core::config::Config;
@@ -11,7 +11,7 @@ use crate::config::file;
 pub(super) fn config(paths: &Paths) -> Check {
     let (id, title) = ("config", "Configuration");
     match file::read(&paths.config) {
-        Ok(None) => Check::good(id, title, "There is no config.toml, so the demo is served."),
+        Ok(None) => Check::good(id, title, "There is no config.toml, so the demo server runs."),
         Ok(Some(config)) => match config.doubts.first() {
             Some(doubt) => {
                 let line = doubt.line.map(|line| format!("Line {line}: ")).unwrap_or_default();
@@ -25,22 +25,22 @@ pub(super) fn config(paths: &Paths) -> Check {
 
 fn described(config: &Config) -> String {
     let upstreams = match config.upstreams.len() {
-        1 => "1 upstream".to_owned(),
-        many => format!("{many} upstreams"),
+        1 => "1 server".to_owned(),
+        many => format!("{many} servers"),
     };
     match config.off.len() {
-        0 => format!("config.toml is in order: {upstreams}."),
-        off => format!("config.toml is in order: {upstreams}, and {off} turned off."),
+        0 => format!("config.toml is valid: {upstreams}."),
+        off => format!("config.toml is valid: {upstreams}, {off} turned off."),
     }
 }
 
-/// Who has the port that editors are told.
+/// Which process has the configured port.
 pub(super) async fn port(paths: &Paths) -> Check {
     let (id, title) = ("port", "Port");
     let config = file::read(&paths.config).ok().flatten().unwrap_or_default();
     let number = config.gateway.listen.port();
     if number == 0 {
-        return Check::good(id, title, "Any free port is taken, as config.toml says.");
+        return Check::good(id, title, "config.toml lets the gateway use any free port.");
     }
     let runs = matches!(InstanceLock::take(&paths.lock_file()), Ok(None));
     let owner = port::owner(number).await;
@@ -50,7 +50,8 @@ pub(super) async fn port(paths: &Paths) -> Check {
         (false, Some(owner)) => {
             let name = owner.name.unwrap_or_else(|| "another program".into());
             let detail = format!("Port {number} is used by {name} (process {}).", owner.pid);
-            let remedy = "End that program, or write another `listen` into config.toml.";
+            let remedy =
+                "End that program, or set another `listen` under [gateway] in config.toml.";
             Check::bad(id, title, detail, remedy)
         }
     }
@@ -60,7 +61,7 @@ pub(super) async fn port(paths: &Paths) -> Check {
 mod tests {
     use super::*;
 
-    fn place(text: &str) -> (tempfile::TempDir, Paths) {
+    fn setup(text: &str) -> (tempfile::TempDir, Paths) {
         let folder = tempfile::tempdir().unwrap();
         let paths = Paths::find(Some(folder.path().to_owned())).unwrap();
         std::fs::write(&paths.config, text).unwrap();
@@ -68,21 +69,21 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_is_described_or_its_mistake_is() {
-        let (_folder, good) = place("[upstreams.a]\nurl = \"http://127.0.0.1:1/mcp\"\n");
-        assert_eq!(config(&good).detail, "config.toml is in order: 1 upstream.");
-        let (_folder, bad) = place("[gateway]\nhold = \"soon\"\n");
+    fn a_configuration_or_its_mistake_is_described() {
+        let (_folder, good) = setup("[upstreams.a]\nurl = \"http://127.0.0.1:1/mcp\"\n");
+        assert_eq!(config(&good).detail, "config.toml is valid: 1 server.");
+        let (_folder, bad) = setup("[gateway]\nhold = \"soon\"\n");
         let found = config(&bad);
         assert!(found.is_bad() && found.detail.contains("line 2"), "{found:?}");
-        let (_folder, odd) = place("[editors.a]\nupstreams.allow = [\"nobody\"]\n");
+        let (_folder, odd) = setup("[editors.a]\nupstreams.allow = [\"nobody\"]\n");
         assert!(config(&odd).detail.starts_with("Line 2: "));
     }
 
     #[tokio::test]
-    async fn a_port_of_somebody_else_is_told_with_who_has_it() {
+    async fn a_port_that_another_program_uses_is_reported() {
         let squatter = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = squatter.local_addr().unwrap();
-        let (_folder, paths) = place(&format!("[gateway]\nlisten = \"{address}\"\n"));
+        let (_folder, paths) = setup(&format!("[gateway]\nlisten = \"{address}\"\n"));
         let found = port(&paths).await;
         assert!(found.is_bad(), "{found:?}");
         drop(squatter);

@@ -1,4 +1,4 @@
-//! Folders and files that nobody else may read, and that must be there.
+//! Checks that Evermoor's folders are writable and its secret files private.
 
 use std::path::PathBuf;
 
@@ -13,11 +13,11 @@ use crate::lifecycle::keys::KeyError;
 pub(super) fn tokens(paths: &Paths) -> Check {
     let (id, title) = ("tokens", "Tokens");
     if let Some(error) = super::unsafe_tokens(paths) {
-        return told(id, title, &error);
+        return failed_check(id, title, &error);
     }
     for secret in secrets(paths) {
         if let Err(error) = private::read_private(&secret) {
-            return told(id, title, &KeyError::Unsafe(error));
+            return failed_check(id, title, &KeyError::Unsafe(error));
         }
     }
     let count = crate::lifecycle::keys::known_tokens(paths).ok().flatten();
@@ -25,14 +25,14 @@ pub(super) fn tokens(paths: &Paths) -> Check {
         id,
         title,
         match count.map(|tokens| tokens.editors().count()) {
-            None => "None is made yet; the first start makes one.".to_owned(),
-            Some(1) => "1 editor has a token, and only you can read it.".to_owned(),
-            Some(many) => format!("{many} editors have a token, and only you can read them."),
+            None => "There is none yet; the first start creates one.".to_owned(),
+            Some(1) => "1 editor has a token, which only you can read.".to_owned(),
+            Some(many) => format!("{many} editors have tokens, which only you can read."),
         },
     )
 }
 
-fn told(id: &str, title: &str, error: &KeyError) -> Check {
+fn failed_check(id: &str, title: &str, error: &KeyError) -> Check {
     if let KeyError::Unsafe(Unsafe::OpenToOthers { path }) = error {
         let detail = format!("Others can read {}.", path.display());
         let remedy = format!("Run `chmod 600 {}`.", path.display());
@@ -45,12 +45,12 @@ fn secrets(paths: &Paths) -> [PathBuf; 3] {
     [paths.token_file(), paths.session_key_file(), paths.runtime_file()]
 }
 
-/// Closes the files to others.
+/// Makes the files readable by their owner only.
 pub(super) fn close_tokens(paths: &Paths) -> Result<String, Failure> {
     for secret in secrets(paths).iter().filter(|file| file.is_file()) {
         private::create_private(secret).map_err(|error| unwritable(secret, &error))?;
     }
-    Ok("The files with tokens and keys are closed to others.".into())
+    Ok("Only you can read the files with tokens and keys now.".into())
 }
 
 fn kept(paths: &Paths) -> [PathBuf; 3] {
@@ -61,32 +61,32 @@ pub(super) fn folders(paths: &Paths) -> Check {
     let (id, title) = ("folders", "Folders");
     for folder in kept(paths).iter().filter(|folder| folder.exists()) {
         if !private::is_writable_folder(folder) {
-            let detail = format!("Nothing can be written to {}.", folder.display());
-            return Check::bad(id, title, detail, "Make it a folder of your own.");
+            let detail = format!("Evermoor cannot write to {}.", folder.display());
+            return Check::bad(id, title, detail, "Make it a folder that you own.");
         }
     }
-    // What is logged and remembered may be read by those who may read the rest; keys may not.
+    // Logs and history may be readable by others; keys may not.
     let open = [&paths.data, &paths.runtime].into_iter().find(|folder| private::is_open(folder));
     match open {
         Some(folder) => {
-            let detail = format!("Others can look into {}.", folder.display());
+            let detail = format!("Others can read {}.", folder.display());
             let remedy = format!("Run `chmod 700 {}`.", folder.display());
             Check::bad(id, title, detail, remedy).fixable()
         }
-        None => Check::good(id, title, "They are there, or can be made, and are yours alone."),
+        None => Check::good(id, title, "They are writable, and only you can read them."),
     }
 }
 
-/// Closes the folders to others.
+/// Makes the folders accessible to their owner only.
 pub(super) fn close_folders(paths: &Paths) -> Result<String, Failure> {
     for folder in kept(paths) {
         private::private_folder(&folder).map_err(|error| unwritable(&folder, &error))?;
         private::close(&folder).map_err(|error| unwritable(&folder, &error))?;
     }
-    Ok("Evermoor's folders are closed to others.".into())
+    Ok("Only you can read Evermoor's folders now.".into())
 }
 
 fn unwritable(path: &std::path::Path, error: &std::io::Error) -> Failure {
-    let what = format!("{} could not be changed: {error}.", path.display());
-    Failure::new(Code::Internal, what, "Make it a file or folder of your own.")
+    let what = format!("Cannot change {}: {error}.", path.display());
+    Failure::new(Code::Internal, what, "Make it a file or folder that you own.")
 }

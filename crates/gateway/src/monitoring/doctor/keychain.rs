@@ -1,4 +1,4 @@
-//! The keychain: whether it is open, and whether it has what upstreams refer to.
+//! Checks that the keychain is unlocked and has the secrets that upstreams refer to.
 
 use evermoor_core::api::Check;
 use evermoor_core::security::secret_ref::Reference;
@@ -25,17 +25,17 @@ pub(super) async fn keychain(paths: &Paths) -> Check {
     match kept {
         Ok(kept) => match needed.iter().find(|name| !kept.contains(name)) {
             Some(name) => {
-                let detail = format!("It is open, and the secret `{name}` is not in it.");
+                let detail = format!("It is unlocked, but the secret `{name}` is missing.");
                 Check::bad(id, title, detail, format!("Run `evermoor secret set {name}`."))
             }
             None => Check::good(
                 id,
                 title,
-                format!("It is open, and has what is needed: {}.", needed.len()),
+                format!("It is unlocked and has all {} secrets that are needed.", needed.len()),
             ),
         },
         Err(error) if needed.is_empty() => {
-            Check::skipped(id, title, format!("No upstream needs it ({error})."))
+            Check::skipped(id, title, format!("No server needs it ({error})."))
         }
         Err(error) => {
             let failure = secrets::unusable(&error, needed.first().map(String::as_str));

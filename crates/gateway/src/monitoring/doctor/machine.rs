@@ -1,4 +1,4 @@
-//! The machine itself: its disk, its clock, and what it starts at login.
+//! Checks the machine: its disk, its clock, and what starts at login.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -10,24 +10,24 @@ use evermoor_platform::fs::disk;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::startup::{login, service};
 
-/// Less than this, and logs, history and settings may not be written.
-const LEAST_SPACE: u64 = 200 << 20;
-/// No clock that is right says less: this was written later. 2026-01-01.
-const WRITTEN: Duration = Duration::from_secs(1_767_225_600);
-/// A file from further in the future was written before the clock was set back.
-const MOST_AHEAD: Duration = Duration::from_secs(120);
+/// With less, logs, history and settings may not be written.
+const MIN_FREE_SPACE: u64 = 200 << 20;
+/// A correct clock is later than this. 2026-01-01.
+const RELEASE_DATE: Duration = Duration::from_secs(1_767_225_600);
+/// A file from further in the future means that the clock was set back.
+const MAX_AHEAD: Duration = Duration::from_secs(120);
 
 pub(super) fn disk(paths: &Paths) -> Check {
     let (id, title) = ("disk", "Disk");
-    // A folder that is not made yet will be on the disk of the one above it.
+    // A folder that does not exist yet will be on the disk of its parent.
     let there = paths.data.ancestors().find(|folder| folder.exists());
     match there.and_then(disk::free) {
-        None => Check::skipped(id, title, "The system does not say how much is free."),
-        Some(free) if free < LEAST_SPACE => {
-            let detail = format!("Only {} are free.", memory(free));
-            Check::bad(id, title, detail, "Free some space: history and logs are lost without it.")
+        None => Check::skipped(id, title, "The system does not report the free space."),
+        Some(free) if free < MIN_FREE_SPACE => {
+            let detail = format!("Only {} free.", memory(free));
+            Check::bad(id, title, detail, "Free some space; without it, history and logs are lost.")
         }
-        Some(free) => Check::good(id, title, format!("{} are free.", memory(free))),
+        Some(free) => Check::good(id, title, format!("{} free.", memory(free))),
     }
 }
 
@@ -41,48 +41,49 @@ fn written_at(file: &Path) -> Option<SystemTime> {
     std::fs::metadata(file).ok()?.modified().ok()
 }
 
-/// What a clock says of itself, and what a file says of it.
+/// Judges the clock by its own time and by the newest file.
 fn judge(now: SystemTime, written: Option<SystemTime>) -> Check {
     let (id, title) = ("clock", "Clock");
     let remedy =
-        "Have the system set the clock by itself. Certificates and times are wrong until then.";
-    if now < SystemTime::UNIX_EPOCH + WRITTEN {
-        return Check::bad(id, title, "It says a time before Evermoor was written.", remedy);
+        "Let the system set the clock automatically; until then certificates and times are wrong.";
+    if now < SystemTime::UNIX_EPOCH + RELEASE_DATE {
+        return Check::bad(id, title, "It shows a time before Evermoor was released.", remedy);
     }
     let ahead = written.and_then(|written| written.duration_since(now).ok());
-    match ahead.filter(|ahead| *ahead > MOST_AHEAD) {
+    match ahead.filter(|ahead| *ahead > MAX_AHEAD) {
         Some(ahead) => {
             let ahead = length(u64::try_from(ahead.as_millis()).unwrap_or(u64::MAX));
-            let detail = format!("It was set back by {ahead}: a file was written later than now.");
+            let detail =
+                format!("It was set back by {ahead}: a file is newer than the current time.");
             Check::bad(id, title, detail, remedy)
         }
-        None => Check::good(id, title, "It goes forward, and says a time that can be."),
+        None => Check::good(id, title, "Its time is plausible."),
     }
 }
 
-/// Whether the system starts the gateway.
+/// Checks whether the service manager runs the gateway.
 pub(super) async fn service() -> Check {
     let (id, title) = ("service", "Service");
     match service::state().await {
         service::State::NotInstalled => {
-            let detail = "The system does not start the gateway; the tray and editors do.";
+            let detail = "Not installed as a service; the tray and editors start the gateway.";
             Check::skipped(id, title, detail)
         }
         service::State::NoManager => {
-            let detail = "It is installed, and there is no service manager to start it.";
+            let detail = "Installed, but there is no service manager to start it.";
             Check::skipped(id, title, detail)
         }
         service::State::Installed { running: true } => {
-            Check::good(id, title, "The system starts the gateway, and it runs.")
+            Check::good(id, title, "The service manager runs the gateway.")
         }
         service::State::Installed { running: false } => {
             let remedy = "Run `evermoor service install` again, then `evermoor logs`.";
-            Check::bad(id, title, "The system should run the gateway, and does not.", remedy)
+            Check::bad(id, title, "The service is installed but does not run.", remedy)
         }
     }
 }
 
-/// Whether what starts the tray at login leads to a program.
+/// Checks that the login entry starts an existing program.
 pub(super) async fn login() -> Check {
     judge_login(login::found().await)
 }
@@ -90,25 +91,25 @@ pub(super) async fn login() -> Check {
 fn judge_login(entry: Option<login::Entry>) -> Check {
     let (id, title) = ("login", "Launch at login");
     let Some(entry) = entry else {
-        return Check::skipped(id, title, "The tray is not started at login.");
+        return Check::skipped(id, title, "The tray does not start at login.");
     };
-    let remedy = "Start the tray once: it puts the entry right.";
+    let remedy = "Start the tray once; it corrects the entry.";
     match entry.program {
         _ if !entry.is_on => {
-            let detail = "The settings of your system have turned it off.";
+            let detail = "It is turned off in your system settings.";
             Check::skipped(id, title, detail)
         }
-        // A name without a folder is looked for by the system.
+        // The system resolves a name without a folder.
         Some(program) if program.is_absolute() && !program.exists() => {
             let (place, program) = (entry.place, program.display());
-            let detail = format!("{place} starts {program}, which is not there.");
+            let detail = format!("{place} starts {program}, which does not exist.");
             Check::bad(id, title, detail, remedy)
         }
         Some(program) => {
-            Check::good(id, title, format!("The system starts {}.", program.display()))
+            Check::good(id, title, format!("The system starts {} at login.", program.display()))
         }
         None => {
-            let detail = format!("{} does not say what to start.", entry.place);
+            let detail = format!("{} names no program to start.", entry.place);
             Check::bad(id, title, detail, remedy)
         }
     }
@@ -119,18 +120,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_was_never_set_or_was_set_back_is_told() {
-        let written = SystemTime::UNIX_EPOCH + WRITTEN;
+    fn a_clock_that_was_never_set_or_was_set_back_is_reported() {
+        let written = SystemTime::UNIX_EPOCH + RELEASE_DATE;
         let later = |seconds| written + Duration::from_secs(seconds);
         assert!(judge(SystemTime::UNIX_EPOCH, None).is_bad());
         assert!(!judge(later(10), None).is_bad());
         assert!(!judge(later(10), Some(later(60))).is_bad(), "two disks may differ a little");
         let back = judge(later(10), Some(later(7_210)));
-        assert_eq!(back.detail, "It was set back by 2 h: a file was written later than now.");
+        assert_eq!(back.detail, "It was set back by 2 h: a file is newer than the current time.");
     }
 
     #[test]
-    fn an_entry_for_login_must_lead_to_a_program() {
+    fn a_login_entry_must_name_an_existing_program() {
         let entry = |program: Option<&str>, is_on| login::Entry {
             place: "Evermoor.desktop".into(),
             program: program.map(Into::into),
@@ -146,9 +147,9 @@ mod tests {
     }
 
     #[test]
-    fn the_disk_of_a_folder_that_is_not_made_yet_is_found() {
+    fn the_disk_of_a_folder_that_does_not_exist_yet_is_checked() {
         let folder = tempfile::tempdir().unwrap();
         let paths = Paths::find(Some(folder.path().join("deep/home"))).unwrap();
-        assert!(disk(&paths).detail.ends_with("are free."));
+        assert!(disk(&paths).detail.ends_with(" free."));
     }
 }

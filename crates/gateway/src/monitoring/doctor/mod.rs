@@ -1,8 +1,8 @@
-//! Looks at everything that ever goes wrong, and says what to do about it.
+//! Checks everything that commonly goes wrong, and says what to do about it.
 //!
-//! What a machine shows without a gateway is looked at here too, so that the command line finds the
-//! same when none runs. Each look has its time, and they are taken side by side: a disk that hangs
-//! is told as such and delays nobody.
+//! The checks of the machine need no gateway, so the command line can run them when none runs. All
+//! checks run concurrently, each with a timeout: a disk that hangs is reported and delays no other
+//! check.
 
 mod config;
 mod folders;
@@ -23,12 +23,12 @@ use evermoor_platform::paths::Paths;
 use crate::lifecycle::keys;
 use crate::server::control::Control;
 
-/// How long one look may take.
-const PATIENCE: Duration = Duration::from_millis(1_200);
+/// How long one check may take.
+const CHECK_TIMEOUT: Duration = Duration::from_millis(1_200);
 
-/// What can be seen without a gateway.
+/// The checks that need no running gateway.
 pub async fn machine(paths: &Paths) -> Vec<Check> {
-    let looks: [(&str, &str, BoxFuture<'_, Check>); 9] = [
+    let checks: [(&str, &str, BoxFuture<'_, Check>); 9] = [
         ("config", "Configuration", blocking(paths, config::config).boxed()),
         ("port", "Port", config::port(paths).boxed()),
         ("tokens", "Tokens", blocking(paths, folders::tokens).boxed()),
@@ -39,11 +39,11 @@ pub async fn machine(paths: &Paths) -> Vec<Check> {
         ("service", "Service", machine::service().boxed()),
         ("login", "Launch at login", machine::login().boxed()),
     ];
-    let looks = looks.map(|(id, title, look)| within(id, title, look));
-    join_all(looks).await
+    let checks = checks.map(|(id, title, check)| within(id, title, check));
+    join_all(checks).await
 }
 
-/// What the gateway sees: the machine, and every upstream.
+/// All checks of a running gateway: the machine and every upstream.
 pub(crate) async fn all(control: &Control) -> Vec<Check> {
     let status = control.router.overview().borrow().status.clone();
     let mut found = vec![upstreams::gateway(&status)];
@@ -52,7 +52,7 @@ pub(crate) async fn all(control: &Control) -> Vec<Check> {
     found
 }
 
-/// Puts right what needs no gateway; `None` if this is not of that kind.
+/// Fixes a problem that needs no running gateway; `None` if it is not one of those.
 pub fn fix_machine(paths: &Paths, id: &str) -> Option<Result<String, Failure>> {
     match id {
         "tokens" => Some(folders::close_tokens(paths)),
@@ -61,7 +61,7 @@ pub fn fix_machine(paths: &Paths, id: &str) -> Option<Result<String, Failure>> {
     }
 }
 
-/// Puts one thing right, and says what was done.
+/// Fixes one problem, and returns what was done.
 pub(crate) async fn fix(control: &Control, id: &str) -> Result<String, Failure> {
     if let Some(fixed) = fix_machine(&control.paths, id) {
         return fixed;
@@ -69,30 +69,30 @@ pub(crate) async fn fix(control: &Control, id: &str) -> Result<String, Failure> 
     match id.strip_prefix("upstream.").and_then(|name| control.router.upstream(name)) {
         Some(upstream) => {
             upstream.restart().await;
-            Ok(format!("The connection to {} is made anew.", upstream.config.title))
+            Ok(format!("Reconnecting to {}.", upstream.config.title))
         }
         None => {
-            let what = format!("Nothing called `{id}` can be put right from here.");
-            Err(Failure::new(Code::NotFound, what, "Do what its line says."))
+            let what = format!("`{id}` cannot be fixed automatically.");
+            Err(Failure::new(Code::NotFound, what, "Follow the advice in its line."))
         }
     }
 }
 
-/// Whether the tokens can be used, for whoever asks before it starts.
+/// Why the tokens cannot be used, if so.
 pub(crate) fn unsafe_tokens(paths: &Paths) -> Option<keys::KeyError> {
     keys::known_tokens(paths).err()
 }
 
-/// A look that may block goes to a thread that may.
-async fn blocking(paths: &Paths, look: fn(&Paths) -> Check) -> Check {
+/// Runs a blocking check on a blocking thread.
+async fn blocking(paths: &Paths, check: fn(&Paths) -> Check) -> Check {
     let (id, paths) = ("look", paths.clone());
-    let looked = tokio::task::spawn_blocking(move || look(&paths)).await;
-    looked.unwrap_or_else(|_| Check::skipped(id, "Look", "It could not be looked at."))
+    let looked = tokio::task::spawn_blocking(move || check(&paths)).await;
+    looked.unwrap_or_else(|_| Check::skipped(id, "Look", "The check failed."))
 }
 
-async fn within(id: &str, title: &str, look: BoxFuture<'_, Check>) -> Check {
-    timeout(PATIENCE, look).await.unwrap_or_else(|_| {
-        let detail = format!("It took longer than {} ms to look at it.", PATIENCE.as_millis());
+async fn within(id: &str, title: &str, check: BoxFuture<'_, Check>) -> Check {
+    timeout(CHECK_TIMEOUT, check).await.unwrap_or_else(|_| {
+        let detail = format!("The check took longer than {} ms.", CHECK_TIMEOUT.as_millis());
         Check::skipped(id, title, detail)
     })
 }

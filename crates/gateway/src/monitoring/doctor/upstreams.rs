@@ -1,13 +1,13 @@
-//! Every upstream's whole path: set up, reached, understood, of use.
+//! Checks every upstream: configured, reached, understood, and offering tools.
 
 use evermoor_core::api::{Check, Link, Status, Upstream};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::history::incident::text::length;
 use evermoor_platform::clock;
 
-/// That a gateway serves, and what it would like to be asked about.
+/// Reports the gateway's version and address.
 pub(super) fn gateway(status: &Status) -> Check {
-    let said = format!("{} serves at {}.", status.version, status.endpoint);
+    let said = format!("Version {} serves at {}.", status.version, status.endpoint);
     Check::good("gateway", "Gateway", said)
 }
 
@@ -17,7 +17,7 @@ pub(super) fn all(status: &Status) -> Vec<Check> {
     checks.chain(status.warnings.iter().enumerate().map(warning)).collect()
 }
 
-/// What the gateway warns of is told by the check of the configuration only if it stands in the file.
+/// A warning of the gateway. The configuration check reports only what is in the file.
 fn warning((number, warning): (usize, &Failure)) -> Check {
     let id = format!("warning.{}", number + 1);
     Check::bad(id, "Warning", warning.what.clone(), warning.remedy.clone())
@@ -26,16 +26,15 @@ fn warning((number, warning): (usize, &Failure)) -> Check {
 fn check(upstream: &Upstream, now: u64) -> Check {
     let (id, title) = (format!("upstream.{}", upstream.name), upstream.title.clone());
     match &upstream.link {
-        Link::Off => Check::skipped(id, title, "It is turned off."),
+        Link::Off => Check::skipped(id, title, "Turned off."),
         Link::Paused { .. } => {
-            let detail = format!("It is paused. `evermoor resume {}` ends that.", upstream.name);
+            let detail = format!("Paused. Run `evermoor resume {}` to resume it.", upstream.name);
             Check::skipped(id, title, detail)
         }
-        Link::Connecting => Check::skipped(id, title, "It is being connected to."),
+        Link::Connecting => Check::skipped(id, title, "Connecting."),
         Link::Connected { .. } if upstream.tools == 0 => {
-            let detail = "It is reached and understood, and offers no tools.";
-            let remedy =
-                "Look at what it says of itself: it may need to be set up or signed in to.";
+            let detail = "Connected, but it offers no tools.";
+            let remedy = "Check its documentation: it may need to be configured or signed in to.";
             Check::bad(id, title, detail, remedy)
         }
         Link::Connected { since, .. } => {
@@ -46,12 +45,12 @@ fn check(upstream: &Upstream, now: u64) -> Check {
         Link::Down { failure, .. } => {
             let detail = format!("{} {}", stage(failure.code), failure.what);
             let found = Check::bad(id, title, detail, failure.remedy.clone());
-            if helps_to_try(failure.code) { found.fixable() } else { found }
+            if can_retry(failure.code) { found.fixable() } else { found }
         }
     }
 }
 
-/// How far one came on the way to it.
+/// How far the connection attempt got.
 fn stage(code: Code) -> &'static str {
     match code {
         Code::Configuration => "Misconfigured.",
@@ -63,12 +62,12 @@ fn stage(code: Code) -> &'static str {
         | Code::Starting
         | Code::Crashed
         | Code::Quit
-        | Code::CrashLoop => "Set up, but not reached.",
-        Code::Tls => "Reached, but not trusted.",
-        Code::AuthRequired => "Reached, but it wants to know who asks.",
-        Code::Refused | Code::NotMcp => "Reached, but not understood.",
+        | Code::CrashLoop => "Configured, but not reached.",
+        Code::Tls => "Reached, but its certificate is not trusted.",
+        Code::AuthRequired => "Reached, but it requires authentication.",
+        Code::Refused | Code::NotMcp => "Reached, but it does not answer as an MCP server.",
         Code::KeychainLocked | Code::KeychainMissing | Code::SecretMissing => {
-            "Set up, but its secret is not there."
+            "Configured, but its secret is unavailable."
         }
         Code::ConnectionLost
         | Code::SessionLost
@@ -82,8 +81,8 @@ fn stage(code: Code) -> &'static str {
     }
 }
 
-/// Whether another attempt can do what the last one did not.
-fn helps_to_try(code: Code) -> bool {
+/// Whether another attempt may succeed.
+fn can_retry(code: Code) -> bool {
     !matches!(code, Code::Configuration | Code::NotInstalled | Code::AuthRequired | Code::Paused)
 }
 
@@ -111,15 +110,15 @@ mod tests {
     }
 
     #[test]
-    fn an_upstream_that_is_down_says_how_far_one_came() {
+    fn an_upstream_that_is_down_says_how_far_the_attempt_got() {
         let refused = down(Code::ConnectionRefused);
-        assert_eq!(refused.detail, "Set up, but not reached. It is so.");
+        assert_eq!(refused.detail, "Configured, but not reached. It is so.");
         assert_eq!((refused.remedy.as_deref(), refused.fixable), (Some("Do this."), true));
-        assert!(!down(Code::AuthRequired).fixable, "trying again asks the same question");
+        assert!(!down(Code::AuthRequired).fixable, "another attempt would fail the same way");
     }
 
     #[test]
-    fn an_upstream_is_well_when_it_is_of_use() {
+    fn an_upstream_is_healthy_when_it_offers_tools() {
         let connected = || Link::Connected { since: 0, server: String::new() };
         let well = check(&upstream(connected(), 3), 61_000);
         assert_eq!(well.detail, "Connected for 1 min 1 s, 3 tools.");
