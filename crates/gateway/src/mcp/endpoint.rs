@@ -25,6 +25,7 @@ use crate::lifecycle::predecessor::Predecessor;
 use crate::monitoring::activity::Activity;
 use crate::monitoring::clients::{Attendance, Stream, Who};
 use crate::routing::router::{Router, View};
+use crate::routing::view::NoView;
 use crate::upstream::notification_log::Newsroom;
 use crate::upstream::subscriptions::Interests;
 
