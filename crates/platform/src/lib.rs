@@ -31,15 +31,12 @@
 //! - [`service`]: a gateway that the system starts at login
 //! - [`signals`]: when the system asks us to stop
 
-pub mod browser;
 pub mod clock;
 pub mod crash_reports;
 pub mod fs;
 pub mod handover;
 pub mod keychain;
-pub mod machine;
 pub mod paths;
-pub mod port;
 pub mod process;
 pub mod sleep;
 pub mod startup;

@@ -6,6 +6,7 @@ pub mod exit_watch;
 pub mod info;
 pub mod launch;
 pub mod memory;
+pub mod port;
 pub mod run;
 pub mod signals;
 pub mod spawn;

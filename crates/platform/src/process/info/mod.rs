@@ -68,7 +68,7 @@ pub async fn named(wanted: impl Fn(&str) -> bool + Send + 'static) -> Vec<Facts>
 
 /// The process that listens on a port of the loopback, if it can be found.
 pub async fn behind(port: u16) -> Option<Facts> {
-    of(crate::port::owner(port).await?.pid)
+    of(crate::process::port::owner(port).await?.pid)
 }
 
 /// How busy a process was between two looks: 1.0 is one processor all the time.

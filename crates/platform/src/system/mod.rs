@@ -1,4 +1,13 @@
-//! Which of the three systems this is.
+//! The operating system and the machine it runs on.
+//!
+//! - [`System`]: macOS, Linux or Windows
+//! - [`machine`]: a description of the machine and its user, for reports
+//! - [`browser`]: opens a page in the user's browser
+//!
+//! Everything else in this crate depends on [`System`].
+
+pub mod browser;
+pub mod machine;
 
 /// A system Evermoor runs on. Functions that differ by system take it as a parameter, so that
 /// tests on one system cover all three.
