@@ -18,6 +18,7 @@ pub struct Record {
     pub client: String,
     #[serde(flatten)]
     pub spot: Spot,
+    #[serde(rename = "doors")]
     pub doors: Vec<Door>,
     pub before: Before,
     /// What the file was when we left it, as a checksum.

@@ -41,6 +41,7 @@ pub struct Pointed {
     /// The entries that were altered.
     pub names: Vec<String>,
     /// Our entries that the file had before.
+    #[serde(rename = "doors")]
     pub doors: Vec<Door>,
     /// They lead through `evermoor connect`.
     #[serde(default)]
