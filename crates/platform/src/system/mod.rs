@@ -9,8 +9,8 @@
 pub mod browser;
 pub mod machine;
 
-/// A system Evermoor runs on. Functions that differ by system take it as a parameter, so that
-/// tests on one system cover all three.
+/// An operating system that Evermoor runs on. Functions that differ by system take it as a parameter,
+/// so tests on one system cover all three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum System {
     MacOs,
@@ -19,7 +19,7 @@ pub enum System {
 }
 
 impl System {
-    /// The one this program was built for. Every other Unix follows the conventions of Linux.
+    /// The system this program was built for. Other Unix systems follow the conventions of Linux.
     pub const HERE: Self = if cfg!(target_os = "macos") {
         Self::MacOs
     } else if cfg!(windows) {

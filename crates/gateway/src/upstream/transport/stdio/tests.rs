@@ -128,7 +128,7 @@ async fn a_program_that_is_not_there_is_named() {
         .err()
         .expect("it fails");
     assert_eq!(failure.code, Code::Configuration);
-    assert_eq!(failure.what, "There is no program `evermoor-nothing` on the search path.");
+    assert_eq!(failure.what, "Program `evermoor-nothing` not found on the search path.");
     assert!(failure.remedy.contains("`command`"), "{failure}");
 }
 
