@@ -1,4 +1,4 @@
-//! What Evermoor wrote into editors' files, and those files as they were before.
+//! The journal: what Evermoor wrote into editors' files, and copies of the files from before.
 
 use std::path::{Path, PathBuf};
 
@@ -11,54 +11,55 @@ use evermoor_platform::fs::private;
 use crate::entry::desired::Door;
 use crate::table::location::Spot;
 
-/// One place that we wrote to.
+/// One location that Evermoor wrote to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// The editor's name in the table.
+    /// The editor's id in the table.
     pub client: String,
     #[serde(flatten)]
     pub spot: Spot,
     #[serde(rename = "doors")]
     pub doors: Vec<Door>,
     pub before: Before,
-    /// What the file was when we left it, as a checksum.
+    /// The checksum of the file as Evermoor wrote it.
     pub written: String,
-    /// The place for servers is ours too, and the folders, the outermost first.
+    /// Evermoor also created the map or list that holds the servers.
     pub made_place: bool,
+    /// The folders that Evermoor created, the outermost first.
     pub made_folders: Vec<PathBuf>,
 }
 
-/// What was there before us.
+/// The file before Evermoor's first change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Before {
-    /// No file.
+    /// There was no file.
     Nothing,
-    /// A file that is kept here.
+    /// The path of its copy.
     Kept(PathBuf),
-    /// A file that had something of ours already.
+    /// It already had an entry of Evermoor's.
     Ours,
-    /// The editor's own program wrote for us.
+    /// The editor's own program made the change.
     Command,
 }
 
-/// The records, in a file that only its owner may read, and the files beside it.
+/// The records, in a file that only its owner may read, with the copies next to it.
 #[derive(Clone, Debug)]
 pub struct Journal {
     folder: PathBuf,
 }
 
-/// How many copies are kept of one editor's file.
+/// How many copies are kept per editor.
 const KEPT: usize = 3;
 
-/// A file without records is as good as none.
+/// The journal on disk. An unreadable journal counts as empty.
 #[derive(Default, Serialize, Deserialize)]
-struct Book {
+struct JournalFile {
     records: Vec<Record>,
 }
 
 impl Journal {
-    /// The one below Evermoor's own data.
+    /// The journal in Evermoor's data folder.
     pub fn below(data: &Path) -> Self {
         Self { folder: data.join("setup") }
     }
@@ -69,15 +70,15 @@ impl Journal {
 
     pub fn records(&self) -> Vec<Record> {
         let content = private::read_private(&self.file()).ok().flatten();
-        let book = content.and_then(|content| serde_json::from_slice::<Book>(&content).ok());
-        book.unwrap_or_default().records
+        let file = content.and_then(|content| serde_json::from_slice::<JournalFile>(&content).ok());
+        file.unwrap_or_default().records
     }
 
     pub fn record(&self, client: &str, spot: &Spot) -> Option<Record> {
         self.records().into_iter().find(|record| record.client == client && record.spot == *spot)
     }
 
-    /// Writes a record in the place of the one about the same spot.
+    /// Adds a record, or replaces the one for the same location.
     pub(crate) fn put(&self, record: Record) -> std::io::Result<()> {
         let mut records = self.others(&record.client, &record.spot);
         records.push(record);
@@ -94,7 +95,7 @@ impl Journal {
     }
 
     fn write(&self, records: Vec<Record>) -> std::io::Result<()> {
-        let content = serde_json::to_vec_pretty(&Book { records })?;
+        let content = serde_json::to_vec_pretty(&JournalFile { records })?;
         private::write_private(&self.file(), &content)
     }
 
@@ -157,7 +158,7 @@ fn copy_number(copy: &Path) -> u64 {
     name.split_once('-').and_then(|(number, _)| number.parse().ok()).unwrap_or(0)
 }
 
-/// A checksum that tells whether a file is still as we left it.
+/// A checksum, to see whether a file is still as Evermoor wrote it.
 pub fn checksum(content: &[u8]) -> String {
     Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }

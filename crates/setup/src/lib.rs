@@ -1,15 +1,17 @@
-//! Connects editors: what each one reads, and edits of its files that hurt nothing else in them.
+//! Sets up editors: adds Evermoor to an editor's configuration file without changing anything else
+//! in the file, and removes it again.
 //!
 //! # Layout
-//! - [`table`]: every editor, from `clients.toml`. [`places`]: where its files are on each system,
-//!   [`spot`]: where in which file its servers are
-//! - [`format`](mod@format): reading and editing JSON, TOML and YAML as text. [`tree`]: what they say
-//! - [`entry`](mod@entry): a server in an editor's file, whatever its dialect
-//! - [`wish`]: what an editor's file should say about Evermoor, in its dialect
-//! - [`desk`]: one person's editors. [`plan`]: what would change, [`act`]: doing and undoing it,
-//!   [`command`]: through the editor's own program, [`rotation`]: with another token
-//! - [`journal`]: what we wrote, and files as they were before
-//! - [`drift`]: whether editors are still connected as we left them
+//! - [`table`]: the known editors, from `clients.toml`, and where their files are on each system
+//! - [`format`](mod@format): reads and edits JSON, TOML and YAML as text
+//! - [`entry`](mod@entry): one server in an editor's file, and the entry that Evermoor needs there
+//! - [`editors`]: the editors of the current user
+//! - [`plan`]: works out a change. [`apply`]: makes it and undoes it
+//! - [`journal`]: what Evermoor wrote, and copies of the files from before
+//! - [`drift`]: whether an editor's entry is still the one that Evermoor wrote
+//!
+//! Depends on `evermoor-core` for the types of the control API and on `evermoor-platform` for files.
+//! The gateway and the command line use it.
 
 pub mod apply;
 pub mod drift;

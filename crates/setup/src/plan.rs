@@ -1,4 +1,4 @@
-//! What connecting an editor would change in its file.
+//! Works out what setting up an editor changes in its file.
 
 use std::path::Path;
 
@@ -9,18 +9,18 @@ use crate::format::Change;
 use crate::table::Client;
 use crate::table::location::Spot;
 
-/// What an editor's file should have of ours.
+/// The entries that an editor's file should have for Evermoor.
 #[derive(Clone, Debug)]
 pub struct Wish {
     pub doors: Vec<Door>,
     pub transport: Transport,
-    /// Whether an entry of another server may be replaced under its name.
+    /// Whether an entry of another server may be replaced if it has the same name.
     pub take_over: bool,
-    /// Entries of other servers that go out: they are reached through one of the doors from now on.
+    /// Entries of other servers to remove, because they are now reached through Evermoor.
     pub drop: Vec<String>,
 }
 
-/// A change that is worked out and not made yet.
+/// A change that has not been made yet.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub client: &'static Client,
@@ -28,13 +28,13 @@ pub struct Plan {
     pub before: Option<Vec<u8>>,
     pub after: Vec<u8>,
     pub(crate) doors: Vec<Door>,
-    /// The file has nothing of ours yet.
+    /// The file has no entry of Evermoor's yet.
     pub(crate) clean: bool,
     pub(crate) made_place: bool,
 }
 
 impl Desk {
-    /// Works out what connecting an editor changes.
+    /// Works out what setting up an editor changes.
     pub fn plan(
         &self,
         client: &'static Client,
@@ -42,11 +42,11 @@ impl Desk {
         wish: &Wish,
         gate: &Gate,
     ) -> Result<Plan, Refused> {
-        let nowhere = || Refused::NoFile { title: client.title.clone() };
-        self.plan_at(client, &self.spot(client, scope).ok_or_else(nowhere)?, wish, gate)
+        let no_file = || Refused::NoFile { title: client.title.clone() };
+        self.plan_at(client, &self.spot(client, scope).ok_or_else(no_file)?, wish, gate)
     }
 
-    /// The same for a place that is not the editor's usual one.
+    /// The same for another location than the editor's usual one.
     pub fn plan_at(
         &self,
         client: &'static Client,
@@ -68,7 +68,7 @@ impl Desk {
             let read = Entry::read(client, &door.name, there);
             let mine = door.name == NAME
                 || known.iter().any(|known| known.name == door.name)
-                || read.as_ref().is_some_and(|entry| leads_here(entry, gate));
+                || read.as_ref().is_some_and(|entry| points_to_gateway(entry, gate));
             if !mine && !wish.take_over {
                 return Err(Refused::Taken { path: spot.path.clone(), name: door.name.clone() });
             }
@@ -93,7 +93,7 @@ impl Desk {
                 changes.push(Change::Remove(name.clone()));
             }
         }
-        let made_place = open.tree.at(&open.servers.way).is_none();
+        let made_place = open.tree.at(&open.servers.path).is_none();
         let after = self.edited(client, &open, &changes, false)?;
         Ok(Plan {
             client,
@@ -130,7 +130,7 @@ impl Plan {
         self.before.as_deref() != Some(&self.after)
     }
 
-    /// The change as a unified diff, with the token left out.
+    /// The change as a unified diff, without the token.
     pub fn diff(&self, gate: &Gate) -> String {
         let before = self.before.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
         let after = String::from_utf8_lossy(&self.after);
@@ -139,19 +139,19 @@ impl Plan {
     }
 }
 
-/// What differs between two texts, as a unified diff under this name.
+/// The unified diff of two texts, with this file name.
 pub fn unified(name: &str, before: &str, after: &str) -> String {
     let diff = similar::TextDiff::from_lines(before, after);
     diff.unified_diff().context_radius(2).header(name, name).to_string()
 }
 
-/// A text with a token left out.
+/// A text with its token replaced by a placeholder.
 pub fn without(text: &str, token: &str) -> String {
     if token.is_empty() { text.to_owned() } else { text.replace(token, "<token>") }
 }
 
-/// Whether an entry leads to the gateway.
-pub(crate) fn leads_here(entry: &Entry, gate: &Gate) -> bool {
+/// Whether an entry points to the gateway.
+pub(crate) fn points_to_gateway(entry: &Entry, gate: &Gate) -> bool {
     match &entry.kind {
         Kind::Http { url, .. } | Kind::Sse { url, .. } => {
             url.strip_prefix(&gate.origin).is_some_and(|rest| rest.starts_with("/mcp"))

@@ -1,4 +1,4 @@
-//! A new token for an editor, put into every file of it that has the old one.
+//! Replaces an editor's token in every file that has the old one.
 
 use crate::apply::Done;
 use crate::editors::{Desk, Refused};
@@ -8,7 +8,7 @@ use crate::plan::Wish;
 use crate::table::Client;
 
 impl Desk {
-    /// Puts another token into what we wrote for an editor. Entries without a token stay.
+    /// Writes a new token into the entries that Evermoor wrote. Entries without a token stay.
     pub fn rewrite_token(
         &self,
         client: &'static Client,

@@ -1,4 +1,4 @@
-//! What an editor's file should say about Evermoor, in the editor's dialect.
+//! The entry that points to Evermoor, in each editor's own spelling.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 
-use crate::entry::is_about_reaching;
+use crate::entry::is_connection_field;
 use crate::format::Format;
 use crate::format::tree::Tree;
 use crate::table::{Client, Language};
@@ -14,33 +14,33 @@ use crate::table::{Client, Language};
 /// How an editor reaches the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// At its address, with a token.
+    /// Over HTTP, with a token.
     Http,
     /// Through `evermoor connect`.
     Stdio,
 }
 
-/// The gateway that an entry leads to.
+/// How to reach the gateway that an entry points to.
 #[derive(Clone)]
 pub struct Gate {
-    /// The start of its address, such as `http://127.0.0.1:4137`.
+    /// The origin of its URL, such as `http://127.0.0.1:4137`.
     pub origin: String,
     /// The editor's token.
     pub token: String,
-    /// This program, for editors that start it.
+    /// The path of this program, for editors that start it.
     pub program: PathBuf,
-    /// The folder that was given with `--home`, if one was.
+    /// The value of `--home`, if one was given.
     pub home: Option<PathBuf>,
 }
 
-/// One entry: its name, and the upstream that it leads to, or all in one.
+/// An entry for Evermoor: its name, and the upstream it points to, or all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Door {
     pub name: String,
     pub upstream: Option<String>,
 }
 
-/// The name of the entry that leads to all upstreams in one.
+/// The name of the entry for all upstreams.
 pub const NAME: &str = "evermoor";
 
 impl Door {
@@ -72,7 +72,7 @@ impl Gate {
     }
 }
 
-/// The transport that an editor gets unless a person says otherwise.
+/// The transport for an editor unless the user chooses another one.
 pub fn usual(client: &Client) -> Transport {
     if client.http.is_some() { Transport::Http } else { Transport::Stdio }
 }
@@ -89,7 +89,7 @@ pub fn entry(client: &Client, door: &Door, transport: Transport, gate: &Gate) ->
 fn fill(template: &Tree, client: &Client, door: &Door, gate: &Gate) -> Tree {
     let args = || gate.args(client, door).into_iter().map(Tree::Text);
     match template {
-        Tree::Text(word) => match word.as_str() {
+        Tree::Text(text) => match text.as_str() {
             "$NAME" => Tree::text(&door.name),
             "$URL" => Tree::Text(gate.url(door)),
             "$COMMAND" => Tree::Text(gate.program.display().to_string()),
@@ -101,7 +101,7 @@ fn fill(template: &Tree, client: &Client, door: &Door, gate: &Gate) -> Tree {
             _ => template.clone(),
         },
         Tree::List(items) => {
-            // The words of a command follow it in the same list.
+            // `$ARGS` after `$COMMAND` in the same list: the arguments become items of it.
             let filled = items.iter().flat_map(|item| {
                 let filled = fill(item, client, door, gate);
                 filled.as_list().map_or_else(|| vec![filled.clone()], <[Tree]>::to_vec)
@@ -117,7 +117,7 @@ fn fill(template: &Tree, client: &Client, door: &Door, gate: &Gate) -> Tree {
     }
 }
 
-/// The entry that is to stand where one is already: ours, with what a person added to it.
+/// The entry that replaces an existing one: Evermoor's, with the fields that the user added.
 pub(crate) fn merged(there: &Tree, ours: &Tree) -> Tree {
     let (Tree::Map(old), Tree::Map(new)) = (there, ours) else {
         return ours.clone();
@@ -126,9 +126,9 @@ pub(crate) fn merged(there: &Tree, ours: &Tree) -> Tree {
     let mut done = Vec::new();
     for (name, value) in old {
         match known(name) {
-            Some((_, new)) if is_about_reaching(name) => done.push((name.clone(), new.clone())),
-            None if is_about_reaching(name) => {}
-            // What a person chose besides, such as a time limit, stays.
+            Some((_, new)) if is_connection_field(name) => done.push((name.clone(), new.clone())),
+            None if is_connection_field(name) => {}
+            // Other settings of the user, such as a timeout, stay.
             Some(_) | None => done.push((name.clone(), value.clone())),
         }
     }
@@ -137,7 +137,7 @@ pub(crate) fn merged(there: &Tree, ours: &Tree) -> Tree {
     Tree::Map(done)
 }
 
-/// What a person pastes where we do not write.
+/// The text to paste into an editor that Evermoor cannot edit.
 pub fn snippet(client: &Client, entries: &[(String, Tree)]) -> String {
     match client.language {
         Language::Of(format) => format.snippet(&client.servers, entries),
@@ -158,8 +158,8 @@ fn elisp(name: &str, entry: &Tree) -> String {
     )
 }
 
-/// A link that the editor opens to add the entry by itself. It leads through `evermoor connect`, so
-/// that no token is in it.
+/// A link that makes the editor add the entry. The entry uses `evermoor connect`, so the link has no
+/// token in it.
 pub fn link(client: &Client, door: &Door, gate: &Gate) -> Option<String> {
     let template = client.link.as_ref()?;
     let entry = entry(client, door, Transport::Stdio, gate);

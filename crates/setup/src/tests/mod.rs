@@ -1,4 +1,4 @@
-//! Every editor of the table, on an empty home, on files as people have them, and on hostile ones.
+//! Sets up every known editor in an empty home folder, in realistic files and in hostile ones.
 
 mod files;
 mod generator;
@@ -25,7 +25,7 @@ pub(super) struct Home {
 
 impl Home {
     pub(super) fn new() -> Self {
-        // In memory where that can be: thousands of files reach the disk here one by one.
+        // In memory if possible: these tests sync thousands of files.
         let memory = Path::new("/dev/shm");
         let folder =
             if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
@@ -40,7 +40,7 @@ impl Home {
         Self { folder, desk: Desk { places, journal } }
     }
 
-    /// Every folder and file but our own, with what is in it.
+    /// Every folder and file except Evermoor's own, with its content.
     pub(super) fn everything(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let mut found = BTreeMap::new();
         for start in ["home", "project"] {
@@ -80,8 +80,8 @@ fn with_files() -> impl Iterator<Item = &'static Client> {
     clients().iter().filter(|client| client.file.is_some())
 }
 
-/// Connects, connects again, and undoes it; and looks after each step.
-fn there_and_back(
+/// Sets up an editor, sets it up again and undoes it, with checks after each step.
+fn set_up_and_undo(
     home: &Home,
     client: &'static Client,
     scope: Scope,
@@ -119,18 +119,18 @@ fn scopes(client: &Client) -> Vec<Scope> {
 }
 
 #[test]
-fn every_editor_is_connected_on_an_empty_home_and_leaves_nothing_behind() {
+fn every_editor_is_set_up_in_an_empty_home_and_undone_completely() {
     for client in with_files() {
         for scope in scopes(client) {
             for transport in [Transport::Http, Transport::Stdio] {
-                there_and_back(&Home::new(), client, scope, transport, "empty");
+                set_up_and_undo(&Home::new(), client, scope, transport, "empty");
             }
         }
     }
 }
 
 #[test]
-fn every_editor_is_connected_in_files_as_people_have_them_and_in_hostile_ones() {
+fn every_editor_is_set_up_in_realistic_and_in_hostile_files() {
     let mut count = 0;
     for client in with_files() {
         let home = Home::new();
@@ -139,7 +139,7 @@ fn every_editor_is_connected_in_files_as_people_have_them_and_in_hostile_ones() 
         for (case, text) in files::of(client) {
             std::fs::write(&path, text).unwrap();
             let transport = if count % 2 == 0 { Transport::Http } else { Transport::Stdio };
-            there_and_back(&home, client, Scope::User, transport, case);
+            set_up_and_undo(&home, client, Scope::User, transport, case);
             count += 1;
         }
     }
@@ -147,7 +147,7 @@ fn every_editor_is_connected_in_files_as_people_have_them_and_in_hostile_ones() 
 }
 
 #[test]
-fn a_file_that_does_not_parse_is_left_alone() {
+fn a_file_that_does_not_parse_is_not_changed() {
     for client in with_files() {
         let home = Home::new();
         let path = home.desk.path(client, Scope::User).unwrap();
@@ -178,7 +178,7 @@ fn a_file_that_does_not_parse_is_left_alone() {
 }
 
 #[test]
-fn every_editor_has_a_snippet_that_says_the_same() {
+fn every_editor_has_a_snippet_with_the_same_entry() {
     for client in clients() {
         for transport in [Transport::Http, Transport::Stdio] {
             let wanted = entry(client, &Door::to("notes"), transport, &gate());
@@ -193,7 +193,7 @@ fn every_editor_has_a_snippet_that_says_the_same() {
 }
 
 #[test]
-fn links_hold_the_whole_entry_and_no_token() {
+fn install_links_have_the_whole_entry_and_no_token() {
     let linked: Vec<&Client> = clients().iter().filter(|client| client.link.is_some()).collect();
     assert_eq!(linked.len(), 5);
     for client in linked {
@@ -215,7 +215,7 @@ fn links_hold_the_whole_entry_and_no_token() {
 }
 
 #[test]
-fn an_editor_is_found_by_its_file_its_folder_or_its_program() {
+fn an_editor_is_detected_by_its_file_its_folder_or_its_program() {
     for client in clients() {
         let home = Home::new();
         assert!(!home.desk.is_installed(client), "{}", client.id);
@@ -237,7 +237,7 @@ fn an_editor_is_found_by_its_file_its_folder_or_its_program() {
     let codex = crate::client("codex").unwrap();
     let mut desk = home.desk.clone();
     desk.places = desk.places.with_search_path(OsString::from(&folder));
-    assert_eq!(desk.is_installed(codex), System::HERE == System::Windows, "it must be a program");
+    assert_eq!(desk.is_installed(codex), System::HERE == System::Windows, "it must be executable");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -247,7 +247,7 @@ fn an_editor_is_found_by_its_file_its_folder_or_its_program() {
 }
 
 #[test]
-fn most_editors_take_an_address_and_the_others_a_program() {
+fn most_editors_use_http_and_the_others_stdio() {
     let over = |kind: fn(&Kind) -> bool| {
         let entry = |client: &&Client| {
             let wanted =

@@ -1,4 +1,4 @@
-//! What becomes of entries that others changed, of tokens, and of files that are not ours any more.
+//! Entries that somebody changed, new tokens, and files that changed since setup.
 
 use evermoor_core::api::Connection;
 
@@ -21,7 +21,7 @@ fn written(home: &Home, id: &str, text: &str) -> (&'static Client, std::path::Pa
 }
 
 #[test]
-fn an_entry_that_somebody_changed_is_seen_and_repaired_with_what_they_added() {
+fn a_changed_entry_is_detected_and_repaired_and_keeps_added_settings() {
     let home = Home::new();
     let (cursor, path) = written(&home, "cursor", "{}");
     connect(&home.desk, cursor, Transport::Http, &gate());
@@ -36,7 +36,7 @@ fn an_entry_that_somebody_changed_is_seen_and_repaired_with_what_they_added() {
 }
 
 #[test]
-fn an_entry_that_somebody_removed_or_turned_off_is_seen() {
+fn a_removed_or_disabled_entry_is_detected() {
     let home = Home::new();
     let (codex, path) = written(&home, "codex", "model = 'x'\n");
     assert_eq!(home.desk.drift(codex, Scope::User, &gate()), Connection::NotConnected);
@@ -51,7 +51,7 @@ fn an_entry_that_somebody_removed_or_turned_off_is_seen() {
 }
 
 #[test]
-fn if_others_wrote_since_only_ours_is_taken_out() {
+fn if_the_file_changed_since_setup_undo_removes_only_evermoors_entry() {
     for (id, before, theirs) in [
         ("cursor", "{\n  // mine\n  \"a\": 1\n}\n", ("\"a\": 1", "\"a\": 2")),
         ("codex", "# mine\na = 1\n# end\n", ("a = 1", "a = 2")),
@@ -70,7 +70,7 @@ fn if_others_wrote_since_only_ours_is_taken_out() {
 }
 
 #[test]
-fn another_transport_or_other_doors_replace_what_was_there_and_undo_goes_back_to_the_start() {
+fn another_transport_or_other_upstreams_replace_the_entries_and_undo_restores_the_original() {
     let before = "{\"mcpServers\": {\"x\": {\"command\": \"y\"}}}";
     let home = Home::new();
     let (zed, path) = written(&home, "cursor", before);
@@ -93,7 +93,7 @@ fn another_transport_or_other_doors_replace_what_was_there_and_undo_goes_back_to
 }
 
 #[test]
-fn a_server_of_somebody_else_keeps_its_name_unless_it_is_taken_over_on_purpose() {
+fn another_server_keeps_its_name_unless_the_user_replaces_it() {
     let before = "{\"mcpServers\": {\"notes\": {\"command\": \"y\"}}}";
     let home = Home::new();
     let (cursor, path) = written(&home, "cursor", before);
@@ -115,7 +115,7 @@ fn a_server_of_somebody_else_keeps_its_name_unless_it_is_taken_over_on_purpose()
 }
 
 #[test]
-fn another_token_reaches_every_file_that_has_the_old_one() {
+fn a_new_token_is_written_to_every_file_that_has_the_old_one() {
     let home = Home::new();
     for (id, transport) in
         [("codex", Transport::Http), ("continue", Transport::Http), ("zed", Transport::Stdio)]
@@ -133,7 +133,7 @@ fn another_token_reaches_every_file_that_has_the_old_one() {
 }
 
 #[test]
-fn of_each_file_the_last_three_copies_are_kept_and_the_first_while_it_is_needed() {
+fn the_last_three_copies_are_kept_and_the_original_until_undo() {
     let home = Home::new();
     let (cursor, path) = written(&home, "cursor", "{\"a\":0}");
     for round in 0..6 {
