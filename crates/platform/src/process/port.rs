@@ -33,8 +33,8 @@ pub async fn owner(port: u16) -> Option<Owner> {
 }
 
 async fn run(program: &str, args: &[&str]) -> Option<String> {
-    let said = crate::process::run::said(program, args, std::time::Duration::from_secs(3)).await;
-    said.map(|said| said.output)
+    let result = crate::process::run::said(program, args, std::time::Duration::from_secs(3)).await;
+    result.map(|result| result.output)
 }
 
 /// `lsof -Fpc`: a line `p<pid>` and a line `c<command>` for each process.

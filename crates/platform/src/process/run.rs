@@ -43,8 +43,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_output_of_a_program_is_returned() {
-        let said = said("sh", &["-c", "echo yes; echo no >&2; exit 1"], SOON).await.unwrap();
-        assert_eq!(said, Said { good: false, output: "yes\n".into(), complaint: "no".into() });
+        let result = said("sh", &["-c", "echo yes; echo no >&2; exit 1"], SOON).await.unwrap();
+        assert_eq!(result, Said { good: false, output: "yes\n".into(), complaint: "no".into() });
     }
 
     #[tokio::test]

@@ -42,10 +42,11 @@ pub async fn remove() -> io::Result<Option<String>> {
     match file() {
         Some(file) => std::fs::remove_file(file)?,
         None => {
-            let said = run::said("reg", &["delete", RUN, "/v", NAME, "/f"], REGISTRY_TIMEOUT).await;
-            let said = said.ok_or_else(|| io::Error::other("the registry did not respond"))?;
-            if !said.good {
-                return Err(io::Error::other(said.complaint));
+            let result =
+                run::said("reg", &["delete", RUN, "/v", NAME, "/f"], REGISTRY_TIMEOUT).await;
+            let result = result.ok_or_else(|| io::Error::other("the registry did not respond"))?;
+            if !result.good {
+                return Err(io::Error::other(result.complaint));
             }
             // Exists only if the user once disabled the entry.
             let _ =
@@ -63,8 +64,8 @@ fn file() -> Option<PathBuf> {
 async fn registered() -> Option<String> {
     match System::HERE {
         System::Windows => {
-            let said = run::said("reg", &["query", RUN, "/v", NAME], REGISTRY_TIMEOUT).await?;
-            said.good.then(|| value(&said.output)).flatten()
+            let result = run::said("reg", &["query", RUN, "/v", NAME], REGISTRY_TIMEOUT).await?;
+            result.good.then(|| value(&result.output)).flatten()
         }
         System::MacOs | System::Linux => None,
     }

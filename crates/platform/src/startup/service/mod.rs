@@ -89,14 +89,14 @@ pub async fn state() -> State {
     }
     let mut steps = unit::steps(System::HERE, Act::Query, user(), file.as_deref());
     let Some(step) = steps.pop() else { return State::NotInstalled };
-    let said = run_step(&step, QUERY_TIMEOUT).await;
-    match (System::HERE, said) {
+    let result = run_step(&step, QUERY_TIMEOUT).await;
+    match (System::HERE, result) {
         // The output is localized, so whether it runs cannot be parsed.
-        (System::Windows, Some(said)) if said.good => State::Installed { running: true },
+        (System::Windows, Some(result)) if result.good => State::Installed { running: true },
         (System::Windows, _) => State::NotInstalled,
         (_, None) => State::NoManager,
-        (_, Some(said)) if no_manager(&said.complaint) => State::NoManager,
-        (_, Some(said)) => State::Installed { running: said.good },
+        (_, Some(result)) if no_manager(&result.complaint) => State::NoManager,
+        (_, Some(result)) => State::Installed { running: result.good },
     }
 }
 
@@ -105,9 +105,9 @@ async fn perform(act: Act) -> Done {
     for step in unit::steps(System::HERE, act, user(), file.as_deref()) {
         match run_step(&step, ACTION_TIMEOUT).await {
             None => return Done::NoManager,
-            Some(said) if said.good || step.may_fail => {}
-            Some(said) if no_manager(&said.complaint) => return Done::NoManager,
-            Some(said) => return Done::Refused(said.complaint),
+            Some(result) if result.good || step.may_fail => {}
+            Some(result) if no_manager(&result.complaint) => return Done::NoManager,
+            Some(result) => return Done::Refused(result.complaint),
         }
     }
     Done::Well

@@ -54,7 +54,7 @@ pub fn path(system: System, env: impl Fn(&str) -> Option<OsString>) -> Option<Pa
     }
 }
 
-/// What that file says.
+/// The definition as text.
 pub fn text(system: System, service: &Service) -> String {
     match system {
         System::MacOs => plist(service),

@@ -182,11 +182,11 @@ async fn systemd_accepts_the_unit() {
     std::fs::write(&file, text(System::Linux, &service(&program.to_string_lossy(), None))).unwrap();
     let args = ["--user", "verify", &file.to_string_lossy()].map(str::to_owned);
     let within = std::time::Duration::from_secs(20);
-    let Some(said) = crate::process::run::said("systemd-analyze", &args, within).await else {
+    let Some(result) = crate::process::run::said("systemd-analyze", &args, within).await else {
         return;
     };
     // It also reports problems of other units.
-    let ours: Vec<&str> = said.complaint.lines().filter(|line| line.contains(UNIT)).collect();
+    let ours: Vec<&str> = result.complaint.lines().filter(|line| line.contains(UNIT)).collect();
     assert!(ours.is_empty(), "{ours:?}");
 }
 
@@ -199,6 +199,6 @@ async fn macos_accepts_the_property_list() {
     std::fs::write(&file, text(System::MacOs, &service("/usr/bin/true", None))).unwrap();
     let args = ["-lint".to_owned(), file.to_string_lossy().into_owned()];
     let within = std::time::Duration::from_secs(20);
-    let said = crate::process::run::said("plutil", &args, within).await.unwrap();
-    assert!(said.good, "{said:?}");
+    let result = crate::process::run::said("plutil", &args, within).await.unwrap();
+    assert!(result.good, "{result:?}");
 }
