@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 use evermoor_platform::clock;
 use evermoor_platform::fs::private;
 
+use crate::editors::location::Spot;
 use crate::entry::desired::Door;
-use crate::table::location::Spot;
 
 /// One location that Evermoor wrote to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

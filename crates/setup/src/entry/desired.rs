@@ -78,24 +78,24 @@ pub fn usual(client: &Client) -> Transport {
 }
 
 /// The entry for an editor.
-pub fn entry(client: &Client, door: &Door, transport: Transport, gate: &Gate) -> Tree {
+pub fn entry(client: &Client, door: &Door, transport: Transport, access: &Gate) -> Tree {
     let template = match (transport, &client.http) {
         (Transport::Http, Some(http)) => http,
         (Transport::Http, None) | (Transport::Stdio, _) => &client.stdio,
     };
-    fill(template, client, door, gate)
+    fill(template, client, door, access)
 }
 
-fn fill(template: &Tree, client: &Client, door: &Door, gate: &Gate) -> Tree {
-    let args = || gate.args(client, door).into_iter().map(Tree::Text);
+fn fill(template: &Tree, client: &Client, door: &Door, access: &Gate) -> Tree {
+    let args = || access.args(client, door).into_iter().map(Tree::Text);
     match template {
         Tree::Text(text) => match text.as_str() {
             "$NAME" => Tree::text(&door.name),
-            "$URL" => Tree::Text(gate.url(door)),
-            "$COMMAND" => Tree::Text(gate.program.display().to_string()),
+            "$URL" => Tree::Text(access.url(door)),
+            "$COMMAND" => Tree::Text(access.program.display().to_string()),
             "$ARGS" => Tree::List(args().collect()),
             "$HEADERS" => {
-                let bearer = Tree::Text(format!("Bearer {}", gate.token));
+                let bearer = Tree::Text(format!("Bearer {}", access.token));
                 Tree::Map(vec![("Authorization".to_owned(), bearer)])
             }
             _ => template.clone(),
@@ -103,14 +103,14 @@ fn fill(template: &Tree, client: &Client, door: &Door, gate: &Gate) -> Tree {
         Tree::List(items) => {
             // `$ARGS` after `$COMMAND` in the same list: the arguments become items of it.
             let filled = items.iter().flat_map(|item| {
-                let filled = fill(item, client, door, gate);
+                let filled = fill(item, client, door, access);
                 filled.as_list().map_or_else(|| vec![filled.clone()], <[Tree]>::to_vec)
             });
             Tree::List(filled.collect())
         }
         Tree::Map(pairs) => {
             let filled =
-                |(name, value): &(String, Tree)| (name.clone(), fill(value, client, door, gate));
+                |(name, value): &(String, Tree)| (name.clone(), fill(value, client, door, access));
             Tree::Map(pairs.iter().map(filled).collect())
         }
         Tree::Null | Tree::Bool(_) | Tree::Bare(_) => template.clone(),
@@ -160,9 +160,9 @@ fn elisp(name: &str, entry: &Tree) -> String {
 
 /// A link that makes the editor add the entry. The entry uses `evermoor connect`, so the link has no
 /// token in it.
-pub fn link(client: &Client, door: &Door, gate: &Gate) -> Option<String> {
+pub fn link(client: &Client, door: &Door, access: &Gate) -> Option<String> {
     let template = client.link.as_ref()?;
-    let entry = entry(client, door, Transport::Stdio, gate);
+    let entry = entry(client, door, Transport::Stdio, access);
     let encoded = |text: &str| {
         url::form_urlencoded::byte_serialize(text.as_bytes())
             .collect::<String>()
@@ -171,9 +171,9 @@ pub fn link(client: &Client, door: &Door, gate: &Gate) -> Option<String> {
     let mut with_name = vec![("name".to_owned(), Tree::text(&door.name))];
     with_name.extend(entry.as_map().unwrap_or_default().iter().cloned());
     let args: String =
-        gate.args(client, door).iter().map(|arg| format!("&arg={}", encoded(arg))).collect();
+        access.args(client, door).iter().map(|arg| format!("&arg={}", encoded(arg))).collect();
     let base64 = BASE64.encode(Format::json_line(&entry));
-    let program = encoded(&gate.program.display().to_string());
+    let program = encoded(&access.program.display().to_string());
     let filled = template.replace("$NAME", &encoded(&door.name)).replace("$COMMAND", &program);
     let filled = filled.replace("$ARGS", &args).replace("$BASE64", &encoded(&base64));
     Some(filled.replace("$WITH_NAME", &encoded(&Format::json_line(&Tree::Map(with_name)))))

@@ -1,12 +1,10 @@
 //! The table of known editors, read once from `clients.toml`.
 //!
 //! - [`folders`]: resolves the paths in the table on each system
-//! - [`location`]: the file, and the position in it, where an editor keeps its servers
 //!
 //! Depends on [`crate::format`] to read the table.
 
 pub mod folders;
-pub mod location;
 
 use std::sync::OnceLock;
 

@@ -63,7 +63,7 @@ fn walk(path: &Path, found: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
     }
 }
 
-pub(super) fn gate() -> Gate {
+pub(super) fn access() -> Gate {
     Gate {
         origin: "http://127.0.0.1:7420".to_owned(),
         token: "a-token-of-more-than-thirty-two-letters".to_owned(),
@@ -89,11 +89,11 @@ fn set_up_and_undo(
     case: &str,
 ) {
     let about = format!("{} {scope:?} {transport:?} {case}", client.id);
-    let (desk, gate, wish) = (&home.desk, gate(), wish(transport));
+    let (desk, access, wish) = (&home.desk, access(), wish(transport));
     let before = home.everything();
     let plan =
-        desk.plan(client, scope, &wish, &gate).unwrap_or_else(|error| panic!("{about}: {error}"));
-    assert!(plan.changes() && !plan.diff(&gate).contains(&gate.token), "{about}");
+        desk.plan(client, scope, &wish, &access).unwrap_or_else(|error| panic!("{about}: {error}"));
+    assert!(plan.changes() && !plan.diff(&access).contains(&access.token), "{about}");
     let done = desk.apply(&plan).unwrap_or_else(|error| panic!("{about}: {error}"));
     assert!(done.changed, "{about}");
     let entries = desk.existing(client, scope).unwrap();
@@ -101,12 +101,12 @@ fn set_up_and_undo(
         .iter()
         .find(|entry| entry.name == "evermoor")
         .unwrap_or_else(|| panic!("{about}: {entries:?}"));
-    let wanted = entry(client, &Door::to_all(), transport, &gate);
+    let wanted = entry(client, &Door::to_all(), transport, &access);
     assert_eq!(Some(ours), Entry::read(client, "evermoor", &wanted).as_ref(), "{about}");
-    assert_eq!(desk.drift(client, scope, &gate), Connection::Connected, "{about}");
+    assert_eq!(desk.drift(client, scope, &access), Connection::Connected, "{about}");
 
     let after = home.everything();
-    let again = desk.plan(client, scope, &wish, &gate).unwrap();
+    let again = desk.plan(client, scope, &wish, &access).unwrap();
     assert!(!again.changes() && !desk.apply(&again).unwrap().changed, "{about}");
     assert_eq!(home.everything(), after, "{about}: a second time changes nothing");
 
@@ -157,7 +157,8 @@ fn a_file_that_does_not_parse_is_not_changed() {
         {
             std::fs::write(&path, bad).unwrap();
             let before = home.everything();
-            if let Ok(plan) = home.desk.plan(client, Scope::User, &wish(Transport::Http), &gate()) {
+            if let Ok(plan) = home.desk.plan(client, Scope::User, &wish(Transport::Http), &access())
+            {
                 // `[1]` is a table in TOML.
                 assert!(
                     bad == b"[1]" && plan.spot.path.ends_with("config.toml"),
@@ -165,7 +166,7 @@ fn a_file_that_does_not_parse_is_not_changed() {
                     client.id
                 );
             } else {
-                let state = home.desk.drift(client, Scope::User, &gate());
+                let state = home.desk.drift(client, Scope::User, &access());
                 assert!(
                     bad == b"[1]" || state == Connection::Unreadable,
                     "{} {bad:?} {state:?}",
@@ -181,7 +182,7 @@ fn a_file_that_does_not_parse_is_not_changed() {
 fn every_editor_has_a_snippet_with_the_same_entry() {
     for client in clients() {
         for transport in [Transport::Http, Transport::Stdio] {
-            let wanted = entry(client, &Door::to("notes"), transport, &gate());
+            let wanted = entry(client, &Door::to("notes"), transport, &access());
             let text = snippet(client, &[("notes".to_owned(), wanted.clone())]);
             assert!(text.contains("notes"), "{}: {text}", client.id);
             if let Language::Of(format) = client.language {
@@ -197,15 +198,15 @@ fn install_links_have_the_whole_entry_and_no_token() {
     let linked: Vec<&Client> = clients().iter().filter(|client| client.link.is_some()).collect();
     assert_eq!(linked.len(), 5);
     for client in linked {
-        let link = link(client, &Door::to_all(), &gate()).unwrap();
+        let link = link(client, &Door::to_all(), &access()).unwrap();
         assert!(
-            !link.contains('$') && !link.contains(' ') && !link.contains(&gate().token),
+            !link.contains('$') && !link.contains(' ') && !link.contains(&access().token),
             "{link}"
         );
         let parsed = url::Url::parse(&link).unwrap();
         assert!(parsed.query().is_some_and(|query| query.len() > 40), "{link}");
     }
-    let cursor = link(crate::client("cursor").unwrap(), &Door::to_all(), &gate()).unwrap();
+    let cursor = link(crate::client("cursor").unwrap(), &Door::to_all(), &access()).unwrap();
     let parsed = url::Url::parse(&cursor).unwrap();
     let config = parsed.query_pairs().find(|(name, _)| name == "config").unwrap().1.into_owned();
     use base64::Engine as _;
@@ -251,7 +252,7 @@ fn most_editors_use_http_and_the_others_stdio() {
     let over = |kind: fn(&Kind) -> bool| {
         let entry = |client: &&Client| {
             let wanted =
-                entry(client, &Door::to_all(), crate::entry::desired::usual(client), &gate());
+                entry(client, &Door::to_all(), crate::entry::desired::usual(client), &access());
             kind(&Entry::read(client, "x", &wanted).unwrap().kind)
         };
         clients().iter().filter(entry).count()

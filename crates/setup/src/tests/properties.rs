@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::generator::Generator;
-use super::{Home, gate, wish};
+use super::{Home, access, wish};
 use crate::entry::desired::Transport;
 use crate::format::tree::{Servers, Tree};
 use crate::format::{Change, Format};
@@ -178,10 +178,10 @@ fn set_up_and_undo(id: &str, tree: &Tree, seed: u64) -> Result<(), TestCaseError
     std::fs::write(&path, &before).unwrap();
     let was_ours = client.servers.entry(&renamed, "evermoor").is_some();
     let transport = if seed.is_multiple_of(2) { Transport::Http } else { Transport::Stdio };
-    let plan = desk.plan(client, Scope::User, &wish(transport), &gate());
+    let plan = desk.plan(client, Scope::User, &wish(transport), &access());
     prop_assert!(plan.is_ok(), "{:?}\n{before}", plan.err());
     desk.apply(&plan.unwrap()).unwrap();
-    let second = desk.plan(client, Scope::User, &wish(transport), &gate()).unwrap();
+    let second = desk.plan(client, Scope::User, &wish(transport), &access()).unwrap();
     prop_assert!(!second.changes());
     desk.undo(client, Scope::User).unwrap();
     if !was_ours {

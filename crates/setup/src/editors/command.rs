@@ -24,10 +24,10 @@ impl Desk {
     }
 
     /// How to run the editor's program to add the entries.
-    pub fn command(&self, client: &Client, doors: &[Door], gate: &Gate) -> Option<Command> {
+    pub fn command(&self, client: &Client, doors: &[Door], access: &Gate) -> Option<Command> {
         let program = self.own_program(client)?;
         let add = |door: &Door| {
-            let json = Format::json_line(&entry(client, door, Transport::Stdio, gate));
+            let json = Format::json_line(&entry(client, door, Transport::Stdio, access));
             [
                 remove_line(&door.name),
                 arguments(&["mcp", "add-json", "-s", "user", &door.name, &json]),

@@ -2,10 +2,10 @@
 
 use evermoor_core::api::{Connection, Found, FoundEntry};
 
+use crate::editors::plan::points_to_gateway;
 use crate::editors::{Desk, Refused, Scope};
 use crate::entry::Entry;
 use crate::entry::desired::{Door, Gate, Transport, entry, link};
-use crate::plan::points_to_gateway;
 use crate::table::{Client, clients};
 
 /// A session that is connected to the gateway now.
@@ -26,7 +26,7 @@ impl Desk {
     }
 
     /// The setup state of an editor.
-    pub fn drift(&self, client: &Client, scope: Scope, gate: &Gate) -> Connection {
+    pub fn drift(&self, client: &Client, scope: Scope, access: &Gate) -> Connection {
         let open = match self.open(client, scope) {
             Ok(open) => open,
             Err(Refused::NoFile { .. }) => return self.without_entry(client),
@@ -46,7 +46,7 @@ impl Desk {
         }
         let is_good = |door: &Door| {
             let found = there(door).and_then(|tree| Entry::read(client, &door.name, tree));
-            found.is_some_and(|found| is_as_expected(client, door, &found, gate))
+            found.is_some_and(|found| is_as_expected(client, door, &found, access))
         };
         if doors.iter().all(is_good) { Connection::Connected } else { Connection::Changed }
     }
@@ -56,15 +56,15 @@ impl Desk {
     }
 
     /// Every known editor, as the dashboard and the command line show it.
-    pub fn found(&self, attached: &[Attached], gate: impl Fn(&Client) -> Gate) -> Vec<Found> {
-        clients().iter().map(|client| self.detect_one(client, attached, &gate(client))).collect()
+    pub fn found(&self, attached: &[Attached], access: impl Fn(&Client) -> Gate) -> Vec<Found> {
+        clients().iter().map(|client| self.detect_one(client, attached, &access(client))).collect()
     }
 
-    fn detect_one(&self, client: &'static Client, attached: &[Attached], gate: &Gate) -> Found {
+    fn detect_one(&self, client: &'static Client, attached: &[Attached], access: &Gate) -> Found {
         let entries = self.existing(client, Scope::User).unwrap_or_default();
-        let state = self.drift(client, Scope::User, gate);
+        let state = self.drift(client, Scope::User, access);
         let shown = |entry: Entry| FoundEntry {
-            ours: points_to_gateway(&entry, gate),
+            ours: points_to_gateway(&entry, access),
             kind: entry.kind.name().to_owned(),
             name: entry.name,
         };
@@ -76,7 +76,7 @@ impl Desk {
             entries: entries.into_iter().map(shown).collect(),
             attached: attached.iter().any(|session| is_session_of(client, session)),
             hint: hint(client, state),
-            link: link(client, &Door::to_all(), gate),
+            link: link(client, &Door::to_all(), access),
         }
     }
 }
@@ -88,9 +88,9 @@ pub fn is_session_of(client: &Client, session: &Attached) -> bool {
 }
 
 /// Either transport is fine: the user chooses.
-fn is_as_expected(client: &Client, door: &Door, found: &Entry, gate: &Gate) -> bool {
+fn is_as_expected(client: &Client, door: &Door, found: &Entry, access: &Gate) -> bool {
     let same = |transport| {
-        let wanted = entry(client, door, transport, gate);
+        let wanted = entry(client, door, transport, access);
         Entry::read(client, &door.name, &wanted).is_some_and(|wanted| wanted.kind == found.kind)
     };
     !found.disabled && (same(Transport::Http) || same(Transport::Stdio))

@@ -1,24 +1,17 @@
-//! Makes a planned change in an editor's file, and undoes it.
-//!
-//! - [`command`]: the same through the editor's own command line program
-//! - [`rotation`]: replaces the token in the entries that Evermoor wrote
-//!
-//! Builds on [`crate::plan`] and [`crate::journal`].
-
-pub mod command;
-pub mod rotation;
+//! Makes a planned change in an editor's file, undoes it, and replaces tokens.
 
 use std::path::PathBuf;
 
 use evermoor_platform::fs::replace;
 
+use crate::editors::location::Spot;
+use crate::editors::plan::{Plan, Wish};
 use crate::editors::{Desk, Refused, Scope, open_at};
-use crate::entry::desired::NAME;
+use crate::entry::Kind;
+use crate::entry::desired::{Gate, NAME, Transport};
 use crate::format::Change;
 use crate::journal::{Before, Record, checksum};
-use crate::plan::Plan;
 use crate::table::Client;
-use crate::table::location::Spot;
 
 /// What was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,5 +113,32 @@ impl Desk {
         }
         self.journal.forget(&client.id, spot).map_err(Refused::Journal)?;
         Ok(Done { path: path.clone(), changed, backup: None })
+    }
+
+    /// Writes a new token into the entries that Evermoor wrote. Entries without a token stay.
+    pub fn rewrite_token(
+        &self,
+        client: &'static Client,
+        access: &Gate,
+    ) -> Result<Vec<Done>, Refused> {
+        let mut done = Vec::new();
+        let records = self.journal.records().into_iter();
+        for record in records.filter(|record| record.client == client.id) {
+            let entries = self.existing_at(client, &record.spot)?;
+            let with_token = entries.iter().any(|entry| {
+                let ours = record.doors.iter().any(|door| door.name == entry.name);
+                ours && matches!(entry.kind, Kind::Http { .. } | Kind::Sse { .. })
+            });
+            if with_token {
+                let wish = Wish {
+                    doors: record.doors,
+                    transport: Transport::Http,
+                    take_over: true,
+                    drop: Vec::new(),
+                };
+                done.push(self.apply(&self.plan_at(client, &record.spot, &wish, access)?)?);
+            }
+        }
+        Ok(done)
     }
 }

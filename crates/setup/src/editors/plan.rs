@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use crate::editors::location::Spot;
 use crate::editors::{Desk, Open, Refused, Scope, open_at};
 use crate::entry::desired::{Door, Gate, NAME, Transport, entry, merged};
 use crate::entry::{Entry, Kind};
 use crate::format::Change;
 use crate::table::Client;
-use crate::table::location::Spot;
 
 /// The entries that an editor's file should have for Evermoor.
 #[derive(Clone, Debug)]
@@ -40,10 +40,10 @@ impl Desk {
         client: &'static Client,
         scope: Scope,
         wish: &Wish,
-        gate: &Gate,
+        access: &Gate,
     ) -> Result<Plan, Refused> {
         let no_file = || Refused::NoFile { title: client.title.clone() };
-        self.plan_at(client, &self.spot(client, scope).ok_or_else(no_file)?, wish, gate)
+        self.plan_at(client, &self.spot(client, scope).ok_or_else(no_file)?, wish, access)
     }
 
     /// The same for another location than the editor's usual one.
@@ -52,7 +52,7 @@ impl Desk {
         client: &'static Client,
         spot: &Spot,
         wish: &Wish,
-        gate: &Gate,
+        access: &Gate,
     ) -> Result<Plan, Refused> {
         let open = open_at(client, spot)?;
         let record = self.journal.record(&client.id, spot);
@@ -60,7 +60,7 @@ impl Desk {
         let mut changes = Vec::new();
         let mut clean = true;
         for door in &wish.doors {
-            let ours = entry(client, door, wish.transport, gate);
+            let ours = entry(client, door, wish.transport, access);
             let Some(there) = open.servers.entry(&open.tree, &door.name) else {
                 changes.push(Change::Put(door.name.clone(), ours));
                 continue;
@@ -68,7 +68,7 @@ impl Desk {
             let read = Entry::read(client, &door.name, there);
             let mine = door.name == NAME
                 || known.iter().any(|known| known.name == door.name)
-                || read.as_ref().is_some_and(|entry| points_to_gateway(entry, gate));
+                || read.as_ref().is_some_and(|entry| points_to_gateway(entry, access));
             if !mine && !wish.take_over {
                 return Err(Refused::Taken { path: spot.path.clone(), name: door.name.clone() });
             }
@@ -131,11 +131,11 @@ impl Plan {
     }
 
     /// The change as a unified diff, without the token.
-    pub fn diff(&self, gate: &Gate) -> String {
+    pub fn diff(&self, access: &Gate) -> String {
         let before = self.before.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
         let after = String::from_utf8_lossy(&self.after);
         let name = self.spot.path.display().to_string();
-        without(&unified(&name, &before, &after), &gate.token)
+        without(&unified(&name, &before, &after), &access.token)
     }
 }
 
@@ -151,10 +151,10 @@ pub fn without(text: &str, token: &str) -> String {
 }
 
 /// Whether an entry points to the gateway.
-pub(crate) fn points_to_gateway(entry: &Entry, gate: &Gate) -> bool {
+pub(crate) fn points_to_gateway(entry: &Entry, access: &Gate) -> bool {
     match &entry.kind {
         Kind::Http { url, .. } | Kind::Sse { url, .. } => {
-            url.strip_prefix(&gate.origin).is_some_and(|rest| rest.starts_with("/mcp"))
+            url.strip_prefix(&access.origin).is_some_and(|rest| rest.starts_with("/mcp"))
         }
         Kind::Stdio { command, args, .. } => {
             let name = Path::new(command).file_stem().unwrap_or_default();

@@ -1,4 +1,19 @@
-//! The editors of the current user: where their files are, and which servers the files have.
+//! The editors of the current user: where their files are, which servers the files have, and what
+//! Evermoor changes in them.
+//!
+//! - [`location`]: the file, and the position in it, where an editor keeps its servers
+//! - [`plan`]: works out a change
+//! - [`apply`]: makes a planned change and undoes it
+//! - [`command`]: the same through the editor's own command line program
+//! - [`drift`]: whether an editor's entry is still the one that Evermoor wrote
+//!
+//! Depends on all other modules of this crate. Only [`crate::journal`] uses it, for locations.
+
+pub mod apply;
+pub mod command;
+pub mod drift;
+pub mod location;
+pub mod plan;
 
 use std::path::PathBuf;
 
@@ -6,12 +21,12 @@ use evermoor_platform::fs::replace;
 use evermoor_platform::fs::replace::NotReplaced;
 use evermoor_platform::paths::Paths;
 
+use crate::editors::location::Spot;
 use crate::entry::Entry;
 use crate::format::tree::{Servers, Tree};
 use crate::format::{Format, Untouchable};
 use crate::journal::Journal;
 use crate::table::folders::Places;
-use crate::table::location::Spot;
 use crate::table::{Client, Language};
 
 /// The editors of the current user, and the journal of what Evermoor changed in them.
