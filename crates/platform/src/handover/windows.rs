@@ -285,12 +285,12 @@ impl<'a> From<&'a TcpStream> for BorrowedSocketHandle<'a> {
 
 impl std::fmt::Debug for Speaking {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Speaking").field("peer", &self.peer).finish_non_exhaustive()
+        f.debug_struct("HandoverSender").field("peer", &self.peer).finish_non_exhaustive()
     }
 }
 
 impl std::fmt::Debug for Hearing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Hearing").finish_non_exhaustive()
+        f.debug_struct("HandoverReceiver").finish_non_exhaustive()
     }
 }
