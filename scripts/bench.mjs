@@ -1,4 +1,4 @@
-// npm run bench: measures the figures that Evermoor promises. Arguments after -- go to the measuring program.
+// npm run bench: measures what the documentation promises. Arguments after -- go to the benchmark program.
 
 import { cargo, run } from "./command.mjs";
 import { buildDashboard } from "./dashboard.mjs";
@@ -11,7 +11,7 @@ await main(async (args) => {
   await setUp({ needs: toCompile });
   const status = await runSteps([
     buildDashboard(),
-    // Measured is the program that people run, against the fake that the tests use.
+    // Measures the release program against the fake server of the tests.
     { name: "program", command: cargo("build", "--release", "--locked", "-p", "evermoor", "-p", "evermoor-tests", "--bins") },
   ]);
   return status || run(cargo("run", "--release", "--locked", "-p", "evermoor-tests", "--bin", "bench", "--", ...args));

@@ -1,4 +1,4 @@
-// npm run build: the packages that people install.
+// npm run build: builds the packages that users install.
 
 import { copyFileSync, mkdirSync } from "node:fs";
 import path from "node:path";
@@ -11,17 +11,17 @@ import { forTheTray, toCompile } from "./needs.mjs";
 import { setUp } from "./setup.mjs";
 import { runSteps } from "./steps.mjs";
 
-// An AppImage, the one package on Linux that updates itself, needs tools that its bundler fetches; releases have it.
+// Only releases build an AppImage, because its bundler downloads tools. It is the one Linux package that updates itself.
 const bundles = { linux: env.CI ? "deb,rpm,appimage" : "deb,rpm", darwin: "app,dmg", win32: "nsis" };
 
-/** What differs from tauri.conf.json: the program's place on Windows, and signed updates where there is a key to sign with. */
+/** Overrides of tauri.conf.json: the path of the program on Windows, and signed updates if there is a signing key. */
 function overlays() {
   const windows = process.platform === "win32" ? ["--config", "src-tauri/bundle.windows.json"] : [];
   const signed = env.TAURI_SIGNING_PRIVATE_KEY ? ["--config", "src-tauri/bundle.signed.json"] : [];
   return [...windows, ...signed];
 }
 
-/** The bundler takes the command line program from a fixed place, because the build folder is a person's own choice. */
+/** Copies the command line program to a fixed path for the bundler, because the build folder can be anywhere. */
 function placeProgram() {
   const program = built("release", "evermoor");
   mkdirSync(path.join(root, "dist"), { recursive: true });

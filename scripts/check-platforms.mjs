@@ -1,4 +1,4 @@
-// npm run check:platforms: the whole workspace, the tray included, type-checked for macOS and Windows.
+// npm run check:platforms: type-checks the whole workspace, including the tray, for macOS and Windows.
 
 import { buildDashboard } from "./dashboard.mjs";
 import { Unready } from "./machine.mjs";
@@ -8,7 +8,7 @@ import { setUp } from "./setup.mjs";
 import { choose, runSteps } from "./steps.mjs";
 
 await main(async (names) => {
-  if (process.platform !== "linux") throw new Unready("The other systems are checked from Linux: run this on Debian 12.");
+  if (process.platform !== "linux") throw new Unready("This check runs only on Linux. Run it on Debian 12.");
   const steps = choose([buildDashboard(), ...platformSteps({ system: process.platform, strict: true })], names);
   await setUp({});
   return runSteps(steps, { summary: true });

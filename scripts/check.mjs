@@ -1,4 +1,4 @@
-// npm run check: the part of npm test that is quick enough for every save. `npm run check -- lint` runs one step.
+// npm run check: the quick part of npm test. `npm run check -- lint` runs one step.
 
 import { quickSteps } from "./checks.mjs";
 import { main } from "./main.mjs";

@@ -1,8 +1,8 @@
-// The browser that the dashboard is tried in.
+// Finds the browser for the dashboard tests.
 
 import { existsSync } from "node:fs";
 
-const homes = [
+const paths = [
   "/usr/bin/chromium",
   "/usr/bin/chromium-browser",
   "/usr/bin/google-chrome",
@@ -10,7 +10,7 @@ const homes = [
   "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
 ];
 
-/** Its path, if there is one; `EVERMOOR_CHROMIUM` names another. */
+/** The path of the browser, if there is one. `EVERMOOR_CHROMIUM` overrides it. */
 export function findBrowser(env = process.env, exists = existsSync) {
-  return [env.EVERMOOR_CHROMIUM, ...homes].find((home) => home && exists(home));
+  return [env.EVERMOOR_CHROMIUM, ...paths].find((path) => path && exists(path));
 }

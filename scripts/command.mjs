@@ -1,4 +1,4 @@
-// Programs: one as a value that can be shown and run, run in the foreground, or asked a question.
+// Commands as values that can be displayed and run.
 
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { env, root } from "./env.mjs";
 
 const parent = process.ppid;
 
-/** A command: `shown` is what a person would type for it in `cwd`. */
+/** A command. `shown` is what a user would type in `cwd`. */
 export function command(program, args, options = {}) {
   return { program, args, shown: [program, ...args].map(quoted).join(" "), cwd: root, env: {}, ...options };
 }
@@ -18,12 +18,12 @@ export function cargo(...args) {
   return command("cargo", args);
 }
 
-/** A program of an npm package, started without a shell, which Windows would need for node_modules/.bin. */
+/** A program of an npm package, started without node_modules/.bin, which needs a shell on Windows. */
 export function npx(name, args, from = name) {
   const folder = path.join(root, "node_modules", from);
   return command(process.execPath, args, {
     shown: ["npx", name, ...args].map(quoted).join(" "),
-    // Read when it runs, not when it is named: the package may not be installed yet.
+    // Read when the command runs, because the package may not be installed before.
     lead: () => {
       const { bin } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
       return [path.join(folder, typeof bin === "string" ? bin : bin[name])];
@@ -31,7 +31,7 @@ export function npx(name, args, from = name) {
   });
 }
 
-/** npm itself, the very one that runs this script. */
+/** The npm that runs this script. */
 export function npm(args, options = {}) {
   const shown = ["npm", ...args].join(" ");
   const self = process.env.npm_execpath;
@@ -40,9 +40,9 @@ export function npm(args, options = {}) {
 }
 
 /**
- * Runs in the foreground and resolves to the exit status. A Ctrl-C reaches the program by itself; this process waits
- * for it to end in its own way. Being asked to end is passed on, and so is the end of npm: the shell between npm and
- * this process takes the request for itself and tells nobody.
+ * Runs in the foreground and resolves to the exit status. The program gets Ctrl-C from the terminal; this process waits
+ * until it exits. SIGTERM and SIGHUP are passed on, and so is the end of npm, because the shell between npm and this
+ * process does not forward signals.
  */
 export function run({ program, args, lead, cwd, env: extra, shell = false }) {
   return new Promise((resolve, reject) => {
@@ -67,7 +67,7 @@ export function run({ program, args, lead, cwd, env: extra, shell = false }) {
   });
 }
 
-/** What a program prints, or undefined when it is missing or fails. */
+/** The output of a program, or undefined if it is missing or fails. */
 export function ask(program, ...args) {
   const { status, stdout } = spawnSync(program, args, { cwd: root, env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
   return status === 0 ? stdout.trim() : undefined;

@@ -1,4 +1,4 @@
-// npm run conformance: what the conformance suite of MCP finds, directly and through Evermoor.
+// npm run conformance: runs the MCP conformance suite, directly and through Evermoor.
 
 import { cargo, command, run } from "./command.mjs";
 import { buildDashboard } from "./dashboard.mjs";

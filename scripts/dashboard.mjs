@@ -1,6 +1,6 @@
-// The step that builds the dashboard, only when something it is made of has changed.
+// The step that builds the dashboard, if its sources have changed.
 //
-// The programs embed the result, so files that are written anew would make cargo compile them again.
+// The programs embed the result, so writing the same files again would make cargo recompile them.
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ export function buildDashboard() {
     before: () => {
       sources = digest(["package-lock.json", ...filesIn("ui", ["dist"])]);
       const fresh = existsSync(path.join(root, "ui/dist/index.html")) && existsSync(stamp) && readFileSync(stamp, "utf8") === sources;
-      return fresh ? "nothing it is made of has changed" : undefined;
+      return fresh ? "its sources have not changed" : undefined;
     },
     after: () => {
       mkdirSync(path.dirname(stamp), { recursive: true });
@@ -28,7 +28,7 @@ export function buildDashboard() {
   };
 }
 
-/** All files below `folder`, sorted, relative to the checkout. */
+/** All files in `folder`, sorted, relative to the repository. */
 function filesIn(folder, except = []) {
   return readdirSync(path.join(root, folder), { withFileTypes: true })
     .filter(({ name }) => !except.includes(name) && name !== "node_modules")

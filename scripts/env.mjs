@@ -1,4 +1,4 @@
-// Where things are on this machine: the checkout, the cache folder, the build folder, a display.
+// The environment of the scripts: the repository, the cache folder, the build folder, the display.
 
 import { existsSync } from "node:fs";
 import path from "node:path";
@@ -8,7 +8,7 @@ import { colour } from "./terminal.mjs";
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 
-/** The folder for what can be made again, by each system's own custom. */
+/** The cache folder, by the convention of each system. */
 export function cacheDir(system, env) {
   const { join } = pathsOf(system);
   switch (system) {
@@ -21,16 +21,16 @@ export function cacheDir(system, env) {
   }
 }
 
-/** One build folder for all checkouts of a person: a second clone or worktree starts warm. */
+/** One build folder for all clones and worktrees of a user, so that a new one builds faster. */
 export function targetDir(system, env) {
   const { isAbsolute, join } = pathsOf(system);
   const chosen = env.CARGO_TARGET_DIR;
   if (!chosen) return join(cacheDir(system, env), "target");
-  // Tauri starts cargo in a folder of its own, where a relative path would lead elsewhere.
+  // Tauri runs cargo in another folder, so a relative path would be wrong.
   return isAbsolute(chosen) ? chosen : join(root, chosen);
 }
 
-/** Whether a tray icon has somewhere to appear. */
+/** Whether there is a display for the tray icon. */
 export function hasDisplay(system, env) {
   return system !== "linux" || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
 }
@@ -38,17 +38,17 @@ export function hasDisplay(system, env) {
 /** The environment of every program the scripts start. */
 export function childEnv(system, env) {
   const cargoHome = env.CARGO_HOME || path.join(env.HOME || env.USERPROFILE || "", ".cargo");
-  // Windows calls it Path, and a second spelling of the same variable would lose one of the two.
+  // On Windows it may be Path. With two spellings of the same variable, one would be lost.
   const name = Object.keys(env).find((key) => key.toUpperCase() === "PATH") || "PATH";
   const folders = (env[name] || "").split(path.delimiter);
   const bin = path.join(cargoHome, "bin");
-  // A shell opened before Rust was installed does not have it on its path yet.
+  // A shell that was opened before Rust was installed does not have it on its PATH.
   if (!folders.includes(bin) && existsSync(bin)) folders.push(bin);
   return { ...env, [name]: folders.join(path.delimiter), CARGO_TARGET_DIR: targetDir(system, env) };
 }
 
 export const env = childEnv(process.platform, process.env);
-// Some tools paint even what is piped into a file.
+// Some tools use colour even if their output is a file.
 if (!colour) env.NO_COLOR = "1";
 
 /** The path of a program that cargo built. */

@@ -1,5 +1,5 @@
-// What running copies ask for: the newest version, and for each system where its package is and how it is signed.
-// `node scripts/latest.mjs OWNER/REPOSITORY TAG BUNDLES` prints the part for the packages found in a folder.
+// latest.json, which the updater reads: the newest version, and the URL and signature of the package for each system.
+// `node scripts/latest.mjs OWNER/REPOSITORY TAG BUNDLES` prints the part for the packages in a folder.
 
 import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
@@ -12,7 +12,7 @@ const kinds = [
 ];
 const processors = { x64: "x86_64", arm64: "aarch64" };
 
-/** The part for these files, of which only those with a signature beside them count. */
+/** The part for these files. Files without a signature are ignored. */
 export function latest({ repository, tag, files, read, processor }) {
   const platforms = {};
   for (const { ending, system } of kinds) {

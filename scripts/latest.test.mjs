@@ -5,7 +5,7 @@ import { latest } from "./latest.mjs";
 
 const given = { repository: "a/b", tag: "v1.4.0", processor: "x64", read: (name) => `signature of ${name}\n` };
 
-test("each signed package is named with its signature", () => {
+test("each signed package is listed with its signature", () => {
   const files = ["x/Evermoor_1.4.0_amd64.AppImage", "x/Evermoor_1.4.0_amd64.AppImage.sig", "x/Evermoor_1.4.0_amd64.deb"];
   assert.deepEqual(latest({ ...given, files }), {
     version: "1.4.0",
@@ -18,6 +18,6 @@ test("each signed package is named with its signature", () => {
   });
 });
 
-test("a package without a signature is no update", () => {
+test("a package without a signature is not an update", () => {
   assert.deepEqual(latest({ ...given, files: ["x/Evermoor.app.tar.gz"] }).platforms, {});
 });

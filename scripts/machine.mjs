@@ -1,4 +1,4 @@
-// Whether this machine can build Evermoor at all; if not, the one sentence that says what to install.
+// Checks that this machine can build Evermoor, and says what to install if not.
 
 import { accessSync, constants, readFileSync } from "node:fs";
 import path from "node:path";
@@ -8,10 +8,10 @@ import { env, root } from "./env.mjs";
 import { atLeast, findVersion } from "./version.mjs";
 
 const NODE = "20.19";
-// What the oldest of the packages in tests/peers/requirements.txt runs on.
+// The minimum for the packages in tests/peers/requirements.txt.
 const PYTHON = "3.10";
 
-/** A machine that lacks something only its owner can install. The message is the sentence to show. */
+/** Something is missing that only the user can install. The message says what to do. */
 export class Unready extends Error {}
 
 export function nodeComplaint(version, again) {
@@ -19,7 +19,7 @@ export function nodeComplaint(version, again) {
   return `Evermoor needs Node ${NODE} or newer and this is ${version}: install it from nodejs.org, then run ${again} again.`;
 }
 
-/** `printed` is what `cargo --version` says, undefined when it fails; `rustup` tells whether there is a rustup. */
+/** `printed` is the output of `cargo --version`, undefined if it fails; `rustup`, whether rustup is installed. */
 export function rustComplaint(printed, rustup, wanted, again) {
   if (printed === undefined && rustup) {
     return `Evermoor needs Rust ${wanted}: run rustup toolchain install ${wanted}, then run ${again} again.`;
@@ -30,7 +30,7 @@ export function rustComplaint(printed, rustup, wanted, again) {
   return `Evermoor needs Rust ${wanted} or newer and this is ${version}: install it from rustup.rs, then run ${again} again.`;
 }
 
-/** `printed` is what `python3 --version` says, undefined when there is none. */
+/** `printed` is the output of `python3 --version`, undefined if it fails. */
 export function pythonComplaint(printed, again) {
   const version = printed && findVersion(printed);
   if (version && atLeast(version, PYTHON)) return undefined;
@@ -38,7 +38,7 @@ export function pythonComplaint(printed, again) {
   return `Evermoor's tests need Python ${PYTHON} or newer${found}: install it from python.org, then run ${again} again.`;
 }
 
-/** What a person typed to get here. */
+/** The command that the user typed. */
 export function thisCommand(script = process.env.npm_lifecycle_event) {
   if (!script) return "the command";
   return script === "start" || script === "test" ? `npm ${script}` : `npm run ${script}`;

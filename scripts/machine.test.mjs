@@ -12,7 +12,7 @@ test("versions are compared part by part, as numbers", () => {
   assert.equal(atLeast("1.95", "1.95.0"), true);
 });
 
-test("a version is found in what a tool prints", () => {
+test("a version is found in the output of a tool", () => {
   assert.equal(findVersion("cargo 1.95.0 (f2d3ce0bd 2026-03-21)"), "1.95.0");
   assert.equal(findVersion('[toolchain]\nchannel = "1.95.0"'), "1.95.0");
   assert.equal(findVersion("no such command"), undefined);
@@ -54,7 +54,7 @@ test("a machine without Python, or with an old one, gets one sentence", () => {
   );
 });
 
-test("a sentence names the command as it was typed", () => {
+test("the message names the command that was typed", () => {
   assert.equal(thisCommand("start"), "npm start");
   assert.equal(thisCommand("check:platforms"), "npm run check:platforms");
 });

@@ -1,4 +1,4 @@
-// The frame of every script: a wrong machine gets one sentence, a failure its status, a bug its stack.
+// Runs a script: prints a missing requirement as one sentence, sets the exit status, and lets bugs show their stack.
 
 import { Unready } from "./machine.mjs";
 import { giveUp } from "./terminal.mjs";

@@ -1,13 +1,13 @@
-// What the system must provide on Linux, how to see whether it does, and who can install it.
+// What Evermoor needs on Linux, how to detect it, and how to install it.
 //
-// Looking for the thing itself and not for a package lets a hand-made installation count, and any distribution.
+// Detects the program or library itself, not a package, so it works on any distribution and with manual installations.
 
-/** To compile: the TLS library brings C code. */
+/** To compile: the TLS library contains C code. */
 export const toCompile = [
   { what: "a C compiler", program: "cc", apt: "build-essential", pacman: "base-devel", rpm: ["gcc", "gcc-c++", "make"] },
 ];
 
-/** To build and show the tray application. A server without a display needs none of it. */
+/** To build and run the tray application. A server without a display needs none of it. */
 export const forTheTray = [
   { what: "pkg-config, which finds libraries", program: "pkg-config", apt: "pkg-config", pacman: "pkgconf" },
   { what: "WebKit, which draws the window", library: "webkit2gtk-4.1", apt: "libwebkit2gtk-4.1-dev", pacman: "webkit2gtk-4.1" },
@@ -19,29 +19,29 @@ export const forTheTray = [
   },
 ];
 
-/** To test the tray application and the keychain on a machine without a screen. */
+/** To test the tray application and the keychain on a machine without a display. */
 export const forTheTests = [
-  { what: "a display in memory", program: "Xvfb", apt: "xvfb", pacman: "xorg-server-xvfb" },
+  { what: "a virtual display", program: "Xvfb", apt: "xvfb", pacman: "xorg-server-xvfb" },
   { what: "its access control", program: "xauth", apt: "xauth", pacman: "xorg-xauth" },
   { what: "a session bus", program: "dbus-run-session", apt: "dbus", pacman: "dbus" },
   { what: "a driver for the window", program: "WebKitWebDriver", apt: "webkit2gtk-driver", pacman: "webkit2gtk-4.1" },
   { what: "a browser", program: "chromium", apt: "chromium", pacman: "chromium" },
   { what: "screenshots", program: "import", apt: "imagemagick", pacman: "imagemagick" },
   { what: "a keychain", program: "gnome-keyring-daemon", apt: "gnome-keyring", pacman: "gnome-keyring" },
-  { what: "a view into the keychain", program: "secret-tool", apt: "libsecret-tools", pacman: "libsecret" },
-  { what: "Python, in which others write MCP servers", program: "python3", apt: "python3", pacman: "python" },
-  // Debian keeps this part of Python in a package of its own.
+  { what: "a tool that reads the keychain", program: "secret-tool", apt: "libsecret-tools", pacman: "libsecret" },
+  { what: "Python, for test servers", program: "python3", apt: "python3", pacman: "python" },
+  // Debian has this part of Python in a separate package.
   { what: "its virtual environments", module: "ensurepip", apt: "python3-venv", pacman: "python", rpm: ["python3"] },
 ];
 
-/** To take pictures of the tray's menu in a panel; nothing else needs it. */
+/** To take screenshots of the tray menu in a panel. */
 export const forThePictures = [
-  { what: "a display in memory", program: "Xvfb", apt: "xvfb", pacman: "xorg-server-xvfb" },
+  { what: "a virtual display", program: "Xvfb", apt: "xvfb", pacman: "xorg-server-xvfb" },
   { what: "its access control", program: "xauth", apt: "xauth", pacman: "xorg-xauth" },
   { what: "a session bus", program: "dbus-run-session", apt: "dbus", pacman: "dbus" },
   { what: "a panel", program: "xfce4-panel", apt: "xfce4-panel", pacman: "xfce4-panel" },
   { what: "its settings", program: "xfconf-query", apt: "xfconf", pacman: "xfconf" },
-  { what: "a hand for the mouse", program: "xdotool", apt: "xdotool", pacman: "xdotool" },
+  { what: "a tool that moves the mouse", program: "xdotool", apt: "xdotool", pacman: "xdotool" },
   { what: "screenshots", program: "import", apt: "imagemagick", pacman: "imagemagick" },
 ];
 
@@ -57,12 +57,12 @@ const managers = [
   { program: "pacman", names: (need) => [need.pacman], install: ["-S", "--needed", "--noconfirm"] },
 ];
 
-/** The package manager to use, of those for which `has(program)` holds. */
+/** The first package manager for which `has(program)` is true. */
 export function chooseManager(has) {
   return managers.find(({ program }) => has(program));
 }
 
-/** The needs that are not met. A library is asked for only where pkg-config can answer, a module only where Python can. */
+/** The needs that are not met. Checks a library with pkg-config and a module with Python, if they are installed. */
 export function missing(needs, hasProgram, hasLibrary, hasModule) {
   return needs.filter(({ program, library, module }) => {
     if (program) return !hasProgram(program);
@@ -76,12 +76,12 @@ export function installCommands(manager, needs, isRoot) {
   const packages = [...new Set(needs.flatMap(manager.names))];
   const lines = manager.refresh ? [manager.refresh] : [];
   lines.push([...manager.install, ...packages]);
-  // Debian's packages may ask questions, and sudo drops the environment that would forbid it.
+  // Debian packages may prompt, and sudo drops the variable that prevents it.
   const lead = manager.program === "apt-get" ? ["env", "DEBIAN_FRONTEND=noninteractive"] : [];
   return lines.map((line) => [...(isRoot ? [] : ["sudo"]), ...lead, manager.program, ...line]);
 }
 
-// rpm packages announce the programs and the pkg-config modules they hold, under names that all distributions share.
+// rpm packages declare the programs and pkg-config modules they provide, with the same names in all distributions.
 function rpmNames({ rpm, program, library }) {
   return rpm || [program ? `/usr/bin/${program}` : `pkgconfig(${library})`];
 }

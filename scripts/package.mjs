@@ -1,5 +1,5 @@
-// The package, made from the programs of the tests and unpacked into a folder: both programs are there and find each
-// other. `npm test` runs it after everything else; the real package is made by `npm run build`.
+// Tests the package: builds it from the test programs, unpacks it, and checks that the tray starts the gateway.
+// `npm test` runs it last; `npm run build` builds the real package.
 
 import { spawn, spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -12,10 +12,10 @@ import { built, env } from "./env.mjs";
 import { endAll, remaining } from "./processes.mjs";
 import { giveUp, say } from "./terminal.mjs";
 
-const patience = 30_000;
+const timeout = 30_000;
 
 async function makePackage(scratch) {
-  // Bundling writes into the program that it bundles, so it gets a copy.
+  // The bundler modifies the program, so it gets a copy.
   const debug = path.join(scratch, "target", "debug");
   mkdirSync(debug, { recursive: true });
   copyFileSync(built("debug", "evermoor-tray"), path.join(debug, "evermoor-tray"));
@@ -35,17 +35,17 @@ function must(program, ...args) {
   return stdout.trim();
 }
 
-/** Ends the gateway and waits for that: until then it may still write into its folder. */
+/** Stops the gateway and waits until it has exited, because it may write to its folder until then. */
 async function end(pid) {
   process.kill(pid);
-  const deadline = Date.now() + patience;
+  const deadline = Date.now() + timeout;
   while (existsSync(`/proc/${pid}`)) {
-    if (Date.now() > deadline) throw new Error("the gateway does not end");
+    if (Date.now() > deadline) throw new Error("the gateway did not exit");
     await sleep(50);
   }
 }
 
-/** Starts the tray on a display of its own, until the gateway that it starts serves. */
+/** Starts the tray on a virtual display and waits until its gateway serves. */
 async function startTray(place, scratch) {
   const home = path.join(scratch, "home");
   mkdirSync(path.join(home, "run"), { recursive: true, mode: 0o700 });
@@ -54,7 +54,7 @@ async function startTray(place, scratch) {
   const own = { HOME: home, TMPDIR: home, XDG_RUNTIME_DIR: path.join(home, "run"), XDG_CONFIG_HOME: path.join(home, ".config") };
   const tray = spawn("xvfb-run", line, { env: { PATH: env.PATH, ...own, EVERMOOR_HOME: home, NO_AT_BRIDGE: "1" }, detached: true, stdio: "ignore" });
   const runtime = path.join(home, "run", "gateway.json");
-  const deadline = Date.now() + patience;
+  const deadline = Date.now() + timeout;
   try {
     while (!existsSync(runtime)) {
       if (tray.exitCode !== null) throw new Error(`the tray ended with status ${tray.exitCode}`);
@@ -67,7 +67,7 @@ async function startTray(place, scratch) {
     if (!health.ok) throw new Error(`its gateway answers ${health.status}`);
     if (program !== path.join(place, "usr/bin/evermoor")) throw new Error(`the gateway is ${program}`);
   } finally {
-    // Its whole group: the display and the bus belong to it. The tray first, or it would start another gateway.
+    // Kill the whole group with its display and bus. The tray goes first, or it would start another gateway.
     const ended = new Promise((resolve) => tray.once("exit", resolve));
     if (tray.exitCode === null) process.kill(-tray.pid);
     if (tray.exitCode === null && tray.signalCode === null) await ended;
@@ -89,7 +89,7 @@ try {
   if (!readFileSync(desktop, "utf8").includes("Exec=evermoor-tray")) throw new Error("its menu entry starts something else");
   say(must(path.join(place, "usr/bin/evermoor"), "--version"));
   await startTray(place, scratch);
-  say("Both programs of the package run, and the tray starts the gateway beside it.");
+  say("Both programs of the package run, and the tray starts the gateway.");
 } catch (error) {
   giveUp(error.message);
   process.exitCode = 1;

@@ -1,5 +1,5 @@
-// Pictures of the tray's menu in a real panel, for docs/screenshots: `node scripts/panel.mjs`, after `npm test` has
-// built the programs. It runs itself again on a display and a session bus of its own.
+// Takes screenshots of the tray menu in a real panel, for docs/screenshots: `node scripts/panel.mjs`, after `npm test` has
+// built the programs. It restarts itself on a virtual display with its own session bus.
 
 import { execFileSync, spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ import { say } from "./terminal.mjs";
 const pictures = path.join(root, "docs", "screenshots");
 const inside = process.env.EVERMOOR_PANEL_HOME;
 
-/** Bus services such as the panel's settings inherit what the bus was started with, so the home comes first. */
+/** Creates the home folder first, because bus services inherit the environment of the bus. */
 async function outside() {
   await setUp({ needs: forThePictures });
   const home = mkdtempSync(path.join(tmpdir(), "evermoor-panel-"));
@@ -91,8 +91,8 @@ async function insideTheDisplay() {
   const panel = start("xfce4-panel", "--disable-wm-check");
   const tray = start(built("debug", "evermoor-tray"), "--hidden");
   try {
-    await until("the upstreams settle", async () => (await status(home))?.overall === "degraded");
-    // A panel tells nobody when it has drawn an icon.
+    await until("the servers settle", async () => (await status(home))?.overall === "degraded");
+    // There is no event for when the panel has drawn the icon.
     await sleep(4000);
     press("mousemove", "16", "16", "click", "1");
     await sleep(1500);

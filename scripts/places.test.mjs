@@ -13,26 +13,26 @@ test("each system keeps the build folder in its own cache folder", () => {
   assert.equal(cacheDir("win32", { USERPROFILE: "C:\\Users\\a" }), "C:\\Users\\a\\AppData\\Local\\evermoor");
 });
 
-test("a build folder that is already chosen is kept", () => {
+test("a build folder that is already set is kept", () => {
   assert.equal(targetDir("linux", { HOME: "/home/a", CARGO_TARGET_DIR: "/build" }), "/build");
   assert.equal(targetDir("win32", { CARGO_TARGET_DIR: "D:\\build" }), "D:\\build");
   assert.equal(targetDir(process.platform, { CARGO_TARGET_DIR: "target" }), path.join(root, "target"));
 });
 
-test("programs that are started inherit everything, and the build folder", () => {
+test("child programs inherit the environment and the build folder", () => {
   const env = childEnv("linux", { HOME: "/nowhere", PATH: "/bin", EVERMOOR_HOME: "/tmp/home" });
   assert.equal(env.EVERMOOR_HOME, "/tmp/home");
   assert.equal(env.PATH, "/bin");
   assert.equal(env.CARGO_TARGET_DIR, "/nowhere/.cache/evermoor/target");
 });
 
-test("the search path keeps the spelling it has", () => {
+test("the PATH variable keeps its spelling", () => {
   const env = childEnv("linux", { HOME: "/nowhere", Path: "/bin" });
   assert.equal(env.Path, "/bin");
   assert.equal("PATH" in env, false);
 });
 
-test("only Linux can be without a display", () => {
+test("only Linux can lack a display", () => {
   assert.equal(hasDisplay("linux", {}), false);
   assert.equal(hasDisplay("linux", { DISPLAY: ":0" }), true);
   assert.equal(hasDisplay("linux", { WAYLAND_DISPLAY: "wayland-0" }), true);
@@ -40,7 +40,7 @@ test("only Linux can be without a display", () => {
   assert.equal(hasDisplay("win32", {}), true);
 });
 
-test("colour is for a terminal, unless it is refused or forced", () => {
+test("colour is used on a terminal, unless it is disabled or forced", () => {
   assert.equal(wantsColour({}, true), true);
   assert.equal(wantsColour({}, false), false);
   assert.equal(wantsColour({ NO_COLOR: "1" }, true), false);
@@ -48,7 +48,7 @@ test("colour is for a terminal, unless it is refused or forced", () => {
   assert.equal(wantsColour({ NO_COLOR: "1", FORCE_COLOR: "1" }, true), false);
 });
 
-test("durations are short to read", () => {
+test("durations are formatted", () => {
   assert.equal(duration(850), "850 ms");
   assert.equal(duration(12_340), "12.3 s");
   assert.equal(duration(59_960), "1 min 00 s");

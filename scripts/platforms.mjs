@@ -1,7 +1,7 @@
-// The steps that type-check the workspace for the other two systems, from Linux.
+// The steps that type-check the workspace for macOS and Windows, from Linux.
 //
-// The tray application brings some 400 crates: the first check of it takes minutes, later ones seconds. So the everyday
-// run checks it when that has been paid for, or when nobody is waiting, and the headless crates always.
+// The tray has some 400 crates: its first check takes minutes, later ones seconds. So the usual run always checks the
+// headless crates, and the tray only on CI or if it was checked before.
 
 import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -24,20 +24,20 @@ export function isWarm(triple) {
   return existsSync(mark(triple));
 }
 
-/** The arguments of one check: of everything, or of what runs without a display. */
+/** The arguments of one check: of everything, or of the crates that need no display. */
 export function checkArguments(triple, whole) {
   const scope = whole ? ["--workspace"] : headless.flatMap((name) => ["-p", name]);
   return [triple, "--locked", ...scope];
 }
 
-/** `strict`: everything, and a machine that cannot check is a failure. */
+/** `strict`: check everything, and fail on a machine that cannot check. */
 export function platformSteps({ system, ci, warm, strict }) {
   return targets.map(({ name, triple }) => {
     const whole = strict || Boolean(ci) || warm(triple);
     return {
       name,
       command: command("scripts/xcheck", checkArguments(triple, whole)),
-      skip: system === "linux" ? undefined : "it is checked from Linux only",
+      skip: system === "linux" ? undefined : "this check runs only on Linux",
       unavailable: strict ? undefined : CANNOT,
       after: whole ? () => writeFileSync(mark(triple), "") : undefined,
     };

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { root } from "./env.mjs";
 import { environment, isCurrent, stamp } from "./python.mjs";
 
-test("packages of Python are installed until they are what is wanted, and again when their Python is gone", () => {
+test("Python packages are installed when the requirements change or their Python is missing", () => {
   const folder = mkdtempSync(path.join(tmpdir(), "evermoor-python"));
   try {
     const place = environment(folder, process.platform);
@@ -28,12 +28,12 @@ test("packages of Python are installed until they are what is wanted, and again 
   }
 });
 
-test("every system keeps the Python of an environment where it must", () => {
+test("the path of the environment's Python depends on the system", () => {
   assert.match(environment("peers", "linux").python, /bin.python$/);
   assert.match(environment("peers", "win32").python, /Scripts.python\.exe$/);
 });
 
-test("every package of Python is pinned, and no registry is named", () => {
+test("every Python package is pinned, and no registry is named", () => {
   const lines = readFileSync(path.join(root, "tests/peers/requirements.txt"), "utf8").split(/\r?\n/);
   for (const line of lines) assert.match(line, /^(#.*|[\w-]+==[\w.]+)?$/);
 });

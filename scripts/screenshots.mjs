@@ -1,4 +1,5 @@
-// npm run screenshots: pictures of every page in light and dark, of a real gateway with sample upstreams, in docs/screenshots.
+// npm run screenshots: takes screenshots of every page, light and dark, with a real gateway and sample servers, for
+// docs/screenshots.
 
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
@@ -50,7 +51,7 @@ async function pictures(page, name, settle = async () => {}) {
 
 const HOURS = 6;
 
-/** Hours of an application's memory, as the gateway writes them down: it grows, is relieved once, and grows on. */
+/** Memory samples of some hours: the memory grows, is freed once, and grows again. */
 const memoryOfHours = (now) =>
   Array.from({ length: HOURS * 240 }, (_, index) => {
     const [at, hours] = [now - (HOURS * 240 - index) * 15_000, index / 240];
@@ -59,7 +60,7 @@ const memoryOfHours = (now) =>
     return [at, Math.round(memory), 40 + (index % 17) * 6, Math.round(since * 3_600_000)];
   });
 
-/** A gateway makes its record when it first starts; what happened before is written into it while none runs. */
+/** Starts a gateway once to create its history file, then adds samples from the past. */
 async function remember(place, config) {
   const gateway = await startGateway(place, config);
   await gateway.stop();
@@ -72,10 +73,10 @@ record.commit()`;
   execFileSync("python3", ["-c", write, path.join(place.home, "data", "history.sqlite")], { input });
 }
 
-/** A morning's work: calls of two editors, an application that quit and came back, a server that is away. */
+/** Calls of two editors, and a server that goes away. */
 async function live(gateway, linear) {
   const [claude, cursor] = [await connectEditor(gateway, "Claude Code", "2.1.4"), await connectEditor(gateway, "Cursor", "3.2.0")];
-  // The time per call is told by the minute, so it takes some minutes to be a line.
+  // Latency is recorded per minute, so the chart needs some minutes.
   for (let round = 0; round < 40; round++) {
     await claude.call("pieces__ask_pieces_ltm", { question: "?" });
     await Promise.all([claude.call("github__search_code", { query: "retry" }), cursor.call("files__list_directory", { path: "." })]);

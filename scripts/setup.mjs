@@ -1,4 +1,4 @@
-// Installs what is missing: system packages, packages of npm and of Python, cargo's tools. Says what and why before it does.
+// Installs what is missing: system packages, npm and Python packages, cargo tools. Prints what and why first.
 
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -10,7 +10,7 @@ import { chooseManager, installCommands, missing } from "./needs.mjs";
 import { environment, isCurrent, stamp } from "./python.mjs";
 import { say } from "./terminal.mjs";
 
-/** `needs` of the system, `folders` with npm packages, `pythons` with Python's, `tools` of cargo. */
+/** `needs`: of the system. `folders`: with npm packages. `pythons`: with Python packages. `tools`: of cargo. */
 export async function setUp({ needs = [], folders = ["."], pythons = [], tools = [] }) {
   checkMachine();
   if (process.platform === "linux") await installNeeds(needs);
@@ -27,7 +27,7 @@ async function installNeeds(needs) {
   const wanted = absent.map(({ what }) => what).join("; ");
   const manager = chooseManager(hasProgram);
   if (!manager) {
-    throw new Unready(`Evermoor needs ${wanted}, and no package manager it knows is here: install that, then run ${thisCommand()} again.`);
+    throw new Unready(`Evermoor needs ${wanted}, and this script knows no package manager of this system: install it, then run ${thisCommand()} again.`);
   }
   const isRoot = process.getuid() === 0;
   const commands = installCommands(manager, absent, isRoot);
@@ -39,7 +39,7 @@ async function installNeeds(needs) {
   for (const [program, ...args] of commands) await must(command(program, args));
 }
 
-/** Whether the packages in node_modules are other than the lock file's. Optional ones depend on the system. */
+/** Whether node_modules differs from the lock file. Optional packages depend on the system. */
 export function isStale(lock, installed) {
   return Object.entries(lock.packages).some(([place, { version, optional }]) => {
     if (place === "") return false;
@@ -51,11 +51,11 @@ export function isStale(lock, installed) {
 async function installPackages(folder) {
   const cwd = path.resolve(root, folder);
   const read = (file) => JSON.parse(readFileSync(path.join(cwd, file), "utf8"));
-  // npm writes this list last, so an interrupted installation has none.
+  // npm writes this file last, so an interrupted installation does not have it.
   const record = "node_modules/.package-lock.json";
   if (existsSync(path.join(cwd, record)) && !isStale(read("package-lock.json"), read(record))) return;
   say(`The npm packages of ${folder === "." ? "the project" : folder} are missing or out of date.`);
-  // A person's own ignore-scripts would leave out the Node that the test peers bring along.
+  // With ignore-scripts in the user's npm configuration, the Node of the test peers would be missing.
   await must(npm(["ci", "--loglevel=error", "--ignore-scripts=false"], { cwd }));
 }
 
@@ -75,12 +75,12 @@ async function installPython(folder) {
 async function installTool(tool) {
   if (ask("cargo", tool.replace("cargo-", ""), "--version") !== undefined) return;
   say(`${tool} is missing; cargo builds it once, which takes a few minutes.`);
-  // Its own build folder, which cargo removes afterwards.
+  // Use a temporary build folder, which cargo removes.
   await must(command("cargo", ["install", "--locked", tool], { env: { CARGO_TARGET_DIR: undefined } }));
 }
 
 async function must(line) {
   say(`  ${line.shown}`);
   const status = await run(line);
-  if (status !== 0) throw new Unready(`"${line.shown}" failed with status ${status}; when that is mended, run ${thisCommand()} again.`);
+  if (status !== 0) throw new Unready(`"${line.shown}" failed with status ${status}; fix that, then run ${thisCommand()} again.`);
 }

@@ -1,7 +1,7 @@
-// npm start: installs what is missing, builds, and runs Evermoor.
+// npm start: installs what is missing, builds Evermoor and runs it.
 //
-// With a display that is the tray application, which starts the gateway; without one the gateway itself, which needs no
-// GUI library and says where its dashboard is. Arguments after -- go to the program.
+// With a display it runs the tray application, which starts the gateway. Without one it runs only the gateway, which needs
+// no GUI library and prints the URL of its dashboard. Arguments after -- go to the program.
 
 import { cargo, command, run } from "./command.mjs";
 import { buildDashboard } from "./dashboard.mjs";
@@ -16,7 +16,7 @@ await main(async (args) => {
   const display = hasDisplay(process.platform, env);
   await setUp({ needs: display ? [...toCompile, ...forTheTray] : toCompile });
 
-  // One after the other: built together, the gateway would carry what only the tray needs of their libraries.
+  // Separate builds: in one build, the gateway would get the library features that only the tray needs.
   const build = (name, of) => ({ name, command: cargo("build", "--release", "--locked", "-p", of) });
   const tray = display ? [build("tray", "evermoor-tray")] : [];
   const status = await runSteps([buildDashboard(), build("program", "evermoor"), ...tray]);
@@ -25,6 +25,6 @@ await main(async (args) => {
   const program = display
     ? command(built("release", "evermoor-tray"), args)
     : command(built("release", "evermoor"), ["serve", ...args]);
-  heading("Evermoor", display ? "in the tray; Ctrl-C ends it" : "no display: the gateway alone; Ctrl-C ends it");
+  heading("Evermoor", display ? "in the tray; press Ctrl-C to stop it" : "no display: only the gateway; press Ctrl-C to stop it");
   return run(program);
 });

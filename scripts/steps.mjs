@@ -1,4 +1,4 @@
-// Runs steps in order, tells how long each took, stops at the first that fails and says how to run it alone.
+// Runs steps in order, prints how long each took, stops at the first failure and says how to run that step alone.
 //
 // A step is { name, command, skip?, before?, around?, after?, unavailable? }:
 //   skip         a reason not to run it
@@ -11,7 +11,7 @@ import { run } from "./command.mjs";
 import { Unready, thisCommand } from "./machine.mjs";
 import { duration, giveUp, heading, paint, say } from "./terminal.mjs";
 
-/** The steps a person asked for by name, or all. */
+/** The steps with these names, or all steps. */
 export function choose(steps, names) {
   const known = steps.map(({ name }) => name);
   const unknown = names.find((name) => !known.includes(name));
@@ -19,7 +19,7 @@ export function choose(steps, names) {
   return names.length === 0 ? steps : steps.filter(({ name }) => names.includes(name));
 }
 
-/** Resolves to the exit status of the whole. `summary`: with a table of the times, for steps that have been chosen. */
+/** Resolves to the exit status. `summary`: prints a table of the times. */
 export async function runSteps(steps, { summary = false } = {}) {
   const done = [];
   let status = 0;
@@ -33,7 +33,7 @@ export async function runSteps(steps, { summary = false } = {}) {
   }
   if (summary) say(table(done));
   const last = done[done.length - 1];
-  // Whoever pressed Ctrl-C knows why it ended.
+  // After Ctrl-C the user knows why it ended.
   if (status !== 0 && status !== 130) {
     const { name, command } = steps[done.length - 1];
     giveUp(`\n${name} failed with status ${status} after ${duration(last.took)}: ${command.shown}`);

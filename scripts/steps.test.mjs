@@ -9,7 +9,7 @@ const facts = { system: "linux", ci: undefined, warm: () => false, strict: false
 const names = (steps) => steps.map(({ name }) => name);
 const step = (steps, name) => steps.find((one) => one.name === name);
 
-test("the quick steps come in the same order in the full run", () => {
+test("the full run has the quick steps in the same order", () => {
   const full = names(fullSteps(facts));
   const shared = names(quickSteps()).filter((name) => full.includes(name));
   assert.deepEqual(shared, full.filter((name) => shared.includes(name)));
@@ -20,7 +20,7 @@ test("the dashboard is built before anything that embeds it", () => {
   for (const later of ["lint", "build", "tests", "macos"]) assert.ok(full.indexOf("dashboard") < full.indexOf(later));
 });
 
-test("every compilation takes the same packages, locked", () => {
+test("every compilation uses the same locked packages", () => {
   for (const { name, command } of fullSteps(facts)) {
     if (["lint", "build", "tests"].includes(name)) assert.match(command.shown, /--workspace --locked/);
   }
@@ -34,24 +34,24 @@ test("the headless crates are always checked for the other systems", () => {
   }
 });
 
-test("the tray is checked too when that is cheap, or on a build machine", () => {
+test("the tray is checked too if it was checked before, or on CI", () => {
   const macosOnly = (triple) => triple.includes("apple");
   assert.ok(step(fullSteps({ ...facts, warm: macosOnly }), "macos").command.args.includes("--workspace"));
   assert.ok(!step(fullSteps({ ...facts, warm: macosOnly }), "windows").command.args.includes("--workspace"));
   assert.ok(step(fullSteps({ ...facts, ci: "true" }), "windows").command.args.includes("--workspace"));
 });
 
-test("other systems are checked from Linux only, and skipped with a reason elsewhere", () => {
+test("other systems are checked only on Linux, and skipped with a reason elsewhere", () => {
   assert.equal(step(fullSteps(facts), "macos").skip, undefined);
   assert.match(step(fullSteps({ ...facts, system: "darwin" }), "windows").skip, /Linux/);
 });
 
-test("a machine that cannot check other systems fails only where that is the whole point", () => {
+test("a machine that cannot check other systems fails only in strict mode", () => {
   assert.equal(step(fullSteps(facts), "macos").unavailable, 3);
   assert.equal(step(fullSteps({ ...facts, strict: true }), "macos").unavailable, undefined);
 });
 
-test("steps are chosen by name, all without one, and a wrong name is told", () => {
+test("steps are chosen by name, all by default, and an unknown name is an error", () => {
   const steps = quickSteps();
   assert.equal(choose(steps, []).length, steps.length);
   assert.deepEqual(names(choose(steps, ["unit", "lint"])), ["lint", "unit"]);

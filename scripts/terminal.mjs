@@ -1,4 +1,4 @@
-// What the scripts say: plain lines, with colour only where a person reads them.
+// Output of the scripts: plain lines, with colour only on a terminal.
 
 const ansi = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 };
 
@@ -23,7 +23,7 @@ export function say(text) {
   console.log(text);
 }
 
-/** The one sentence of a run that cannot go on. */
+/** Prints why the script cannot continue. */
 export function giveUp(text) {
   console.error(paint("red", text));
 }

@@ -1,4 +1,4 @@
-// npm run types: writes the dashboard's TypeScript types from the Rust types they mirror.
+// npm run types: generates the TypeScript types of the dashboard from the Rust types.
 
 import { cargo, run } from "./command.mjs";
 import { main } from "./main.mjs";

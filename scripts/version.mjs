@@ -1,4 +1,4 @@
-// Versions as tools print them: finding one in a line of text, and comparing two.
+// Finds version numbers in the output of tools and compares them.
 
 /** The first version number in a text such as "cargo 1.95.0 (f2d3ce0bd 2026-03-21)", or undefined. */
 export function findVersion(text) {
@@ -6,7 +6,7 @@ export function findVersion(text) {
   return found ? found[0] : undefined;
 }
 
-/** Whether `version` is `minimum` or newer. Parts that are not given count as zero. */
+/** Whether `version` is `minimum` or newer. Missing parts count as zero. */
 export function atLeast(version, minimum) {
   const have = version.split(".").map(Number);
   const want = minimum.split(".").map(Number);

@@ -1,10 +1,9 @@
-//! Writing a log: one JSON object per line, and never more than a few files of it.
+//! Writes log lines and rotates the files.
 //!
-//! A thread of its own writes. When the file has grown large enough it is put aside as
-//! `gateway.log.1`, the one before as `.2`, and the last one is dropped. Two gateways may write for
-//! a moment, while one takes over from the other: each line is one write at the end of the file, and
-//! only a full file is put aside, by one of them. So whoever still has that one open finds it full,
-//! and goes on in the new one.
+//! A thread does the writing. A full file is renamed to `gateway.log.1`, the previous one to `.2`, and
+//! the oldest is overwritten. During a takeover two gateways write to the same log: each line is one
+//! append, and only a full file is rotated, by one of them under a lock. The other one finds its open
+//! file full and continues in the new file.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -17,47 +16,47 @@ use std::time::Duration;
 use evermoor_core::api::{LogLevel, LogLine};
 use evermoor_platform::fs::private;
 
-/// A file of this size is put aside.
-const LARGEST: u64 = 2 << 20;
-/// How many files are kept besides the one that is written to.
-pub(crate) const OLDER: usize = 4;
+/// A file of this size is rotated.
+const MAX_SIZE: u64 = 2 << 20;
+/// How many rotated files are kept.
+pub(crate) const ROTATED_FILES: usize = 4;
 /// How many lines may wait for the disk.
-const ROOM: usize = 1_024;
+const QUEUE_LENGTH: usize = 1_024;
 
-/// Where lines are left for the thread that writes them.
+/// A handle to the thread that writes log lines.
 pub struct Desk {
-    orders: SyncSender<Order>,
+    commands: SyncSender<Command>,
     lost: Arc<AtomicU64>,
 }
 
-enum Order {
+enum Command {
     Write(LogLine),
-    /// Say when all before it is written.
+    /// Reply when everything before it is written.
     Finish(SyncSender<()>),
 }
 
 impl Desk {
-    /// Starts the thread; without one there is no file.
+    /// Starts the thread; `None` if it cannot be started.
     pub fn start(path: PathBuf) -> Option<Self> {
-        let (orders, take) = sync_channel(ROOM);
+        let (commands, received) = sync_channel(QUEUE_LENGTH);
         let lost = Arc::new(AtomicU64::new(0));
-        let writer = Writer { path, file: None, largest: LARGEST, lost: Arc::clone(&lost) };
+        let writer = Writer { path, file: None, largest: MAX_SIZE, lost: Arc::clone(&lost) };
         let thread = std::thread::Builder::new().name("log".into());
-        thread.spawn(move || writer.run(&take)).ok()?;
-        Some(Self { orders, lost })
+        thread.spawn(move || writer.run(&received)).ok()?;
+        Some(Self { commands, lost })
     }
 
-    /// Leaves a line, if there is room.
+    /// Queues a line. If the queue is full, the line is lost and counted.
     pub fn write(&self, line: &LogLine) {
-        if self.orders.try_send(Order::Write(line.clone())).is_err() {
+        if self.commands.try_send(Command::Write(line.clone())).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Waits, for a limited time, until what was left is written.
+    /// Waits, for a limited time, until all queued lines are written.
     pub fn finish(&self, within: Duration) {
         let (done, wait) = sync_channel(1);
-        if self.orders.try_send(Order::Finish(done)).is_ok() {
+        if self.commands.try_send(Command::Finish(done)).is_ok() {
             let _ = wait.recv_timeout(within);
         }
     }
@@ -71,19 +70,19 @@ struct Writer {
 }
 
 impl Writer {
-    fn run(mut self, orders: &Receiver<Order>) {
-        while let Ok(order) = orders.recv() {
-            match order {
-                Order::Write(line) => self.take(&line),
-                Order::Finish(done) => drop(done.try_send(())),
+    fn run(mut self, commands: &Receiver<Command>) {
+        while let Ok(command) = commands.recv() {
+            match command {
+                Command::Write(line) => self.write_counted(&line),
+                Command::Finish(done) => drop(done.try_send(())),
             }
         }
     }
 
-    fn take(&mut self, line: &LogLine) {
+    fn write_counted(&mut self, line: &LogLine) {
         let lost = self.lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
-            let text = format!("{lost} lines are missing here: the disk did not take them");
+            let text = format!("{lost} lines are missing here: they could not be written");
             let gap = LogLine { level: LogLevel::Warn, upstream: None, text, ..line.clone() };
             if self.write(&gap).is_err() {
                 self.lost.fetch_add(lost, Ordering::Relaxed);
@@ -105,10 +104,10 @@ impl Writer {
             Some(_) | None => {
                 let file = open(&self.path)?;
                 if is_full(&file)? {
-                    // The other gateway may be about to do the same.
+                    // Another gateway may be rotating the same file.
                     file.lock()?;
                     if is_full(&open(&self.path)?)? {
-                        put_aside(&self.path)?;
+                        rotate(&self.path)?;
                     }
                     open(&self.path)?
                 } else {
@@ -124,24 +123,24 @@ impl Writer {
 
 fn open(path: &Path) -> io::Result<File> {
     private::create_private(path)?;
-    // Windows locks no file that can only be added to.
+    // Windows cannot lock a file that is open for appending only.
     File::options().read(true).append(true).open(path)
 }
 
-/// The file that was put aside as the `number`th.
-pub(crate) fn older(path: &Path, number: usize) -> PathBuf {
+/// The path of the rotated file with this number.
+pub(crate) fn rotated(path: &Path, number: usize) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!("{name}.{number}"))
 }
 
-fn put_aside(path: &Path) -> io::Result<()> {
-    for number in (1..OLDER).rev() {
-        let from = older(path, number);
+fn rotate(path: &Path) -> io::Result<()> {
+    for number in (1..ROTATED_FILES).rev() {
+        let from = rotated(path, number);
         if from.exists() {
-            std::fs::rename(&from, older(path, number + 1))?;
+            std::fs::rename(&from, rotated(path, number + 1))?;
         }
     }
-    std::fs::rename(path, older(path, 1))
+    std::fs::rename(path, rotated(path, 1))
 }
 
 #[cfg(test)]
@@ -153,28 +152,28 @@ mod tests {
     }
 
     #[test]
-    fn the_log_never_takes_more_than_its_share_of_the_disk() {
+    fn the_size_of_the_log_is_limited() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("logs/gateway.log");
         let lost = Arc::default();
         let mut writer = Writer { path: path.clone(), file: None, largest: 1_000, lost };
         for number in 0..500 {
-            writer.take(&line(format!("line {number}")));
+            writer.write_counted(&line(format!("line {number}")));
         }
         let files: Vec<PathBuf> = std::fs::read_dir(folder.path().join("logs"))
             .unwrap()
             .map(|entry| entry.unwrap().path())
             .collect();
-        assert_eq!(files.len(), 1 + OLDER);
+        assert_eq!(files.len(), 1 + ROTATED_FILES);
         assert!(files.iter().all(|file| file.metadata().unwrap().len() < 1_200));
         let newest = crate::read::newest(&path, 30, |_| true);
         assert_eq!(newest.len(), 30);
         assert_eq!(newest[29].text, "line 499");
-        assert_eq!(newest[0].text, "line 470", "also from a file that was put aside");
+        assert_eq!(newest[0].text, "line 470", "also from a rotated file");
     }
 
     #[test]
-    fn two_gateways_lose_no_line_and_put_only_full_files_aside() {
+    fn two_gateways_lose_no_line_and_rotate_only_full_files() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("gateway.log");
         let largest = 4_000;
@@ -183,12 +182,13 @@ mod tests {
                 let path = path.clone();
                 threads.spawn(move || {
                     let mut writer = Writer { path, file: None, largest, lost: Arc::default() };
-                    (0..120).for_each(|number| writer.take(&line(format!("{name} {number}"))));
+                    (0..120)
+                        .for_each(|number| writer.write_counted(&line(format!("{name} {number}"))));
                 });
             }
         });
-        for number in (1..=OLDER).filter(|number| older(&path, *number).exists()) {
-            assert!(older(&path, number).metadata().unwrap().len() >= largest);
+        for number in (1..=ROTATED_FILES).filter(|number| rotated(&path, *number).exists()) {
+            assert!(rotated(&path, number).metadata().unwrap().len() >= largest);
         }
         let lines = crate::read::newest(&path, usize::MAX, |_| true);
         for name in ["old", "new"] {
@@ -199,28 +199,28 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_written_is_counted_and_told() {
+    fn lines_that_could_not_be_written_are_counted_and_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("gateway.log");
         std::fs::create_dir(&path).unwrap();
         let lost = Arc::default();
         let mut writer = Writer { path: path.clone(), file: None, largest: 1_000, lost };
-        writer.take(&line("one".into()));
-        writer.take(&line("two".into()));
+        writer.write_counted(&line("one".into()));
+        writer.write_counted(&line("two".into()));
         std::fs::remove_dir(&path).unwrap();
-        writer.take(&line("three".into()));
-        let told = crate::read::newest(&path, 9, |_| true);
-        assert!(told[0].text.starts_with("2 lines are missing"), "{told:?}");
-        assert_eq!(told[1].text, "three");
+        writer.write_counted(&line("three".into()));
+        let lines = crate::read::newest(&path, 9, |_| true);
+        assert!(lines[0].text.starts_with("2 lines are missing"), "{lines:?}");
+        assert_eq!(lines[1].text, "three");
     }
 
     #[test]
-    fn what_was_said_is_on_the_disk_when_the_log_is_finished() {
+    fn finish_waits_until_all_lines_are_on_disk() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("gateway.log");
-        let desk = Desk::start(path.clone()).unwrap();
-        desk.write(&line("last words".into()));
-        desk.finish(Duration::from_secs(20));
-        assert_eq!(crate::read::newest(&path, 9, |_| true)[0].text, "last words");
+        let log = Desk::start(path.clone()).unwrap();
+        log.write(&line("last line".into()));
+        log.finish(Duration::from_secs(20));
+        assert_eq!(crate::read::newest(&path, 9, |_| true)[0].text, "last line");
     }
 }

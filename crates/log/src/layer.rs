@@ -1,4 +1,4 @@
-//! Makes a line of whatever is said with `tracing`.
+//! Turns `tracing` events into log lines.
 
 use std::fmt::{self, Write as _};
 
@@ -9,33 +9,33 @@ use tracing_subscriber::layer::Context;
 use evermoor_core::api::{LogLevel, LogLine};
 use evermoor_platform::clock;
 
-/// Brings what is said to whoever takes it.
+/// A `tracing` layer that passes each event as a log line to a function.
 pub struct Layer<T> {
-    take: T,
+    sink: T,
 }
 
 impl<T: Fn(LogLine)> Layer<T> {
-    pub fn to(take: T) -> Self {
-        Self { take }
+    pub fn to(sink: T) -> Self {
+        Self { sink }
     }
 }
 
-/// A longer line is cut.
-const LONGEST: usize = 4 << 10;
+/// Longer lines are truncated.
+const MAX_LENGTH: usize = 4 << 10;
 
 impl<S: Subscriber, T: Fn(LogLine) + 'static> tracing_subscriber::Layer<S> for Layer<T> {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let mut words = Words::default();
-        event.record(&mut words);
-        let mut text = words.message + &words.fields;
-        if text.len() > LONGEST {
-            text.truncate(text.floor_char_boundary(LONGEST));
+        let mut event_text = EventText::default();
+        event.record(&mut event_text);
+        let mut text = event_text.message + &event_text.fields;
+        if text.len() > MAX_LENGTH {
+            text.truncate(text.floor_char_boundary(MAX_LENGTH));
             text.push('…');
         }
-        (self.take)(LogLine {
+        (self.sink)(LogLine {
             at: clock::unix_millis(),
             level: level(*event.metadata().level()),
-            upstream: words.upstream,
+            upstream: event_text.upstream,
             text,
         });
     }
@@ -50,15 +50,15 @@ fn level(level: Level) -> LogLevel {
     }
 }
 
-/// The message, then its fields as `name=value`; the upstream apart.
+/// The message, its fields as `name=value`, and the upstream separately.
 #[derive(Default)]
-struct Words {
+struct EventText {
     message: String,
     fields: String,
     upstream: Option<String>,
 }
 
-impl Visit for Words {
+impl Visit for EventText {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let _ = match field.name() {
             "message" => write!(self.message, "{value:?}"),
@@ -84,18 +84,18 @@ mod tests {
     use tracing_subscriber::layer::SubscriberExt as _;
 
     #[test]
-    fn a_line_says_its_upstream_apart_and_its_fields_behind() {
-        let said: Arc<Mutex<Vec<LogLine>>> = Arc::default();
-        let heard = Arc::clone(&said);
-        let layer = Layer::to(move |line| heard.lock().push(line));
+    fn a_line_has_its_upstream_separately_and_its_fields_at_the_end() {
+        let lines: Arc<Mutex<Vec<LogLine>>> = Arc::default();
+        let sink = Arc::clone(&lines);
+        let layer = Layer::to(move |line| sink.lock().push(line));
         let subscriber = tracing_subscriber::registry().with(layer);
         tracing::subscriber::with_default(subscriber, || {
             tracing::warn!(upstream = %"notes", attempt = 3, why = "refused", "upstream down");
-            tracing::info!("{}", "x".repeat(LONGEST * 2));
+            tracing::info!("{}", "x".repeat(MAX_LENGTH * 2));
         });
-        let lines = said.lock();
+        let lines = lines.lock();
         assert_eq!(lines[0].text, "upstream down attempt=3 why=refused");
         assert_eq!((lines[0].level, lines[0].upstream.as_deref()), (LogLevel::Warn, Some("notes")));
-        assert!(lines[1].text.len() < LONGEST + 10);
+        assert!(lines[1].text.len() < MAX_LENGTH + 10);
     }
 }

@@ -1,9 +1,11 @@
-//! A log on the disk: the gateway's, and the tray's.
+//! Log files of the gateway and the tray: one JSON object per line, in a few files of limited size.
 //!
 //! # Layout
-//! - [`layer`]: makes a line of whatever is said with `tracing`
-//! - [`file`](mod@file): writes lines, in a thread of its own and in a few files that never grow
-//! - [`read`]: reads them, also while they are written
+//! - [`layer`]: turns `tracing` events into log lines
+//! - [`file`](mod@file): writes log lines on its own thread and rotates the files
+//! - [`read`]: reads and follows log files
+//!
+//! Depends on `evermoor-core` for the type of a line and on `evermoor-platform` for files and the clock.
 
 pub mod file;
 pub mod layer;

@@ -1,16 +1,16 @@
-//! The time of day. Nothing else reads it, so that whoever depends on it can be found and tested.
+//! The time of day. Only this module reads it, so its users are easy to find and to test.
 //!
-//! A wall clock jumps: it is set, and it goes on while the machine sleeps. It is for moments that
-//! people see or that are kept on the disk. Lengths of time are measured with `tokio::time::Instant`.
+//! The wall clock can jump: somebody sets it, and it advances while the machine sleeps. Use it for
+//! times that people see or that are stored. Measure durations with `tokio::time::Instant`.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-#[expect(clippy::disallowed_methods, reason = "this is the place the rule points to")]
+#[expect(clippy::disallowed_methods, reason = "the rule points to this module")]
 pub fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// The time of day in milliseconds of the Unix epoch, as files and the control API have it.
+/// Milliseconds since the Unix epoch, as in files and in the control API.
 pub fn unix_millis() -> u64 {
     let since = now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

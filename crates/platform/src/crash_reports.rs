@@ -1,4 +1,4 @@
-//! Where a system puts its reports about crashes, and the newest of them.
+//! Finds the crash reports that the system wrote.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,20 +8,20 @@ use std::time::SystemTime;
 
 use crate::system::System;
 
-/// A report as it lies on the disk.
+/// A crash report on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     pub path: PathBuf,
     pub modified: SystemTime,
-    /// The file, or the start of one that is longer than any report should be.
+    /// The content, cut off at a maximum length.
     pub bytes: Vec<u8>,
 }
 
-const LONGEST: u64 = 4 << 20;
-/// What Windows calls the file in the folder of a report.
-const IN_FOLDER: &str = "Report.wer";
+const MAX_LENGTH: u64 = 4 << 20;
+/// The file in the folder of a report on Windows.
+const WINDOWS_REPORT: &str = "Report.wer";
 
-/// The folders to look into. Linux has none: there the journal is asked.
+/// The folders with crash reports. Linux has none; its reports are in the journal.
 pub fn folders(system: System, env: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let set = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     match system {
@@ -40,24 +40,24 @@ pub fn folders(system: System, env: impl Fn(&str) -> Option<OsString>) -> Vec<Pa
     }
 }
 
-/// Whether a crash leaves a report on this machine that can be found.
+/// Whether a crash on this machine leaves a report that can be found.
 pub fn are_written() -> bool {
     match System::HERE {
         System::MacOs => true,
-        // It tells how a process ended, which is more.
+        // Windows reports the exit code of a process, which says more.
         System::Windows => false,
         System::Linux => fs::read_to_string("/proc/sys/kernel/core_pattern")
-            .is_ok_and(|pattern| are_kept(&pattern)),
+            .is_ok_and(|pattern| are_dumps_kept(&pattern)),
     }
 }
 
-/// Whether the kernel hands core dumps to one who writes them into the journal.
-fn are_kept(pattern: &str) -> bool {
+/// Whether the kernel passes core dumps to systemd, which writes them to the journal.
+fn are_dumps_kept(pattern: &str) -> bool {
     pattern.trim_start().starts_with('|') && pattern.contains("systemd-coredump")
 }
 
-/// The newest reports with a wanted name that were written at `after` or later, the newest first.
-/// A folder with a wanted name stands for the report in it.
+/// The newest reports with a wanted name, written at `after` or later, the newest first. For a folder
+/// with a wanted name, the report in it.
 pub fn newest(
     folders: &[PathBuf],
     wanted: impl Fn(&str) -> bool,
@@ -70,7 +70,7 @@ pub fn newest(
         .flat_map(Iterator::flatten)
         .filter(|entry| entry.file_name().to_str().is_some_and(&wanted))
         .map(|entry| entry.path())
-        .map(|path| if path.is_dir() { path.join(IN_FOLDER) } else { path })
+        .map(|path| if path.is_dir() { path.join(WINDOWS_REPORT) } else { path })
         .filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path)))
         .filter(|(modified, _)| *modified >= after)
         .collect();
@@ -84,7 +84,7 @@ pub fn newest(
 
 fn read(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    fs::File::open(path).ok()?.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    fs::File::open(path).ok()?.take(MAX_LENGTH).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn each_system_has_folders_of_its_own() {
+    fn each_system_has_its_own_folders() {
         assert_eq!(
             shown(System::MacOs, &[("HOME", "/Users/a")]),
             [
@@ -125,22 +125,22 @@ mod tests {
     }
 
     #[test]
-    fn core_dumps_are_kept_where_somebody_takes_them() {
-        assert!(are_kept("|/usr/lib/systemd/systemd-coredump %P %u %g %s %t %c %h"));
-        assert!(!are_kept("|/usr/share/apport/apport -p%p"));
-        assert!(!are_kept("core"));
+    fn core_dumps_are_kept_if_systemd_collects_them() {
+        assert!(are_dumps_kept("|/usr/lib/systemd/systemd-coredump %P %u %g %s %t %c %h"));
+        assert!(!are_dumps_kept("|/usr/share/apport/apport -p%p"));
+        assert!(!are_dumps_kept("core"));
     }
 
     #[test]
     fn the_newest_wanted_reports_are_found_in_files_and_folders() {
         let root = tempfile::tempdir().unwrap();
-        let moment = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         let write = |name: &str, seconds: u64| {
             let path = root.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, name).unwrap();
             let file = fs::File::options().write(true).open(&path).unwrap();
-            file.set_modified(moment(seconds)).unwrap();
+            file.set_modified(at(seconds)).unwrap();
         };
         write("App-1.ips", 100);
         write("App-2.ips", 300);
@@ -150,9 +150,9 @@ mod tests {
         write("AppCrash_x/memory.dmp", 900);
         let missing = root.path().join("not there");
         let folders = [missing, root.path().to_owned()];
-        let found = newest(&folders, |name| name.starts_with("App"), moment(300), 10);
+        let found = newest(&folders, |name| name.starts_with("App"), at(300), 10);
         let bytes: Vec<&[u8]> = found.iter().map(|report| report.bytes.as_slice()).collect();
         assert_eq!(bytes, [&b"App-3.ips"[..], b"AppCrash_x/Report.wer", b"App-2.ips"]);
-        assert_eq!(newest(&folders, |_| true, moment(0), 1).len(), 1);
+        assert_eq!(newest(&folders, |_| true, at(0), 1).len(), 1);
     }
 }

@@ -1,45 +1,29 @@
-//! The operating system: the only place for `cfg(target_os)` and for unsafe code.
+//! The operating system: the only crate with `cfg(target_os)` and unsafe code.
 //!
-//! One module per capability. What can be decided without the system (paths, command lines, the
-//! reading of another tool's output) is a pure function that takes the system as a parameter and
-//! is tested on all of them; what cannot is a thin call.
+//! Each module is one capability. Decisions (paths, command lines, parsing the output of a tool) are
+//! pure functions that take the [`System`](system::System) as a parameter, so tests on one system
+//! cover all three. The rest are thin calls into the system.
 //!
 //! # Layout
-//! - [`system`]: which of the three systems this is
-//! - [`paths`]: where each kind of file belongs
-//! - [`files`]: files that only their owner may read, and writes that never tear
-//! - [`replace`]: replacing a file that belongs to another program
-//! - [`lock`]: one instance only
-//! - [`handover`]: giving sockets and the lock to another process
-//! - [`login`]: what is started at login, [`startup::login::found`] as the system has it
-//! - [`machine`]: what this machine is, and who uses it
-//! - [`memory`]: the memory of this process
-//! - [`process`]: starting programs that outlive us, or that must not
-//! - [`child`]: starting an upstream's program, which must not outlive us
+//! - [`system`]: which system this is, the machine, the browser
 //! - [`clock`]: the time of day
-//! - [`descriptors`]: how much may be open at once
-//! - [`launch`]: launching an application of the desktop
-//! - [`run`]: running a program of the system for what it prints
-//! - [`open`]: a page in the browser
-//! - [`port`]: who holds a port
-//! - [`facts`]: which program a process is, when it started, what it uses
-//! - [`watch`]: noticing at once that a process ends
-//! - [`reports`]: what the system wrote about crashes
-//! - [`sleep`]: when the machine sleeps and wakes
-//! - [`secrets`]: secrets in the keychain of the system
-//! - [`disk`]: how much of it is free
-//! - [`service`]: a gateway that the system starts at login
-//! - [`signals`]: when the system asks us to stop
+//! - [`paths`]: where Evermoor keeps its files
+//! - [`fs`]: private files, atomic replacement, locks, free space
+//! - [`process`]: starts, watches, inspects and ends processes
+//! - [`handover`]: passes sockets and the instance lock to another process
+//! - [`startup`]: what the system starts at login
+//! - [`keychain`]: secrets in the system's keychain
+//! - [`sleep`]: suspend and resume of the machine
+//! - [`crash_reports`]: crash reports that the system wrote
+//!
+//! Knows nothing about MCP and depends on no other crate of the workspace.
 
-pub mod browser;
 pub mod clock;
 pub mod crash_reports;
 pub mod fs;
 pub mod handover;
 pub mod keychain;
-pub mod machine;
 pub mod paths;
-pub mod port;
 pub mod process;
 pub mod sleep;
 pub mod startup;

@@ -1,7 +1,7 @@
-//! Where each kind of file belongs.
+//! Where Evermoor keeps its files.
 //!
-//! Each system has its own places, and people look for things there. `--home` puts everything
-//! under one folder instead: for tests, for servers, and for trying a second Evermoor.
+//! The folders follow the conventions of each system. `--home` puts everything in one folder instead:
+//! for tests, for servers, and to try a second Evermoor.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,27 +9,27 @@ use std::path::{Path, PathBuf};
 use crate::process::child::program;
 use crate::system::System;
 
-/// The places of one Evermoor.
+/// The folders of one Evermoor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
     /// The configuration file.
     pub config: PathBuf,
-    /// Keys, tokens, and what is remembered: kept and backed up.
+    /// Keys, tokens and state, worth a backup.
     pub data: PathBuf,
     /// Logs.
     pub logs: PathBuf,
-    /// What is true only while the gateway runs.
+    /// Files that are valid only while the gateway runs.
     pub runtime: PathBuf,
 }
 
-/// The environment names no home folder.
+/// The environment does not name a home folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no home folder: set {variable}, or use --home DIR")]
+#[error("no home folder found: set {variable} or use --home DIR")]
 pub struct NoHome {
     variable: &'static str,
 }
 
-/// A path as people write it: a leading `~` is the home folder.
+/// Expands a leading `~` to the home folder.
 pub fn expand(text: &str) -> PathBuf {
     let home = std::env::var_os(match System::HERE {
         System::MacOs | System::Linux => "HOME",
@@ -42,7 +42,7 @@ pub fn expand(text: &str) -> PathBuf {
 const APPLE_ID: &str = "dev.evermoor.app";
 
 impl Paths {
-    /// The places for this user, or all of them under `home`.
+    /// The folders of this user, or all of them in `home`.
     pub fn find(home: Option<PathBuf>) -> Result<Self, NoHome> {
         match home {
             Some(home) => Ok(Self::under(&home)),
@@ -102,27 +102,27 @@ impl Paths {
         }
     }
 
-    /// The folder that holds everything, if one was given.
+    /// The value of `--home`, if one was given.
     pub fn given_home(&self) -> Option<&Path> {
         self.config.parent().filter(|home| *self == Self::under(home))
     }
 
-    /// Where a running gateway says how to reach its control API.
+    /// Says how to reach the control API of the running gateway.
     pub fn runtime_file(&self) -> PathBuf {
         self.runtime.join("gateway.json")
     }
 
-    /// Why the gateway could not start, for whoever started it.
+    /// Says why the gateway could not start.
     pub fn start_failure_file(&self) -> PathBuf {
         self.runtime.join("start-failure.json")
     }
 
-    /// Held by the one gateway that may run.
+    /// Locked by the running gateway.
     pub fn lock_file(&self) -> PathBuf {
         self.runtime.join("gateway.lock")
     }
 
-    /// Where the running gateway can be asked for its place.
+    /// The socket on which the running gateway accepts a takeover.
     pub fn handover_file(&self) -> PathBuf {
         self.runtime.join("handover.sock")
     }
@@ -142,37 +142,37 @@ impl Paths {
         self.data.join("session.key")
     }
 
-    /// What editors' sessions want to hear of.
+    /// The subscriptions of editors' sessions.
     pub fn sessions_file(&self) -> PathBuf {
         self.data.join("sessions.json")
     }
 
-    /// What each upstream last said of itself.
+    /// The last known catalog of each upstream.
     pub fn catalog_folder(&self) -> PathBuf {
         self.data.join("catalogs")
     }
 
-    /// What a person paused.
+    /// The upstreams that the user paused.
     pub fn paused_file(&self) -> PathBuf {
         self.data.join("paused.json")
     }
 
-    /// How upstreams fared over the last day.
+    /// The states of the upstreams over the last day.
     pub fn timelines_file(&self) -> PathBuf {
         self.data.join("timelines.json")
     }
 
-    /// That a person was welcomed.
+    /// Exists once the user has seen the welcome page.
     pub fn welcome_file(&self) -> PathBuf {
         self.data.join("welcomed")
     }
 
-    /// The outages of upstreams, and what their processes took of the machine.
+    /// Incidents, and samples of the resources that applications use.
     pub fn history_file(&self) -> PathBuf {
         self.data.join("history.sqlite")
     }
 
-    /// Here a person was told that the desktop has no tray.
+    /// Exists once the user has been told that the desktop has no tray.
     pub fn no_tray_file(&self) -> PathBuf {
         self.data.join("no-tray-told")
     }
@@ -187,7 +187,7 @@ impl Paths {
         self.logs.join("gateway.log")
     }
 
-    /// What a gateway in the background prints besides: how it crashed.
+    /// What a background gateway prints, such as a panic.
     pub fn output_file(&self) -> PathBuf {
         self.logs.join("gateway.out")
     }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn macos_keeps_them_in_the_library() {
+    fn macos_uses_the_library_folder() {
         let paths = on(System::MacOs, &[("HOME", "/Users/a")]).unwrap();
         assert_eq!(
             parts(&paths.config),
@@ -231,20 +231,20 @@ mod tests {
     }
 
     #[test]
-    fn windows_roams_the_configuration_and_nothing_else() {
+    fn windows_roams_only_the_configuration() {
         let paths = on(System::Windows, &[("APPDATA", "C:/R"), ("LOCALAPPDATA", "C:/L")]).unwrap();
         assert_eq!(parts(&paths.config), "C:/R/Evermoor/config.toml");
         assert_eq!(parts(&paths.data), "C:/L/Evermoor/Data");
     }
 
     #[test]
-    fn a_machine_without_a_home_folder_is_told_what_to_set() {
+    fn without_a_home_folder_the_error_says_what_to_set() {
         let error = on(System::Linux, &[]).unwrap_err();
-        assert_eq!(error.to_string(), "there is no home folder: set HOME, or use --home DIR");
+        assert_eq!(error.to_string(), "no home folder found: set HOME or use --home DIR");
     }
 
     #[test]
-    fn a_given_home_holds_everything() {
+    fn a_given_home_contains_everything() {
         let paths = Paths::find(Some(PathBuf::from("/tmp/e"))).unwrap();
         assert_eq!(parts(&paths.config), "/tmp/e/config.toml");
         assert!(

@@ -1,4 +1,4 @@
-//! What Evermoor wrote into editors' files, and those files as they were before.
+//! The journal: what Evermoor wrote into editors' files, and copies of the files from before.
 
 use std::path::{Path, PathBuf};
 
@@ -8,56 +8,58 @@ use sha2::{Digest as _, Sha256};
 use evermoor_platform::clock;
 use evermoor_platform::fs::private;
 
+use crate::editors::location::Spot;
 use crate::entry::desired::Door;
-use crate::table::location::Spot;
 
-/// One place that we wrote to.
+/// One location that Evermoor wrote to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// The editor's name in the table.
+    /// The editor's id in the table.
     pub client: String,
     #[serde(flatten)]
     pub spot: Spot,
+    #[serde(rename = "doors")]
     pub doors: Vec<Door>,
     pub before: Before,
-    /// What the file was when we left it, as a checksum.
+    /// The checksum of the file as Evermoor wrote it.
     pub written: String,
-    /// The place for servers is ours too, and the folders, the outermost first.
+    /// Evermoor also created the map or list that holds the servers.
     pub made_place: bool,
+    /// The folders that Evermoor created, the outermost first.
     pub made_folders: Vec<PathBuf>,
 }
 
-/// What was there before us.
+/// The file before Evermoor's first change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Before {
-    /// No file.
+    /// There was no file.
     Nothing,
-    /// A file that is kept here.
+    /// The path of its copy.
     Kept(PathBuf),
-    /// A file that had something of ours already.
+    /// It already had an entry of Evermoor's.
     Ours,
-    /// The editor's own program wrote for us.
+    /// The editor's own program made the change.
     Command,
 }
 
-/// The records, in a file that only its owner may read, and the files beside it.
+/// The records, in a file that only its owner may read, with the copies next to it.
 #[derive(Clone, Debug)]
 pub struct Journal {
     folder: PathBuf,
 }
 
-/// How many copies are kept of one editor's file.
+/// How many copies are kept per editor.
 const KEPT: usize = 3;
 
-/// A file without records is as good as none.
+/// The journal on disk. An unreadable journal counts as empty.
 #[derive(Default, Serialize, Deserialize)]
-struct Book {
+struct JournalFile {
     records: Vec<Record>,
 }
 
 impl Journal {
-    /// The one below Evermoor's own data.
+    /// The journal in Evermoor's data folder.
     pub fn below(data: &Path) -> Self {
         Self { folder: data.join("setup") }
     }
@@ -68,15 +70,15 @@ impl Journal {
 
     pub fn records(&self) -> Vec<Record> {
         let content = private::read_private(&self.file()).ok().flatten();
-        let book = content.and_then(|content| serde_json::from_slice::<Book>(&content).ok());
-        book.unwrap_or_default().records
+        let file = content.and_then(|content| serde_json::from_slice::<JournalFile>(&content).ok());
+        file.unwrap_or_default().records
     }
 
     pub fn record(&self, client: &str, spot: &Spot) -> Option<Record> {
         self.records().into_iter().find(|record| record.client == client && record.spot == *spot)
     }
 
-    /// Writes a record in the place of the one about the same spot.
+    /// Adds a record, or replaces the one for the same location.
     pub(crate) fn put(&self, record: Record) -> std::io::Result<()> {
         let mut records = self.others(&record.client, &record.spot);
         records.push(record);
@@ -93,38 +95,128 @@ impl Journal {
     }
 
     fn write(&self, records: Vec<Record>) -> std::io::Result<()> {
-        let content = serde_json::to_vec_pretty(&Book { records })?;
+        let content = serde_json::to_vec_pretty(&JournalFile { records })?;
         private::write_private(&self.file(), &content)
     }
 
-    /// Keeps a copy of a file, and of each editor's the last three. Those that a record needs stay.
+    /// Keeps a copy of a file. Only the last three copies of each editor's files are kept, besides
+    /// those that a record refers to.
     pub(crate) fn keep(
         &self,
         client: &str,
         path: &Path,
         content: &[u8],
     ) -> std::io::Result<PathBuf> {
+        self.keep_at(clock::unix_millis(), client, path, content)
+    }
+
+    /// A copy's number is the time in milliseconds, or the next free number if that one is taken.
+    /// It is always greater than that of every copy that exists or that a record refers to: the
+    /// order of the numbers is the order of the copies, and a record never gets another file's copy.
+    fn keep_at(
+        &self,
+        now: u64,
+        client: &str,
+        path: &Path,
+        content: &[u8],
+    ) -> std::io::Result<PathBuf> {
         let folder = self.folder.join("backups").join(client);
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let at = clock::unix_millis();
-        let named = |at: u64| folder.join(format!("{at}-{name}"));
-        let copy = (at..).map(named).find(|copy| !copy.exists()).unwrap_or_else(|| named(at));
+        let referenced: Vec<PathBuf> = self
+            .records()
+            .into_iter()
+            .filter_map(|record| match record.before {
+                Before::Kept(copy) => Some(copy),
+                Before::Nothing | Before::Ours | Before::Command => None,
+            })
+            .collect();
+        let mut copies = files(&folder)?;
+        copies.sort_by_key(|copy| copy_number(copy));
+        let last = copies.iter().chain(&referenced).map(|copy| copy_number(copy)).max();
+        let number = last.map_or(now, |last| now.max(last.saturating_add(1)));
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let copy = folder.join(format!("{number}-{name}"));
         private::write_private(&copy, content)?;
-        let needed: Vec<Before> = self.records().into_iter().map(|record| record.before).collect();
-        let mut copies: Vec<PathBuf> =
-            std::fs::read_dir(&folder)?.flatten().map(|entry| entry.path()).collect();
-        copies.sort();
-        let old = copies.len().saturating_sub(KEPT);
-        for path in copies.into_iter().take(old) {
-            if path != copy && !needed.contains(&Before::Kept(path.clone())) {
-                let _ = std::fs::remove_file(path);
-            }
+        let surplus = (copies.len() + 1).saturating_sub(KEPT);
+        for old in copies.iter().take(surplus).filter(|old| !referenced.contains(old)) {
+            let _ = std::fs::remove_file(old);
         }
         Ok(copy)
     }
 }
 
-/// A checksum that tells whether a file is still as we left it.
+fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    match std::fs::read_dir(folder) {
+        Ok(entries) => Ok(entries.flatten().map(|entry| entry.path()).collect()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The number before the dash in a copy's name; 0 for any other file.
+fn copy_number(copy: &Path) -> u64 {
+    let name = copy.file_name().unwrap_or_default().to_string_lossy();
+    name.split_once('-').and_then(|(number, _)| number.parse().ok()).unwrap_or(0)
+}
+
+/// A checksum, to see whether a file is still as Evermoor wrote it.
 pub fn checksum(content: &[u8]) -> String {
     Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "/home/a/.cursor/mcp.json";
+
+    fn names(copies: &[PathBuf]) -> Vec<String> {
+        copies.iter().map(|copy| copy.file_name().unwrap().to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn copies_made_in_the_same_millisecond_never_reuse_a_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::below(folder.path());
+        let keep = |text: &str| journal.keep_at(1_000, "cursor", Path::new(FILE), text.as_bytes());
+        let made: Vec<PathBuf> =
+            ["a", "b", "c", "d", "e", "f"].iter().map(|text| keep(text).unwrap()).collect();
+        let expected: Vec<String> = (1_000..1_006).map(|n| format!("{n}-mcp.json")).collect();
+        assert_eq!(names(&made), expected);
+        let mut left = files(made[0].parent().unwrap()).unwrap();
+        left.sort();
+        assert_eq!(left, made[3..], "the last three are kept");
+    }
+
+    #[test]
+    fn a_copy_that_a_record_refers_to_keeps_its_number_even_when_its_file_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::below(folder.path());
+        let first = journal.keep_at(1_000, "cursor", Path::new(FILE), b"first").unwrap();
+        let record = Record {
+            client: "cursor".to_owned(),
+            spot: Spot::of(PathBuf::from(FILE)),
+            doors: Vec::new(),
+            before: Before::Kept(first.clone()),
+            written: String::new(),
+            made_place: false,
+            made_folders: Vec::new(),
+        };
+        journal.put(record).unwrap();
+        std::fs::remove_file(&first).unwrap();
+        let second = journal.keep_at(1_000, "cursor", Path::new(FILE), b"second").unwrap();
+        assert_eq!(names(&[second]), ["1001-mcp.json"]);
+        assert!(!first.exists());
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_does_not_make_the_newest_copy_the_oldest() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::below(folder.path());
+        let times = [9_000, 9_001, 9_002, 10, 20];
+        let keep = |at| journal.keep_at(at, "cursor", Path::new(FILE), b"").unwrap();
+        let made: Vec<PathBuf> = times.map(keep).into();
+        let mut left = files(made[0].parent().unwrap()).unwrap();
+        left.sort();
+        assert_eq!(left, made[2..]);
+    }
 }

@@ -1,7 +1,7 @@
 //! `evermoor open`: the dashboard in a browser, by a link that works once.
 
 use evermoor_client::Control;
-use evermoor_platform::browser::open_in_browser;
+use evermoor_platform::system::browser::open_in_browser;
 
 use crate::exit::Exit;
 use crate::gateway::connect::launcher;

@@ -11,7 +11,7 @@ use evermoor_core::security::anonymize::Private;
 use evermoor_core::security::scrub::scrub;
 use evermoor_log::read;
 use evermoor_platform::clock;
-use evermoor_platform::machine::{self, Person};
+use evermoor_platform::system::machine::{self, Person};
 use serde_json::json;
 
 use crate::exit::Exit;

@@ -9,8 +9,8 @@ use evermoor_core::history::incident::text::{length, moment};
 use evermoor_core::history::incident::{Calls, Incident};
 use evermoor_core::security::anonymize::Private;
 use evermoor_platform::clock;
-use evermoor_platform::machine::{self, Person};
 use evermoor_platform::paths::Paths;
+use evermoor_platform::system::machine::{self, Person};
 
 use crate::exit::Exit;
 use crate::inspect::status::run_async;

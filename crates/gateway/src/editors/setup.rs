@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::process::run;
-use evermoor_setup::apply::command::Command;
+use evermoor_setup::editors::command::Command;
 use evermoor_setup::{Client, Refused};
 
 /// An editor's command that takes longer hangs.

@@ -13,7 +13,7 @@ use evermoor_platform::fs::private;
 use evermoor_platform::fs::private::Prepared;
 use evermoor_platform::handover::Stand;
 use evermoor_platform::paths::Paths;
-use evermoor_platform::port;
+use evermoor_platform::process::port;
 
 use crate::VERSION;
 use crate::lifecycle::start_error::StartError;

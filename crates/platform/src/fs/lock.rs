@@ -1,22 +1,22 @@
-//! One instance only.
+//! The lock that allows one gateway at a time.
 //!
-//! The system itself keeps the lock and lets go of it when the holder dies, however it dies, so a
-//! lock can never be stale. On Unix it belongs to the open file: whoever is given that file too
-//! ([`crate::handover`]) holds the same lock, and there is no moment at which nobody does. On
-//! Windows it belongs to the process: it is let go of and taken.
+//! The system releases the lock when its holder dies, so it can never be stale. On Unix the lock
+//! belongs to the open file: a process that receives the file ([`crate::handover`]) holds the same
+//! lock, so the lock is never free in between. On Windows it belongs to the process: the old gateway
+//! releases it and the new one takes it.
 
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// Held for as long as it lives.
+/// The lock is held until this is dropped.
 #[derive(Debug)]
 pub struct InstanceLock {
     file: File,
 }
 
 impl InstanceLock {
-    /// Takes the lock, or says `None` if another process has it.
+    /// Takes the lock; `None` if another process holds it.
     pub fn take(path: &Path) -> io::Result<Option<Self>> {
         if let Some(folder) = path.parent() {
             crate::fs::private::private_folder(folder)?;
@@ -29,31 +29,31 @@ impl InstanceLock {
         }
     }
 
-    /// The lock as the system knows it.
+    /// The locked file.
     #[cfg(unix)]
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
-    /// A lock that somebody else took and gave to us.
+    /// A lock that another process took and passed on.
     #[cfg(unix)]
-    pub(crate) fn given(file: File) -> Self {
+    pub(crate) fn from_locked(file: File) -> Self {
         Self { file }
     }
 
-    /// Lets another process take it.
+    /// Releases the lock so that another process can take it.
     #[cfg(windows)]
-    pub(crate) fn lend(&self) -> io::Result<()> {
+    pub(crate) fn release(&self) -> io::Result<()> {
         self.file.unlock()
     }
 
-    /// Takes it again after it was given to somebody who did not want it.
+    /// Takes the lock again after a handover that failed.
     #[cfg(windows)]
     pub fn take_back(&self) -> io::Result<()> {
         Ok(self.file.try_lock()?)
     }
 
-    /// Takes it again after it was given to somebody who did not want it. It was never let go of.
+    /// Takes the lock again after a handover that failed. On Unix it was never released.
     #[cfg(unix)]
     pub fn take_back(&self) -> io::Result<()> {
         Ok(())
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_instance_is_told_and_a_third_may_follow_the_first() {
+    fn the_lock_can_be_taken_once_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run/lock");
         let first = InstanceLock::take(&path).unwrap();

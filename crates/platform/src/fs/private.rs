@@ -1,7 +1,7 @@
-//! Files that only their owner may read, and writes that never tear.
+//! Files that only their owner may read, written atomically.
 //!
-//! A write goes to a new file beside the old one, reaches the disk, and then takes its place: a
-//! reader sees the old content or the new, whatever happens in between.
+//! A write goes to a new file next to the old one, is synced to disk, and is then renamed over it: a
+//! reader sees the old content or the new, even after a crash.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 pub enum Unsafe {
     #[error("{} cannot be read: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("{} can be read by others: run `chmod 600 {}`", path.display(), path.display())]
+    #[error("other users can read {}: run `chmod 600 {}`", path.display(), path.display())]
     OpenToOthers { path: PathBuf },
-    #[error("{} is a link or no plain file: replace it by a file of your own", path.display())]
+    #[error("{} is not a regular file: replace it with a regular file", path.display())]
     NotPlain { path: PathBuf },
     #[error("{} belongs to another user: remove it", path.display())]
     NotOurs { path: PathBuf },
 }
 
-/// Makes a folder that only its owner may enter.
+/// Creates a folder that only its owner may enter.
 pub fn private_folder(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -34,37 +34,38 @@ pub fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     prepare_private(path, content)?.put()
 }
 
-/// Writes such a file, but not in its place yet.
+/// Writes the new content to disk without replacing the file yet.
 pub fn prepare_private(path: &Path, content: &[u8]) -> io::Result<Prepared> {
     let folder = path.parent().unwrap_or(Path::new("."));
     private_folder(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let new = folder.join(format!(".{name}.{}.new", std::process::id()));
-    let prepared = Prepared { new, path: path.to_owned(), waits: true };
+    let prepared = Prepared { new, path: path.to_owned(), pending: true };
     write_new(&prepared.new, content)?;
     Ok(prepared)
 }
 
-/// A file that is on the disk already and only has to be put in its place. It is gone if it is not.
+/// New content on disk, not yet renamed over the old file. Dropping it deletes it.
 #[derive(Debug)]
 pub struct Prepared {
     new: PathBuf,
     path: PathBuf,
-    /// It has not been put in its place; the next one to be prepared has the same name.
-    waits: bool,
+    /// Whether it still has to be deleted on drop.
+    pending: bool,
 }
 
 impl Prepared {
+    /// Renames the new file over the old one.
     pub fn put(mut self) -> io::Result<()> {
         fs::rename(&self.new, &self.path)?;
-        self.waits = false;
+        self.pending = false;
         Ok(())
     }
 }
 
 impl Drop for Prepared {
     fn drop(&mut self) {
-        if self.waits {
+        if self.pending {
             let _ = fs::remove_file(&self.new);
         }
     }
@@ -80,8 +81,8 @@ fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes an empty file that only its owner may read, if there is none. One that others can read is
-/// closed to them.
+/// Creates an empty file that only its owner may read, if there is none. Removes other users' access
+/// from an existing file.
 pub fn create_private(path: &Path) -> io::Result<()> {
     private_folder(path.parent().unwrap_or(Path::new(".")))?;
     let mut options = File::options();
@@ -100,7 +101,7 @@ pub fn create_private(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a folder is one that we can write to.
+/// Whether this process can write to a folder.
 pub fn is_writable_folder(path: &Path) -> bool {
     let trial = path.join(format!(".{}.trial", std::process::id()));
     let written = File::create(&trial).is_ok();
@@ -108,33 +109,33 @@ pub fn is_writable_folder(path: &Path) -> bool {
     written
 }
 
-/// Whether others can look into a folder of ours.
+/// Whether other users have access to a folder.
 #[cfg(unix)]
 pub fn is_open(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     fs::metadata(path).is_ok_and(|found| found.mode() & 0o077 != 0)
 }
 
-/// On Windows the folder is the user's own.
+/// On Windows, the folder is in the user's profile.
 #[cfg(not(unix))]
 pub fn is_open(_: &Path) -> bool {
     false
 }
 
-/// Closes a folder to others.
+/// Removes other users' access to a folder.
 #[cfg(unix)]
 pub fn close(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(path, fs::Permissions::from_mode(0o700))
 }
 
-/// On Windows the folder is the user's own.
+/// On Windows, the folder is in the user's profile.
 #[cfg(not(unix))]
 pub fn close(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a file is one that can be run.
+/// Whether a file is executable.
 pub fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && may_run(&found))
 }
@@ -144,13 +145,13 @@ fn may_run(found: &fs::Metadata) -> bool {
     std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o111 != 0
 }
 
-/// On Windows the name says so.
+/// On Windows, the file name extension decides.
 #[cfg(not(unix))]
 fn may_run(_: &fs::Metadata) -> bool {
     true
 }
 
-/// Reads a file that holds a secret, if nobody else can. `None` if there is none.
+/// Reads a file with a secret, if no other user can. `None` if there is none.
 pub fn read_private(path: &Path) -> Result<Option<Vec<u8>>, Unsafe> {
     let unreadable = |source| Unsafe::Unreadable { path: path.to_owned(), source };
     let found = match fs::symlink_metadata(path) {
@@ -179,7 +180,7 @@ fn check_owner(path: &Path, found: &fs::Metadata) -> Result<(), Unsafe> {
     Ok(())
 }
 
-/// On Windows the folder is the user's own and its files inherit that.
+/// On Windows, files inherit the permissions of the user's profile.
 #[cfg(not(unix))]
 fn check_owner(_: &Path, _: &fs::Metadata) -> Result<(), Unsafe> {
     Ok(())
@@ -191,7 +192,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     #[test]
-    fn what_is_written_privately_is_read_back_and_closed_to_others() {
+    fn a_private_file_is_read_back_and_closed_to_other_users() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/secret");
         write_private(&path, b"one").unwrap();
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_prepared_is_not_in_its_place_and_leaves_nothing() {
+    fn a_prepared_file_that_is_dropped_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
         write_private(&path, b"one").unwrap();
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_made_closed_to_others_and_keeps_what_it_has() {
+    fn an_existing_file_is_closed_to_other_users_and_keeps_its_content() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/file");
         create_private(&path).unwrap();
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_others_can_read_is_refused_with_the_way_out() {
+    fn a_secret_that_other_users_can_read_is_refused_and_the_error_says_what_to_do() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
         write_private(&path, b"x").unwrap();

@@ -1,27 +1,27 @@
-//! Replacing a file that belongs to another program: as a whole, in one step, or not at all.
+//! Replaces a file of another program atomically.
 //!
-//! The new content goes to a file beside the old one, reaches the disk and takes its place. Whoever
-//! looks, or pulls the plug, finds the old file or the new. A link stays a link: what it leads to is
+//! The new content goes to a file next to the old one, is synced to disk and renamed over it. A reader
+//! sees the old file or the new one, even after a crash. A symbolic link stays: its target is
 //! replaced. Mode and owner stay.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Why the file is as it was.
+/// Why the file was not replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum NotReplaced {
     #[error("{} cannot be read: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("{} is not a plain file", path.display())]
+    #[error("{} is not a regular file", path.display())]
     NotPlain { path: PathBuf },
     #[error("{} is not writable: {source}", path.display())]
     NotWritable { path: PathBuf, source: io::Error },
-    #[error("{} was changed by another program at the same moment", path.display())]
+    #[error("{} was changed by another program at the same time", path.display())]
     Changed { path: PathBuf },
 }
 
-/// What a file holds; `None` if there is none.
+/// The content of a file; `None` if there is none.
 pub fn content(path: &Path) -> Result<Option<Vec<u8>>, NotReplaced> {
     match fs::metadata(path) {
         Ok(found) if !found.is_file() => Err(NotReplaced::NotPlain { path: path.to_owned() }),
@@ -34,8 +34,8 @@ pub fn content(path: &Path) -> Result<Option<Vec<u8>>, NotReplaced> {
     }
 }
 
-/// Puts `after` in the place of `before`, if that is what is there. `None` before: there is no file
-/// yet, and the new one is for its owner only. `None` after: there shall be none.
+/// Replaces the content `before` with `after`, and fails if the file has another content. `None` before:
+/// there is no file yet; the new one is private to its owner. `None` after: the file is removed.
 pub fn replace(
     path: &Path,
     before: Option<&[u8]>,
@@ -59,9 +59,10 @@ pub fn replace(
     let folder = target.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
     let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let new = Beside { path: folder.join(format!(".{name}.{}.evermoor", std::process::id())) };
+    let new =
+        TemporaryFile { path: folder.join(format!(".{name}.{}.evermoor", std::process::id())) };
     write(&new.path, after, old.as_ref()).map_err(failed)?;
-    // As late as possible: whoever wrote since the file was read must not lose it.
+    // Checked as late as possible, so that a concurrent write is not lost.
     if content(path)?.as_deref() != before {
         return Err(NotReplaced::Changed { path: path.to_owned() });
     }
@@ -70,7 +71,7 @@ pub fn replace(
     Ok(())
 }
 
-/// The folders that would have to be made for a file, the outermost first.
+/// The missing folders of a path, the outermost first.
 pub fn missing_folders(path: &Path) -> Vec<PathBuf> {
     let target = target(path);
     let folders = target.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
@@ -80,12 +81,12 @@ pub fn missing_folders(path: &Path) -> Vec<PathBuf> {
     missing
 }
 
-/// What a path leads to, whether it exists or not.
+/// Follows symbolic links, also to a target that does not exist.
 fn target(path: &Path) -> PathBuf {
-    // As many links as systems follow.
-    const LONGEST: usize = 40;
+    // As many links as Linux follows.
+    const MAX_LINKS: usize = 40;
     let mut path = path.to_owned();
-    for _ in 0..LONGEST {
+    for _ in 0..MAX_LINKS {
         match fs::read_link(&path) {
             Ok(next) => path = path.parent().unwrap_or(Path::new("")).join(next),
             Err(_) => break,
@@ -94,19 +95,19 @@ fn target(path: &Path) -> PathBuf {
     path
 }
 
-/// A new file that is gone again unless it took another's place.
-struct Beside {
+/// A temporary file that is deleted unless it was renamed.
+struct TemporaryFile {
     path: PathBuf,
 }
 
-impl Drop for Beside {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
 }
 
 fn write(path: &Path, content: &[u8], old: Option<&fs::Metadata>) -> io::Result<()> {
-    // One that a killed program left behind.
+    // A killed process may have left one.
     let _ = fs::remove_file(path);
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -131,13 +132,13 @@ fn keep_owner(file: &File, old: &fs::Metadata) -> io::Result<()> {
     fchown(file, Some(old.uid()), Some(old.gid()))
 }
 
-/// On Windows a file has the owner and the rights of its folder.
+/// On Windows, a file inherits owner and permissions from its folder.
 #[cfg(not(unix))]
 fn keep_owner(_: &File, _: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// The new name reaches the disk too, where a folder can be told to.
+/// Syncs the rename to disk, on systems that can sync a folder.
 #[cfg(unix)]
 fn sync_folder(folder: &Path) {
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
@@ -152,11 +153,11 @@ mod tests {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
     fn folder() -> tempfile::TempDir {
-        tempfile::tempdir().expect("there is room for a folder")
+        tempfile::tempdir().unwrap()
     }
 
     #[test]
-    fn links_and_modes_stay_and_nothing_is_left_behind() {
+    fn links_and_modes_stay_and_no_temporary_file_is_left() {
         let folder = folder();
         let (real, link) =
             (folder.path().join("dotfiles/real.json"), folder.path().join("link.json"));
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_to_nothing_gets_what_it_leads_to() {
+    fn the_target_of_a_dangling_link_is_created() {
         let folder = folder();
         let link = folder.path().join("link.json");
         symlink("deep/real.json", &link).unwrap();
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_changed_or_must_not_be_written_is_left_alone() {
+    fn a_file_that_changed_or_is_read_only_is_not_replaced() {
         let folder = folder();
         let path = folder.path().join("file");
         fs::write(&path, b"theirs").unwrap();
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_is_for_its_owner_only() {
+    fn a_new_file_is_private_to_its_owner() {
         let folder = folder();
         let path = folder.path().join("a/b/file");
         replace(&path, None, Some(b"new")).unwrap();

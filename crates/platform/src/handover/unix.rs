@@ -1,4 +1,4 @@
-//! A Unix socket, over which the system passes file descriptors on.
+//! Handover on Unix: a Unix socket that carries file descriptors.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, IoSlice, IoSliceMut};
@@ -16,15 +16,15 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 
-use super::{HEAD, Line, MOST_THINGS, Packet, head, read_head};
+use super::{HEADER, Line, MAX_ATTACHMENTS, Packet, header, read_header};
 use crate::fs::lock::InstanceLock;
 
-/// Where the gateway that runs is found.
+/// The socket on which a running gateway waits for its successor.
 #[derive(Debug)]
 pub struct Stand {
     listener: UnixListener,
     path: PathBuf,
-    /// What tells our socket from one that somebody put in its place since.
+    /// Identifies this socket, in case another one replaced it at its path.
     inode: u64,
 }
 
@@ -34,15 +34,15 @@ pub struct Speaking(OwnedWriteHalf);
 #[derive(Debug)]
 pub struct Hearing(OwnedReadHalf);
 
-/// What is passed on: a file, which may be a socket.
+/// A received file descriptor: a socket or the lock file.
 #[derive(Debug)]
-pub(super) struct Thing(OwnedFd);
+pub(super) struct Attachment(OwnedFd);
 
-/// A thing that is given while it is kept.
-pub(super) struct Given<'a>(BorrowedFd<'a>);
+/// A file descriptor to send, which stays open here.
+pub(super) struct BorrowedSocketHandle<'a>(BorrowedFd<'a>);
 
 impl Stand {
-    /// Opens a stand. What lies in its place was left by a gateway that is gone, or goes.
+    /// Binds the socket. An existing one belongs to a gateway that has ended or is ending.
     pub fn open(path: &Path) -> io::Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("."));
         crate::fs::private::private_folder(folder)?;
@@ -57,15 +57,15 @@ impl Stand {
         Ok(Self { listener, path: path.to_owned(), inode })
     }
 
-    /// The next one who comes.
+    /// Accepts the next connection.
     pub async fn next(&mut self) -> io::Result<Line> {
         let (stream, _) = self.listener.accept().await?;
-        line(stream)
+        accept(stream)
     }
 }
 
 impl Drop for Stand {
-    /// The next gateway has a stand in the same place; that one is not ours to remove.
+    /// Leaves the path alone if the socket of the next gateway is there.
     fn drop(&mut self) {
         if fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == self.inode) {
             let _ = fs::remove_file(&self.path);
@@ -73,12 +73,12 @@ impl Drop for Stand {
     }
 }
 
-/// The process at the other end is not asked who it is: whoever may enter the folder is us.
+/// The process id needs no check: only this user may enter the folder.
 pub(super) async fn connect(stand: &Path, _: u32) -> io::Result<Line> {
-    line(UnixStream::connect(stand).await?)
+    accept(UnixStream::connect(stand).await?)
 }
 
-fn line(stream: UnixStream) -> io::Result<Line> {
+fn accept(stream: UnixStream) -> io::Result<Line> {
     if stream.peer_cred()?.uid() != rustix::process::geteuid().as_raw() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
@@ -86,35 +86,44 @@ fn line(stream: UnixStream) -> io::Result<Line> {
     Ok(Line { speaking: Speaking(speaking), hearing: Hearing(hearing) })
 }
 
-/// A folder of our own, and no link to one, that nobody else may enter.
+/// Checks that the folder is not a link, belongs to this user and is closed to other users.
 fn check_folder(folder: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(folder)?;
     let ours = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
     if ours && found.mode() & 0o077 == 0 {
         return Ok(());
     }
-    let why = format!("{} can be entered by others", folder.display());
+    let why = format!("other users can enter {}", folder.display());
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
 impl Speaking {
-    /// Gives the listening socket and the lock away. They are kept too, until they are dropped.
+    /// Sends the listening socket and the lock. They stay open here until they are dropped.
     pub async fn give_place(
         &mut self,
         words: &[u8],
         listener: &impl AsFd,
         lock: &InstanceLock,
     ) -> io::Result<()> {
-        self.send(words, &[Given(listener.as_fd()), Given(lock.file().as_fd())]).await
+        self.send_packet(
+            words,
+            &[BorrowedSocketHandle(listener.as_fd()), BorrowedSocketHandle(lock.file().as_fd())],
+        )
+        .await
     }
 
-    pub(super) async fn send(&mut self, words: &[u8], things: &[Given<'_>]) -> io::Result<()> {
-        let mut bytes = head(words, things.len())?.to_vec();
+    pub(super) async fn send_packet(
+        &mut self,
+        words: &[u8],
+        attachments: &[BorrowedSocketHandle<'_>],
+    ) -> io::Result<()> {
+        let mut bytes = header(words, attachments.len())?.to_vec();
         bytes.extend_from_slice(words);
         let stream = self.0.as_ref();
         let send = || {
-            let descriptors: Vec<_> = things.iter().map(|thing| thing.0).collect();
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_THINGS))];
+            let descriptors: Vec<_> = attachments.iter().map(|attachment| attachment.0).collect();
+            let mut space =
+                [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_ATTACHMENTS))];
             let mut control = SendAncillaryBuffer::new(&mut space);
             if !descriptors.is_empty() {
                 control.push(SendAncillaryMessage::ScmRights(&descriptors));
@@ -122,32 +131,32 @@ impl Speaking {
             let sent = sendmsg(stream, &[IoSlice::new(&bytes)], &mut control, flags())?;
             Ok(sent)
         };
-        // Things travel with the first byte, so only the rest of the words can be left over.
+        // Attachments travel with the first byte, so only bytes can be left to send.
         let sent = stream.async_io(Interest::WRITABLE, send).await?;
         self.0.write_all(&bytes[sent..]).await
     }
 }
 
-/// Whoever hung up is an error, and no signal.
+/// A closed connection is an error, not a signal.
 #[cfg(not(target_vendor = "apple"))]
 fn flags() -> SendFlags {
     SendFlags::NOSIGNAL
 }
 
-/// Rust's runtime ignores the signal by which this system tells of whoever hung up.
+/// Rust's runtime ignores SIGPIPE, and this system has no flag for it.
 #[cfg(target_vendor = "apple")]
 fn flags() -> SendFlags {
     SendFlags::empty()
 }
 
 impl Hearing {
-    /// What is said next; `None` when the other has hung up.
+    /// The next packet; `None` when the other end has closed the connection.
     pub async fn next(&mut self) -> io::Result<Option<Packet>> {
-        let (mut head, mut read, mut things) = ([0; HEAD], 0, Vec::new());
-        while read < HEAD {
+        let (mut header, mut read, mut attachments) = ([0; HEADER], 0, Vec::new());
+        while read < HEADER {
             let stream = self.0.as_ref();
             let count = {
-                let receive = || receive(stream, &mut head[read..], &mut things);
+                let receive = || receive(stream, &mut header[read..], &mut attachments);
                 stream.async_io(Interest::READABLE, receive).await?
             };
             match count {
@@ -156,32 +165,36 @@ impl Hearing {
                 count => read += count,
             }
         }
-        let (length, announced) = read_head(head)?;
-        if things.len() != announced {
+        let (length, announced) = read_header(header)?;
+        if attachments.len() != announced {
             return Err(io::ErrorKind::InvalidData.into());
         }
         let mut words = vec![0; length];
         self.0.read_exact(&mut words).await?;
-        Ok(Some(Packet { words, things }))
+        Ok(Some(Packet { words, attachments }))
     }
 }
 
-fn receive(stream: &UnixStream, into: &mut [u8], things: &mut Vec<Thing>) -> io::Result<usize> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_THINGS))];
+fn receive(
+    stream: &UnixStream,
+    into: &mut [u8],
+    attachments: &mut Vec<Attachment>,
+) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_ATTACHMENTS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let received = recvmsg(stream, &mut [IoSliceMut::new(into)], &mut control, receive_flags())?;
     for message in control.drain() {
         if let RecvAncillaryMessage::ScmRights(descriptors) = message {
             for descriptor in descriptors {
-                keep_from_children(&descriptor)?;
-                things.push(Thing(descriptor));
+                set_close_on_exec(&descriptor)?;
+                attachments.push(Attachment(descriptor));
             }
         }
     }
     Ok(received.bytes)
 }
 
-/// No program that we start gets what we were given.
+/// Child processes must not inherit received descriptors.
 #[cfg(not(target_vendor = "apple"))]
 fn receive_flags() -> RecvFlags {
     RecvFlags::CMSG_CLOEXEC
@@ -193,20 +206,20 @@ fn receive_flags() -> RecvFlags {
 }
 
 #[cfg(not(target_vendor = "apple"))]
-fn keep_from_children(_: &OwnedFd) -> io::Result<()> {
+fn set_close_on_exec(_: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// This system cannot say so while it passes things on.
+/// This system cannot set the flag while it receives.
 #[cfg(target_vendor = "apple")]
-fn keep_from_children(descriptor: &OwnedFd) -> io::Result<()> {
+fn set_close_on_exec(descriptor: &OwnedFd) -> io::Result<()> {
     Ok(rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::CLOEXEC)?)
 }
 
-impl Thing {
+impl Attachment {
     pub(super) fn into_listener(self) -> io::Result<TcpListener> {
         let listener = TcpListener::from(self.0);
-        // What is not a socket of this kind has no such address.
+        // Fails unless this is an internet socket.
         listener.local_addr()?;
         Ok(listener)
     }
@@ -216,13 +229,13 @@ impl Thing {
     }
 }
 
-/// The lock came along.
-pub(super) fn lock(thing: Option<Thing>, _: &Path) -> io::Result<InstanceLock> {
-    let thing = thing.ok_or(io::ErrorKind::InvalidData)?;
-    Ok(InstanceLock::given(File::from(thing.0)))
+/// The lock file is an attachment.
+pub(super) fn lock(attachment: Option<Attachment>, _: &Path) -> io::Result<InstanceLock> {
+    let attachment = attachment.ok_or(io::ErrorKind::InvalidData)?;
+    Ok(InstanceLock::from_locked(File::from(attachment.0)))
 }
 
-impl<'a> From<&'a TcpStream> for Given<'a> {
+impl<'a> From<&'a TcpStream> for BorrowedSocketHandle<'a> {
     fn from(connection: &'a TcpStream) -> Self {
         Self(connection.as_fd())
     }

@@ -1,7 +1,7 @@
-//! A named pipe, over which the description of a duplicated socket is sent.
+//! Handover on Windows: a named pipe that carries the descriptions of duplicated sockets.
 //!
-//! The pipe is named after the folder and the process, so that two gateways of which one takes over
-//! from the other never want the same name.
+//! The name of the pipe contains the folder and the process id, so a gateway and its successor never
+//! use the same name.
 
 use std::ffi::c_void;
 use std::io;
@@ -28,20 +28,20 @@ use windows_sys::Win32::Security::Authorization::{
 use windows_sys::Win32::Security::SECURITY_ATTRIBUTES;
 use windows_sys::Win32::System::Pipes::{GetNamedPipeClientProcessId, GetNamedPipeServerProcessId};
 
-use super::{HEAD, Line, Packet, head, read_head};
+use super::{HEADER, Line, Packet, header, read_header};
 use crate::fs::lock::InstanceLock;
 
-/// Where the gateway that runs is found.
+/// The socket on which a running gateway waits for its successor.
 #[derive(Debug)]
 pub struct Stand {
     name: String,
-    /// The end that waits for the next one who comes.
+    /// The instance that waits for the next connection.
     waiting: NamedPipeServer,
 }
 
 pub struct Speaking {
     pipe: WriteHalf<Box<dyn Pipe>>,
-    /// The process that sockets are duplicated for.
+    /// The process that sockets are duplicated into.
     peer: u32,
 }
 
@@ -50,24 +50,24 @@ pub struct Hearing(ReadHalf<Box<dyn Pipe>>);
 trait Pipe: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
 impl<P: AsyncRead + AsyncWrite + Send + Sync + Unpin> Pipe for P {}
 
-/// What is passed on: a socket.
+/// A received socket.
 #[derive(Debug)]
-pub(super) struct Thing(OwnedSocket);
+pub(super) struct Attachment(OwnedSocket);
 
-/// A socket that is given while it is kept.
-pub(super) struct Given<'a>(BorrowedSocket<'a>);
+/// A socket to send, which stays open here.
+pub(super) struct BorrowedSocketHandle<'a>(BorrowedSocket<'a>);
 
 const DESCRIPTION: usize = size_of::<WSAPROTOCOL_INFOW>();
 
 impl Stand {
-    /// Opens a stand.
+    /// Creates the pipe.
     pub fn open(path: &Path) -> io::Result<Self> {
         let name = name(path, std::process::id());
         let waiting = end(&name, true)?;
         Ok(Self { name, waiting })
     }
 
-    /// The next one who comes.
+    /// Accepts the next connection.
     pub async fn next(&mut self) -> io::Result<Line> {
         self.waiting.connect().await?;
         let pipe = std::mem::replace(&mut self.waiting, end(&self.name, false)?);
@@ -78,7 +78,7 @@ impl Stand {
 
 pub(super) async fn connect(stand: &Path, pid: u32) -> io::Result<Line> {
     let pipe = ClientOptions::new().open(name(stand, pid))?;
-    // Somebody else may have made a pipe of this name; our process would not be at its end.
+    // Another process may have created a pipe with this name.
     let peer = process_at(pipe.as_raw_handle(), GetNamedPipeServerProcessId)?;
     if peer != pid {
         return Err(io::ErrorKind::PermissionDenied.into());
@@ -92,7 +92,8 @@ fn line(pipe: impl Pipe + 'static, peer: u32) -> Line {
     Line { speaking: Speaking { pipe, peer }, hearing: Hearing(hearing) }
 }
 
-/// The name of the pipe of a process. The folder's name may hold what the name of a pipe may not.
+/// The name of a process's pipe. The path is hashed because it may contain characters that are not
+/// allowed in the name of a pipe.
 fn name(path: &Path, pid: u32) -> String {
     let folder = path.to_string_lossy().to_lowercase();
     let hash = folder.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -101,12 +102,12 @@ fn name(path: &Path, pid: u32) -> String {
     format!(r"\\.\pipe\evermoor-{hash:016x}-{pid}")
 }
 
-/// One end of the pipe, open to its owner on this machine only.
-#[expect(unsafe_code, reason = "who may open a pipe is told to the system by pointers")]
+/// One instance of the pipe, open only to its owner on this machine.
+#[expect(unsafe_code, reason = "the security descriptor is passed by pointer")]
 fn end(name: &str, first: bool) -> io::Result<NamedPipeServer> {
     let owner_only: Vec<u16> = "D:P(A;;GA;;;OW)\0".encode_utf16().collect();
     let mut descriptor = null_mut();
-    // SAFETY: the text ends with a zero, and the result is checked before it is used.
+    // SAFETY: the text is zero-terminated, and the result is checked before it is used.
     let made = unsafe {
         ConvertStringSecurityDescriptorToSecurityDescriptorW(
             owner_only.as_ptr(),
@@ -128,25 +129,25 @@ fn end(name: &str, first: bool) -> io::Result<NamedPipeServer> {
     let attributes = from_mut(&mut attributes).cast::<c_void>();
     // SAFETY: the attributes and what they point to live until after the call.
     let pipe = unsafe { options.create_with_security_attributes_raw(name, attributes) };
-    // SAFETY: the system made it, and nobody uses it any more.
+    // SAFETY: the system allocated it, and nothing uses it any more.
     unsafe { LocalFree(descriptor) };
     pipe
 }
 
 /// The process at the other end of a pipe.
-#[expect(unsafe_code, reason = "the system is asked by a call")]
+#[expect(unsafe_code, reason = "calls the Win32 API")]
 fn process_at(
     pipe: RawHandle,
     ask: unsafe extern "system" fn(*mut c_void, *mut u32) -> i32,
 ) -> io::Result<u32> {
     let mut process = 0;
     // SAFETY: the handle is open for the length of the call.
-    let told = unsafe { ask(pipe, &raw mut process) };
-    if told == 0 { Err(io::Error::last_os_error()) } else { Ok(process) }
+    let ok = unsafe { ask(pipe, &raw mut process) };
+    if ok == 0 { Err(io::Error::last_os_error()) } else { Ok(process) }
 }
 
 impl Speaking {
-    /// Gives the listening socket away and lets go of the lock. The socket is kept too, until it is
+    /// Sends the listening socket and releases the lock. The socket stays open here until it is
     /// dropped.
     pub async fn give_place(
         &mut self,
@@ -154,16 +155,20 @@ impl Speaking {
         listener: &impl AsRawSocket,
         lock: &InstanceLock,
     ) -> io::Result<()> {
-        lock.lend()?;
-        #[expect(unsafe_code, reason = "tokio's listener lends its socket only as a number")]
+        lock.release()?;
+        #[expect(unsafe_code, reason = "tokio's listener exposes its socket only as a raw handle")]
         // SAFETY: the socket is open for as long as the listener, which outlives the call.
         let socket = unsafe { BorrowedSocket::borrow_raw(listener.as_raw_socket()) };
-        self.send(words, &[Given(socket)]).await
+        self.send_packet(words, &[BorrowedSocketHandle(socket)]).await
     }
 
-    pub(super) async fn send(&mut self, words: &[u8], things: &[Given<'_>]) -> io::Result<()> {
-        let mut bytes = head(words, things.len())?.to_vec();
-        for Given(socket) in things {
+    pub(super) async fn send_packet(
+        &mut self,
+        words: &[u8],
+        attachments: &[BorrowedSocketHandle<'_>],
+    ) -> io::Result<()> {
+        let mut bytes = header(words, attachments.len())?.to_vec();
+        for BorrowedSocketHandle(socket) in attachments {
             bytes.extend_from_slice(&describe(socket, self.peer)?);
         }
         bytes.extend_from_slice(words);
@@ -173,24 +178,24 @@ impl Speaking {
 }
 
 impl Hearing {
-    /// What is said next; `None` when the other has hung up.
+    /// The next packet; `None` when the other end has closed the connection.
     pub async fn next(&mut self) -> io::Result<Option<Packet>> {
-        let mut head = [0; HEAD];
-        match self.0.read_exact(&mut head).await {
+        let mut header = [0; HEADER];
+        match self.0.read_exact(&mut header).await {
             Ok(_) => {}
             Err(error) if is_end(&error) => return Ok(None),
             Err(error) => return Err(error),
         }
-        let (length, count) = read_head(head)?;
-        let mut things = Vec::new();
+        let (length, count) = read_header(header)?;
+        let mut attachments = Vec::new();
         for _ in 0..count {
             let mut description = [0; DESCRIPTION];
             self.0.read_exact(&mut description).await?;
-            things.push(Thing(made_of(&description)?));
+            attachments.push(Attachment(open_described(&description)?));
         }
         let mut words = vec![0; length];
         self.0.read_exact(&mut words).await?;
-        Ok(Some(Packet { words, things }))
+        Ok(Some(Packet { words, attachments }))
     }
 }
 
@@ -198,10 +203,10 @@ fn is_end(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe)
 }
 
-/// What another process needs to have the same socket.
-#[expect(unsafe_code, reason = "a socket is duplicated by a call into the system")]
+/// The description that another process needs to open the same socket.
+#[expect(unsafe_code, reason = "calls the Winsock API")]
 fn describe(socket: &BorrowedSocket<'_>, process: u32) -> io::Result<[u8; DESCRIPTION]> {
-    // SAFETY: numbers and bytes may all be zero.
+    // SAFETY: all zeros is a valid value of this struct.
     let mut description: WSAPROTOCOL_INFOW = unsafe { zeroed() };
     let raw = usize::try_from(socket.as_raw_socket()).unwrap_or(INVALID_SOCKET);
     // SAFETY: the socket is open, and the description has the size that the system expects.
@@ -210,19 +215,19 @@ fn describe(socket: &BorrowedSocket<'_>, process: u32) -> io::Result<[u8; DESCRI
         return Err(last_error());
     }
     let mut bytes = [0; DESCRIPTION];
-    // SAFETY: it has this size and consists of numbers.
+    // SAFETY: the struct has this size and no padding that matters.
     bytes.copy_from_slice(unsafe {
         std::slice::from_raw_parts(from_ref(&description).cast::<u8>(), DESCRIPTION)
     });
     Ok(bytes)
 }
 
-/// The socket that was described to this process.
-#[expect(unsafe_code, reason = "a socket is made by a call into the system")]
-fn made_of(bytes: &[u8; DESCRIPTION]) -> io::Result<OwnedSocket> {
-    // The first socket that the standard library makes wakes the system's network.
+/// Opens the socket that was described to this process.
+#[expect(unsafe_code, reason = "calls the Winsock API")]
+fn open_described(bytes: &[u8; DESCRIPTION]) -> io::Result<OwnedSocket> {
+    // The first socket that the standard library opens initializes Winsock.
     drop(UdpSocket::bind("127.0.0.1:0"));
-    // SAFETY: numbers and bytes may all be zero, and as many bytes are copied as there are.
+    // SAFETY: all zeros is a valid value of this struct, and the copy has its size.
     let description = unsafe {
         let mut description: WSAPROTOCOL_INFOW = zeroed();
         let place = from_mut(&mut description).cast::<u8>();
@@ -244,17 +249,17 @@ fn made_of(bytes: &[u8; DESCRIPTION]) -> io::Result<OwnedSocket> {
     if socket == INVALID_SOCKET {
         return Err(last_error());
     }
-    // SAFETY: it was just made and nobody else owns it.
+    // SAFETY: it was just opened and has no other owner.
     Ok(unsafe { OwnedSocket::from_raw_socket(socket as _) })
 }
 
-#[expect(unsafe_code, reason = "the system is asked by a call")]
+#[expect(unsafe_code, reason = "calls the Win32 API")]
 fn last_error() -> io::Error {
-    // SAFETY: it reads a number of this thread.
+    // SAFETY: it reads a value of this thread.
     io::Error::from_raw_os_error(unsafe { WSAGetLastError() })
 }
 
-impl Thing {
+impl Attachment {
     pub(super) fn into_listener(self) -> io::Result<TcpListener> {
         let listener = TcpListener::from(self.0);
         listener.local_addr()?;
@@ -266,12 +271,12 @@ impl Thing {
     }
 }
 
-/// The lock was let go of.
-pub(super) fn lock(_: Option<Thing>, path: &Path) -> io::Result<InstanceLock> {
+/// The old gateway has released the lock.
+pub(super) fn lock(_: Option<Attachment>, path: &Path) -> io::Result<InstanceLock> {
     InstanceLock::take(path)?.ok_or_else(|| io::ErrorKind::WouldBlock.into())
 }
 
-impl<'a> From<&'a TcpStream> for Given<'a> {
+impl<'a> From<&'a TcpStream> for BorrowedSocketHandle<'a> {
     fn from(connection: &'a TcpStream) -> Self {
         use std::os::windows::io::AsSocket as _;
         Self(connection.as_socket())
@@ -280,12 +285,12 @@ impl<'a> From<&'a TcpStream> for Given<'a> {
 
 impl std::fmt::Debug for Speaking {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Speaking").field("peer", &self.peer).finish_non_exhaustive()
+        f.debug_struct("HandoverSender").field("peer", &self.peer).finish_non_exhaustive()
     }
 }
 
 impl std::fmt::Debug for Hearing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Hearing").finish_non_exhaustive()
+        f.debug_struct("HandoverReceiver").finish_non_exhaustive()
     }
 }

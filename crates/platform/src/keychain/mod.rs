@@ -1,11 +1,15 @@
-//! Secrets in the keychain of the system: the login keychain of macOS, the Credential Manager of
-//! Windows, the Secret Service of a Linux desktop.
+//! Secrets in the system's keychain: the login keychain on macOS, the Credential Manager on Windows,
+//! the Secret Service on a Linux desktop.
 //!
 //! # Theory of operation
-//! Whoever asks a keychain may have to wait for a person who types a password, or for a service that
-//! hangs. So one thread asks, and whoever wants to know waits for a limited time; a question that
-//! nobody waits for any more is not asked. The store is opened anew after every failure and after a
-//! pause, because a service may come and go. Nothing is ever kept anywhere else.
+//! A keychain call can block until the user types a password, or while a service hangs. So one thread
+//! makes all calls, and callers wait for a limited time. Requests whose caller has given up are
+//! skipped. The store is reopened after every failure and after a pause, because the service can
+//! restart. Secrets are stored nowhere else.
+//!
+//! # Layout
+//! - `native`: the keychain of this system
+//! - `session`: whether the keyring of a Linux desktop is unlocked
 
 mod native;
 #[cfg(target_os = "linux")]
@@ -20,154 +24,154 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// Under what everything of ours is kept.
+/// The service name of Evermoor's secrets.
 pub const SERVICE: &str = "Evermoor";
 
-/// Where secrets are kept, by name.
+/// A store of secrets by name.
 pub trait Store: Send {
-    /// `None` if there is none of this name.
+    /// `None` if there is no secret with this name.
     fn get(&self, name: &str) -> Result<Option<String>, StoreError>;
     fn set(&self, name: &str, value: &str) -> Result<(), StoreError>;
-    /// Says whether there was one.
+    /// Returns whether there was one.
     fn delete(&self, name: &str) -> Result<bool, StoreError>;
-    /// The names of all, without their values.
+    /// The names of all secrets.
     fn list(&self) -> Result<Vec<String>, StoreError>;
 }
 
-/// Why the keychain did not do what it was asked.
+/// Why a keychain request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// There is none, or nobody in this session may use it.
+    /// There is none, or this session cannot use it.
     #[error("there is no keychain in this session: {0}")]
     Missing(String),
     #[error("the keychain is locked")]
     Locked,
-    #[error("the keychain does not answer")]
+    #[error("the keychain does not respond")]
     Silent,
-    #[error("the keychain refuses: {0}")]
+    #[error("the keychain reported an error: {0}")]
     Refused(String),
-    #[error("the keychain of this system keeps at most {0} bytes in one secret")]
+    #[error("this system's keychain stores at most {0} bytes per secret")]
     TooLong(u32),
 }
 
-/// Whether a person may be asked to unlock the keychain.
+/// Whether the system may ask the user to unlock the keychain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// Never: for a program that tries again by itself. A dialog that comes back by itself is worse
-    /// than a state that says what to do.
+    /// Never. For a background process that retries: a dialog that keeps coming back is worse than an
+    /// error that says what to do.
     Quiet,
-    /// Where the system does that: for a command that a person typed.
+    /// If the system does so. For a command that the user typed.
     Asking,
 }
 
-/// How long a keychain may take when nobody is asked anything: within five seconds a person knows.
+/// The timeout of a request without a prompt, so that an error is reported within five seconds.
 pub const PATIENCE: Duration = Duration::from_secs(4);
-/// How long a person may take to type a password.
-const PATIENCE_WITH_A_PERSON: Duration = Duration::from_secs(120);
-/// A store that was not used for this long is opened anew.
-const FRESH: Duration = Duration::from_secs(10);
+/// The timeout of a request that may prompt for a password.
+const PROMPT_TIMEOUT: Duration = Duration::from_secs(120);
+/// A store that was idle for this long is reopened.
+const IDLE_LIMIT: Duration = Duration::from_secs(10);
 
 type Open = Arc<dyn Fn() -> Result<Box<dyn Store>, StoreError> + Send + Sync>;
-type Question = Box<dyn FnOnce(&mut Desk) + Send>;
+type Request = Box<dyn FnOnce(&mut Worker) + Send>;
 
-/// The keychain, for those who must not wait for it for ever.
+/// A keychain whose requests time out.
 #[derive(Clone)]
 pub struct Keychain {
     open: Open,
-    patience: Duration,
-    /// To the thread that asks, once there is one.
-    questions: Arc<OnceLock<Sender<Question>>>,
+    timeout: Duration,
+    /// To the worker thread, once it has started.
+    requests: Arc<OnceLock<Sender<Request>>>,
 }
 
 impl Keychain {
     /// The keychain of this system.
     pub fn of_the_system(manner: Manner) -> Self {
-        let patience = match manner {
+        let limit = match manner {
             Manner::Quiet => PATIENCE,
-            Manner::Asking => PATIENCE_WITH_A_PERSON,
+            Manner::Asking => PROMPT_TIMEOUT,
         };
-        Self::opened_by(move || native::open(manner), patience)
+        Self::opened_by(move || native::open(manner), limit)
     }
 
-    /// Another store, in the place of the system's.
+    /// Another store instead of the system's.
     pub fn opened_by(
         open: impl Fn() -> Result<Box<dyn Store>, StoreError> + Send + Sync + 'static,
-        patience: Duration,
+        timeout: Duration,
     ) -> Self {
-        Self { open: Arc::new(open), patience, questions: Arc::default() }
+        Self { open: Arc::new(open), timeout, requests: Arc::default() }
     }
 
     pub async fn get(&self, name: &str) -> Result<Option<String>, StoreError> {
         let name = name.to_owned();
-        self.ask(move |store| store.get(&name)).await
+        self.request(move |store| store.get(&name)).await
     }
 
     pub async fn set(&self, name: &str, value: &str) -> Result<(), StoreError> {
         let (name, value) = (name.to_owned(), value.to_owned());
-        self.ask(move |store| store.set(&name, &value)).await
+        self.request(move |store| store.set(&name, &value)).await
     }
 
-    /// Says whether there was one.
+    /// Returns whether there was one.
     pub async fn delete(&self, name: &str) -> Result<bool, StoreError> {
         let name = name.to_owned();
-        self.ask(move |store| store.delete(&name)).await
+        self.request(move |store| store.delete(&name)).await
     }
 
-    /// The names of all, in order.
+    /// The sorted names of all secrets.
     pub async fn list(&self) -> Result<Vec<String>, StoreError> {
-        let mut names = self.ask(|store| store.list()).await?;
+        let mut names = self.request(|store| store.list()).await?;
         names.sort();
         names.dedup();
         Ok(names)
     }
 
-    async fn ask<T: Send + 'static>(
+    async fn request<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
+        operation: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (answer, answered) = oneshot::channel();
-        let question: Question = Box::new(move |desk| {
-            if answer.is_closed() {
+        let (reply, replied) = oneshot::channel();
+        let request: Request = Box::new(move |worker| {
+            if reply.is_closed() {
                 return;
             }
-            let _ = answer.send(desk.ask(question));
+            let _ = reply.send(worker.call(operation));
         });
-        let asking = self.questions.get_or_init(|| Desk::start(Arc::clone(&self.open)));
-        asking.send(question).map_err(|_| StoreError::Silent)?;
-        match timeout(self.patience, answered).await {
-            Ok(Ok(answer)) => answer,
+        let worker = self.requests.get_or_init(|| Worker::start(Arc::clone(&self.open)));
+        worker.send(request).map_err(|_| StoreError::Silent)?;
+        match timeout(self.timeout, replied).await {
+            Ok(Ok(result)) => result,
             Ok(Err(_)) | Err(_) => Err(StoreError::Silent),
         }
     }
 }
 
-/// The thread that asks.
-struct Desk {
+/// The thread that calls the store.
+struct Worker {
     open: Open,
     store: Option<Box<dyn Store>>,
 }
 
-impl Desk {
-    /// It ends with the last who could ask.
-    fn start(open: Open) -> Sender<Question> {
-        let (ask, asked) = mpsc::channel();
-        let desk = Self { open, store: None };
+impl Worker {
+    /// The thread ends with the last sender.
+    fn start(open: Open) -> Sender<Request> {
+        let (requests, incoming) = mpsc::channel();
+        let worker = Self { open, store: None };
         let thread = std::thread::Builder::new().name("keychain".into());
-        if let Err(error) = thread.spawn(move || desk.run(&asked)) {
-            tracing::warn!(%error, "no thread for the keychain");
+        if let Err(error) = thread.spawn(move || worker.run(&incoming)) {
+            tracing::warn!(%error, "cannot start the keychain thread");
         }
-        ask
+        requests
     }
 
-    fn run(mut self, asked: &Receiver<Question>) {
+    fn run(mut self, incoming: &Receiver<Request>) {
         loop {
-            match asked.recv_timeout(FRESH) {
-                Ok(question) => question(&mut self),
+            match incoming.recv_timeout(IDLE_LIMIT) {
+                Ok(request) => request(&mut self),
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
                     self.store = None;
-                    match asked.recv() {
-                        Ok(question) => question(&mut self),
+                    match incoming.recv() {
+                        Ok(request) => request(&mut self),
                         Err(_) => return,
                     }
                 }
@@ -175,16 +179,16 @@ impl Desk {
         }
     }
 
-    fn ask<T>(
+    fn call<T>(
         &mut self,
-        question: impl FnOnce(&dyn Store) -> Result<T, StoreError>,
+        operation: impl FnOnce(&dyn Store) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let store = match self.store.take() {
             Some(store) => store,
             None => (self.open)()?,
         };
-        let answer = question(store.as_ref())?;
+        let result = operation(store.as_ref())?;
         self.store = Some(store);
-        Ok(answer)
+        Ok(result)
     }
 }

@@ -1,4 +1,4 @@
-//! The store of this system, in our words.
+//! The keychain of this system as a [`Store`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,10 +15,13 @@ use zbus_secret_service_keyring_store::Store as System;
 
 use super::{Manner, SERVICE, Store, StoreError};
 
-/// The keychain of the system, open.
+/// The open keychain.
 struct Native {
     system: Arc<System>,
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "they ask as they see fit"))]
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "other systems decide themselves whether to prompt")
+    )]
     manner: Manner,
 }
 
@@ -29,7 +32,7 @@ pub(super) fn open(manner: Manner) -> Result<Box<dyn Store>, StoreError> {
 
 impl Native {
     fn entry(&self, name: &str) -> Result<Entry, StoreError> {
-        // What a person sees in the password program of a Linux desktop.
+        // The label in the password manager of a Linux desktop.
         #[cfg(target_os = "linux")]
         let label = format!("Evermoor: {name}");
         #[cfg(target_os = "linux")]
@@ -41,12 +44,11 @@ impl Native {
         self.system.build(SERVICE, name, modifiers).map_err(refused)
     }
 
-    /// Says that it is locked, where that would look like having nothing, or would make the system
-    /// ask a person.
-    fn check_open(&self, name: Option<&str>) -> Result<(), StoreError> {
+    /// Fails if the keyring is locked, on systems where a locked keyring looks empty or shows a prompt.
+    fn check_unlocked(&self, name: Option<&str>) -> Result<(), StoreError> {
         #[cfg(target_os = "linux")]
         if self.manner == Manner::Quiet {
-            return super::session::check_open(name);
+            return super::session::check_unlocked(name);
         }
         let _ = name;
         Ok(())
@@ -55,12 +57,12 @@ impl Native {
 
 impl Store for Native {
     fn get(&self, name: &str) -> Result<Option<String>, StoreError> {
-        self.check_open(Some(name))?;
+        self.check_unlocked(Some(name))?;
         match self.entry(name)?.get_password() {
             Ok(value) => Ok(Some(value)),
             Err(Error::NoEntry) => {
                 #[cfg(target_os = "linux")]
-                super::session::check_open(Some(name))?;
+                super::session::check_unlocked(Some(name))?;
                 Ok(None)
             }
             Err(error) => Err(refused(error)),
@@ -68,17 +70,17 @@ impl Store for Native {
     }
 
     fn set(&self, name: &str, value: &str) -> Result<(), StoreError> {
-        self.check_open(Some(name))?;
+        self.check_unlocked(Some(name))?;
         self.entry(name)?.set_password(value).map_err(refused)
     }
 
     fn delete(&self, name: &str) -> Result<bool, StoreError> {
-        self.check_open(Some(name))?;
+        self.check_unlocked(Some(name))?;
         match self.entry(name)?.delete_credential() {
             Ok(()) => Ok(true),
             Err(Error::NoEntry) => {
                 #[cfg(target_os = "linux")]
-                super::session::check_open(Some(name))?;
+                super::session::check_unlocked(Some(name))?;
                 Ok(false)
             }
             Err(error) => Err(refused(error)),
@@ -86,7 +88,7 @@ impl Store for Native {
     }
 
     fn list(&self) -> Result<Vec<String>, StoreError> {
-        self.check_open(None)?;
+        self.check_unlocked(None)?;
         #[cfg(windows)]
         let wanted = HashMap::from([("pattern", SERVICE)]);
         #[cfg(not(windows))]
@@ -94,10 +96,10 @@ impl Store for Native {
         let found = self.system.search(&wanted).map_err(refused)?;
         #[cfg(target_os = "linux")]
         if found.is_empty() {
-            super::session::check_open(None)?;
+            super::session::check_unlocked(None)?;
         }
-        let ours = found.iter().filter_map(Entry::get_specifiers);
-        Ok(ours.filter(|(service, _)| service == SERVICE).map(|(_, name)| name).collect())
+        let specifiers = found.iter().filter_map(Entry::get_specifiers);
+        Ok(specifiers.filter(|(service, _)| service == SERVICE).map(|(_, name)| name).collect())
     }
 }
 
@@ -106,11 +108,11 @@ fn refused(error: Error) -> StoreError {
         Error::NoStorageAccess(_) => StoreError::Locked,
         Error::TooLong(_, most) => StoreError::TooLong(*most),
         Error::Ambiguous(found) => {
-            StoreError::Refused(format!("it has {} of this name", found.len()))
+            StoreError::Refused(format!("it has {} secrets with this name", found.len()))
         }
-        // What it holds is not repeated.
+        // The error must not contain the secret.
         Error::BadEncoding(_) | Error::BadDataFormat(..) => {
-            StoreError::Refused("what it has under this name is no text".into())
+            StoreError::Refused("the secret with this name is not text".into())
         }
         Error::PlatformFailure(_)
         | Error::NoEntry
@@ -118,12 +120,12 @@ fn refused(error: Error) -> StoreError {
         | Error::Invalid(..)
         | Error::NoDefaultStore
         | Error::NotSupportedByStore(_) => StoreError::Refused(innermost(&error)),
-        // The library may learn to say more.
+        // The library's error type is non-exhaustive.
         _ => StoreError::Refused(innermost(&error)),
     }
 }
 
-/// The cause of all, which says the most.
+/// The root cause, which says the most.
 fn innermost(error: &Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {

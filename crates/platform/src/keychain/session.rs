@@ -1,7 +1,7 @@
-//! Whether the keyring of a Linux desktop is open, found out without asking anybody.
+//! Checks whether the keyring of a Linux desktop is unlocked, without a prompt.
 //!
-//! A locked keyring says that it has nothing, and whoever looks closer makes a dialog appear. So the
-//! Secret Service itself is asked first.
+//! A locked keyring looks empty, and reading from it opens a dialog. So this asks the Secret Service
+//! first.
 
 use std::collections::HashMap;
 
@@ -12,30 +12,30 @@ use super::{SERVICE, StoreError};
 
 const BUS_NAME: &str = "org.freedesktop.secrets";
 
-/// Fails if what we look for is, or may be, in a locked keyring.
-pub(super) fn check_open(name: Option<&str>) -> Result<(), StoreError> {
-    match is_open(name) {
+/// Fails if the secret is, or may be, in a locked keyring.
+pub(super) fn check_unlocked(name: Option<&str>) -> Result<(), StoreError> {
+    match is_unlocked(name) {
         Ok(true) => Ok(()),
         Ok(false) => Err(StoreError::Locked),
         Err(error) => Err(StoreError::Missing(error.to_string())),
     }
 }
 
-fn is_open(name: Option<&str>) -> zbus::Result<bool> {
+fn is_unlocked(name: Option<&str>) -> zbus::Result<bool> {
     let bus = Connection::session()?;
     let path = "/org/freedesktop/secrets";
     let service = Proxy::new(&bus, BUS_NAME, path, "org.freedesktop.Secret.Service")?;
     let mut wanted = HashMap::from([("service", SERVICE)]);
     wanted.extend(name.map(|name| ("username", name)));
-    let (open, locked): (Vec<OwnedObjectPath>, Vec<OwnedObjectPath>) =
+    let (unlocked, locked): (Vec<OwnedObjectPath>, Vec<OwnedObjectPath>) =
         service.call("SearchItems", &(wanted,))?;
-    if !locked.is_empty() || !open.is_empty() {
+    if !locked.is_empty() || !unlocked.is_empty() {
         return Ok(locked.is_empty());
     }
-    let usual: OwnedObjectPath = service.call("ReadAlias", &("default",))?;
-    if usual.as_str() == "/" {
+    let default: OwnedObjectPath = service.call("ReadAlias", &("default",))?;
+    if default.as_str() == "/" {
         return Ok(true);
     }
-    let keyring = Proxy::new(&bus, BUS_NAME, usual, "org.freedesktop.Secret.Collection")?;
+    let keyring = Proxy::new(&bus, BUS_NAME, default, "org.freedesktop.Secret.Collection")?;
     keyring.get_property::<bool>("Locked").map(|locked| !locked)
 }

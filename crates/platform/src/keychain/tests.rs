@@ -4,7 +4,7 @@ use super::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A store in memory, of which a person may be typing the password.
+/// A store in memory. Holding its lock simulates a password prompt.
 #[derive(Clone, Default)]
 struct Memory {
     kept: Arc<tokio::sync::Mutex<BTreeMap<String, String>>>,
@@ -30,7 +30,7 @@ impl Store for Memory {
 }
 
 #[tokio::test]
-async fn what_is_kept_is_found_listed_and_removed() {
+async fn secrets_are_read_listed_and_deleted() {
     let memory = Memory::default();
     let keychain = Keychain::opened_by(move || Ok(Box::new(memory.clone())), PATIENCE);
     keychain.set("b", "two").await.unwrap();
@@ -43,7 +43,7 @@ async fn what_is_kept_is_found_listed_and_removed() {
 }
 
 #[tokio::test]
-async fn a_store_that_failed_is_opened_anew_and_one_that_works_is_kept() {
+async fn a_store_that_failed_is_reopened_and_one_that_works_is_reused() {
     let opened = Arc::new(AtomicU32::new(0));
     let counting = Arc::clone(&opened);
     let keychain = Keychain::opened_by(
@@ -60,7 +60,7 @@ async fn a_store_that_failed_is_opened_anew_and_one_that_works_is_kept() {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_a_keychain_that_hangs_and_it_is_not_asked_again_for_them() {
+async fn a_request_to_a_hanging_keychain_times_out_and_is_skipped_later() {
     let memory = Memory::default();
     let (opened, kept) = (Arc::new(AtomicU32::new(0)), Arc::clone(&memory.kept));
     let counting = Arc::clone(&opened);
@@ -71,11 +71,11 @@ async fn nobody_waits_for_a_keychain_that_hangs_and_it_is_not_asked_again_for_th
         },
         Duration::from_millis(20),
     );
-    let typing = kept.lock().await;
+    let prompt = kept.lock().await;
     assert_eq!(keychain.get("a").await, Err(StoreError::Silent));
     assert_eq!(keychain.set("a", "never").await, Err(StoreError::Silent));
-    drop(typing);
-    let patient = Keychain { patience: PATIENCE, ..keychain };
-    assert_eq!(patient.get("a").await, Ok(None), "what nobody waited for was not done");
+    drop(prompt);
+    let patient = Keychain { timeout: PATIENCE, ..keychain };
+    assert_eq!(patient.get("a").await, Ok(None), "the request that timed out was not made");
     assert_eq!(opened.load(Ordering::SeqCst), 1);
 }

@@ -1,22 +1,22 @@
-//! How many files and connections this process may have open.
+//! The limit of open files and connections of this process.
 
-/// macOS gives no process more than this, whatever it says it would.
+/// The actual maximum on macOS, even if the system reports a higher one.
 #[cfg(any(target_os = "macos", test))]
-const MOST_ON_MACOS: u64 = 10_240;
+const MACOS_MAXIMUM: u64 = 10_240;
 
-/// Raises the limit as far as the system lets us without asking anybody. Some systems start with
-/// 256, which a hundred editors use up.
+/// Raises the limit to the maximum that needs no privileges. Some systems start with 256, which is
+/// too low for a hundred editors.
 #[cfg(unix)]
 pub fn raise_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     #[cfg(target_os = "macos")]
-    let most = on_macos(limit.maximum);
+    let maximum = on_macos(limit.maximum);
     #[cfg(not(target_os = "macos"))]
-    let most = limit.maximum;
-    if limit.current != most {
-        limit.current = most;
-        // What is refused leaves the limit that there was.
+    let maximum = limit.maximum;
+    if limit.current != maximum {
+        limit.current = maximum;
+        // On failure, the old limit stays.
         let _ = setrlimit(Resource::Nofile, limit);
     }
 }
@@ -27,7 +27,7 @@ pub fn raise_limit() {}
 
 #[cfg(any(target_os = "macos", test))]
 fn on_macos(maximum: Option<u64>) -> Option<u64> {
-    Some(maximum.map_or(MOST_ON_MACOS, |maximum| maximum.min(MOST_ON_MACOS)))
+    Some(maximum.map_or(MACOS_MAXIMUM, |maximum| maximum.min(MACOS_MAXIMUM)))
 }
 
 #[cfg(test)]
@@ -35,15 +35,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn macos_is_asked_for_no_more_than_it_gives() {
-        assert_eq!(on_macos(None), Some(MOST_ON_MACOS));
-        assert_eq!(on_macos(Some(u64::MAX)), Some(MOST_ON_MACOS));
+    fn macos_gets_no_higher_limit_than_it_supports() {
+        assert_eq!(on_macos(None), Some(MACOS_MAXIMUM));
+        assert_eq!(on_macos(Some(u64::MAX)), Some(MACOS_MAXIMUM));
         assert_eq!(on_macos(Some(1024)), Some(1024));
     }
 
     #[cfg(all(unix, not(target_os = "macos")))]
     #[test]
-    fn all_that_may_be_opened_may_be_opened() {
+    fn the_limit_is_raised_to_the_maximum() {
         use rustix::process::{Resource, getrlimit};
         raise_limit();
         let limit = getrlimit(Resource::Nofile);

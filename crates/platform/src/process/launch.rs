@@ -1,7 +1,7 @@
-//! Launching an application of the desktop, which is nobody's child.
+//! Launches a desktop application.
 //!
-//! It outlives Evermoor, it gets no part of Evermoor's environment but what a person's desktop gives
-//! every application, and it is in a session of its own.
+//! The application outlives Evermoor, runs in its own session, and gets only the environment variables
+//! that every desktop application gets.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,7 +12,7 @@ use crate::process::child::Environment;
 use crate::process::child::environment::MARKER;
 use crate::process::spawn::session_command;
 
-/// What leads an application to its display and its desktop, besides what every child gets.
+/// Variables for the display and the desktop, in addition to those of every child.
 const DESKTOP: [&str; 12] = [
     "DBUS_SESSION_BUS_ADDRESS",
     "DESKTOP_SESSION",
@@ -28,8 +28,8 @@ const DESKTOP: [&str; 12] = [
     "XDG_VTNR",
 ];
 
-/// Starts a program: the application itself, or what launches it. Whoever waits for the child
-/// learns how it ended; if nobody does, it goes on all the same.
+/// Starts the application, or the program that launches it. The child keeps running if the handle is
+/// dropped.
 pub fn start(program: &str, args: &[String], environment: &Environment) -> io::Result<Child> {
     let mut command = session_command(program);
     command.args(args).env_clear().envs(variables(environment, std::env::vars_os()));
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn an_application_gets_the_desktop_and_no_secret() {
+    fn an_application_gets_desktop_variables_and_no_secrets() {
         let ours = [("DISPLAY", ":0"), ("GITHUB_TOKEN", "secret"), ("EVERMOOR_HOME", "/x")];
         let ours = ours.iter().map(|(name, value)| (name.into(), value.into()));
         let found = variables(&environment(&[("HOME", "/home/a")]), ours);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_application_is_in_a_session_of_its_own_and_tells_how_it_ended() {
+    async fn an_application_has_its_own_session_and_reports_its_exit_code() {
         let args = ["-c", r#"[ "$(ps -o sid= -p $$ | tr -d ' ')" = $$ ] && exit 5"#];
         let mut child =
             start("sh", &args.map(str::to_owned), &environment(&[("HOME", "/")])).unwrap();
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told_at_once() {
+    fn a_missing_program_is_an_error() {
         assert!(start("no such program", &[], &environment(&[])).is_err());
     }
 }

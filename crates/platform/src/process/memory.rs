@@ -1,13 +1,12 @@
 //! The memory of this process.
 
-/// Gives back the pages of the program's code that only its start needed.
+/// Releases the code pages that only startup needed.
 ///
-/// Most code of a start is never run again, but stays mapped and counts as our memory for as long as
-/// we run. What is needed again comes back from the file by itself, a few pages at a time. Other
-/// systems take such pages back on their own, and there is nothing to ask of them.
+/// Most startup code never runs again, but stays mapped and counts as memory of the process. The kernel
+/// loads pages that are needed again from the file. Other systems reclaim such pages themselves.
 pub fn let_go_of_start() {
     #[cfg(target_os = "linux")]
-    linux::let_go();
+    linux::release();
 }
 
 #[cfg(target_os = "linux")]
@@ -16,7 +15,7 @@ mod linux {
 
     use rustix::mm::{Advice, madvise};
 
-    pub(crate) fn let_go() {
+    pub(crate) fn release() {
         let (Ok(program), Ok(maps)) =
             (std::env::current_exe(), std::fs::read_to_string("/proc/self/maps"))
         else {
@@ -25,18 +24,18 @@ mod linux {
         let Some(program) = program.to_str() else { return };
         for range in code(&maps, program) {
             let start = range.start as *mut core::ffi::c_void;
-            #[expect(unsafe_code, reason = "the kernel is told about addresses")]
-            // SAFETY: code is never written to, so every page of it is the file's, and comes back from there.
+            #[expect(unsafe_code, reason = "madvise takes addresses")]
+            // SAFETY: the code is read-only, so the kernel reloads every page from the file.
             let _ = unsafe { madvise(start, range.len(), Advice::LinuxDontNeed) };
         }
     }
 
-    /// Where the code of a program lies: what is executed and cannot be written.
+    /// The address ranges of a program's code: executable and not writable.
     pub(crate) fn code(maps: &str, program: &str) -> Vec<Range<usize>> {
         let of = |line: &str| {
-            let mut words = line.splitn(6, ' ');
-            let (range, rights) = (words.next()?, words.next()?);
-            let path = words.nth(3)?.trim_start();
+            let mut fields = line.splitn(6, ' ');
+            let (range, rights) = (fields.next()?, fields.next()?);
+            let path = fields.nth(3)?.trim_start();
             let (start, end) = range.split_once('-')?;
             let at = |text| usize::from_str_radix(text, 16).ok();
             (rights == "r-xp" && path == program).then_some(at(start)?..at(end)?)
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_code_of_the_program_itself_is_given_back() {
+    fn only_the_code_of_the_program_itself_is_released() {
         let maps = "\
 55d0a000-55d0f000 r--p 00000000 fe:00 77 /opt/my apps/evermoor
 55d0f000-55d2f000 r-xp 00005000 fe:00 77 /opt/my apps/evermoor
@@ -66,29 +65,29 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_back_is_no_longer_ours_and_everything_goes_on() {
-        run_everything();
+    fn released_code_no_longer_counts_as_memory() {
+        load_all_code();
         let before = resident();
         let_go_of_start();
         let after = resident();
         assert!(after < before, "{after} kB of code after, {before} kB before");
     }
 
-    /// Has every page of the code in memory, as if all of it had been run.
-    fn run_everything() {
+    /// Loads every code page into memory.
+    fn load_all_code() {
         let program = std::env::current_exe().unwrap();
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         for page in linux::code(&maps, program.to_str().unwrap())
             .into_iter()
             .flat_map(|code| code.step_by(4096))
         {
-            #[expect(unsafe_code, reason = "code is read as bytes")]
-            // SAFETY: the kernel says that this program may read there.
+            #[expect(unsafe_code, reason = "reads code as bytes")]
+            // SAFETY: the kernel lists this range as readable.
             let _ = unsafe { std::ptr::read_volatile(page as *const u8) };
         }
     }
 
-    /// How much of the program's code is in memory, in kB.
+    /// The resident size of the program's code in kB.
     fn resident() -> u64 {
         let program = std::env::current_exe().unwrap();
         let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();

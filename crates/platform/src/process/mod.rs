@@ -1,4 +1,20 @@
-//! Processes: upstreams' programs, applications that somebody else started, and this process itself.
+//! Processes.
+//!
+//! Starting them:
+//! - [`spawn`]: creates commands, and starts programs that outlive this process
+//! - [`child`]: starts the program of an upstream, which must not outlive this process
+//! - [`launch`]: launches a desktop application
+//! - [`run`]: runs a tool of the system and returns its output
+//!
+//! Processes of others:
+//! - [`info`]: which program a process is, when it started, what it uses
+//! - [`port`]: the process that listens on a port
+//! - [`exit_watch`]: notices when a process exits
+//!
+//! This process:
+//! - [`signals`], [`descriptors`], [`memory`]: stop requests, the limit of open files, memory
+//!
+//! Depends on [`crate::fs`] and [`crate::system`].
 
 pub mod child;
 pub mod descriptors;
@@ -6,6 +22,7 @@ pub mod exit_watch;
 pub mod info;
 pub mod launch;
 pub mod memory;
+pub mod port;
 pub mod run;
 pub mod signals;
 pub mod spawn;

@@ -1,21 +1,21 @@
-//! Running a program of the system for what it prints.
+//! Runs a tool of the system and returns its output.
 
 use std::process::Stdio;
 use std::time::Duration;
 
-/// What a program printed, and whether it was content.
+/// The output of a program, and whether it succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
     pub good: bool,
     pub output: String,
-    /// The end of what it printed as an error.
+    /// The end of its standard error.
     pub complaint: String,
 }
 
-/// Longer complaints are cut off at their start.
-const LONGEST: usize = 300;
+/// Only this many bytes of standard error are kept.
+const MAX_STDERR: usize = 300;
 
-/// Runs a program to its end, or ends it when the time is over. `None` if it is not there or takes
+/// Runs a program until it exits, and kills it after a timeout. `None` if it does not exist or takes
 /// too long.
 pub async fn said(program: &str, args: &[impl AsRef<str>], within: Duration) -> Option<Said> {
     let output = crate::process::spawn::command(program)
@@ -27,7 +27,7 @@ pub async fn said(program: &str, args: &[impl AsRef<str>], within: Duration) -> 
     let output = tokio::time::timeout(within, output).await.ok()?.ok()?;
     let complaint = String::from_utf8_lossy(&output.stderr);
     let complaint = complaint.trim();
-    let start = complaint.ceil_char_boundary(complaint.len().saturating_sub(LONGEST));
+    let start = complaint.ceil_char_boundary(complaint.len().saturating_sub(MAX_STDERR));
     Some(Said {
         good: output.status.success(),
         output: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -42,13 +42,13 @@ mod tests {
     const SOON: Duration = Duration::from_secs(20);
 
     #[tokio::test]
-    async fn a_program_is_run_for_what_it_prints() {
-        let said = said("sh", &["-c", "echo yes; echo no >&2; exit 1"], SOON).await.unwrap();
-        assert_eq!(said, Said { good: false, output: "yes\n".into(), complaint: "no".into() });
+    async fn the_output_of_a_program_is_returned() {
+        let result = said("sh", &["-c", "echo yes; echo no >&2; exit 1"], SOON).await.unwrap();
+        assert_eq!(result, Said { good: false, output: "yes\n".into(), complaint: "no".into() });
     }
 
     #[tokio::test]
-    async fn one_that_is_not_there_or_takes_too_long_says_nothing() {
+    async fn a_missing_or_slow_program_returns_nothing() {
         assert_eq!(said("no such program", &["x"], SOON).await, None);
         assert_eq!(said("sleep", &["600"], Duration::from_millis(10)).await, None);
     }

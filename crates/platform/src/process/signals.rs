@@ -1,6 +1,6 @@
-//! When the system asks us to stop.
+//! Requests to stop this process.
 
-/// Waits until a person or the system asks this process to end.
+/// Waits until the user or the system asks this process to stop.
 #[cfg(unix)]
 pub async fn stop_requested() {
     use tokio::signal::unix::{SignalKind, signal};
@@ -15,7 +15,7 @@ pub async fn stop_requested() {
     }
 }
 
-/// Waits until a person or the system asks this process to end.
+/// Waits until the user or the system asks this process to stop.
 #[cfg(windows)]
 pub async fn stop_requested() {
     use tokio::signal::windows;

@@ -1,4 +1,4 @@
-//! What logind says on the bus of the system.
+//! Signals of logind on the system bus.
 
 use futures_util::StreamExt as _;
 use zbus::fdo::DBusProxy;
@@ -11,30 +11,30 @@ use super::{NoNotices, Notice};
 const LOGIND: &str = "org.freedesktop.login1";
 const MANAGER: &str = "org.freedesktop.login1.Manager";
 
-pub(super) async fn notices(tell: impl FnMut(Notice) + Send) -> NoNotices {
+pub(super) async fn notices(notify: impl FnMut(Notice) + Send) -> NoNotices {
     match Connection::system().await {
-        Ok(bus) => listen(bus, tell).await,
+        Ok(bus) => listen(bus, notify).await,
         Err(error) => NoNotices(error.to_string()),
     }
 }
 
-/// As [`super::notices`], on the bus of this address instead of the system's.
-pub async fn notices_on(address: &str, tell: impl FnMut(Notice) + Send) -> NoNotices {
+/// Like [`super::notices`], but on the bus at this address.
+pub async fn notices_on(address: &str, notify: impl FnMut(Notice) + Send) -> NoNotices {
     let bus = async { connection::Builder::address(address)?.build().await };
     match bus.await {
-        Ok(bus) => listen(bus, tell).await,
+        Ok(bus) => listen(bus, notify).await,
         Err(error) => NoNotices(error.to_string()),
     }
 }
 
-async fn listen(bus: Connection, tell: impl FnMut(Notice) + Send) -> NoNotices {
-    match follow(&bus, tell).await {
+async fn listen(bus: Connection, notify: impl FnMut(Notice) + Send) -> NoNotices {
+    match follow(&bus, notify).await {
         Ok(()) => NoNotices("the bus closed".into()),
         Err(error) => NoNotices(error.to_string()),
     }
 }
 
-async fn follow(bus: &Connection, mut tell: impl FnMut(Notice) + Send) -> zbus::Result<()> {
+async fn follow(bus: &Connection, mut notify: impl FnMut(Notice) + Send) -> zbus::Result<()> {
     let rule = MatchRule::builder()
         .msg_type(Type::Signal)
         .sender(LOGIND)?
@@ -42,15 +42,15 @@ async fn follow(bus: &Connection, mut tell: impl FnMut(Notice) + Send) -> zbus::
         .interface(MANAGER)?
         .member("PrepareForSleep")?
         .build();
-    // Listening comes first: nothing is missed between the question and the first notice.
+    // Subscribe first, so that no signal is missed.
     let mut signals = MessageStream::for_match_rule(rule, bus, None).await?;
     if !DBusProxy::new(bus).await?.name_has_owner(BusName::try_from(LOGIND)?).await? {
-        return Err(zbus::Error::Failure("logind is not there".into()));
+        return Err(zbus::Error::Failure("logind is not running".into()));
     }
     while let Some(signal) = signals.next().await {
-        // It says whether it begins or is over.
-        if let Ok(begins) = signal?.body().deserialize::<bool>() {
-            tell(if begins { Notice::Sleeps } else { Notice::Woke });
+        // True before suspend, false after resume.
+        if let Ok(suspending) = signal?.body().deserialize::<bool>() {
+            notify(if suspending { Notice::Sleeps } else { Notice::Woke });
         }
     }
     Ok(())
@@ -69,7 +69,7 @@ mod tests {
 
     const SOON: Duration = Duration::from_secs(20);
 
-    /// A bus of our own, which ends with the test.
+    /// A private bus that ends with the test.
     async fn bus() -> (Child, String) {
         let mut daemon = spawn::command("dbus-daemon")
             .args(["--session", "--nofork", "--print-address=1"])
@@ -77,8 +77,8 @@ mod tests {
             .kill_on_drop(true)
             .spawn()
             .unwrap();
-        let mut said = BufReader::new(daemon.stdout.take().unwrap()).lines();
-        let address = said.next_line().await.unwrap().unwrap();
+        let mut output = BufReader::new(daemon.stdout.take().unwrap()).lines();
+        let address = output.next_line().await.unwrap().unwrap();
         (daemon, address)
     }
 
@@ -86,45 +86,45 @@ mod tests {
         connection::Builder::address(address).unwrap().build().await.unwrap()
     }
 
-    async fn say(logind: &Connection, begins: bool) {
+    async fn emit(logind: &Connection, suspending: bool) {
         let path = "/org/freedesktop/login1";
         let to: Option<&str> = None;
-        logind.emit_signal(to, path, MANAGER, "PrepareForSleep", &begins).await.unwrap();
+        logind.emit_signal(to, path, MANAGER, "PrepareForSleep", &suspending).await.unwrap();
     }
 
     #[tokio::test]
-    async fn a_sleep_and_a_wake_are_heard_from_logind_and_from_nobody_else() {
+    async fn only_signals_of_logind_are_reported() {
         let (_daemon, address) = bus().await;
         let logind = connect(&address).await;
         logind.request_name(LOGIND).await.unwrap();
         let impostor = connect(&address).await;
-        let (heard, mut hearing) = mpsc::unbounded_channel();
-        let listening = notices_on(&address, |notice| heard.send(notice).unwrap());
-        let telling = async {
-            // Said again until the listener is there to hear it.
+        let (events, mut received) = mpsc::unbounded_channel();
+        let listening = notices_on(&address, |notice| events.send(notice).unwrap());
+        let emitting = async {
+            // Repeat until the subscription is active.
             let first = loop {
-                say(&impostor, true).await;
-                say(&logind, false).await;
-                match timeout(Duration::from_millis(50), hearing.recv()).await {
+                emit(&impostor, true).await;
+                emit(&logind, false).await;
+                match timeout(Duration::from_millis(50), received.recv()).await {
                     Ok(notice) => break notice,
                     Err(_) => continue,
                 }
             };
-            assert_eq!(first, Some(Notice::Woke), "the impostor was not heard");
-            say(&logind, true).await;
-            while hearing.recv().await != Some(Notice::Sleeps) {}
+            assert_eq!(first, Some(Notice::Woke), "the impostor was ignored");
+            emit(&logind, true).await;
+            while received.recv().await != Some(Notice::Sleeps) {}
         };
         tokio::select! {
-            why = listening => panic!("it goes on: {why}"),
-            done = timeout(SOON, telling) => done.expect("it was heard"),
+            why = listening => panic!("the subscription ended: {why}"),
+            done = timeout(SOON, emitting) => done.expect("the signals arrived"),
         }
     }
 
     #[tokio::test]
-    async fn a_machine_without_logind_says_so_and_so_does_one_whose_bus_closes() {
+    async fn a_missing_logind_and_a_closed_bus_are_reported() {
         let (mut daemon, address) = bus().await;
         let why = timeout(SOON, notices_on(&address, |_| {})).await.unwrap();
-        assert!(why.to_string().contains("logind is not there"), "{why}");
+        assert!(why.to_string().contains("logind is not running"), "{why}");
         let logind = connect(&address).await;
         logind.request_name(LOGIND).await.unwrap();
         let listening = notices_on(&address, |_| {});

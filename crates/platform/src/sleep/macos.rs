@@ -1,5 +1,5 @@
-//! What the power manager says (IOKit). A thread of our own hears it, because a program without a
-//! window has no loop of events.
+//! Notifications of the power manager (IOKit). They arrive on a thread with its own run loop, because
+//! a program without a window has none.
 
 use std::ffi::{c_int, c_long, c_void};
 use std::ptr::null_mut;
@@ -8,36 +8,39 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{NoNotices, Notice};
 
-pub(super) async fn notices(mut tell: impl FnMut(Notice) + Send) -> NoNotices {
-    let (said, mut hearing) = mpsc::unbounded_channel();
+pub(super) async fn notices(mut notify: impl FnMut(Notice) + Send) -> NoNotices {
+    let (events, mut received) = mpsc::unbounded_channel();
     let (ready, started) = oneshot::channel();
     let thread = std::thread::Builder::new().name("sleep".into()).stack_size(128 << 10);
-    if let Err(error) = thread.spawn(move || listen(said, ready)) {
+    if let Err(error) = thread.spawn(move || listen(events, ready)) {
         return NoNotices(error.to_string());
     }
-    // Dropped with this future, it stops the thread's loop.
+    // Dropped with this future, which stops the run loop of the thread.
     let Ok(_stop) = started.await else {
-        return NoNotices("the power manager refused".into());
+        return NoNotices("the power manager refused the registration".into());
     };
-    while let Some(notice) = hearing.recv().await {
-        tell(notice);
+    while let Some(notice) = received.recv().await {
+        notify(notice);
     }
-    NoNotices("the loop of events ended".into())
+    NoNotices("the run loop ended".into())
 }
 
 type RunLoop = *mut c_void;
 
-/// Stops a loop of events when it is dropped.
+/// Stops a run loop when it is dropped.
 struct Stop(RunLoop);
 
-#[expect(unsafe_code, reason = "a loop may be stopped from any thread; raw pointers do not say so")]
+#[expect(
+    unsafe_code,
+    reason = "a run loop may be stopped from any thread, but raw pointers are not Send"
+)]
 // SAFETY: `CFRunLoopStop` and `CFRelease` may be called on any thread, and the loop is retained.
 unsafe impl Send for Stop {}
 
 impl Drop for Stop {
-    #[expect(unsafe_code, reason = "the loop is stopped by a call into the system")]
+    #[expect(unsafe_code, reason = "calls Core Foundation")]
     fn drop(&mut self) {
-        // SAFETY: the loop was retained when this was made, and is released once.
+        // SAFETY: the loop was retained for this value and is released once.
         unsafe {
             CFRunLoopStop(self.0);
             CFRelease(self.0);
@@ -45,21 +48,22 @@ impl Drop for Stop {
     }
 }
 
-/// What the callback needs.
+/// The context of the callback.
 struct Listener {
-    said: mpsc::UnboundedSender<Notice>,
+    events: mpsc::UnboundedSender<Notice>,
     root: u32,
 }
 
-#[expect(unsafe_code, reason = "IOKit is a library of C")]
-fn listen(said: mpsc::UnboundedSender<Notice>, ready: oneshot::Sender<Stop>) {
-    let mut listener = Listener { said, root: 0 };
+#[expect(unsafe_code, reason = "calls IOKit, a C library")]
+fn listen(events: mpsc::UnboundedSender<Notice>, ready: oneshot::Sender<Stop>) {
+    let mut listener = Listener { events, root: 0 };
     let (mut port, mut notifier) = (null_mut(), 0_u32);
     // SAFETY: the listener outlives the loop below, and no callback runs after the loop; every
     // object is released once.
     unsafe {
         let context = (&raw mut listener).cast();
-        let root = IORegisterForSystemPower(context, &raw mut port, heard, &raw mut notifier);
+        let root =
+            IORegisterForSystemPower(context, &raw mut port, on_power_message, &raw mut notifier);
         if root == 0 {
             return;
         }
@@ -82,8 +86,13 @@ const CAN_SLEEP: u32 = 0xE000_0270;
 const WILL_SLEEP: u32 = 0xE000_0280;
 const HAS_POWERED_ON: u32 = 0xE000_0300;
 
-#[expect(unsafe_code, reason = "the system gives back the pointer that it got")]
-unsafe extern "C" fn heard(context: *mut c_void, _: u32, message: u32, argument: *mut c_void) {
+#[expect(unsafe_code, reason = "the system passes back the context pointer")]
+unsafe extern "C" fn on_power_message(
+    context: *mut c_void,
+    _: u32,
+    message: u32,
+    argument: *mut c_void,
+) {
     // SAFETY: the context is the listener, which lives for as long as callbacks run.
     let listener = unsafe { &*context.cast::<Listener>() };
     let notice = match message {
@@ -92,16 +101,16 @@ unsafe extern "C" fn heard(context: *mut c_void, _: u32, message: u32, argument:
         _ => None,
     };
     if let Some(notice) = notice {
-        let _ = listener.said.send(notice);
+        let _ = listener.events.send(notice);
     }
     if matches!(message, CAN_SLEEP | WILL_SLEEP) {
-        // SAFETY: who does not answer holds up the sleep of the machine; the argument is the id of
-        // this change.
+        // Without a reply the machine suspends only after a timeout.
+        // SAFETY: the argument is the id of this change.
         unsafe { IOAllowPowerChange(listener.root, argument as c_long) };
     }
 }
 
-#[expect(unsafe_code, reason = "two frameworks of the system")]
+#[expect(unsafe_code, reason = "two C frameworks of the system")]
 #[link(name = "IOKit", kind = "framework")]
 unsafe extern "C" {
     fn IORegisterForSystemPower(
@@ -117,7 +126,7 @@ unsafe extern "C" {
     fn IONotificationPortDestroy(port: *mut c_void);
 }
 
-#[expect(unsafe_code, reason = "two frameworks of the system")]
+#[expect(unsafe_code, reason = "two C frameworks of the system")]
 #[link(name = "CoreFoundation", kind = "framework")]
 unsafe extern "C" {
     static kCFRunLoopDefaultMode: *const c_void;

@@ -1,8 +1,8 @@
-//! Hearing from the system that the machine goes to sleep, and that it woke.
+//! Notifications that the machine suspends and resumes.
 //!
-//! The clocks tell of a sleep too, but only once somebody looks at them, and they tell of none that
-//! was short. So each system is asked to say it: logind on Linux, the power manager on macOS and on
-//! Windows. Where none of them says anything, the clocks are the backstop.
+//! Comparing clocks also detects a suspend, but later, and not a short one. So this subscribes to the
+//! system: logind on Linux, the power manager on macOS and Windows. Without notifications, the clocks
+//! are the fallback. Depends on no other module of this crate.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -20,22 +20,22 @@ use macos as system;
 #[cfg(windows)]
 use windows as system;
 
-/// What the system says.
+/// A notification of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// It is about to sleep.
+    /// The machine is about to suspend.
     Sleeps,
-    /// It slept, and runs again.
+    /// The machine has resumed.
     Woke,
 }
 
-/// This machine has nobody who would tell, or who told has gone.
+/// The system sends no notifications, or has stopped sending them.
 #[derive(Debug, thiserror::Error)]
-#[error("the system does not tell when it sleeps: {0}")]
+#[error("the system does not report suspend and resume: {0}")]
 pub struct NoNotices(String);
 
-/// Passes on every notice, for as long as the system gives them. It ends with why it does not, or
-/// does no more; dropped, it leaves nothing behind.
-pub async fn notices(tell: impl FnMut(Notice) + Send) -> NoNotices {
-    system::notices(tell).await
+/// Calls `notify` for every notification. Returns only when there are none, or no more, and says why.
+/// Dropping the future ends the subscription.
+pub async fn notices(notify: impl FnMut(Notice) + Send) -> NoNotices {
+    system::notices(notify).await
 }

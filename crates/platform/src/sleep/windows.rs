@@ -1,4 +1,4 @@
-//! What the power manager says. No window is needed to hear it.
+//! Notifications of the power manager. They need no window.
 
 use std::ffi::c_void;
 use std::ptr::{from_ref, null_mut};
@@ -14,37 +14,37 @@ use windows_sys::Win32::UI::WindowsAndMessaging::{
 
 use super::{NoNotices, Notice};
 
-pub(super) async fn notices(mut tell: impl FnMut(Notice) + Send) -> NoNotices {
-    let (said, mut hearing) = mpsc::unbounded_channel();
-    let _subscription = match Subscription::new(said) {
+pub(super) async fn notices(mut notify: impl FnMut(Notice) + Send) -> NoNotices {
+    let (events, mut received) = mpsc::unbounded_channel();
+    let _subscription = match Subscription::new(events) {
         Ok(subscription) => subscription,
         Err(code) => return NoNotices(format!("error {code}")),
     };
-    while let Some(notice) = hearing.recv().await {
-        tell(notice);
+    while let Some(notice) = received.recv().await {
+        notify(notice);
     }
     NoNotices("the subscription ended".into())
 }
 
-/// Ends when it is dropped.
+/// A subscription that ends when it is dropped.
 struct Subscription {
     handle: HPOWERNOTIFY,
-    said: *mut mpsc::UnboundedSender<Notice>,
+    events: *mut mpsc::UnboundedSender<Notice>,
 }
 
-#[expect(unsafe_code, reason = "a handle may be used on any thread; raw pointers do not say so")]
-// SAFETY: the pointer is touched by the callback, and once more when none can run any more.
+#[expect(unsafe_code, reason = "a handle may be used on any thread, but raw pointers are not Send")]
+// SAFETY: only the callback uses the pointer, and `drop`, when no callback can run any more.
 unsafe impl Send for Subscription {}
 
 impl Subscription {
-    fn new(said: mpsc::UnboundedSender<Notice>) -> Result<Self, u32> {
-        let said = Box::into_raw(Box::new(said));
+    fn new(events: mpsc::UnboundedSender<Notice>) -> Result<Self, u32> {
+        let events = Box::into_raw(Box::new(events));
         let recipient =
-            DEVICE_NOTIFY_SUBSCRIBE_PARAMETERS { Callback: Some(pass_on), Context: said.cast() };
+            DEVICE_NOTIFY_SUBSCRIBE_PARAMETERS { Callback: Some(pass_on), Context: events.cast() };
         let mut handle: *mut c_void = null_mut();
-        #[expect(unsafe_code, reason = "the system is asked to call back")]
-        // SAFETY: the recipient is read during the call, and what the callback gets lives until the
-        // subscription is over.
+        #[expect(unsafe_code, reason = "registers a callback")]
+        // SAFETY: the recipient is read during the call, and the context lives until the subscription
+        // ends.
         let code = unsafe {
             PowerRegisterSuspendResumeNotification(
                 DEVICE_NOTIFY_CALLBACK,
@@ -52,36 +52,35 @@ impl Subscription {
                 &raw mut handle,
             )
         };
-        let subscription = Self { handle: handle as HPOWERNOTIFY, said };
+        let subscription = Self { handle: handle as HPOWERNOTIFY, events };
         if code == 0 { Ok(subscription) } else { Err(code) }
     }
 }
 
 impl Drop for Subscription {
-    #[expect(unsafe_code, reason = "what was given to the system is taken back")]
+    #[expect(unsafe_code, reason = "unregisters the callback and frees its context")]
     fn drop(&mut self) {
-        // SAFETY: once it is unregistered no callback runs; then the box is nobody else's.
+        // SAFETY: no callback runs after unregistering, so the box has no other user.
         unsafe {
             if self.handle != 0 {
                 PowerUnregisterSuspendResumeNotification(self.handle);
             }
-            drop(Box::from_raw(self.said));
+            drop(Box::from_raw(self.events));
         }
     }
 }
 
-#[expect(unsafe_code, reason = "the system gives back the pointer that it got")]
-unsafe extern "system" fn pass_on(said: *const c_void, kind: u32, _: *const c_void) -> u32 {
+#[expect(unsafe_code, reason = "the system passes back the context pointer")]
+unsafe extern "system" fn pass_on(events: *const c_void, kind: u32, _: *const c_void) -> u32 {
     let notice = match kind {
         PBT_APMSUSPEND => Some(Notice::Sleeps),
         PBT_APMRESUMEAUTOMATIC => Some(Notice::Woke),
         _ => None,
     };
     if let Some(notice) = notice {
-        // SAFETY: the pointer is the one that was given at the subscription, and what it leads to
-        // lives until that is over.
-        let said = unsafe { &*said.cast::<mpsc::UnboundedSender<Notice>>() };
-        let _ = said.send(notice);
+        // SAFETY: the context is the one of the subscription and lives until that ends.
+        let events = unsafe { &*events.cast::<mpsc::UnboundedSender<Notice>>() };
+        let _ = events.send(notice);
     }
     0
 }

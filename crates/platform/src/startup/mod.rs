@@ -1,4 +1,9 @@
-//! What the system starts at login: the tray, or the gateway as a service.
+//! What the system starts at login.
+//!
+//! - [`login`]: the login item of the tray application
+//! - [`service`]: the gateway as a service of launchd, systemd or the Task Scheduler
+//!
+//! Depends on [`crate::process::run`] to call the tools of the system.
 
 pub mod login;
 pub mod service;

@@ -1,11 +1,11 @@
-//! Text inside XML: property lists of macOS, tasks of Windows.
+//! Escapes text in XML: property lists on macOS, tasks on Windows.
 
-/// A text that means itself.
+/// Escapes a text.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// What an escaped text means.
+/// Unescapes a text.
 pub(crate) fn plain(text: &str) -> String {
     let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
     text.replace("&apos;", "'").replace("&amp;", "&")

@@ -1,4 +1,4 @@
-//! What an editor's file should say about Evermoor, in the editor's dialect.
+//! The entry that points to Evermoor, in each editor's own spelling.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 
-use crate::entry::is_about_reaching;
+use crate::entry::is_connection_field;
 use crate::format::Format;
 use crate::format::tree::Tree;
 use crate::table::{Client, Language};
@@ -14,33 +14,33 @@ use crate::table::{Client, Language};
 /// How an editor reaches the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// At its address, with a token.
+    /// Over HTTP, with a token.
     Http,
     /// Through `evermoor connect`.
     Stdio,
 }
 
-/// The gateway that an entry leads to.
+/// How to reach the gateway that an entry points to.
 #[derive(Clone)]
 pub struct Gate {
-    /// The start of its address, such as `http://127.0.0.1:4137`.
+    /// The origin of its URL, such as `http://127.0.0.1:4137`.
     pub origin: String,
     /// The editor's token.
     pub token: String,
-    /// This program, for editors that start it.
+    /// The path of this program, for editors that start it.
     pub program: PathBuf,
-    /// The folder that was given with `--home`, if one was.
+    /// The value of `--home`, if one was given.
     pub home: Option<PathBuf>,
 }
 
-/// One entry: its name, and the upstream that it leads to, or all in one.
+/// An entry for Evermoor: its name, and the upstream it points to, or all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Door {
     pub name: String,
     pub upstream: Option<String>,
 }
 
-/// The name of the entry that leads to all upstreams in one.
+/// The name of the entry for all upstreams.
 pub const NAME: &str = "evermoor";
 
 impl Door {
@@ -72,52 +72,52 @@ impl Gate {
     }
 }
 
-/// The transport that an editor gets unless a person says otherwise.
+/// The transport for an editor unless the user chooses another one.
 pub fn usual(client: &Client) -> Transport {
     if client.http.is_some() { Transport::Http } else { Transport::Stdio }
 }
 
 /// The entry for an editor.
-pub fn entry(client: &Client, door: &Door, transport: Transport, gate: &Gate) -> Tree {
+pub fn entry(client: &Client, door: &Door, transport: Transport, access: &Gate) -> Tree {
     let template = match (transport, &client.http) {
         (Transport::Http, Some(http)) => http,
         (Transport::Http, None) | (Transport::Stdio, _) => &client.stdio,
     };
-    fill(template, client, door, gate)
+    fill(template, client, door, access)
 }
 
-fn fill(template: &Tree, client: &Client, door: &Door, gate: &Gate) -> Tree {
-    let args = || gate.args(client, door).into_iter().map(Tree::Text);
+fn fill(template: &Tree, client: &Client, door: &Door, access: &Gate) -> Tree {
+    let args = || access.args(client, door).into_iter().map(Tree::Text);
     match template {
-        Tree::Text(word) => match word.as_str() {
+        Tree::Text(text) => match text.as_str() {
             "$NAME" => Tree::text(&door.name),
-            "$URL" => Tree::Text(gate.url(door)),
-            "$COMMAND" => Tree::Text(gate.program.display().to_string()),
+            "$URL" => Tree::Text(access.url(door)),
+            "$COMMAND" => Tree::Text(access.program.display().to_string()),
             "$ARGS" => Tree::List(args().collect()),
             "$HEADERS" => {
-                let bearer = Tree::Text(format!("Bearer {}", gate.token));
+                let bearer = Tree::Text(format!("Bearer {}", access.token));
                 Tree::Map(vec![("Authorization".to_owned(), bearer)])
             }
             _ => template.clone(),
         },
         Tree::List(items) => {
-            // The words of a command follow it in the same list.
+            // `$ARGS` after `$COMMAND` in the same list: the arguments become items of it.
             let filled = items.iter().flat_map(|item| {
-                let filled = fill(item, client, door, gate);
+                let filled = fill(item, client, door, access);
                 filled.as_list().map_or_else(|| vec![filled.clone()], <[Tree]>::to_vec)
             });
             Tree::List(filled.collect())
         }
         Tree::Map(pairs) => {
             let filled =
-                |(name, value): &(String, Tree)| (name.clone(), fill(value, client, door, gate));
+                |(name, value): &(String, Tree)| (name.clone(), fill(value, client, door, access));
             Tree::Map(pairs.iter().map(filled).collect())
         }
         Tree::Null | Tree::Bool(_) | Tree::Bare(_) => template.clone(),
     }
 }
 
-/// The entry that is to stand where one is already: ours, with what a person added to it.
+/// The entry that replaces an existing one: Evermoor's, with the fields that the user added.
 pub(crate) fn merged(there: &Tree, ours: &Tree) -> Tree {
     let (Tree::Map(old), Tree::Map(new)) = (there, ours) else {
         return ours.clone();
@@ -126,9 +126,9 @@ pub(crate) fn merged(there: &Tree, ours: &Tree) -> Tree {
     let mut done = Vec::new();
     for (name, value) in old {
         match known(name) {
-            Some((_, new)) if is_about_reaching(name) => done.push((name.clone(), new.clone())),
-            None if is_about_reaching(name) => {}
-            // What a person chose besides, such as a time limit, stays.
+            Some((_, new)) if is_connection_field(name) => done.push((name.clone(), new.clone())),
+            None if is_connection_field(name) => {}
+            // Other settings of the user, such as a timeout, stay.
             Some(_) | None => done.push((name.clone(), value.clone())),
         }
     }
@@ -137,7 +137,7 @@ pub(crate) fn merged(there: &Tree, ours: &Tree) -> Tree {
     Tree::Map(done)
 }
 
-/// What a person pastes where we do not write.
+/// The text to paste into an editor that Evermoor cannot edit.
 pub fn snippet(client: &Client, entries: &[(String, Tree)]) -> String {
     match client.language {
         Language::Of(format) => format.snippet(&client.servers, entries),
@@ -158,11 +158,11 @@ fn elisp(name: &str, entry: &Tree) -> String {
     )
 }
 
-/// A link that the editor opens to add the entry by itself. It leads through `evermoor connect`, so
-/// that no token is in it.
-pub fn link(client: &Client, door: &Door, gate: &Gate) -> Option<String> {
+/// A link that makes the editor add the entry. The entry uses `evermoor connect`, so the link has no
+/// token in it.
+pub fn link(client: &Client, door: &Door, access: &Gate) -> Option<String> {
     let template = client.link.as_ref()?;
-    let entry = entry(client, door, Transport::Stdio, gate);
+    let entry = entry(client, door, Transport::Stdio, access);
     let encoded = |text: &str| {
         url::form_urlencoded::byte_serialize(text.as_bytes())
             .collect::<String>()
@@ -171,9 +171,9 @@ pub fn link(client: &Client, door: &Door, gate: &Gate) -> Option<String> {
     let mut with_name = vec![("name".to_owned(), Tree::text(&door.name))];
     with_name.extend(entry.as_map().unwrap_or_default().iter().cloned());
     let args: String =
-        gate.args(client, door).iter().map(|arg| format!("&arg={}", encoded(arg))).collect();
+        access.args(client, door).iter().map(|arg| format!("&arg={}", encoded(arg))).collect();
     let base64 = BASE64.encode(Format::json_line(&entry));
-    let program = encoded(&gate.program.display().to_string());
+    let program = encoded(&access.program.display().to_string());
     let filled = template.replace("$NAME", &encoded(&door.name)).replace("$COMMAND", &program);
     let filled = filled.replace("$ARGS", &args).replace("$BASE64", &encoded(&base64));
     Some(filled.replace("$WITH_NAME", &encoded(&Format::json_line(&Tree::Map(with_name)))))

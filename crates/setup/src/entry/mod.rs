@@ -1,4 +1,9 @@
-//! An MCP server as an editor's file has it, whatever its dialect.
+//! One MCP server in an editor's file. Every product spells an entry differently; [`Entry`] is what
+//! they all mean.
+//!
+//! - [`desired`]: the entry that points to Evermoor
+//!
+//! Depends on [`crate::format`] for values and on [`crate::table`] for how each editor spells them.
 
 pub mod desired;
 
@@ -10,11 +15,11 @@ use crate::table::Client;
 pub struct Entry {
     pub name: String,
     pub kind: Kind,
-    /// A person turned it off in the editor.
+    /// The user turned it off in the editor.
     pub disabled: bool,
 }
 
-/// How it is reached. Variables of the environment are named `${env:NAME}` in every value.
+/// How to connect to it. Environment variables are written `${env:NAME}` in every value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     Stdio { command: String, args: Vec<String>, env: Vec<(String, String)>, folder: Option<String> },
@@ -23,7 +28,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub fn word(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Stdio { .. } => "stdio",
             Self::Http { .. } => "http",
@@ -32,23 +37,23 @@ impl Kind {
     }
 }
 
-/// What different products call the same thing.
+/// The names that products use for the same field.
 const ADDRESS: [&str; 5] = ["url", "serverUrl", "httpUrl", "uri", "endpoint"];
 const PROGRAM: [&str; 2] = ["command", "cmd"];
 const ENVIRONMENT: [&str; 3] = ["env", "environment", "envs"];
 const HEADERS: [&str; 2] = ["headers", "http_headers"];
 const FOLDER: [&str; 2] = ["cwd", "working_directory"];
-const SORT: [&str; 2] = ["type", "transport"];
+const TYPE: [&str; 2] = ["type", "transport"];
 
-/// All that says how a server is reached. Everything else in an entry is the person's.
-pub(crate) fn is_about_reaching(name: &str) -> bool {
+/// Whether a field says how to connect to the server. Evermoor leaves all other fields alone.
+pub(crate) fn is_connection_field(name: &str) -> bool {
     let more = ["args", "requestOptions", "bearer_token_env_var", "env_http_headers", "env_vars"];
-    let known = [&ADDRESS[..], &PROGRAM, &ENVIRONMENT, &HEADERS, &FOLDER, &SORT, &more];
+    let known = [&ADDRESS[..], &PROGRAM, &ENVIRONMENT, &HEADERS, &FOLDER, &TYPE, &more];
     known.iter().any(|names| names.contains(&name))
 }
 
 impl Entry {
-    /// Reads an entry; `None` if it is none.
+    /// Reads an entry; `None` if the value is not one.
     pub fn read(client: &Client, name: &str, tree: &Tree) -> Option<Self> {
         let any = |names: &[&str]| names.iter().find_map(|name| tree.get(name));
         let neutral = |text: &str| neutral(client, text);
@@ -69,10 +74,10 @@ impl Entry {
         let kind = if let Some(url) = any(&ADDRESS).and_then(Tree::as_text) {
             let inner = tree.get("requestOptions").and_then(|options| options.get("headers"));
             let mut headers = pairs(any(&HEADERS).or(inner));
-            headers.extend(by_variable(tree));
+            headers.extend(headers_from_env(tree));
             let url = neutral(url);
-            let events = any(&SORT).and_then(Tree::as_text) == Some("sse");
-            if events { Kind::Sse { url, headers } } else { Kind::Http { url, headers } }
+            let is_sse = any(&TYPE).and_then(Tree::as_text) == Some("sse");
+            if is_sse { Kind::Sse { url, headers } } else { Kind::Http { url, headers } }
         } else {
             let program = any(&PROGRAM)?;
             let mut words =
@@ -93,8 +98,8 @@ impl Entry {
     }
 }
 
-/// The headers whose values Codex takes from the environment.
-fn by_variable(tree: &Tree) -> Vec<(String, String)> {
+/// The headers whose values Codex reads from environment variables.
+fn headers_from_env(tree: &Tree) -> Vec<(String, String)> {
     let bearer = tree.get("bearer_token_env_var").and_then(Tree::as_text);
     let bearer = bearer.map(|name| ("Authorization".to_owned(), format!("Bearer ${{env:{name}}}")));
     let named = tree.get("env_http_headers").and_then(Tree::as_map).unwrap_or_default().iter();
@@ -104,7 +109,7 @@ fn by_variable(tree: &Tree) -> Vec<(String, String)> {
     bearer.into_iter().chain(named).collect()
 }
 
-/// A value with the editor's way to name a variable turned into ours.
+/// Rewrites the editor's syntax for environment variables to `${env:NAME}`.
 fn neutral(client: &Client, text: &str) -> String {
     let mut text = text.to_owned();
     for form in &client.variables {
@@ -156,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn every_dialect_is_read_as_the_same_thing() {
+    fn every_spelling_of_an_entry_reads_the_same() {
         let wanted = Kind::Http {
             url: "http://x/mcp".into(),
             headers: pairs(&[("Authorization", "Bearer ${env:KEY}")]),
@@ -202,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_read_with_their_words_environment_and_switch() {
+    fn programs_are_read_with_arguments_environment_and_disabled_flag() {
         let env = pairs(&[("A", "1")]);
         let args = vec!["-y".to_owned()];
         let wanted = Kind::Stdio { command: "npx".into(), args, env, folder: None };
@@ -224,6 +229,6 @@ mod tests {
         let old =
             read("cursor", r#"{"mcpServers":{"x":{"type":"sse","url":"http://x/sse"},"junk":1}}"#);
         assert_eq!(old.len(), 1);
-        assert_eq!(old[0].kind.word(), "sse");
+        assert_eq!(old[0].kind.name(), "sse");
     }
 }

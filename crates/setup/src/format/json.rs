@@ -1,21 +1,21 @@
-//! JSON, with whatever its writers added to it: comments, trailing commas, single quotes.
+//! Edits JSON, also with comments, trailing commas and single quotes.
 
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
-use super::Trouble;
+use super::FormatError;
 use super::json_text::{Layout, after_blanks, comma_after, minified, pretty, spaced, tail};
 use crate::format::text::{Splices, line_end, line_start, own_indent};
 use crate::format::tree::{Servers, Tree};
 
-/// What editors forgive. A missing comma is no style but a mistake, and their parsers fail on it too.
-fn forgiving() -> ParseOptions {
+/// As lenient as editors are. None of them accepts a missing comma.
+fn lenient() -> ParseOptions {
     ParseOptions { allow_missing_commas: false, ..ParseOptions::default() }
 }
 
 fn parse(text: &str) -> Result<Option<Value<'_>>, String> {
-    let parsed = parse_to_ast(text, &CollectOptions::default(), &forgiving());
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &lenient());
     parsed.map(|parsed| parsed.value).map_err(|error| error.to_string())
 }
 
@@ -37,18 +37,18 @@ fn tree(value: &Value<'_>) -> Tree {
     }
 }
 
-/// How far the names of the way are there already.
+/// The innermost object on the path that exists, and the names that are missing below it.
 struct Reached<'a, 'b> {
     object: &'b Object<'a>,
     missing: &'b [String],
 }
 
-fn reach<'a, 'b>(root: &'b Value<'a>, way: &'b [String]) -> Result<Reached<'a, 'b>, Trouble> {
+fn reach<'a, 'b>(root: &'b Value<'a>, path: &'b [String]) -> Result<Reached<'a, 'b>, FormatError> {
     let Value::Object(object) = root else {
-        return Err(Trouble::Shape("the whole file".to_owned()));
+        return Err(FormatError::Shape("the whole file".to_owned()));
     };
     let mut object = object;
-    for (depth, name) in way.iter().enumerate() {
+    for (depth, name) in path.iter().enumerate() {
         match last(object, name) {
             Some((_, prop)) => match &prop.value {
                 Value::Object(inner) => object = inner,
@@ -56,15 +56,15 @@ fn reach<'a, 'b>(root: &'b Value<'a>, way: &'b [String]) -> Result<Reached<'a, '
                 | Value::NumberLit(_)
                 | Value::BooleanLit(_)
                 | Value::NullKeyword(_)
-                | Value::Array(_) => return Err(Trouble::Shape(name.clone())),
+                | Value::Array(_) => return Err(FormatError::Shape(name.clone())),
             },
-            None => return Ok(Reached { object, missing: &way[depth..] }),
+            None => return Ok(Reached { object, missing: &path[depth..] }),
         }
     }
     Ok(Reached { object, missing: &[] })
 }
 
-/// The last property of a name, which is the one that readers take.
+/// The last property of a name. Of duplicates, the last one counts.
 fn last<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<(usize, &'b ObjectProp<'a>)> {
     object.properties.iter().enumerate().rev().find(|(_, prop)| prop.name.as_str() == name)
 }
@@ -74,17 +74,17 @@ pub(super) fn put(
     servers: &Servers,
     name: &str,
     entry: &Tree,
-) -> Result<String, Trouble> {
+) -> Result<String, FormatError> {
     let mut splices = Splices::default();
     let nl = line_end(text);
-    let Some(root) = parse(text).map_err(Trouble::Read)? else {
-        let whole = wrapped(&servers.way, Tree::Map(vec![(name.to_owned(), entry.clone())]));
+    let Some(root) = parse(text).map_err(FormatError::Read)? else {
+        let whole = wrapped(&servers.path, Tree::Map(vec![(name.to_owned(), entry.clone())]));
         let whole = pretty(&whole, &Layout { nl, indent: "", unit: "  " });
         let apart = if text.is_empty() || text.ends_with('\n') { "" } else { nl };
         splices.insert(text.len(), format!("{apart}{whole}{nl}"));
         return Ok(splices.apply(text));
     };
-    let Reached { object, missing } = reach(&root, &servers.way)?;
+    let Reached { object, missing } = reach(&root, &servers.path)?;
     let unit = unit(text, &root);
     match (missing, last(object, name)) {
         ([], Some((_, there))) => {
@@ -105,23 +105,23 @@ pub(super) fn put(
     Ok(splices.apply(text))
 }
 
-fn wrapped(way: &[String], inner: Tree) -> Tree {
-    way.iter().rev().fold(inner, |inner, name| Tree::Map(vec![(name.clone(), inner)]))
+fn wrapped(path: &[String], inner: Tree) -> Tree {
+    path.iter().rev().fold(inner, |inner, name| Tree::Map(vec![(name.clone(), inner)]))
 }
 
-/// How this file indents: as its outermost object does.
+/// The indentation unit of a file: that of its outermost object.
 fn unit<'t>(text: &'t str, root: &Value<'_>) -> &'t str {
     let first = root.as_object().and_then(|object| object.properties.first());
     let indent = first.and_then(|prop| own_indent(text, prop.range.start));
     indent.filter(|indent| !indent.is_empty()).unwrap_or("  ")
 }
 
-/// Whether a property is written without a blank after its colon.
+/// Whether there is no space after the colon of a property.
 fn is_tight(text: &str, prop: &ObjectProp<'_>) -> bool {
     text[..prop.value.range().start].ends_with(':')
 }
 
-/// Adds a property at the end of an object, in the object's own style.
+/// Adds a property at the end of an object, in the style of that object.
 fn add(text: &str, object: &Object<'_>, new: (&str, &Tree), unit: &str, splices: &mut Splices) {
     let (key, nl) = (super::json_text::quoted(new.0), line_end(text));
     let Some(before) = object.properties.last() else {
@@ -169,7 +169,7 @@ fn add_first(
     let start = line_start(text, object.range.start);
     let blanks = text[start..].len() - text[start..].trim_start_matches([' ', '\t']).len();
     let outer = &text[start..start + blanks];
-    // In a file that is one line, everything stays on it.
+    // A file of one line stays one line.
     let one_line = text[..close].trim_start().contains('"') && !text.trim_end().contains('\n');
     if one_line {
         return splices.insert(close, format!("{key}:{}", minified(value)));
@@ -190,37 +190,37 @@ pub(super) fn remove(
     servers: &Servers,
     name: &str,
     tidy: bool,
-) -> Result<String, Trouble> {
-    let Some(root) = parse(text).map_err(Trouble::Read)? else {
+) -> Result<String, FormatError> {
+    let Some(root) = parse(text).map_err(FormatError::Read)? else {
         return Ok(text.to_owned());
     };
-    let Reached { object, missing } = reach(&root, &servers.way)?;
+    let Reached { object, missing } = reach(&root, &servers.path)?;
     let Some((index, _)) = last(object, name).filter(|_| missing.is_empty()) else {
         return Ok(text.to_owned());
     };
     let mut splices = Splices::default();
     if tidy
         && object.properties.len() == 1
-        && let Some((outer, name)) = servers.way.split_last().map(|(name, outer)| (outer, name))
+        && let Some((outer, name)) = servers.path.split_last().map(|(name, outer)| (outer, name))
     {
         let reached = reach(&root, outer)?;
         if let Some((index, _)) = last(reached.object, name) {
-            take(text, reached.object, index, &mut splices);
+            remove_property(text, reached.object, index, &mut splices);
             return Ok(splices.apply(text));
         }
     }
-    take(text, object, index, &mut splices);
+    remove_property(text, object, index, &mut splices);
     Ok(splices.apply(text))
 }
 
-/// Takes a property out of its object, with its comma and its line.
-fn take(text: &str, object: &Object<'_>, index: usize, splices: &mut Splices) {
+/// Removes a property from its object, with its comma and its line.
+fn remove_property(text: &str, object: &Object<'_>, index: usize, splices: &mut Splices) {
     let prop = &object.properties[index];
     let (start, stop) = (prop.range.start, prop.value.range().end);
     let comma = comma_after(text, stop);
     let blanks = text[..start].trim_end_matches([' ', '\t']).len();
     let own_line = own_indent(text, start).is_some();
-    // Its line end too, so that no empty line stays.
+    // With its line ending, so that no empty line stays.
     let from = match own_line {
         true => text[..blanks]
             .strip_suffix('\n')

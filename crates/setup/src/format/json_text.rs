@@ -1,13 +1,13 @@
-//! Writing JSON, and finding the way through what JSON's writers put between its values.
+//! Writes JSON, and finds commas between comments.
 
 use crate::format::tree::Tree;
 
-/// How a value is laid out over lines.
+/// How to lay out a value on several lines.
 pub(super) struct Layout<'a> {
     pub(super) nl: &'a str,
-    /// What the line of the value begins with.
+    /// The indentation of the line that the value starts on.
     pub(super) indent: &'a str,
-    /// What each level adds.
+    /// The indentation that each level adds.
     pub(super) unit: &'a str,
 }
 
@@ -15,7 +15,7 @@ pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Over several lines. Lists of plain values stay on one.
+/// On several lines. Lists stay on one line.
 pub(super) fn pretty(tree: &Tree, layout: &Layout<'_>) -> String {
     match tree {
         Tree::Map(pairs) if !pairs.is_empty() => {
@@ -37,12 +37,12 @@ pub(super) fn pretty(tree: &Tree, layout: &Layout<'_>) -> String {
     }
 }
 
-/// On one line, with blanks.
+/// On one line, with spaces.
 pub(super) fn spaced(tree: &Tree) -> String {
     flat(tree, " ")
 }
 
-/// On one line, without any blank.
+/// On one line, without spaces.
 pub(super) fn minified(tree: &Tree) -> String {
     flat(tree, "")
 }
@@ -50,7 +50,7 @@ pub(super) fn minified(tree: &Tree) -> String {
 fn flat(tree: &Tree, blank: &str) -> String {
     match tree {
         Tree::Null => "null".to_owned(),
-        Tree::Bool(truth) => truth.to_string(),
+        Tree::Bool(value) => value.to_string(),
         Tree::Bare(text) => text.clone(),
         Tree::Text(text) => quoted(text),
         Tree::List(items) => {
@@ -68,7 +68,7 @@ fn flat(tree: &Tree, blank: &str) -> String {
     }
 }
 
-/// The comma that follows a value, behind blanks and comments, if one does.
+/// The position of the comma after a value, past whitespace and comments.
 pub(super) fn comma_after(text: &str, mut at: usize) -> Option<usize> {
     loop {
         let rest = &text[at..];
@@ -87,13 +87,13 @@ pub(super) fn comma_after(text: &str, mut at: usize) -> Option<usize> {
     }
 }
 
-/// The place behind a value and the comments that stand beside it on its line.
+/// The position after a value and the comments that follow it on its line.
 pub(super) fn tail(text: &str, from: usize) -> usize {
-    let (mut at, mut good) = (from, from);
+    let (mut at, mut end) = (from, from);
     loop {
         let rest = &text[at..];
         let Some(next) = rest.chars().next() else {
-            return good;
+            return end;
         };
         if next == ' ' || next == '\t' {
             at += 1;
@@ -101,17 +101,17 @@ pub(super) fn tail(text: &str, from: usize) -> usize {
             return at + rest.find(['\n', '\r']).unwrap_or(rest.len());
         } else if rest.starts_with("/*") {
             let Some(stop) = rest.find("*/").filter(|stop| !rest[..*stop].contains('\n')) else {
-                return good;
+                return end;
             };
             at += stop + 2;
-            good = at;
+            end = at;
         } else {
-            return good;
+            return end;
         }
     }
 }
 
-/// The place behind blanks.
+/// The position after spaces and tabs.
 pub(super) fn after_blanks(text: &str, at: usize) -> usize {
     text.len() - text[at..].trim_start_matches([' ', '\t']).len()
 }

@@ -1,9 +1,17 @@
-//! Reading and editing the formats that editors keep their servers in.
+//! Reads and edits the file formats of editors: JSON, TOML and YAML.
 //!
 //! # Theory of operation
-//! A parser says where things are; the edit itself is a few pieces of text that are put in or taken
-//! out, so that all other bytes stay. What came out is read again, and only if every other value is
-//! as it was and ours is as it should be does anybody get to see it.
+//! A parser finds the positions of values. An edit inserts or deletes a few pieces of text, so all
+//! other bytes stay. Then the result is parsed again: the edit fails unless Evermoor's entry is as
+//! requested and every other value is unchanged.
+//!
+//! # Layout
+//! - [`tree`]: a value of any format
+//! - `text`: edits of text by position
+//! - `json`, `toml`, `yaml`: edits in each format; `yaml_read` parses YAML
+//! - `json_text`, `toml_text`, `yaml_text`: write values in each format
+//!
+//! Depends on nothing else in this crate.
 
 mod json;
 mod json_text;
@@ -17,27 +25,27 @@ mod yaml_text;
 
 use tree::{Servers, Tree};
 
-/// A format.
+/// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// With or without comments and trailing commas: what is there stays, what is written is plain JSON.
+    /// With or without comments and trailing commas. Evermoor itself writes plain JSON.
     Json,
     Toml,
     Yaml,
 }
 
-/// Why a text is left alone.
+/// Why a text cannot be edited.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Untouchable {
     #[error("it cannot be read as {format}: {why}")]
     Unreadable { format: &'static str, why: String },
-    #[error("`{0}` in it is not what Evermoor expects there")]
+    #[error("`{0}` in it has an unexpected type")]
     Shape(String),
-    #[error("an edit would have changed something else in it")]
+    #[error("the edit would have changed something else in it")]
     Harm,
 }
 
-/// What to do with one entry.
+/// A change of one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     Put(String, Tree),
@@ -61,9 +69,9 @@ impl Format {
         }
     }
 
-    /// The whole value of a text. A text without any value is an empty map.
+    /// Parses a text. A text without a value is an empty map.
     pub fn read(self, text: &str) -> Result<Tree, Untouchable> {
-        let (_, text) = text::marked(text);
+        let (_, text) = text::split_bom(text);
         let read = match self {
             Self::Json => json::read(text),
             Self::Toml => toml::read(text),
@@ -73,8 +81,8 @@ impl Format {
         Ok(if read == Tree::Null { Tree::Map(Vec::new()) } else { read })
     }
 
-    /// The text after some changes, or nothing at all. With `tidy`, a place for servers that has none
-    /// left is taken out too.
+    /// The text with all changes made, or an error. With `tidy`, a map or list of servers that is
+    /// empty afterwards is removed too.
     pub fn edit(
         self,
         before: &str,
@@ -82,7 +90,7 @@ impl Format {
         changes: &[Change],
         tidy: bool,
     ) -> Result<String, Untouchable> {
-        let (mark, bare) = text::marked(before);
+        let (bom, bare) = text::split_bom(before);
         let mut after = bare.to_owned();
         for change in changes {
             let edited = match (self, change) {
@@ -93,16 +101,16 @@ impl Format {
                 (Self::Yaml, Change::Put(name, entry)) => yaml::put(&after, servers, name, entry),
                 (Self::Yaml, Change::Remove(name)) => yaml::remove(&after, servers, name, tidy),
             };
-            after = edited.map_err(|trouble| match trouble {
-                Trouble::Read(why) => self.unreadable(why),
-                Trouble::Shape(what) => Untouchable::Shape(what),
+            after = edited.map_err(|error| match error {
+                FormatError::Read(why) => self.unreadable(why),
+                FormatError::Shape(what) => Untouchable::Shape(what),
             })?;
         }
         self.check(bare, &after, servers, changes)?;
-        Ok(format!("{mark}{after}"))
+        Ok(format!("{bom}{after}"))
     }
 
-    /// That the changes are made and nothing else is.
+    /// Checks that the changes are made and nothing else changed.
     fn check(
         self,
         before: &str,
@@ -127,14 +135,14 @@ impl Format {
         if same { Ok(()) } else { Err(Untouchable::Harm) }
     }
 
-    /// An entry alone, as a person would paste it into an empty file.
+    /// The text of a file with these entries only, to paste.
     pub fn snippet(self, servers: &Servers, entries: &[(String, Tree)]) -> String {
         let put = |(name, entry): &(String, Tree)| Change::Put(name.clone(), entry.clone());
         let changes: Vec<Change> = entries.iter().map(put).collect();
         self.edit("", servers, &changes, false).unwrap_or_default()
     }
 
-    /// What a new file begins with.
+    /// The first lines of a new file.
     pub(crate) fn head(self, head: &Tree) -> String {
         let pairs = head.as_map().unwrap_or_default();
         match self {
@@ -145,7 +153,7 @@ impl Format {
         }
     }
 
-    /// A value as JSON on one line.
+    /// A value as one line of JSON.
     pub fn json_line(tree: &Tree) -> String {
         json_text::minified(tree)
     }
@@ -155,9 +163,9 @@ impl Format {
     }
 }
 
-/// What stands in the way of an edit.
+/// Why one of the formats cannot make an edit.
 #[derive(Debug)]
-enum Trouble {
+enum FormatError {
     Read(String),
     Shape(String),
 }

@@ -1,19 +1,20 @@
-//! A file's text as it is edited: its mark and its line ends stay, and an edit touches only what it names.
+//! Edits of text by position. Byte order mark and line endings stay, and so does everything that an
+//! edit does not name.
 
 use std::ops::Range;
 
-/// The mark that some Windows programs put before UTF-8.
-const MARK: &str = "\u{feff}";
+/// The byte order mark that some Windows programs write before UTF-8.
+const BOM: &str = "\u{feff}";
 
-/// A text without its byte order mark, which is put back.
-pub(crate) fn marked(text: &str) -> (&'static str, &str) {
-    match text.strip_prefix(MARK) {
-        Some(rest) => (MARK, rest),
+/// Splits a text into its byte order mark, if any, and the rest.
+pub(crate) fn split_bom(text: &str) -> (&'static str, &str) {
+    match text.strip_prefix(BOM) {
+        Some(rest) => (BOM, rest),
         None => ("", text),
     }
 }
 
-/// How this text ends its lines.
+/// The line ending of a text.
 pub(crate) fn line_end(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",
@@ -21,7 +22,7 @@ pub(crate) fn line_end(text: &str) -> &'static str {
     }
 }
 
-/// Pieces of a text that are replaced. Everything else stays, byte for byte.
+/// Replacements in a text. Everything else stays, byte for byte.
 #[derive(Debug, Default)]
 pub(crate) struct Splices(Vec<(Range<usize>, String)>);
 
@@ -38,7 +39,8 @@ impl Splices {
         self.0.push((range, String::new()));
     }
 
-    /// The text with its pieces replaced. Pieces at the same place come in the order they were told.
+    /// The text with all replacements made. Those at the same position are made in the order in which
+    /// they were added.
     pub(crate) fn apply(mut self, text: &str) -> String {
         self.0.sort_by_key(|(range, _)| range.start);
         let mut done = String::with_capacity(text.len() + 256);
@@ -53,29 +55,29 @@ impl Splices {
     }
 }
 
-/// Where the line begins that this place is on.
+/// The start of the line that contains this position.
 pub(crate) fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |end| end + 1)
 }
 
-/// Where the line ends that this place is on, before its line end.
+/// The end of the line that contains this position, before its line ending.
 pub(crate) fn line_stop(text: &str, at: usize) -> usize {
     let stop = text[at..].find('\n').map_or(text.len(), |end| at + end);
     if text[at..stop].ends_with('\r') { stop - 1 } else { stop }
 }
 
-/// Where the next line begins; the end of the text if there is none.
+/// The start of the next line; the end of the text if there is none.
 pub(crate) fn next_line(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |end| at + end + 1)
 }
 
-/// The blanks before a place, if there is nothing else before it on its line.
+/// The indentation before a position, if nothing else is before it on its line.
 pub(crate) fn own_indent(text: &str, at: usize) -> Option<&str> {
     let before = &text[line_start(text, at)..at];
     before.chars().all(|c| c == ' ' || c == '\t').then_some(before)
 }
 
-/// With the comma before it, or the one after it if it is the first.
+/// Extends a range by the comma before it, or the one after it if it is the first.
 pub(crate) fn with_comma(text: &str, range: Range<usize>) -> Range<usize> {
     let before = text[..range.start].trim_end();
     if before.ends_with(',') {
@@ -93,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_named_pieces_change() {
+    fn only_the_named_ranges_change() {
         let mut splices = Splices::default();
         splices.insert(3, "!");
         splices.replace(0..1, "A");
@@ -102,8 +104,8 @@ mod tests {
     }
 
     #[test]
-    fn marks_and_line_ends_are_seen() {
-        assert_eq!(marked("\u{feff}x"), ("\u{feff}", "x"));
+    fn byte_order_marks_and_line_endings_are_detected() {
+        assert_eq!(split_bom("\u{feff}x"), ("\u{feff}", "x"));
         assert_eq!((line_end("a\r\nb\n"), line_end("a"), line_end("a\nb")), ("\r\n", "\n", "\n"));
         assert_eq!((own_indent("{\n\t\"a\"", 3), own_indent("{ \"a\"", 2)), (Some("\t"), None));
     }

@@ -1,20 +1,20 @@
-//! TOML: an entry is a table of its own at the end of the file, or a piece of an inline table.
+//! Edits TOML. A new entry is a table at the end of the file, or a value in an existing inline table.
 
 use std::ops::Range;
 
 use toml_edit::{Document, InlineTable, Item, Table, Value};
 
-use super::Trouble;
+use super::FormatError;
 use super::toml_text::{inline, key, table};
 use crate::format::text::{Splices, line_end, line_start, line_stop, next_line, with_comma};
 use crate::format::tree::{Servers, Tree};
 
-fn parse(text: &str) -> Result<Document<&str>, Trouble> {
-    Document::parse(text).map_err(|error| Trouble::Read(told(text, &error)))
+fn parse(text: &str) -> Result<Document<&str>, FormatError> {
+    Document::parse(text).map_err(|error| FormatError::Read(describe(text, &error)))
 }
 
-/// Where it is wrong and how, without a picture of the line, which may hold a secret.
-fn told(text: &str, error: &toml_edit::TomlError) -> String {
+/// What is wrong on which line, without the line itself, which may contain a secret.
+fn describe(text: &str, error: &toml_edit::TomlError) -> String {
     let line =
         error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     let line = line.map_or_else(String::new, |line| format!(" on line {line}"));
@@ -24,7 +24,7 @@ fn told(text: &str, error: &toml_edit::TomlError) -> String {
 pub(super) fn read(text: &str) -> Result<Tree, String> {
     match parse(text) {
         Ok(document) => Ok(of_table(document.as_table())),
-        Err(Trouble::Read(why) | Trouble::Shape(why)) => Err(why),
+        Err(FormatError::Read(why) | FormatError::Shape(why)) => Err(why),
     }
 }
 
@@ -60,12 +60,12 @@ pub(super) fn put(
     servers: &Servers,
     name: &str,
     entry: &Tree,
-) -> Result<String, Trouble> {
+) -> Result<String, FormatError> {
     let document = parse(text)?;
-    let shape = || Trouble::Shape(servers.way.join("."));
+    let shape = || FormatError::Shape(servers.path.join("."));
     let mut splices = Splices::default();
     let nl = line_end(text);
-    match place(&document, servers) {
+    match find(&document, servers) {
         Some(Item::Value(Value::InlineTable(holder))) => {
             put_inline(holder, name, entry, &mut splices).ok_or_else(shape)?;
             return Ok(splices.apply(text));
@@ -78,19 +78,20 @@ pub(super) fn put(
             }
             Some(Item::Table(there)) => {
                 let range = extent(text, &document, there).ok_or_else(shape)?;
-                let new = table(&way_to(servers, name), entry, nl);
+                let new = table(&path_to(servers, name), entry, nl);
                 let new = new.trim_end_matches(['\r', '\n']);
                 splices.replace(range, new);
                 return Ok(splices.apply(text));
             }
-            Some(Item::ArrayOfTables(_)) => return Err(Trouble::Shape(name.to_owned())),
+            Some(Item::ArrayOfTables(_)) => return Err(FormatError::Shape(name.to_owned())),
             Some(Item::None) | None if holder.is_dotted() => {
-                // Such a place is added to in its own way only.
+                // A table made of dotted keys can only be extended with dotted keys.
                 let mut spans = Vec::new();
                 pieces(holder, &mut spans);
                 let last = spans.iter().map(|span| span.end).max().ok_or_else(shape)?;
-                let way: Vec<String> = way_to(servers, name).iter().map(|name| key(name)).collect();
-                let line = format!("{nl}{} = {}", way.join("."), inline(entry));
+                let path: Vec<String> =
+                    path_to(servers, name).iter().map(|name| key(name)).collect();
+                let line = format!("{nl}{} = {}", path.join("."), inline(entry));
                 splices.insert(line_stop(text, last), line);
                 return Ok(splices.apply(text));
             }
@@ -105,7 +106,7 @@ pub(super) fn put(
         text if text.ends_with('\n') => nl.to_owned(),
         _ => format!("{nl}{nl}"),
     };
-    splices.insert(text.len(), format!("{apart}{}", table(&way_to(servers, name), entry, nl)));
+    splices.insert(text.len(), format!("{apart}{}", table(&path_to(servers, name), entry, nl)));
     Ok(splices.apply(text))
 }
 
@@ -114,11 +115,11 @@ pub(super) fn remove(
     servers: &Servers,
     name: &str,
     tidy: bool,
-) -> Result<String, Trouble> {
+) -> Result<String, FormatError> {
     let document = parse(text)?;
-    let shape = || Trouble::Shape(servers.way.join("."));
+    let shape = || FormatError::Shape(servers.path.join("."));
     let mut splices = Splices::default();
-    match place(&document, servers) {
+    match find(&document, servers) {
         Some(Item::Value(Value::InlineTable(holder))) => {
             let Some((key, value)) = holder.get_key_value(name) else {
                 return Ok(text.to_owned());
@@ -134,7 +135,7 @@ pub(super) fn remove(
             Some((_, Item::Table(there))) => {
                 let range = extent(text, &document, there).ok_or_else(shape)?;
                 splices.delete(with_blank_line(text, range));
-                // A header of nothing else stays, unless it was ours too.
+                // An empty table header stays unless Evermoor wrote it.
                 if tidy
                     && holder.len() == 1
                     && let Some(header) =
@@ -143,7 +144,7 @@ pub(super) fn remove(
                     splices.delete(line_start(text, header.start)..next_line(text, header.end));
                 }
             }
-            Some((_, Item::ArrayOfTables(_))) => return Err(Trouble::Shape(name.to_owned())),
+            Some((_, Item::ArrayOfTables(_))) => return Err(FormatError::Shape(name.to_owned())),
             Some((_, Item::None)) | None => return Ok(text.to_owned()),
         },
         None | Some(_) => return Ok(text.to_owned()),
@@ -151,12 +152,12 @@ pub(super) fn remove(
     Ok(splices.apply(text))
 }
 
-fn place<'a>(document: &'a Document<&str>, servers: &Servers) -> Option<&'a Item> {
-    servers.way.iter().try_fold(document.as_item(), |item, name| item.get(name))
+fn find<'a>(document: &'a Document<&str>, servers: &Servers) -> Option<&'a Item> {
+    servers.path.iter().try_fold(document.as_item(), |item, name| item.get(name))
 }
 
-fn way_to(servers: &Servers, name: &str) -> Vec<String> {
-    servers.way.iter().cloned().chain([name.to_owned()]).collect()
+fn path_to(servers: &Servers, name: &str) -> Vec<String> {
+    servers.path.iter().cloned().chain([name.to_owned()]).collect()
 }
 
 fn put_inline(holder: &InlineTable, name: &str, entry: &Tree, splices: &mut Splices) -> Option<()> {
@@ -173,8 +174,8 @@ fn put_inline(holder: &InlineTable, name: &str, entry: &Tree, splices: &mut Spli
     Some(())
 }
 
-/// From a table's header to its last value, with those of its own tables that follow at once. `None`
-/// if something else stands between them.
+/// The range of a table from its header to its last value, with its subtables. `None` if something
+/// else is between them.
 fn extent(text: &str, document: &Document<&str>, ours: &Table) -> Option<Range<usize>> {
     let mut spans = Vec::new();
     pieces(ours, &mut spans);
@@ -182,13 +183,13 @@ fn extent(text: &str, document: &Document<&str>, ours: &Table) -> Option<Range<u
     let to = spans.iter().map(|span| span.end).max()?;
     let mut all = Vec::new();
     pieces(document.as_table(), &mut all);
-    let strangers = all.iter().filter(|span| span.start >= from && span.end <= to).count();
-    (strangers == spans.len()).then(|| line_start(text, from)..line_stop(text, to))
+    let within = all.iter().filter(|span| span.start >= from && span.end <= to).count();
+    (within == spans.len()).then(|| line_start(text, from)..line_stop(text, to))
 }
 
-/// The headers and the values of a table and all below it.
+/// The headers and values of a table and its subtables.
 fn pieces(table: &Table, spans: &mut Vec<Range<usize>>) {
-    // A table that only others' headers speak of has no header of its own.
+    // An implicit table has no header.
     let own = table.span().filter(|_| !table.is_implicit() && !table.is_dotted());
     spans.extend(own.filter(|span| span.end > span.start));
     for (_, item) in table.iter() {
@@ -201,7 +202,7 @@ fn pieces(table: &Table, spans: &mut Vec<Range<usize>>) {
     }
 }
 
-/// With the line end, and with the empty line before it.
+/// Extends a range by its line ending and the empty line before it.
 fn with_blank_line(text: &str, range: Range<usize>) -> Range<usize> {
     let before = &text[..range.start];
     let above = before.strip_suffix('\n').map(|rest| rest.strip_suffix('\r').unwrap_or(rest));

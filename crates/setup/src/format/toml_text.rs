@@ -1,8 +1,8 @@
-//! Writing TOML.
+//! Writes TOML.
 
 use crate::format::tree::Tree;
 
-/// A name, quoted only if it must be.
+/// A key, quoted only if necessary.
 pub(super) fn key(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { quoted(name) }
@@ -12,9 +12,9 @@ fn quoted(text: &str) -> String {
     toml_edit::Value::from(text).to_string()
 }
 
-/// A table under its header.
-pub(super) fn table(way: &[String], tree: &Tree, nl: &str) -> String {
-    let header: Vec<String> = way.iter().map(|name| key(name)).collect();
+/// A table with its header.
+pub(super) fn table(path: &[String], tree: &Tree, nl: &str) -> String {
+    let header: Vec<String> = path.iter().map(|name| key(name)).collect();
     let mut text = format!("[{}]{nl}", header.join("."));
     for (name, value) in tree.as_map().unwrap_or_default() {
         text.push_str(&format!("{} = {}{nl}", key(name), inline(value)));
@@ -25,9 +25,9 @@ pub(super) fn table(way: &[String], tree: &Tree, nl: &str) -> String {
 /// A value on one line.
 pub(super) fn inline(tree: &Tree) -> String {
     match tree {
-        // TOML has no such value; nothing of ours needs one.
+        // TOML has no null, and no entry of Evermoor's needs one.
         Tree::Null => quoted(""),
-        Tree::Bool(truth) => truth.to_string(),
+        Tree::Bool(value) => value.to_string(),
         Tree::Bare(text) => text.clone(),
         Tree::Text(text) => quoted(text),
         Tree::List(items) => {

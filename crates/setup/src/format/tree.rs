@@ -1,17 +1,17 @@
-//! A value of any of the formats: in the order of its file, with numbers as they were written.
+//! A value of any format, in file order, with numbers as they are written in the file.
 //!
-//! Two readings of a file are compared as trees, so that a change of any other value is seen.
+//! Comparing the values before and after an edit shows whether anything else changed.
 
 /// A value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tree {
     Null,
     Bool(bool),
-    /// A number, a date, or anything else that is no text and stands for itself.
+    /// A number, a date, or any other unquoted value, as written.
     Bare(String),
     Text(String),
     List(Vec<Tree>),
-    /// In the order of the file. A name that stands there twice is here twice.
+    /// In file order. A duplicate name is here twice.
     Map(Vec<(String, Tree)>),
 }
 
@@ -27,11 +27,11 @@ impl Tree {
         }
     }
 
-    /// The text, or a number or truth as a person would write it.
+    /// The text, or a number or boolean as text.
     pub fn to_plain(&self) -> Option<String> {
         match self {
             Self::Text(text) | Self::Bare(text) => Some(text.clone()),
-            Self::Bool(truth) => Some(truth.to_string()),
+            Self::Bool(value) => Some(value.to_string()),
             Self::Null | Self::List(_) | Self::Map(_) => None,
         }
     }
@@ -50,15 +50,15 @@ impl Tree {
         }
     }
 
-    /// The value of a name. Where it stands twice, readers take the last.
+    /// The value of a name. Of duplicates, the last one counts.
     pub fn get(&self, name: &str) -> Option<&Tree> {
         let found = self.as_map()?.iter().rev().find(|(key, _)| key == name);
         found.map(|(_, value)| value)
     }
 
-    /// The value at the end of a way of names.
-    pub fn at<'a>(&'a self, way: &[String]) -> Option<&'a Tree> {
-        way.iter().try_fold(self, |tree, name| tree.get(name))
+    /// The value at a path of names.
+    pub fn at<'a>(&'a self, path: &[String]) -> Option<&'a Tree> {
+        path.iter().try_fold(self, |tree, name| tree.get(name))
     }
 
     fn get_mut(&mut self, name: &str) -> Option<&mut Tree> {
@@ -68,7 +68,7 @@ impl Tree {
         pairs.iter_mut().rev().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    /// Puts a value under a name, in the place of one that is there.
+    /// Sets the value of a name, replacing an existing one.
     pub fn put(&mut self, name: &str, value: Tree) {
         if let Some(there) = self.get_mut(name) {
             *there = value;
@@ -77,14 +77,14 @@ impl Tree {
         }
     }
 
-    /// Without what an editor's servers are called by: these entries, and what is empty without them.
+    /// The value without these server entries, and without containers that are empty then.
     pub fn without(mut self, servers: &Servers, names: &[&str]) -> Self {
-        self.take_out(&servers.way, servers.list, names);
+        self.remove_entries(&servers.path, servers.list, names);
         self
     }
 
-    fn take_out(&mut self, way: &[String], list: bool, names: &[&str]) {
-        let Some((first, rest)) = way.split_first() else {
+    fn remove_entries(&mut self, path: &[String], list: bool, names: &[&str]) {
+        let Some((first, rest)) = path.split_first() else {
             match self {
                 Self::Map(pairs) if !list => {
                     pairs.retain(|(name, _)| !names.contains(&name.as_str()))
@@ -107,7 +107,7 @@ impl Tree {
             return;
         };
         if let Some(inner) = self.get_mut(first) {
-            inner.take_out(rest, list, names);
+            inner.remove_entries(rest, list, names);
             let empty = match inner {
                 Self::Null => true,
                 Self::List(items) => items.is_empty(),
@@ -121,19 +121,19 @@ impl Tree {
     }
 }
 
-/// Where in a file the servers are, and in which shape.
+/// Where the servers are in a file, and in which shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Servers {
-    /// The names that lead to them.
-    pub way: Vec<String>,
-    /// A list whose items have a name inside, instead of a map from names.
+    /// The names on the path from the root to the servers.
+    pub path: Vec<String>,
+    /// Whether it is a list whose items have a `name`, instead of a map by name.
     pub list: bool,
 }
 
 impl Servers {
-    /// The entries that are there, by name.
+    /// The entries in a file, with their names.
     pub fn entries<'a>(&self, file: &'a Tree) -> Vec<(String, &'a Tree)> {
-        match file.at(&self.way) {
+        match file.at(&self.path) {
             Some(Tree::Map(pairs)) if !self.list => {
                 pairs.iter().map(|(name, entry)| (name.clone(), entry)).collect()
             }

@@ -1,6 +1,6 @@
-//! Editing YAML by whole lines where it is written in blocks, and within brackets where it is not.
+//! Edits YAML: whole lines in block style, text within brackets in flow style.
 
-use super::Trouble;
+use super::FormatError;
 use super::json_text;
 use super::yaml_read::{Node, What, parse};
 use super::yaml_text::{item, pair};
@@ -12,24 +12,24 @@ pub(super) fn put(
     servers: &Servers,
     name: &str,
     entry: &Tree,
-) -> Result<String, Trouble> {
+) -> Result<String, FormatError> {
     let (nl, mut splices) = (line_end(text), Splices::default());
     let content = match servers.list {
         true => Tree::List(vec![entry.clone()]),
         false => Tree::Map(vec![(name.to_owned(), entry.clone())]),
     };
-    let root = parse(text).map_err(Trouble::Read)?.filter(|root| !root.is_null());
-    let (Some(root), [key]) = (&root, servers.way.as_slice()) else {
-        let [key] = servers.way.as_slice() else {
-            return Err(Trouble::Shape(servers.way.join(".")));
+    let root = parse(text).map_err(FormatError::Read)?.filter(|root| !root.is_null());
+    let (Some(root), [key]) = (&root, servers.path.as_slice()) else {
+        let [key] = servers.path.as_slice() else {
+            return Err(FormatError::Shape(servers.path.join(".")));
         };
         splices.insert(text.len(), fresh_line(text, text.len(), pair(key, &content, 0, nl)));
         return Ok(splices.apply(text));
     };
     let What::Map(pairs) = &root.what else {
-        return Err(Trouble::Shape("the whole file".to_owned()));
+        return Err(FormatError::Shape("the whole file".to_owned()));
     };
-    let Some((word, holder)) = root.pair(key) else {
+    let Some((key_node, holder)) = root.pair(key) else {
         if root.flow {
             put_in_brackets(root, &flow_pair(key, &content), &mut splices);
         } else {
@@ -45,10 +45,10 @@ pub(super) fn put(
         What::Scalar { .. } | What::Alias(_) => holder.is_null(),
     };
     if empty && !root.flow {
-        // `servers: {} # none` becomes the head of a block; its comment stays.
+        // `servers: {} # none` becomes the first line of a block and keeps its comment.
         splices.delete(holder.start..holder.stop);
-        let lines = pair(key, &content, column(text, word.start), nl);
-        let at = line_after(text, holder.stop.max(word.stop));
+        let lines = pair(key, &content, column(text, key_node.start), nl);
+        let at = line_after(text, holder.stop.max(key_node.stop));
         splices.insert(at, fresh_line(text, at, lines[next_line(&lines, 0)..].to_owned()));
         return Ok(splices.apply(text));
     }
@@ -57,9 +57,15 @@ pub(super) fn put(
             Some((_, value)) if holder.flow => {
                 splices.replace(value.start..value.stop, json_text::spaced(entry));
             }
-            Some((word, value)) => {
-                let lines = pair(name, entry, column(text, word.start), nl);
-                replace_lines(text, word.start, word.stop.max(value.stop), &lines, &mut splices);
+            Some((key_node, value)) => {
+                let lines = pair(name, entry, column(text, key_node.start), nl);
+                replace_lines(
+                    text,
+                    key_node.start,
+                    key_node.stop.max(value.stop),
+                    &lines,
+                    &mut splices,
+                );
             }
             None if holder.flow => {
                 put_in_brackets(holder, &flow_pair(name, entry), &mut splices);
@@ -89,7 +95,7 @@ pub(super) fn put(
             }
         },
         (What::Map(_) | What::List(_) | What::Scalar { .. } | What::Alias(_), _) => {
-            return Err(Trouble::Shape(key.clone()));
+            return Err(FormatError::Shape(key.clone()));
         }
     }
     Ok(splices.apply(text))
@@ -100,11 +106,12 @@ pub(super) fn remove(
     servers: &Servers,
     name: &str,
     tidy: bool,
-) -> Result<String, Trouble> {
-    let (Some(root), [key]) = (parse(text).map_err(Trouble::Read)?, servers.way.as_slice()) else {
+) -> Result<String, FormatError> {
+    let (Some(root), [key]) = (parse(text).map_err(FormatError::Read)?, servers.path.as_slice())
+    else {
         return Ok(text.to_owned());
     };
-    let Some((word, holder)) = root.pair(key) else {
+    let Some((key_node, holder)) = root.pair(key) else {
         return Ok(text.to_owned());
     };
     let (found, count) = match (&holder.what, servers.list) {
@@ -129,10 +136,11 @@ pub(super) fn remove(
     match (holder.flow, count) {
         (true, _) => splices.delete(with_comma(text, start..stop)),
         (false, 1) if tidy && !root.flow => {
-            splices.delete(line_start(text, word.start)..line_after(text, stop));
+            splices.delete(line_start(text, key_node.start)..line_after(text, stop));
         }
         (false, 1) => {
-            let colon = text[word.stop..].find(':').map_or(word.stop, |at| word.stop + at + 1);
+            let colon =
+                text[key_node.stop..].find(':').map_or(key_node.stop, |at| key_node.stop + at + 1);
             splices.insert(colon, if servers.list { " []" } else { " {}" });
             splices.delete(line_start(text, start)..line_after(text, stop));
         }
@@ -149,22 +157,22 @@ fn column(text: &str, at: usize) -> usize {
     text[line_start(text, at)..at].chars().count()
 }
 
-/// The dash of an item that is alone on its line with it.
-fn dash(text: &str, item: &Node) -> Result<usize, Trouble> {
+/// The position of an item's dash, if the dash is the first thing on the item's line.
+fn dash(text: &str, item: &Node) -> Result<usize, FormatError> {
     let start = line_start(text, item.start);
     let before = text[start..item.start].trim_end();
     match before.trim_start() {
         "-" => Ok(start + before.len() - 1),
-        _ => Err(Trouble::Shape("a list".to_owned())),
+        _ => Err(FormatError::Shape("a list".to_owned())),
     }
 }
 
-/// The line after the one that a value ends on.
+/// The start of the line after a value.
 fn line_after(text: &str, stop: usize) -> usize {
     if stop > 0 && line_start(text, stop) == stop { stop } else { next_line(text, stop) }
 }
 
-/// Lines, after the end of a last line that has none.
+/// New lines to insert at a position. A last line without a line ending gets one first.
 fn fresh_line(text: &str, at: usize, lines: String) -> String {
     if at == 0 || text[..at].ends_with('\n') {
         return lines;
@@ -185,7 +193,7 @@ fn flow_pair(name: &str, value: &Tree) -> String {
     format!("{}: {}", json_text::quoted(name), json_text::spaced(value))
 }
 
-/// Puts something at the end of what brackets hold.
+/// Adds a text before the closing bracket.
 fn put_in_brackets(node: &Node, new: &str, splices: &mut Splices) {
     let last = match &node.what {
         What::Map(pairs) => pairs.last().map(|(key, value)| key.stop.max(value.stop)),

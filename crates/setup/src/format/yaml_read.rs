@@ -1,18 +1,18 @@
-//! Reading YAML: what it says, and where.
+//! Parses YAML into values with their positions.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use crate::format::text::{line_start, own_indent};
 use crate::format::tree::Tree;
 
-/// A value and its place in the text.
+/// A value and its position in the text.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) what: What,
     pub(super) start: usize,
-    /// Behind its last character. A block of text ends where the next line begins.
+    /// After its last character. A block scalar ends where the next line starts.
     pub(super) stop: usize,
-    /// Written with brackets.
+    /// Whether it is in flow style, with brackets.
     pub(super) flow: bool,
     mark: Mark,
 }
@@ -25,7 +25,7 @@ pub(super) enum What {
     Alias(usize),
 }
 
-/// What else a value is marked with: an anchor and a tag.
+/// The anchor and the tag of a value.
 #[derive(Debug)]
 struct Mark {
     anchor: usize,
@@ -33,7 +33,7 @@ struct Mark {
 }
 
 impl Node {
-    /// Nothing is written, or a word for nothing.
+    /// Whether the value is empty or `null`.
     pub(super) fn is_null(&self) -> bool {
         matches!(&self.what, What::Scalar { text, plain: true } if is_null(text))
     }
@@ -45,7 +45,7 @@ impl Node {
         }
     }
 
-    /// The last pair of a name.
+    /// The last pair with this name.
     pub(super) fn pair(&self, name: &str) -> Option<&(Node, Node)> {
         match &self.what {
             What::Map(pairs) => pairs.iter().rev().find(|(key, _)| key.key() == Some(name)),
@@ -100,12 +100,12 @@ pub(super) fn read(text: &str) -> Result<Tree, String> {
     Ok(parse(text)?.map_or(Tree::Null, |node| node.tree()))
 }
 
-/// The one value of a text.
+/// Parses a text with at most one document.
 pub(super) fn parse(text: &str) -> Result<Option<Node>, String> {
     let mut reader = Reader {
         text,
         parser: Parser::new_from_str(text),
-        // Places are told in characters.
+        // The parser reports positions in characters.
         bytes: text.char_indices().map(|(at, _)| at).chain([text.len()]).collect(),
     };
     let mut found = None;
@@ -113,7 +113,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, String> {
         match reader.next()? {
             (Event::StreamEnd, _) => return Ok(found),
             (Event::DocumentStart(_), _) if found.is_some() => {
-                return Err("it holds several documents".to_owned());
+                return Err("it contains several documents".to_owned());
             }
             (Event::DocumentStart(_), _) => {
                 let (event, span) = reader.next()?;
@@ -135,16 +135,16 @@ impl<'a> Reader<'a> {
         match self.parser.next() {
             Some(Ok(event)) => Ok(event),
             Some(Err(error)) => Err(format!("{} on line {}", error.info(), error.marker().line())),
-            None => Err("it ends too early".to_owned()),
+            None => Err("it ends unexpectedly".to_owned()),
         }
     }
 
-    fn place(&self, index: usize) -> usize {
+    fn offset(&self, index: usize) -> usize {
         self.bytes.get(index).or(self.bytes.last()).copied().unwrap_or_default()
     }
 
     fn node(&mut self, event: Event<'a>, span: Span) -> Result<Node, String> {
-        let (start, stop) = (self.place(span.start.index()), self.place(span.end.index()));
+        let (start, stop) = (self.offset(span.start.index()), self.offset(span.end.index()));
         let mark = |anchor, tag: Option<std::borrow::Cow<'_, saphyr_parser::Tag>>| Mark {
             anchor,
             tag: tag.map(|tag| format!("{}{}", tag.handle, tag.suffix)),
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
         Ok(match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain;
-                // A block of text is read up to the next word, which may be indented.
+                // The parser ends a block scalar at the next token, which may be indented.
                 let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
                 let inside = block && own_indent(self.text, stop).is_some();
                 let stop = if inside { line_start(self.text, stop).max(start) } else { stop };
@@ -202,12 +202,12 @@ impl<'a> Reader<'a> {
             | Event::DocumentStart(_)
             | Event::DocumentEnd
             | Event::SequenceEnd
-            | Event::MappingEnd => return Err("it ends too early".to_owned()),
+            | Event::MappingEnd => return Err("it ends unexpectedly".to_owned()),
         })
     }
 
-    /// Only brackets have an end of their own.
+    /// Only flow style has an end marker.
     fn end(&self, end: Span, last: usize) -> (bool, usize) {
-        if end.is_empty() { (false, last) } else { (true, self.place(end.end.index())) }
+        if end.is_empty() { (false, last) } else { (true, self.offset(end.end.index())) }
     }
 }

@@ -1,9 +1,9 @@
-//! Writing YAML: blocks of lines, and flows within brackets.
+//! Writes YAML in block style.
 
 use super::json_text;
 use crate::format::tree::Tree;
 
-/// A pair as lines, indented by so many blanks.
+/// A pair as lines, indented to a column.
 pub(super) fn pair(name: &str, value: &Tree, column: usize, nl: &str) -> String {
     let indent = " ".repeat(column);
     match value {
@@ -27,7 +27,7 @@ pub(super) fn pair(name: &str, value: &Tree, column: usize, nl: &str) -> String 
     }
 }
 
-/// An item of a list as lines, its dash behind so many blanks.
+/// A list item as lines, with its dash at a column.
 pub(super) fn item(value: &Tree, column: usize, nl: &str) -> String {
     let indent = " ".repeat(column);
     match value {
@@ -56,7 +56,7 @@ fn flat(value: &Tree) -> String {
     }
 }
 
-/// A text, quoted unless it is a plain word that cannot be taken for anything else.
+/// A text, quoted unless it can only be read as this text.
 fn scalar(text: &str) -> String {
     const WORDS: [&str; 8] = ["true", "false", "null", "yes", "no", "on", "off", "y"];
     let plain = text.starts_with(|c: char| c.is_ascii_alphabetic())

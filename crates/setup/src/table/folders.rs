@@ -1,4 +1,4 @@
-//! Where editors keep things on each system: pure functions of the system and the environment.
+//! Resolves the paths in the table: pure functions of the system and the environment.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -8,46 +8,48 @@ use evermoor_platform::system::System;
 
 use crate::format::tree::Tree;
 
-/// A place in the table, with names in braces for what differs between machines.
+/// A path in the table, with placeholders in braces for folders that differ between machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct PathTemplate {
     macos: String,
     linux: String,
     windows: String,
 }
 
-impl Place {
-    pub(crate) fn everywhere(text: &str) -> Self {
+impl PathTemplate {
+    pub(crate) fn same_everywhere(text: &str) -> Self {
         Self { macos: text.to_owned(), linux: text.to_owned(), windows: text.to_owned() }
     }
 
-    pub(crate) fn of(tree: &Tree) -> Self {
+    pub(crate) fn read(tree: &Tree) -> Self {
         let on = |system: &str| tree.get(system).and_then(Tree::as_text).map(str::to_owned);
         match (tree.as_text(), on("macos"), on("linux"), on("windows")) {
             (None, Some(macos), Some(linux), Some(windows)) => Self { macos, linux, windows },
-            (text, ..) => Self::everywhere(text.expect("a place is a text or one for each system")),
+            (text, ..) => {
+                Self::same_everywhere(text.expect("a path is a text, or a text for each system"))
+            }
         }
     }
 }
 
-/// The places of one person on one machine.
+/// The folders of one user on one machine.
 #[derive(Clone, Debug)]
 pub struct Places {
     pub system: System,
     pub home: PathBuf,
-    /// The folder of the project, for what belongs to it.
+    /// The project folder, for the servers of a project.
     pub project: PathBuf,
     variables: HashMap<String, OsString>,
 }
 
 impl Places {
-    /// Those of whoever runs this program; `None` without a home folder.
+    /// The folders of the user who runs this program; `None` if there is no home folder.
     pub fn here() -> Option<Self> {
         let project = std::env::current_dir().unwrap_or_default();
         Self::on(System::HERE, project, vars())
     }
 
-    /// Those that an environment names.
+    /// The folders that an environment names.
     pub fn on(
         system: System,
         project: PathBuf,
@@ -61,7 +63,7 @@ impl Places {
         Some(Self { system, home, project, variables })
     }
 
-    /// With another search path for programs.
+    /// The same with another search path for programs.
     pub fn with_search_path(mut self, path: OsString) -> Self {
         self.variables.insert("PATH".to_owned(), path);
         self
@@ -72,12 +74,12 @@ impl Places {
         value.filter(|value| !value.as_os_str().is_empty())
     }
 
-    /// A place on this machine.
-    pub fn find(&self, place: &Place) -> PathBuf {
+    /// The path on this machine.
+    pub fn find(&self, template: &PathTemplate) -> PathBuf {
         let text = match self.system {
-            System::MacOs => &place.macos,
-            System::Linux => &place.linux,
-            System::Windows => &place.windows,
+            System::MacOs => &template.macos,
+            System::Linux => &template.linux,
+            System::Windows => &template.windows,
         };
         let Some((name, rest)) = text.strip_prefix('{').and_then(|text| text.split_once('}'))
         else {
@@ -90,7 +92,7 @@ impl Places {
         self.below(start, rest)
     }
 
-    /// A place below the folder of the project.
+    /// A path in the project folder.
     pub fn in_project(&self, path: &str) -> PathBuf {
         self.below(self.project.clone(), path)
     }
@@ -117,7 +119,7 @@ impl Places {
         self.below(start, rest)
     }
 
-    /// A program on the search path.
+    /// Finds a program on the search path.
     pub fn program(&self, name: &str) -> Option<PathBuf> {
         let endings: &[&str] = match self.system {
             System::MacOs | System::Linux => &[""],
@@ -130,11 +132,11 @@ impl Places {
         std::env::split_paths(path)
             .filter(|folder| folder.is_absolute())
             .flat_map(files)
-            .find(|file| runs(file))
+            .find(|file| is_executable(file))
     }
 }
 
-fn runs(file: &Path) -> bool {
+fn is_executable(file: &Path) -> bool {
     evermoor_platform::fs::private::is_program(file)
 }
 
@@ -155,12 +157,12 @@ mod tests {
     }
 
     fn shown(places: &Places, id: &str) -> String {
-        let place = client(id).unwrap().file.as_ref().unwrap();
-        places.find(place).to_string_lossy().replace('\\', "/")
+        let template = client(id).unwrap().file.as_ref().unwrap();
+        places.find(template).to_string_lossy().replace('\\', "/")
     }
 
     #[test]
-    fn each_system_has_its_own_places() {
+    fn paths_follow_the_conventions_of_each_system() {
         let mac = on(System::MacOs, &[("HOME", "/Users/a")]);
         let linux = on(System::Linux, &[("HOME", "/home/a"), ("XDG_CONFIG_HOME", "/cfg")]);
         let windows = on(System::Windows, &[("USERPROFILE", "C:/U/a"), ("APPDATA", "C:/U/a/R")]);
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_moves_what_it_names() {
+    fn an_environment_variable_overrides_a_folder() {
         let bare = on(System::Linux, &[("HOME", "/home/a"), ("CODEX_HOME", "")]);
         let moved = on(System::Linux, &[("HOME", "/home/a"), ("CODEX_HOME", "/elsewhere")]);
         assert_eq!(shown(&bare, "codex"), "/home/a/.codex/config.toml");

@@ -1,53 +1,56 @@
-//! The table of editors: `clients.toml`, read once.
+//! The table of known editors, read once from `clients.toml`.
+//!
+//! - [`folders`]: resolves the paths in the table on each system
+//!
+//! Depends on [`crate::format`] to read the table.
 
 pub mod folders;
-pub mod location;
 
 use std::sync::OnceLock;
 
 use crate::format::Format;
 use crate::format::tree::{Servers, Tree};
-use crate::table::folders::Place;
+use crate::table::folders::PathTemplate;
 
-/// One row: an editor or agent that speaks MCP.
+/// One row of the table: an editor or agent that is an MCP client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// What to call it in a command.
+    /// Its name in commands.
     pub id: String,
     pub title: String,
-    /// Where it keeps its servers; nowhere that we may write, for those without.
-    pub file: Option<Place>,
-    /// Other places, taken if they exist.
-    pub also: Vec<Place>,
-    /// Where it keeps those of a project, below its folder.
+    /// The file in which it keeps its servers; `None` if Evermoor cannot write there.
+    pub file: Option<PathTemplate>,
+    /// Other paths of that file, used if they exist.
+    pub also: Vec<PathTemplate>,
+    /// The file with the servers of a project, relative to the project folder.
     pub project: Option<String>,
-    /// The name in its own file that leads to a person's servers of single projects, by folder.
+    /// The key in its user file that holds the user's servers per project folder.
     pub projects: Option<String>,
     pub language: Language,
     pub servers: Servers,
-    /// An entry whose server is a program.
+    /// The template of an entry that starts a program.
     pub stdio: Tree,
-    /// An entry whose server is an address, if it can have one.
+    /// The template of an entry with a URL, if it supports HTTP.
     pub http: Option<Tree>,
-    /// Its own program, which adds servers more safely than an edit of its file.
+    /// Its own command line program, which is safer than an edit of its file.
     pub command: Option<String>,
     pub link: Option<String>,
     pub paste: Option<String>,
-    /// What a new file must have besides servers.
+    /// What a new file must have in addition to servers.
     pub head: Option<Tree>,
-    pub signs: Vec<Place>,
+    pub signs: Vec<PathTemplate>,
     pub programs: Vec<String>,
     pub speaks_as: Vec<String>,
     pub variables: Vec<String>,
-    /// What it takes for it to use a new entry.
+    /// What the user has to do before it uses a new entry.
     pub notices: String,
 }
 
-/// What its servers are written in.
+/// The language of its configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     Of(Format),
-    /// A program that we never edit.
+    /// Code, which Evermoor never edits.
     Elisp,
 }
 
@@ -57,13 +60,13 @@ pub fn clients() -> &'static [Client] {
     TABLE.get_or_init(|| read(include_str!("../../clients.toml")))
 }
 
-/// The editor of this name.
+/// The editor with this id.
 pub fn client(id: &str) -> Option<&'static Client> {
     clients().iter().find(|client| client.id == id)
 }
 
 fn read(text: &str) -> Vec<Client> {
-    let table = Format::Toml.read(text).expect("the table is a part of the program");
+    let table = Format::Toml.read(text).expect("clients.toml is valid");
     let rows = table.get("client").and_then(Tree::as_list).unwrap_or_default();
     rows.iter().map(row).collect()
 }
@@ -75,12 +78,12 @@ fn row(row: &Tree) -> Client {
         let items = row.get(name).and_then(Tree::as_list).unwrap_or_default();
         items.iter().filter_map(Tree::as_text).map(str::to_owned).collect::<Vec<_>>()
     };
-    let place = |text: &String| Place::everywhere(text);
+    let template = |text: &String| PathTemplate::same_everywhere(text);
     Client {
         id: need("id"),
         title: need("title"),
-        file: row.get("file").map(Place::of),
-        also: texts("also").iter().map(place).collect(),
+        file: row.get("file").map(PathTemplate::read),
+        also: texts("also").iter().map(template).collect(),
         project: text("project"),
         projects: text("projects"),
         language: match need("format").as_str() {
@@ -90,7 +93,7 @@ fn row(row: &Tree) -> Client {
             _ => Language::Elisp,
         },
         servers: Servers {
-            way: texts("servers"),
+            path: texts("servers"),
             list: row.get("list") == Some(&Tree::Bool(true)),
         },
         stdio: row.get("stdio").cloned().unwrap_or(Tree::Map(Vec::new())),
@@ -99,7 +102,7 @@ fn row(row: &Tree) -> Client {
         link: text("link"),
         paste: text("paste"),
         head: row.get("head").cloned(),
-        signs: texts("signs").iter().map(place).collect(),
+        signs: texts("signs").iter().map(template).collect(),
         programs: texts("programs"),
         speaks_as: texts("speaks_as"),
         variables: texts("variables"),
@@ -107,7 +110,7 @@ fn row(row: &Tree) -> Client {
     }
 }
 
-/// The known name that a person most likely meant.
+/// The id that the user most likely meant.
 pub fn did_you_mean(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
     let same = |client: &&Client| client.title.to_lowercase() == name;
@@ -124,7 +127,7 @@ pub fn did_you_mean(name: &str) -> Option<&'static str> {
     }
 }
 
-/// How many letters differ.
+/// The edit distance of two texts.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
@@ -145,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_has_every_client_once() {
+    fn every_client_id_is_unique() {
         let mut ids: Vec<&str> = clients().iter().map(|client| client.id.as_str()).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -153,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_can_be_connected_somehow_and_says_how_it_notices() {
+    fn every_row_has_a_file_or_a_paste_hint_and_a_notice() {
         for client in clients() {
             assert!(client.file.is_some() != client.paste.is_some(), "{}", client.id);
             assert!(client.notices.ends_with('.'), "{}", client.id);
@@ -162,12 +165,12 @@ mod tests {
                 "{}",
                 client.id
             );
-            assert!(client.id.len() <= 32 && !client.servers.way.is_empty());
+            assert!(client.id.len() <= 32 && !client.servers.path.is_empty());
         }
     }
 
     #[test]
-    fn a_wrong_name_is_told_the_right_one() {
+    fn a_misspelled_name_gets_a_suggestion() {
         for (wrong, right) in [
             ("cursr", "cursor"),
             ("claude", "claude-code"),

@@ -1,11 +1,11 @@
-//! Files as editors have them, and as nobody would want them.
+//! Realistic and hostile configuration files.
 
 use crate::format::Format;
 use crate::table::{Client, Language};
 
-/// Texts with a name each, for one editor.
+/// Named texts for one editor.
 pub(super) fn of(client: &Client) -> Vec<(&'static str, String)> {
-    let key = client.servers.way[0].as_str();
+    let key = client.servers.path[0].as_str();
     match client.language {
         Language::Of(Format::Json) => json(key),
         Language::Of(Format::Toml) => toml(key),
@@ -38,24 +38,24 @@ fn json(key: &str) -> Vec<(&'static str, String)> {
             ),
             ("minified", "{\"a\":{\"b\":[{}]},\"KEY\":{\"other\":{\"command\":\"x\"}}}"),
             ("minified without servers", "{\"a\":{\"b\":[{}],\"c\":null}}"),
-            ("minified with an empty place", "{\"KEY\":{}}"),
-            ("one line with blanks", "{ \"KEY\": { \"other\": { \"url\": \"u\" } }, \"a\": 1 }\n"),
+            ("minified with empty servers", "{\"KEY\":{}}"),
+            ("one line with spaces", "{ \"KEY\": { \"other\": { \"url\": \"u\" } }, \"a\": 1 }\n"),
             ("one line with a trailing comma", "{ \"KEY\": { \"other\": {}, }, }\n"),
             ("one line with a comment", "{ \"KEY\": { \"other\": {} /* x */ } // y\n}\n"),
-            ("nothing", ""),
-            ("blanks", "  \n\n"),
+            ("an empty file", ""),
+            ("only whitespace", "  \n\n"),
             ("only a comment", "// nothing yet"),
             ("an empty object", "{}"),
             ("an empty object with a blank", "{ }\n"),
             ("an empty object with a line", "{\n}\n"),
             ("an empty object with a comment", "{ /* c */ }"),
             ("an empty object with a line comment", "{ // c\n}\n"),
-            ("an empty place", "{\n\t\"KEY\": {}\n}\n"),
-            ("an empty place with a line", "{\r\n\t\"KEY\": {\r\n\t}\r\n}"),
-            ("an empty place with a comment", "{\n  \"KEY\": {\n    // \"old\": {}\n  }\n}"),
-            ("the place twice", "{\n  \"KEY\": { \"a\": {} },\n  \"KEY\": { \"b\": {} }\n}"),
+            ("empty servers", "{\n\t\"KEY\": {}\n}\n"),
+            ("empty servers with a line", "{\r\n\t\"KEY\": {\r\n\t}\r\n}"),
+            ("empty servers with a comment", "{\n  \"KEY\": {\n    // \"old\": {}\n  }\n}"),
+            ("servers twice", "{\n  \"KEY\": { \"a\": {} },\n  \"KEY\": { \"b\": {} }\n}"),
             (
-                "numbers nobody may touch",
+                "numbers that must stay as written",
                 "{\"n\": [1e400, 0.10, -0, 123456789012345678901234567890], \"KEY\": {\"x\": {\"timeout\": 1.0}}}",
             ),
             (
@@ -72,7 +72,7 @@ fn json(key: &str) -> Vec<(&'static str, String)> {
             ),
             ("everything on the first line", "{\"a\": 1,\n\"KEY\": {\"other\": {}}, \"b\": 2\n}"),
             (
-                "words that look like ours",
+                "strings that look like Evermoor's entry",
                 "{\"text\": \"evermoor\", \"KEY\": {\"other\": {\"env\": {\"evermoor\": \"// no\"}}}, \"s\": \"/* } */\"}",
             ),
         ],
@@ -93,19 +93,19 @@ fn toml(key: &str) -> Vec<(&'static str, String)> {
                 "hostile",
                 "\u{feff}# head\r\nmodel='x'   # m\r\n\r\n  [ KEY . 'other' ] # o\r\n\turl = 'u' # u\r\n# tail",
             ),
-            ("nothing", ""),
-            ("no line end", "a = 1"),
+            ("an empty file", ""),
+            ("no line ending", "a = 1"),
             ("only a comment", "# nothing yet\n"),
             ("an empty header", "[KEY]\n"),
             (
                 "a header with inline entries",
                 "[KEY]\nother = { command = \"x\" } # c\n\n[next]\na = 1\n",
             ),
-            ("an inline place", "KEY = { other = { command = \"x\" } } # c\nb = 2\n"),
-            ("an empty inline place", "KEY = {}\n"),
+            ("inline servers", "KEY = { other = { command = \"x\" } } # c\nb = 2\n"),
+            ("empty inline servers", "KEY = {}\n"),
             ("dotted keys", "KEY.other.command = \"x\"\na.b.c = 1\n"),
             (
-                "a text with our header in it",
+                "a text that contains Evermoor's header",
                 "text = '''\n[KEY.evermoor]\nurl = \"no\"\n'''\n[[list]]\na = 1\n[[list]]\na = 2\n",
             ),
             (
@@ -120,15 +120,15 @@ fn toml(key: &str) -> Vec<(&'static str, String)> {
 fn yaml(key: &str, list: bool) -> Vec<(&'static str, String)> {
     let mut texts = filled(
         &[
-            ("nothing", ""),
+            ("an empty file", ""),
             ("only a comment", "# nothing yet\n"),
-            ("a document without anything", "---\n"),
+            ("an empty document", "---\n"),
             ("another setting", "GOOSE_MODEL: x"),
-            ("a place without anything", "KEY:\n"),
-            ("a place without anything and a comment", "a: 1\nKEY: # none\nb: 2\n"),
-            ("a place that says null", "KEY: ~ # none\n"),
-            ("a text at the end", "a: |\n  KEY:\n    evermoor: no\n"),
-            ("a text that keeps its lines", "a: |+\n  x\n\n\nb: >-\n  y\n  z\n"),
+            ("a key without a value", "KEY:\n"),
+            ("a key without a value and a comment", "a: 1\nKEY: # none\nb: 2\n"),
+            ("servers that are null", "KEY: ~ # none\n"),
+            ("a block scalar at the end", "a: |\n  KEY:\n    evermoor: no\n"),
+            ("block scalars with trailing lines", "a: |+\n  x\n\n\nb: >-\n  y\n  z\n"),
             ("brackets", "{a: 1, b: [x, 'y']}\n"),
             ("an indented root", "  a: 1\n  b: 2\n"),
         ],
@@ -173,7 +173,8 @@ fn yaml(key: &str, list: bool) -> Vec<(&'static str, String)> {
     };
     let realistic_twice = |(name, _): &(&str, String)| key == "extensions" && *name == "realistic";
     texts.extend(filled(more, key));
-    // For the editor whose place is called like the other setting, that other setting is the place.
+    // In this text, `extensions` is a setting besides the servers. For the editor that keeps its servers
+    // under `extensions`, that setting gets another name.
     for (_, text) in texts.iter_mut().filter(|text| realistic_twice(text)) {
         *text = text.replacen("extensions:\n  developer:", "other:\n  developer:", 1);
     }

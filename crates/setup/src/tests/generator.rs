@@ -1,20 +1,20 @@
-//! Writes any value in any style that its format allows.
+//! Writes a value in a random style that its format allows.
 
 use crate::format::tree::Tree;
 
-/// Dice that fall the same way for the same seed.
-pub(super) struct Pen {
+/// A writer whose random choices depend only on the seed.
+pub(super) struct Generator {
     seed: u64,
     pub(super) nl: &'static str,
     unit: String,
 }
 
-impl Pen {
+impl Generator {
     pub(super) fn new(seed: u64) -> Self {
-        let mut pen = Self { seed: seed | 1, nl: "\n", unit: String::new() };
-        pen.nl = if pen.chance(3) { "\r\n" } else { "\n" };
-        pen.unit = ["  ", "    ", "\t", " "][pen.dice(4)].to_owned();
-        pen
+        let mut generator = Self { seed: seed | 1, nl: "\n", unit: String::new() };
+        generator.nl = if generator.one_in(3) { "\r\n" } else { "\n" };
+        generator.unit = ["  ", "    ", "\t", " "][generator.dice(4)].to_owned();
+        generator
     }
 
     pub(super) fn dice(&mut self, sides: usize) -> usize {
@@ -24,8 +24,8 @@ impl Pen {
         usize::try_from(self.seed >> 33).unwrap() % sides
     }
 
-    /// Once in so many times.
-    pub(super) fn chance(&mut self, sides: usize) -> bool {
+    /// True once in `sides` times on average.
+    pub(super) fn one_in(&mut self, sides: usize) -> bool {
         self.dice(sides) == 0
     }
 
@@ -43,16 +43,16 @@ impl Pen {
             Tree::List(items) => ('[', ']', items.iter().map(|value| (None, value)).collect()),
             Tree::Text(text) => return serde_json::Value::from(text.as_str()).to_string(),
             Tree::Bare(text) => return text.clone(),
-            Tree::Bool(truth) => return truth.to_string(),
+            Tree::Bool(value) => return value.to_string(),
             Tree::Null => return "null".to_owned(),
         };
-        let lines = self.chance(2);
+        let lines = self.one_in(2);
         let inner = format!("{indent}{}", self.unit);
         let mut text = format!("{open}{}", self.json_blank());
         let count = items.len();
         for (index, (name, value)) in items.into_iter().enumerate() {
             if lines {
-                if self.chance(5) {
+                if self.one_in(5) {
                     text += &format!(" // c \" {{{}{inner}", self.nl);
                 } else {
                     text += &format!("{}{inner}", self.nl);
@@ -68,11 +68,11 @@ impl Pen {
             }
             text += &self.json(value, &inner);
             text += self.json_blank();
-            if index + 1 < count || self.chance(4) {
+            if index + 1 < count || self.one_in(4) {
                 text += ",";
                 text += self.json_blank();
             }
-            if lines && self.chance(6) {
+            if lines && self.one_in(6) {
                 text += &format!("// x{}{inner}", self.nl);
             }
         }
@@ -93,7 +93,7 @@ impl Pen {
             }
             Tree::List(items) => {
                 let items: Vec<String> = items.iter().map(|item| self.toml_value(item)).collect();
-                if self.chance(3) {
+                if self.one_in(3) {
                     format!("[{}{} # c{}]", self.nl, items.join(", "), self.nl)
                 } else {
                     format!("[ {} ]", items.join(", "))
@@ -101,7 +101,7 @@ impl Pen {
             }
             Tree::Text(text) => toml_edit::Value::from(text.as_str()).to_string(),
             Tree::Bare(text) => text.clone(),
-            Tree::Bool(truth) => truth.to_string(),
+            Tree::Bool(value) => value.to_string(),
             Tree::Null => "''".to_owned(),
         }
     }
@@ -118,13 +118,13 @@ impl Pen {
         .clone()
     }
 
-    /// A table under its header; inner tables under theirs, or inline.
-    pub(super) fn toml(&mut self, way: &[String], pairs: &[(String, Tree)]) -> String {
+    /// A table with its header; subtables with theirs, or inline.
+    pub(super) fn toml(&mut self, path: &[String], pairs: &[(String, Tree)]) -> String {
         let nl = self.nl;
         let (mut own, mut below) = (String::new(), String::new());
         for (name, value) in pairs {
-            let inner: Vec<String> = way.iter().cloned().chain([name.clone()]).collect();
-            let apart = !self.chance(3);
+            let inner: Vec<String> = path.iter().cloned().chain([name.clone()]).collect();
+            let apart = !self.one_in(3);
             match value.as_map().filter(|_| apart) {
                 Some(pairs) => {
                     let header: Vec<String> = inner.iter().map(|name| toml_key(name)).collect();
@@ -182,7 +182,7 @@ impl Pen {
         match tree {
             Tree::Text(text) => self.yaml_scalar(text),
             Tree::Bare(text) => text.clone(),
-            Tree::Bool(truth) => truth.to_string(),
+            Tree::Bool(value) => value.to_string(),
             Tree::Null => "null".to_owned(),
             Tree::List(items) => {
                 let items: Vec<String> = items.iter().map(|item| self.yaml_flow(item)).collect();
@@ -204,7 +204,7 @@ impl Pen {
         }
     }
 
-    /// The lines of a block. The first has no indentation, as it may follow a dash.
+    /// The lines of a block. The first has no indentation, because it may follow a dash.
     pub(super) fn yaml(&mut self, tree: &Tree, column: usize) -> String {
         let nl = self.nl;
         let step = 2 + self.dice(3);
@@ -253,21 +253,21 @@ impl Pen {
             Tree::Null | Tree::Bool(_) | Tree::Bare(_) | Tree::Text(_) => false,
         };
         match value {
-            value if is_block(value) && !self.chance(4) => {
-                let flush = matches!(value, Tree::List(_)) && self.chance(2);
+            value if is_block(value) && !self.one_in(4) => {
+                let flush = matches!(value, Tree::List(_)) && self.one_in(2);
                 let column = if flush { column } else { column + step };
                 let gap = self.yaml_gap(column);
                 format!("{comment}{nl}{gap}{}{}", " ".repeat(column), self.yaml(value, column))
             }
             Tree::Text(text)
-                if self.chance(3)
+                if self.one_in(3)
                     && !text.is_empty()
                     && text.chars().all(|c| c.is_ascii_alphanumeric()) =>
             {
-                // A block of text ends with its line.
+                // A block scalar ends with its line.
                 format!(" |-{nl}{}{text}{nl}", " ".repeat(column + step))
             }
-            Tree::Null if self.chance(2) => format!("{comment}{nl}"),
+            Tree::Null if self.one_in(2) => format!("{comment}{nl}"),
             Tree::Null
             | Tree::Bool(_)
             | Tree::Bare(_)

@@ -1,4 +1,4 @@
-//! Every editor of the table, on an empty home, on files as people have them, and on hostile ones.
+//! Sets up every known editor in an empty home folder, in realistic files and in hostile ones.
 
 mod files;
 mod generator;
@@ -25,7 +25,7 @@ pub(super) struct Home {
 
 impl Home {
     pub(super) fn new() -> Self {
-        // In memory where that can be: thousands of files reach the disk here one by one.
+        // In memory if possible: these tests sync thousands of files.
         let memory = Path::new("/dev/shm");
         let folder =
             if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
@@ -40,7 +40,7 @@ impl Home {
         Self { folder, desk: Desk { places, journal } }
     }
 
-    /// Every folder and file but our own, with what is in it.
+    /// Every folder and file except Evermoor's own, with its content.
     pub(super) fn everything(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let mut found = BTreeMap::new();
         for start in ["home", "project"] {
@@ -63,7 +63,7 @@ fn walk(path: &Path, found: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
     }
 }
 
-pub(super) fn gate() -> Gate {
+pub(super) fn access() -> Gate {
     Gate {
         origin: "http://127.0.0.1:7420".to_owned(),
         token: "a-token-of-more-than-thirty-two-letters".to_owned(),
@@ -80,8 +80,8 @@ fn with_files() -> impl Iterator<Item = &'static Client> {
     clients().iter().filter(|client| client.file.is_some())
 }
 
-/// Connects, connects again, and undoes it; and looks after each step.
-fn there_and_back(
+/// Sets up an editor, sets it up again and undoes it, with checks after each step.
+fn set_up_and_undo(
     home: &Home,
     client: &'static Client,
     scope: Scope,
@@ -89,11 +89,11 @@ fn there_and_back(
     case: &str,
 ) {
     let about = format!("{} {scope:?} {transport:?} {case}", client.id);
-    let (desk, gate, wish) = (&home.desk, gate(), wish(transport));
+    let (desk, access, wish) = (&home.desk, access(), wish(transport));
     let before = home.everything();
     let plan =
-        desk.plan(client, scope, &wish, &gate).unwrap_or_else(|error| panic!("{about}: {error}"));
-    assert!(plan.changes() && !plan.diff(&gate).contains(&gate.token), "{about}");
+        desk.plan(client, scope, &wish, &access).unwrap_or_else(|error| panic!("{about}: {error}"));
+    assert!(plan.changes() && !plan.diff(&access).contains(&access.token), "{about}");
     let done = desk.apply(&plan).unwrap_or_else(|error| panic!("{about}: {error}"));
     assert!(done.changed, "{about}");
     let entries = desk.existing(client, scope).unwrap();
@@ -101,12 +101,12 @@ fn there_and_back(
         .iter()
         .find(|entry| entry.name == "evermoor")
         .unwrap_or_else(|| panic!("{about}: {entries:?}"));
-    let wanted = entry(client, &Door::to_all(), transport, &gate);
+    let wanted = entry(client, &Door::to_all(), transport, &access);
     assert_eq!(Some(ours), Entry::read(client, "evermoor", &wanted).as_ref(), "{about}");
-    assert_eq!(desk.drift(client, scope, &gate), Connection::Connected, "{about}");
+    assert_eq!(desk.drift(client, scope, &access), Connection::Connected, "{about}");
 
     let after = home.everything();
-    let again = desk.plan(client, scope, &wish, &gate).unwrap();
+    let again = desk.plan(client, scope, &wish, &access).unwrap();
     assert!(!again.changes() && !desk.apply(&again).unwrap().changed, "{about}");
     assert_eq!(home.everything(), after, "{about}: a second time changes nothing");
 
@@ -119,18 +119,18 @@ fn scopes(client: &Client) -> Vec<Scope> {
 }
 
 #[test]
-fn every_editor_is_connected_on_an_empty_home_and_leaves_nothing_behind() {
+fn every_editor_is_set_up_in_an_empty_home_and_undone_completely() {
     for client in with_files() {
         for scope in scopes(client) {
             for transport in [Transport::Http, Transport::Stdio] {
-                there_and_back(&Home::new(), client, scope, transport, "empty");
+                set_up_and_undo(&Home::new(), client, scope, transport, "empty");
             }
         }
     }
 }
 
 #[test]
-fn every_editor_is_connected_in_files_as_people_have_them_and_in_hostile_ones() {
+fn every_editor_is_set_up_in_realistic_and_in_hostile_files() {
     let mut count = 0;
     for client in with_files() {
         let home = Home::new();
@@ -139,7 +139,7 @@ fn every_editor_is_connected_in_files_as_people_have_them_and_in_hostile_ones() 
         for (case, text) in files::of(client) {
             std::fs::write(&path, text).unwrap();
             let transport = if count % 2 == 0 { Transport::Http } else { Transport::Stdio };
-            there_and_back(&home, client, Scope::User, transport, case);
+            set_up_and_undo(&home, client, Scope::User, transport, case);
             count += 1;
         }
     }
@@ -147,7 +147,7 @@ fn every_editor_is_connected_in_files_as_people_have_them_and_in_hostile_ones() 
 }
 
 #[test]
-fn a_file_that_does_not_parse_is_left_alone() {
+fn a_file_that_does_not_parse_is_not_changed() {
     for client in with_files() {
         let home = Home::new();
         let path = home.desk.path(client, Scope::User).unwrap();
@@ -157,7 +157,8 @@ fn a_file_that_does_not_parse_is_left_alone() {
         {
             std::fs::write(&path, bad).unwrap();
             let before = home.everything();
-            if let Ok(plan) = home.desk.plan(client, Scope::User, &wish(Transport::Http), &gate()) {
+            if let Ok(plan) = home.desk.plan(client, Scope::User, &wish(Transport::Http), &access())
+            {
                 // `[1]` is a table in TOML.
                 assert!(
                     bad == b"[1]" && plan.spot.path.ends_with("config.toml"),
@@ -165,7 +166,7 @@ fn a_file_that_does_not_parse_is_left_alone() {
                     client.id
                 );
             } else {
-                let state = home.desk.drift(client, Scope::User, &gate());
+                let state = home.desk.drift(client, Scope::User, &access());
                 assert!(
                     bad == b"[1]" || state == Connection::Unreadable,
                     "{} {bad:?} {state:?}",
@@ -178,10 +179,10 @@ fn a_file_that_does_not_parse_is_left_alone() {
 }
 
 #[test]
-fn every_editor_has_a_snippet_that_says_the_same() {
+fn every_editor_has_a_snippet_with_the_same_entry() {
     for client in clients() {
         for transport in [Transport::Http, Transport::Stdio] {
-            let wanted = entry(client, &Door::to("notes"), transport, &gate());
+            let wanted = entry(client, &Door::to("notes"), transport, &access());
             let text = snippet(client, &[("notes".to_owned(), wanted.clone())]);
             assert!(text.contains("notes"), "{}: {text}", client.id);
             if let Language::Of(format) = client.language {
@@ -193,19 +194,19 @@ fn every_editor_has_a_snippet_that_says_the_same() {
 }
 
 #[test]
-fn links_hold_the_whole_entry_and_no_token() {
+fn install_links_have_the_whole_entry_and_no_token() {
     let linked: Vec<&Client> = clients().iter().filter(|client| client.link.is_some()).collect();
     assert_eq!(linked.len(), 5);
     for client in linked {
-        let link = link(client, &Door::to_all(), &gate()).unwrap();
+        let link = link(client, &Door::to_all(), &access()).unwrap();
         assert!(
-            !link.contains('$') && !link.contains(' ') && !link.contains(&gate().token),
+            !link.contains('$') && !link.contains(' ') && !link.contains(&access().token),
             "{link}"
         );
         let parsed = url::Url::parse(&link).unwrap();
         assert!(parsed.query().is_some_and(|query| query.len() > 40), "{link}");
     }
-    let cursor = link(crate::client("cursor").unwrap(), &Door::to_all(), &gate()).unwrap();
+    let cursor = link(crate::client("cursor").unwrap(), &Door::to_all(), &access()).unwrap();
     let parsed = url::Url::parse(&cursor).unwrap();
     let config = parsed.query_pairs().find(|(name, _)| name == "config").unwrap().1.into_owned();
     use base64::Engine as _;
@@ -215,7 +216,7 @@ fn links_hold_the_whole_entry_and_no_token() {
 }
 
 #[test]
-fn an_editor_is_found_by_its_file_its_folder_or_its_program() {
+fn an_editor_is_detected_by_its_file_its_folder_or_its_program() {
     for client in clients() {
         let home = Home::new();
         assert!(!home.desk.is_installed(client), "{}", client.id);
@@ -237,7 +238,7 @@ fn an_editor_is_found_by_its_file_its_folder_or_its_program() {
     let codex = crate::client("codex").unwrap();
     let mut desk = home.desk.clone();
     desk.places = desk.places.with_search_path(OsString::from(&folder));
-    assert_eq!(desk.is_installed(codex), System::HERE == System::Windows, "it must be a program");
+    assert_eq!(desk.is_installed(codex), System::HERE == System::Windows, "it must be executable");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -247,11 +248,11 @@ fn an_editor_is_found_by_its_file_its_folder_or_its_program() {
 }
 
 #[test]
-fn most_editors_take_an_address_and_the_others_a_program() {
+fn most_editors_use_http_and_the_others_stdio() {
     let over = |kind: fn(&Kind) -> bool| {
         let entry = |client: &&Client| {
             let wanted =
-                entry(client, &Door::to_all(), crate::entry::desired::usual(client), &gate());
+                entry(client, &Door::to_all(), crate::entry::desired::usual(client), &access());
             kind(&Entry::read(client, "x", &wanted).unwrap().kind)
         };
         clients().iter().filter(entry).count()

@@ -1,16 +1,16 @@
-//! For any file of a format: only ours changes, and undoing it gives back every byte.
+//! For any file of a format: only Evermoor's entry changes, and undoing restores every byte.
 
 use proptest::prelude::*;
 
-use super::generator::Pen;
-use super::{Home, gate, wish};
+use super::generator::Generator;
+use super::{Home, access, wish};
 use crate::entry::desired::Transport;
 use crate::format::tree::{Servers, Tree};
 use crate::format::{Change, Format};
 use crate::table::client;
 use crate::{Desk, Scope};
 
-/// How many files of each format.
+/// The number of generated files per format.
 const PURE: u32 = 400;
 const ON_DISK: u32 = 60;
 
@@ -28,7 +28,7 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z]{1,6}", "[a-zA-Z0-9 ./_-]{1,8}", "[\u{e0}-\u{ff}]{1,3}"]
 }
 
-/// A map whose names differ, as TOML and YAML want it.
+/// A map without duplicate names, as TOML and YAML require.
 fn map(value: impl Strategy<Value = Tree>) -> impl Strategy<Value = Tree> {
     prop::collection::btree_map(name(), value, 0..5)
         .prop_map(|pairs| Tree::Map(pairs.into_iter().collect()))
@@ -40,8 +40,8 @@ fn tree() -> impl Strategy<Value = Tree> {
     })
 }
 
-/// What a place for servers holds: nothing at all, nothing, others, or others and ours.
-fn place(list: bool) -> impl Strategy<Value = Option<Tree>> {
+/// The servers of a file: missing, empty, other servers, or other servers and Evermoor.
+fn servers(list: bool) -> impl Strategy<Value = Option<Tree>> {
     let entries = prop::collection::btree_map("[a-d]{1,3}", map(scalar()), 0..4);
     (0..4_u8, entries).prop_map(move |(kind, entries)| {
         let named = |(name, entry): (String, Tree)| {
@@ -71,9 +71,9 @@ fn place(list: bool) -> impl Strategy<Value = Option<Tree>> {
     })
 }
 
-/// A file's value: some settings, with the place somewhere among them.
+/// The value of a file: settings, with the servers at any position among them.
 fn file(list: bool) -> impl Strategy<Value = Tree> {
-    (map(tree()), place(list), any::<prop::sample::Index>()).prop_map(|(settings, place, at)| {
+    (map(tree()), servers(list), any::<prop::sample::Index>()).prop_map(|(settings, place, at)| {
         let Tree::Map(mut pairs) = settings else { unreachable!() };
         pairs.retain(|(name, _)| name != "servers");
         let at = at.index(pairs.len() + 1);
@@ -85,20 +85,24 @@ fn file(list: bool) -> impl Strategy<Value = Tree> {
 }
 
 fn text(format: Format, tree: &Tree, seed: u64) -> String {
-    let mut pen = Pen::new(seed);
-    let mark = if pen.chance(5) { "\u{feff}" } else { "" };
+    let mut generator = Generator::new(seed);
+    let mark = if generator.one_in(5) { "\u{feff}" } else { "" };
     let body = match format {
         Format::Json => {
-            let head = ["", "// head\n", "\n\n"][pen.dice(3)];
-            format!("{head}{}{}", pen.json(tree, ""), ["", pen.nl, "\n// tail"][pen.dice(3)])
+            let head = ["", "// head\n", "\n\n"][generator.dice(3)];
+            format!(
+                "{head}{}{}",
+                generator.json(tree, ""),
+                ["", generator.nl, "\n// tail"][generator.dice(3)]
+            )
         }
-        Format::Toml => pen.toml(&[], tree.as_map().unwrap()),
+        Format::Toml => generator.toml(&[], tree.as_map().unwrap()),
         Format::Yaml => {
-            let head = ["", "# head\n", "---\n"][pen.dice(3)];
-            format!("{head}{}", pen.yaml(tree, 0))
+            let head = ["", "# head\n", "---\n"][generator.dice(3)];
+            format!("{head}{}", generator.yaml(tree, 0))
         }
     };
-    let cut = pen.chance(4) && format != Format::Yaml;
+    let cut = generator.one_in(4) && format != Format::Yaml;
     let body = if cut { body.trim_end_matches(['\r', '\n']) } else { &body };
     format!("{mark}{body}")
 }
@@ -119,18 +123,17 @@ fn ours() -> Tree {
     ])
 }
 
-/// Puts our entry in and takes it out again, and compares all that is not ours by another reading
-/// than the one that the edit itself checks with.
-fn only_ours_changes(
+/// Adds Evermoor's entry and removes it again, and checks more than the edit itself checks.
+fn only_evermoor_changes(
     format: Format,
     list: bool,
     tree: &Tree,
     seed: u64,
 ) -> Result<(), TestCaseError> {
-    let servers = Servers { way: vec!["servers".to_owned()], list };
+    let servers = Servers { path: vec!["servers".to_owned()], list };
     let before = text(format, tree, seed);
     let read = format.read(&before);
-    prop_assert!(read.is_ok(), "the pen is at fault: {read:?}\n{before}");
+    prop_assert!(read.is_ok(), "the generator is wrong: {read:?}\n{before}");
     let put = [Change::Put("evermoor".to_owned(), ours())];
     let after = format.edit(&before, &servers, &put, false);
     prop_assert!(after.is_ok(), "{after:?}\n{before}");
@@ -142,7 +145,7 @@ fn only_ours_changes(
         text.matches("# c").count() + text.matches("// ").count() + text.matches("/* ").count()
     };
     prop_assert!(
-        comments(&after) >= comments(&before) || list || tree.at(&servers.way).is_some(),
+        comments(&after) >= comments(&before) || list || tree.at(&servers.path).is_some(),
         "a comment is lost:\n{before}\n---\n{after}"
     );
     let was_there = servers.entry(&format.read(&before).unwrap(), "evermoor").is_some();
@@ -151,22 +154,22 @@ fn only_ours_changes(
         &after,
         &servers,
         &[Change::Remove("evermoor".to_owned())],
-        tree.at(&servers.way).is_none(),
+        tree.at(&servers.path).is_none(),
     );
     prop_assert!(removed.is_ok(), "{removed:?}\n{after}");
     if !was_there
         && format == Format::Json
-        && tree.at(&servers.way).and_then(Tree::as_map).is_some_and(|map| !map.is_empty())
+        && tree.at(&servers.path).and_then(Tree::as_map).is_some_and(|map| !map.is_empty())
     {
-        prop_assert_eq!(&removed.unwrap(), &before, "taken out again, byte for byte");
+        prop_assert_eq!(&removed.unwrap(), &before, "removed again, byte for byte");
     }
     Ok(())
 }
 
-fn there_and_back(id: &str, tree: &Tree, seed: u64) -> Result<(), TestCaseError> {
+fn set_up_and_undo(id: &str, tree: &Tree, seed: u64) -> Result<(), TestCaseError> {
     let client = client(id).unwrap();
     let crate::table::Language::Of(format) = client.language else { unreachable!() };
-    let renamed = renamed(tree, &client.servers.way[0]);
+    let renamed = renamed(tree, &client.servers.path[0]);
     let before = text(format, &renamed, seed);
     let home = Home::new();
     let desk: &Desk = &home.desk;
@@ -175,10 +178,10 @@ fn there_and_back(id: &str, tree: &Tree, seed: u64) -> Result<(), TestCaseError>
     std::fs::write(&path, &before).unwrap();
     let was_ours = client.servers.entry(&renamed, "evermoor").is_some();
     let transport = if seed.is_multiple_of(2) { Transport::Http } else { Transport::Stdio };
-    let plan = desk.plan(client, Scope::User, &wish(transport), &gate());
+    let plan = desk.plan(client, Scope::User, &wish(transport), &access());
     prop_assert!(plan.is_ok(), "{:?}\n{before}", plan.err());
     desk.apply(&plan.unwrap()).unwrap();
-    let second = desk.plan(client, Scope::User, &wish(transport), &gate()).unwrap();
+    let second = desk.plan(client, Scope::User, &wish(transport), &access()).unwrap();
     prop_assert!(!second.changes());
     desk.undo(client, Scope::User).unwrap();
     if !was_ours {
@@ -197,29 +200,28 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(PURE), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn in_any_json_only_ours_changes(tree in file(false), seed in any::<u64>()) {
-        only_ours_changes(Format::Json, false, &tree, seed)?;
+    fn in_any_json_only_evermoors_entry_changes(tree in file(false), seed in any::<u64>()) {
+        only_evermoor_changes(Format::Json, false, &tree, seed)?;
     }
 
     #[test]
-    fn in_any_toml_only_ours_changes(tree in file(false), seed in any::<u64>()) {
-        only_ours_changes(Format::Toml, false, &tree, seed)?;
+    fn in_any_toml_only_evermoors_entry_changes(tree in file(false), seed in any::<u64>()) {
+        only_evermoor_changes(Format::Toml, false, &tree, seed)?;
     }
 
     #[test]
-    fn in_any_yaml_map_only_ours_changes(tree in file(false), seed in any::<u64>()) {
-        only_ours_changes(Format::Yaml, false, &tree, seed)?;
+    fn in_any_yaml_map_only_evermoors_entry_changes(tree in file(false), seed in any::<u64>()) {
+        only_evermoor_changes(Format::Yaml, false, &tree, seed)?;
     }
 
     #[test]
-    fn in_any_yaml_list_only_ours_changes(tree in file(true), seed in any::<u64>()) {
-        only_ours_changes(Format::Yaml, true, &tree, seed)?;
+    fn in_any_yaml_list_only_evermoors_entry_changes(tree in file(true), seed in any::<u64>()) {
+        only_evermoor_changes(Format::Yaml, true, &tree, seed)?;
     }
 
-    /// Any text at all: it is edited well, or left alone.
     #[test]
-    fn any_text_is_edited_well_or_left_alone(text in "[\\[\\]{}:,#\"' a-c\n\r\t-]{0,40}") {
-        let servers = Servers { way: vec!["a".to_owned()], list: false };
+    fn any_text_is_edited_correctly_or_not_at_all(text in "[\\[\\]{}:,#\"' a-c\n\r\t-]{0,40}") {
+        let servers = Servers { path: vec!["a".to_owned()], list: false };
         for format in [Format::Json, Format::Toml, Format::Yaml] {
             let put = [Change::Put("evermoor".to_owned(), ours())];
             if let Ok(after) = format.edit(&text, &servers, &put, false) {
@@ -235,21 +237,21 @@ proptest! {
 
     #[test]
     fn setting_up_and_undoing_is_the_identity_on_json(tree in file(false), seed in any::<u64>()) {
-        there_and_back("vscode", &tree, seed)?;
+        set_up_and_undo("vscode", &tree, seed)?;
     }
 
     #[test]
     fn setting_up_and_undoing_is_the_identity_on_toml(tree in file(false), seed in any::<u64>()) {
-        there_and_back("codex", &tree, seed)?;
+        set_up_and_undo("codex", &tree, seed)?;
     }
 
     #[test]
     fn setting_up_and_undoing_is_the_identity_on_yaml_maps(tree in file(false), seed in any::<u64>()) {
-        there_and_back("goose", &tree, seed)?;
+        set_up_and_undo("goose", &tree, seed)?;
     }
 
     #[test]
     fn setting_up_and_undoing_is_the_identity_on_yaml_lists(tree in file(true), seed in any::<u64>()) {
-        there_and_back("continue", &tree, seed)?;
+        set_up_and_undo("continue", &tree, seed)?;
     }
 }

@@ -1,14 +1,14 @@
-//! What becomes of entries that others changed, of tokens, and of files that are not ours any more.
+//! Entries that somebody changed, new tokens, and files that changed since setup.
 
 use evermoor_core::api::Connection;
 
-use super::{Home, gate, wish};
+use super::{Home, access, wish};
 use crate::entry::desired::{Door, Transport};
 use crate::table::{Client, client};
 use crate::{Desk, Gate, Kind, Refused, Scope, Wish};
 
-fn connect(desk: &Desk, client: &'static Client, transport: Transport, gate: &Gate) {
-    let plan = desk.plan(client, Scope::User, &wish(transport), gate).unwrap();
+fn connect(desk: &Desk, client: &'static Client, transport: Transport, access: &Gate) {
+    let plan = desk.plan(client, Scope::User, &wish(transport), access).unwrap();
     desk.apply(&plan).unwrap();
 }
 
@@ -21,37 +21,37 @@ fn written(home: &Home, id: &str, text: &str) -> (&'static Client, std::path::Pa
 }
 
 #[test]
-fn an_entry_that_somebody_changed_is_seen_and_repaired_with_what_they_added() {
+fn a_changed_entry_is_detected_and_repaired_and_keeps_added_settings() {
     let home = Home::new();
     let (cursor, path) = written(&home, "cursor", "{}");
-    connect(&home.desk, cursor, Transport::Http, &gate());
+    connect(&home.desk, cursor, Transport::Http, &access());
     let text = std::fs::read_to_string(&path).unwrap();
     let changed = text.replace("7420", "9999").replace("\"url\"", "\"timeout\": 5,\n      \"url\"");
     std::fs::write(&path, changed).unwrap();
-    assert_eq!(home.desk.drift(cursor, Scope::User, &gate()), Connection::Changed);
-    connect(&home.desk, cursor, Transport::Http, &gate());
-    assert_eq!(home.desk.drift(cursor, Scope::User, &gate()), Connection::Connected);
+    assert_eq!(home.desk.drift(cursor, Scope::User, &access()), Connection::Changed);
+    connect(&home.desk, cursor, Transport::Http, &access());
+    assert_eq!(home.desk.drift(cursor, Scope::User, &access()), Connection::Connected);
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains("\"timeout\": 5") && text.contains(":7420/mcp"), "{text}");
 }
 
 #[test]
-fn an_entry_that_somebody_removed_or_turned_off_is_seen() {
+fn a_removed_or_disabled_entry_is_detected() {
     let home = Home::new();
     let (codex, path) = written(&home, "codex", "model = 'x'\n");
-    assert_eq!(home.desk.drift(codex, Scope::User, &gate()), Connection::NotConnected);
-    connect(&home.desk, codex, Transport::Http, &gate());
+    assert_eq!(home.desk.drift(codex, Scope::User, &access()), Connection::NotConnected);
+    connect(&home.desk, codex, Transport::Http, &access());
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, format!("{text}enabled = false\n")).unwrap();
-    assert_eq!(home.desk.drift(codex, Scope::User, &gate()), Connection::Changed);
+    assert_eq!(home.desk.drift(codex, Scope::User, &access()), Connection::Changed);
     std::fs::write(&path, "model = 'x'\n").unwrap();
-    assert_eq!(home.desk.drift(codex, Scope::User, &gate()), Connection::Changed);
+    assert_eq!(home.desk.drift(codex, Scope::User, &access()), Connection::Changed);
     assert!(!home.desk.undo(codex, Scope::User).unwrap().changed);
-    assert_eq!(home.desk.drift(codex, Scope::User, &gate()), Connection::NotConnected);
+    assert_eq!(home.desk.drift(codex, Scope::User, &access()), Connection::NotConnected);
 }
 
 #[test]
-fn if_others_wrote_since_only_ours_is_taken_out() {
+fn if_the_file_changed_since_setup_undo_removes_only_evermoors_entry() {
     for (id, before, theirs) in [
         ("cursor", "{\n  // mine\n  \"a\": 1\n}\n", ("\"a\": 1", "\"a\": 2")),
         ("codex", "# mine\na = 1\n# end\n", ("a = 1", "a = 2")),
@@ -60,7 +60,7 @@ fn if_others_wrote_since_only_ours_is_taken_out() {
     ] {
         let home = Home::new();
         let (client, path) = written(&home, id, before);
-        connect(&home.desk, client, Transport::Http, &gate());
+        connect(&home.desk, client, Transport::Http, &access());
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, text.replace(theirs.0, theirs.1)).unwrap();
         assert!(home.desk.undo(client, Scope::User).unwrap().changed);
@@ -70,30 +70,30 @@ fn if_others_wrote_since_only_ours_is_taken_out() {
 }
 
 #[test]
-fn another_transport_or_other_doors_replace_what_was_there_and_undo_goes_back_to_the_start() {
+fn another_transport_or_other_upstreams_replace_the_entries_and_undo_restores_the_original() {
     let before = "{\"mcpServers\": {\"x\": {\"command\": \"y\"}}}";
     let home = Home::new();
     let (zed, path) = written(&home, "cursor", before);
-    connect(&home.desk, zed, Transport::Http, &gate());
-    connect(&home.desk, zed, Transport::Stdio, &gate());
+    connect(&home.desk, zed, Transport::Http, &access());
+    connect(&home.desk, zed, Transport::Stdio, &access());
     let doors = Wish {
         doors: vec![Door::to("notes"), Door::to("pieces-os")],
         transport: Transport::Http,
         take_over: false,
         drop: Vec::new(),
     };
-    let plan = home.desk.plan(zed, Scope::User, &doors, &gate()).unwrap();
+    let plan = home.desk.plan(zed, Scope::User, &doors, &access()).unwrap();
     home.desk.apply(&plan).unwrap();
     let names: Vec<String> =
         home.desk.existing(zed, Scope::User).unwrap().into_iter().map(|entry| entry.name).collect();
     assert_eq!(names, ["x", "notes", "pieces-os"]);
-    assert_eq!(home.desk.drift(zed, Scope::User, &gate()), Connection::Connected);
+    assert_eq!(home.desk.drift(zed, Scope::User, &access()), Connection::Connected);
     home.desk.undo(zed, Scope::User).unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
 }
 
 #[test]
-fn a_server_of_somebody_else_keeps_its_name_unless_it_is_taken_over_on_purpose() {
+fn another_server_keeps_its_name_unless_the_user_replaces_it() {
     let before = "{\"mcpServers\": {\"notes\": {\"command\": \"y\"}}}";
     let home = Home::new();
     let (cursor, path) = written(&home, "cursor", before);
@@ -103,10 +103,10 @@ fn a_server_of_somebody_else_keeps_its_name_unless_it_is_taken_over_on_purpose()
         take_over: false,
         drop: Vec::new(),
     };
-    let refused = home.desk.plan(cursor, Scope::User, &wish, &gate()).unwrap_err();
+    let refused = home.desk.plan(cursor, Scope::User, &wish, &access()).unwrap_err();
     assert!(matches!(refused, Refused::Taken { .. }), "{refused}");
     wish.take_over = true;
-    let plan = home.desk.plan(cursor, Scope::User, &wish, &gate()).unwrap();
+    let plan = home.desk.plan(cursor, Scope::User, &wish, &access()).unwrap();
     home.desk.apply(&plan).unwrap();
     let entries = home.desk.existing(cursor, Scope::User).unwrap();
     assert!(matches!(&entries[0].kind, Kind::Http { url, .. } if url.ends_with("/mcp/notes")));
@@ -115,30 +115,34 @@ fn a_server_of_somebody_else_keeps_its_name_unless_it_is_taken_over_on_purpose()
 }
 
 #[test]
-fn another_token_reaches_every_file_that_has_the_old_one() {
+fn a_new_token_is_written_to_every_file_that_has_the_old_one() {
     let home = Home::new();
     for (id, transport) in
         [("codex", Transport::Http), ("continue", Transport::Http), ("zed", Transport::Stdio)]
     {
-        connect(&home.desk, client(id).unwrap(), transport, &gate());
+        connect(&home.desk, client(id).unwrap(), transport, &access());
     }
-    let next = Gate { token: "another-token-of-more-than-thirty-two-letters".to_owned(), ..gate() };
+    let next =
+        Gate { token: "another-token-of-more-than-thirty-two-letters".to_owned(), ..access() };
     let rewritten = |id| home.desk.rewrite_token(client(id).unwrap(), &next).unwrap();
     assert!(rewritten("codex")[0].changed && rewritten("continue")[0].changed);
     assert!(rewritten("zed").is_empty() && rewritten("cursor").is_empty());
     for id in ["codex", "continue"] {
         assert_eq!(home.desk.drift(client(id).unwrap(), Scope::User, &next), Connection::Connected);
-        assert_eq!(home.desk.drift(client(id).unwrap(), Scope::User, &gate()), Connection::Changed);
+        assert_eq!(
+            home.desk.drift(client(id).unwrap(), Scope::User, &access()),
+            Connection::Changed
+        );
     }
 }
 
 #[test]
-fn of_each_file_the_last_three_copies_are_kept_and_the_first_while_it_is_needed() {
+fn the_last_three_copies_are_kept_and_the_original_until_undo() {
     let home = Home::new();
     let (cursor, path) = written(&home, "cursor", "{\"a\":0}");
     for round in 0..6 {
-        let gate = Gate { origin: format!("http://127.0.0.1:{}", 7000 + round), ..gate() };
-        connect(&home.desk, cursor, Transport::Http, &gate);
+        let access = Gate { origin: format!("http://127.0.0.1:{}", 7000 + round), ..access() };
+        connect(&home.desk, cursor, Transport::Http, &access);
     }
     let copies = home.folder.path().join("data/setup/backups/cursor");
     assert!(std::fs::read_dir(copies).unwrap().count() <= 4);

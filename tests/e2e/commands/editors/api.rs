@@ -38,7 +38,7 @@ async fn the_dashboard_connects_repairs_and_undoes_an_editor() {
     let done = gateway.control(Method::POST, "/api/setup/cursor/connect").await;
     assert_eq!(
         (&done["changed"], &done["hint"]),
-        (&true.into(), &"Cursor picks this up by itself.".into())
+        (&true.into(), &"Cursor picks this up automatically.".into())
     );
     let again = gateway.control(Method::POST, "/api/setup/cursor/connect").await;
     assert_eq!(again["changed"], false);

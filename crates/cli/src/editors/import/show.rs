@@ -2,7 +2,7 @@
 
 use evermoor_core::import::{Adopted, Origin, Plan, Skipped};
 use evermoor_gateway::editors::import::redirect::Told;
-use evermoor_setup::plan::unified;
+use evermoor_setup::editors::plan::unified;
 use serde_json::{Value, json};
 
 use crate::terminal::{self, Palette};

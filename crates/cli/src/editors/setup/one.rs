@@ -3,7 +3,7 @@
 use evermoor_core::api::Connection;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_gateway::editors::setup::told;
-use evermoor_setup::apply::command::Command;
+use evermoor_setup::editors::command::Command;
 use evermoor_setup::entry::desired::{entry, link, snippet, usual};
 use evermoor_setup::{Client, Desk, Door, Gate, Kind, Plan, Scope, Transport, Wish};
 

@@ -41,6 +41,7 @@ pub struct RedirectedFile {
     /// The entries that were changed.
     pub names: Vec<String>,
     /// Evermoor's entries that the file had before.
+    #[serde(rename = "doors")]
     pub doors: Vec<Door>,
     /// The entries use `evermoor connect`.
     #[serde(default)]

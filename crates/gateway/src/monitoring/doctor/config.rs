@@ -4,7 +4,7 @@ use evermoor_core::api::Check;
 use evermoor_core::config::Config;
 use evermoor_platform::fs::lock::InstanceLock;
 use evermoor_platform::paths::Paths;
-use evermoor_platform::port;
+use evermoor_platform::process::port;
 
 use crate::config::file;
 

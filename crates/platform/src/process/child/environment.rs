@@ -1,11 +1,11 @@
-//! What a child may know of our environment: an allow-list, and what was declared for it.
+//! The environment of a child: an allow-list of variables, and those declared for the child.
 //!
-//! A person's environment is full of secrets, and a server from a registry is a stranger. So a
-//! child starts with nothing and gets what names a person, a place or a language. Left out on
-//! purpose: proxies (`HTTPS_PROXY` may hold a password), sockets that act for their owner
-//! (`SSH_AUTH_SOCK`, `DBUS_SESSION_BUS_ADDRESS`) and displays; who needs one declares it.
-//! `XDG_RUNTIME_DIR` and the other XDG folders are in: they are paths, every user's programs may
-//! open them anyway, and without them `npx` and `uvx` would fill a second cache.
+//! The user's environment contains secrets, and a server from a registry is not trusted. So a child
+//! gets only variables that name the user, a folder or a language. Left out on purpose: proxies
+//! (`HTTPS_PROXY` may contain a password), sockets that act for the user (`SSH_AUTH_SOCK`,
+//! `DBUS_SESSION_BUS_ADDRESS`) and displays. A server that needs one of these declares it.
+//! `XDG_RUNTIME_DIR` and the other XDG folders are included: they are paths that every program of the
+//! user can open anyway, and without them `npx` and `uvx` would use a second cache.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use super::path;
 use crate::system::System;
 
-/// Set in every child, so that what a dead gateway left behind can be recognised.
+/// Set in every child, so that children of a gateway that was killed can be recognized.
 pub const MARKER: &str = "EVERMOOR_CHILD";
 
 const UNIX: [&str; 18] = [
@@ -64,7 +64,7 @@ const WINDOWS: [&str; 21] = [
 /// Variables with their values.
 pub type Variables = Vec<(OsString, OsString)>;
 
-/// What every child gets, and where the home folder is.
+/// The variables of every child, and the home folder.
 #[derive(Clone, Debug)]
 pub struct Environment {
     variables: Variables,
@@ -72,8 +72,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// What this process may hand on, with the search path of a terminal. `instance` marks the
-    /// children as ours.
+    /// The allowed variables of this process, with the search path of a terminal. `instance` marks the
+    /// children of this gateway.
     pub async fn find(instance: &str) -> Self {
         let search = path::search_path().await;
         Self::new(System::HERE, std::env::vars_os(), &search, instance)
@@ -100,7 +100,7 @@ impl Environment {
         self.home.as_deref()
     }
 
-    /// All variables of one child, with those declared for it.
+    /// The variables of one child, including those declared for it.
     pub(crate) fn for_child(&self, declared: &[(String, String)]) -> Variables {
         let mut variables = self.variables.clone();
         for (name, value) in declared {
@@ -110,7 +110,7 @@ impl Environment {
     }
 }
 
-/// What of our own environment a child may see.
+/// The variables of this process that a child may see.
 pub fn allowed(system: System, ours: impl Iterator<Item = (OsString, OsString)>) -> Variables {
     let known = |name: &OsStr| match (system, name.to_str()) {
         (_, None) => false,
@@ -121,12 +121,12 @@ pub fn allowed(system: System, ours: impl Iterator<Item = (OsString, OsString)>)
             UNIX.contains(&name) || name.starts_with("LC_")
         }
     };
-    // A value that starts like this is a function of bash, which a careless shell would run.
+    // A value that starts like this is an exported bash function, which a vulnerable shell would run.
     let function = |value: &OsStr| value.as_encoded_bytes().starts_with(b"()");
     ours.filter(|(name, value)| known(name) && !function(value)).collect()
 }
 
-/// The value of a variable. Windows does not mind how its name is written.
+/// The value of a variable. Names are case-insensitive on Windows.
 pub(super) fn get(system: System, variables: &Variables, name: &str) -> Option<OsString> {
     let found = variables.iter().find(|(known, _)| same(system, known, name));
     found.map(|(_, value)| value.clone())
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_stay_and_places_pass() {
+    fn folders_and_languages_are_passed_on_and_secrets_are_not() {
         let ours = variables(&[
             ("HOME", "/home/a"),
             ("GITHUB_TOKEN", "secret"),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_does_not_mind_how_a_name_is_written() {
+    fn names_are_case_insensitive_on_windows() {
         let ours = variables(&[("Path", "C:/x"), ("SystemRoot", "C:/W"), ("AWS_SECRET", "s")]);
         let environment =
             Environment::new(System::Windows, ours.into_iter(), OsStr::new("C:/y"), "7");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_declared_wins_over_everything() {
+    fn declared_variables_take_precedence() {
         let ours = variables(&[("HOME", "/home/a"), ("LANG", "C")]);
         let environment = Environment::new(System::HERE, ours.into_iter(), OsStr::new("/bin"), "7");
         let declared =

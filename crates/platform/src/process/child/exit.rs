@@ -1,13 +1,13 @@
-//! How a program ended: numbers, since who speaks has the words.
+//! How a process exited.
 
 use std::process::ExitStatus;
 
-/// How a program ended.
+/// How a process exited, as numbers; the caller has the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     Code(i32),
     Signal(i32),
-    /// The system did not say.
+    /// The system did not report it.
     Untold,
 }
 

@@ -1,26 +1,26 @@
-//! Starting an upstream's program, which must not outlive us.
+//! Starts the program of a stdio upstream, which must not outlive this process.
 //!
 //! # Theory of operation
-//! A server over pipes is rarely one process: `npx` starts a shell that starts node. So a program
-//! is started as the head of a [`Tree`], a process group on Unix and a job on Windows, and the
-//! tree is what is asked to end, ended, and ended again when its owner is dropped. Nothing goes
-//! through a shell: the program is looked for here and started by its full path.
+//! A stdio server is rarely one process: `npx` starts a shell that starts node. So a program is started
+//! as the root of a [`Tree`], which is a process group on Unix and a job object on Windows. The whole
+//! tree is asked to exit or killed, and killed when its owner is dropped. No shell is involved: this
+//! module finds the program and starts it by its full path.
 //!
-//! If this process is killed, its children see their standard input close, and most end. On
-//! Windows the system ends the whole job. On Linux the head of each tree also gets a SIGTERM,
-//! which the usual launchers pass on; a grandchild that ignores both stays behind, with
-//! [`environment::MARKER`] in its environment to be known by: the next gateway ends it ([`orphans`]).
+//! If this process is killed, the standard input of its children closes, and most of them exit. On
+//! Windows the system kills the whole job. On Linux the root of each tree also gets SIGTERM, which
+//! common launchers pass on. A grandchild that ignores both keeps running; it has
+//! [`environment::MARKER`] in its environment, and the next gateway ends it ([`orphans`]).
 //!
-//! A program that leaves the group on purpose, as a browser that is to stay open does, is not
-//! ours to end.
+//! A program that leaves the group on purpose, such as a browser that should stay open, is left
+//! running.
 //!
 //! # Layout
-//! - [`environment`]: what a child may know: an allow-list, and what was declared for it
-//! - [`path`]: where programs are looked for, although a Dock or a menu gives us a poor `PATH`
-//! - [`program`]: finding a program there
-//! - [`tree`]: waiting for a tree, and ending it
-//! - [`exit`]: how a program ended
-//! - [`orphans`]: ending what a killed gateway left behind
+//! - [`environment`]: the environment of a child
+//! - [`path`]: the search path of the user's terminal
+//! - [`program`]: finds a program on the search path
+//! - [`tree`]: waits for a process tree and ends it
+//! - [`exit`]: how a process exited
+//! - [`orphans`]: ends the children of a gateway that was killed
 
 pub mod environment;
 pub mod exit;
@@ -53,19 +53,19 @@ use windows as system;
 
 use crate::system::System;
 
-/// What to start. A leading `~` in the program, the folder and each argument is the home folder.
+/// The program to start. A leading `~` in the program, the folder or an argument is the home folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spec {
-    /// A name to look for, or a path.
+    /// A name on the search path, or a path.
     pub program: String,
     pub args: Vec<String>,
-    /// Variables declared for this program. They win over everything else.
+    /// Variables declared for this program. They take precedence.
     pub env: Vec<(String, String)>,
-    /// The folder to start in; the home folder if there is none.
+    /// The working folder; the home folder by default.
     pub cwd: Option<String>,
 }
 
-/// Our ends of the child's pipes.
+/// This side of the child's pipes.
 #[derive(Debug)]
 pub struct Pipes {
     pub stdin: ChildStdin,
@@ -76,29 +76,29 @@ pub struct Pipes {
 /// Why a program was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    #[error("there is no program `{program}` on the search path")]
+    #[error("program `{program}` not found on the search path")]
     NotOnPath { program: String },
-    #[error("there is no file {}", path.display())]
+    #[error("file not found: {}", path.display())]
     NoFile { path: PathBuf },
-    #[error("{} is not a program", path.display())]
+    #[error("{} is not executable", path.display())]
     NotExecutable { path: PathBuf },
-    #[error("there is no folder {} to start it in", path.display())]
+    #[error("working folder not found: {}", path.display())]
     NoFolder { path: PathBuf },
-    /// The file is there, but what its first line names as its interpreter is not.
-    #[error("{} needs an interpreter that is not there", path.display())]
+    /// The file exists, but the interpreter in its first line does not.
+    #[error("the interpreter of {} was not found", path.display())]
     NoInterpreter { path: PathBuf },
-    #[error("{} cannot be started: {source}", path.display())]
+    #[error("cannot start {}: {source}", path.display())]
     Refused { path: PathBuf, source: io::Error },
 }
 
-/// Starts a program in a tree of its own.
+/// Starts a program as the root of a new tree.
 pub async fn spawn(spec: &Spec, environment: &Environment) -> Result<(Tree, Pipes), StartError> {
     let (answer, started) = tokio::sync::oneshot::channel();
     let (spec, environment) = (spec.clone(), environment.clone());
     let runtime = tokio::runtime::Handle::current();
-    // Looking for a program and starting it block, and Linux ties the signal that a child gets at
-    // our death to the thread that started it: so each child has a thread that lives as long.
-    let life = move || {
+    // Finding and starting a program blocks. Linux sends the parent death signal when the thread that
+    // started the child exits, so each child has a thread that lives as long as the child.
+    let keep_thread = move || {
         let (home, until_dropped) = mpsc::channel::<()>();
         let started = {
             let _runtime = runtime.enter();
@@ -108,13 +108,16 @@ pub async fn spawn(spec: &Spec, environment: &Environment) -> Result<(Tree, Pipe
             let _ = until_dropped.recv();
         }
     };
-    let thread = std::thread::Builder::new().name("child".into()).stack_size(STACK).spawn(life);
+    let thread =
+        std::thread::Builder::new().name("child".into()).stack_size(STACK_SIZE).spawn(keep_thread);
     let refused = |source| StartError::Refused { path: PathBuf::new(), source };
     thread.map_err(refused)?;
-    started.await.unwrap_or_else(|_| Err(refused(io::Error::other("its thread ended"))))
+    started
+        .await
+        .unwrap_or_else(|_| Err(refused(io::Error::other("the thread that starts it ended"))))
 }
 
-const STACK: usize = 256 << 10;
+const STACK_SIZE: usize = 256 << 10;
 
 fn start(
     spec: &Spec,
@@ -130,8 +133,8 @@ fn start(
         return Err(StartError::NoFolder { path: path.clone() });
     }
     let variables = environment.for_child(&spec.env);
-    let place = program::Place { folder: folder.as_deref(), variables: &variables };
-    let path = program::find(System::HERE, &expand(&spec.program), &place, system::kind)?;
+    let search = program::Search { folder: folder.as_deref(), variables: &variables };
+    let path = program::find(System::HERE, &expand(&spec.program), &search, system::kind)?;
 
     let mut command = crate::process::spawn::command(&path);
     command

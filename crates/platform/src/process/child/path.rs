@@ -1,14 +1,14 @@
-//! Where programs are looked for, although a Dock or a menu gives us a poor `PATH`.
+//! The search path of the user's terminal.
 //!
-//! A person installs node and uv so that their terminal finds them, and expects the same of us. So
-//! their login shell is asked for its `PATH`, once: interactive, because most installers write to
-//! the file that only such a shell reads; without a terminal, so that it cannot ask anything; in
-//! three seconds, because some do more than set variables. Its folders come first, since they are
-//! what the terminal would use, then our own. If it does not answer, the places where the usual
-//! installers put things follow.
+//! A program that is started from the Dock or a menu gets a minimal `PATH`, but users expect that
+//! Evermoor finds node and uv like their terminal does. So Evermoor runs the login shell once and asks
+//! for its `PATH`: interactively, because most installers edit a file that only interactive shells
+//! read; without a terminal, so that it cannot prompt; and with a timeout of three seconds, because
+//! some startup files do more than set variables. The folders of the shell come first, then those of
+//! this process. If the shell does not reply, the usual folders of installers are added instead.
 //!
-//! Every child waits for this, also one named by its full path: `npx` is a script that looks for
-//! `node`, and a child that works only sometimes is worse than one that starts a little later.
+//! Every child waits for this, even one with a full path: `npx` is a script that looks for `node`, and
+//! a child that works only sometimes is worse than one that starts a little later.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -22,60 +22,60 @@ use tokio::time::{Instant, timeout};
 
 use crate::system::System;
 
-const LIMIT: Duration = Duration::from_secs(3);
-/// What was found is looked for again after this long, if somebody misses a program.
-const STALE: Duration = Duration::from_secs(60);
+const SHELL_TIMEOUT: Duration = Duration::from_secs(3);
+/// The search path is read again after this long, if a program is not found.
+const MAX_AGE: Duration = Duration::from_secs(60);
 const MARK: &str = "__evermoor_path__";
-/// More than any `PATH`, and less than a shell that prints for ever.
-const MOST: usize = 1 << 20;
+/// A limit for shells that print forever.
+const MAX_OUTPUT: usize = 1 << 20;
 
 static FOUND: Mutex<Option<(Instant, OsString)>> = Mutex::const_new(None);
 
-/// The folders to look for programs in, found once for this process.
+/// The search path, determined once per process.
 pub async fn search_path() -> OsString {
     let mut found = FOUND.lock().await;
     if let Some((_, path)) = &*found {
         return path.clone();
     }
-    let path = look().await;
+    let path = determine().await;
     *found = Some((Instant::now(), path.clone()));
     path
 }
 
-/// A program was missed. If the last look was a while ago, it may have been installed since, and
-/// the next [`search_path`] looks again.
+/// Reports that a program was not found. It may have been installed meanwhile: if the search path is
+/// old, the next [`search_path`] determines it again.
 pub async fn missed() {
     let mut found = FOUND.lock().await;
-    if found.as_ref().is_some_and(|(when, _)| when.elapsed() >= STALE) {
+    if found.as_ref().is_some_and(|(when, _)| when.elapsed() >= MAX_AGE) {
         *found = None;
     }
 }
 
-async fn look() -> OsString {
+async fn determine() -> OsString {
     let own = std::env::var_os("PATH").unwrap_or_default();
     let shell = std::env::var_os("SHELL").filter(|shell| Path::new(shell).is_absolute());
     let answer = match (System::HERE, shell) {
         (System::Windows, _) | (_, None) => None,
-        (_, Some(shell)) => ask(&shell, LIMIT).await,
+        (_, Some(shell)) => ask(&shell, SHELL_TIMEOUT).await,
     };
     match answer {
         Some(answer) => merge(&[split(OsStr::new(&answer)), split(&own)]),
         None => {
-            let places =
-                known_places(System::HERE, |name| std::env::var_os(name).map(PathBuf::from));
-            let places = places.into_iter().chain(newest_node()).filter(|place| place.is_dir());
-            merge(&[split(&own), places.collect()])
+            let known =
+                known_folders(System::HERE, |name| std::env::var_os(name).map(PathBuf::from));
+            let known = known.into_iter().chain(newest_node()).filter(|folder| folder.is_dir());
+            merge(&[split(&own), known.collect()])
         }
     }
 }
 
-/// Asks a shell for its `PATH`. `printenv` prints it in the one form that all shells export it in.
+/// Asks a shell for its `PATH`. `printenv` prints it in the same form for all shells.
 async fn ask(shell: &OsStr, limit: Duration) -> Option<String> {
     let mut command = crate::process::spawn::session_command(shell);
     command
         .args(["-l", "-i", "-c", &format!("echo {MARK}; printenv PATH; echo {MARK}")])
         .env("TERM", "dumb")
-        // What the most common set-ups would do besides.
+        // Disable what common shell configurations do at startup.
         .env("DISABLE_AUTO_UPDATE", "true")
         .env("ZSH_TMUX_AUTOSTART", "false")
         .stdout(Stdio::piped())
@@ -83,10 +83,10 @@ async fn ask(shell: &OsStr, limit: Duration) -> Option<String> {
     let mut child = command.spawn().ok()?;
     let mut output = child.stdout.take()?;
     let answer = async {
-        let mut said = Vec::new();
-        // Something in the background may keep the pipe open: the mark is the end, not the EOF.
-        while said.len() < MOST && output.read_buf(&mut said).await.ok()? > 0 {
-            if let Some(answer) = read_answer(&said) {
+        let mut printed = Vec::new();
+        // A background process may keep the pipe open, so read up to the mark, not to EOF.
+        while printed.len() < MAX_OUTPUT && output.read_buf(&mut printed).await.ok()? > 0 {
+            if let Some(answer) = read_answer(&printed) {
                 return Some(answer);
             }
         }
@@ -94,7 +94,7 @@ async fn ask(shell: &OsStr, limit: Duration) -> Option<String> {
     };
     let answer = timeout(limit, answer).await.ok().flatten();
     if answer.is_none() {
-        tracing::debug!(shell = %shell.display(), "the login shell did not tell its PATH");
+        tracing::debug!(shell = %shell.display(), "the login shell did not report its PATH");
     }
     let ended = timeout(Duration::from_millis(500), child.wait()).await.is_ok();
     if !ended && let Some(leader) = child.id() {
@@ -103,10 +103,10 @@ async fn ask(shell: &OsStr, limit: Duration) -> Option<String> {
     answer
 }
 
-/// What stands between the two marks; whatever else the shell prints does not matter.
-fn read_answer(said: &[u8]) -> Option<String> {
-    let said = String::from_utf8_lossy(said);
-    let lines: Vec<&str> = said.split_inclusive('\n').collect();
+/// The text between the two marks, ignoring other output of the shell.
+fn read_answer(printed: &[u8]) -> Option<String> {
+    let printed = String::from_utf8_lossy(printed);
+    let lines: Vec<&str> = printed.split_inclusive('\n').collect();
     let is_mark = |line: &&str| line.trim() == MARK && line.ends_with('\n');
     let first = lines.iter().position(is_mark)?;
     let second = first + 1 + lines[first + 1..].iter().position(is_mark)?;
@@ -119,7 +119,7 @@ fn split(path: &OsStr) -> Vec<PathBuf> {
     std::env::split_paths(path).collect()
 }
 
-/// All folders in order, each once. A relative one means wherever we happen to be: nobody wants that.
+/// All absolute folders in order, without duplicates.
 fn merge(lists: &[Vec<PathBuf>]) -> OsString {
     let mut seen = HashSet::new();
     let folders = lists.iter().flatten().filter(|folder| folder.is_absolute());
@@ -127,8 +127,8 @@ fn merge(lists: &[Vec<PathBuf>]) -> OsString {
     std::env::join_paths(folders).unwrap_or_default()
 }
 
-/// Where the usual installers put programs.
-fn known_places(system: System, variable: impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
+/// The usual folders of installers.
+fn known_folders(system: System, variable: impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
     const SHARED: [&str; 9] = [
         ".local/bin",
         ".cargo/bin",
@@ -166,7 +166,7 @@ fn known_places(system: System, variable: impl Fn(&str) -> Option<PathBuf>) -> V
     lists.concat()
 }
 
-/// nvm keeps each version in a folder of its own and chooses one in the shell.
+/// nvm keeps each version in its own folder and selects one in the shell.
 fn newest_node() -> Option<PathBuf> {
     let versions = PathBuf::from(std::env::var_os("HOME")?).join(".nvm/versions/node");
     let names = std::fs::read_dir(&versions).ok()?.flatten();
@@ -194,22 +194,22 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn folders_keep_their_order_and_come_once() {
+    fn folders_keep_their_order_without_duplicates() {
         let path = merged(&[&["/b", "/a"], &["/a", "", ".", "bin", "/c", "/b"]]);
         assert_eq!(path, ["/b", "/a", "/c"]);
     }
 
     #[test]
-    fn only_what_stands_between_the_marks_is_the_answer() {
-        let said = format!("Welcome!\n{MARK}\n/opt/homebrew/bin:/usr/bin\n{MARK}\nbye\n");
-        assert_eq!(read_answer(said.as_bytes()).as_deref(), Some("/opt/homebrew/bin:/usr/bin"));
+    fn only_the_text_between_the_marks_is_the_answer() {
+        let printed = format!("Welcome!\n{MARK}\n/opt/homebrew/bin:/usr/bin\n{MARK}\nbye\n");
+        assert_eq!(read_answer(printed.as_bytes()).as_deref(), Some("/opt/homebrew/bin:/usr/bin"));
         assert_eq!(read_answer(format!("{MARK}\n/usr/bin\n").as_bytes()), None);
         assert_eq!(read_answer(format!("{MARK}\n{MARK}\n").as_bytes()), None);
         assert_eq!(read_answer(format!("{MARK}\n/usr/bin\n{MARK}").as_bytes()), None);
     }
 
     #[test]
-    fn each_system_has_its_known_places() {
+    fn each_system_has_its_own_known_folders() {
         let variable = |name: &str| Some(PathBuf::from(format!("/{name}")));
         for (system, place) in [
             (System::MacOs, "/opt/homebrew/bin"),
@@ -217,13 +217,13 @@ mod tests {
             (System::Linux, "/HOME/.cargo/bin"),
             (System::Windows, "/APPDATA/npm"),
         ] {
-            let places = known_places(system, variable);
+            let places = known_folders(system, variable);
             assert!(places.contains(&PathBuf::from(place)), "{system:?}: {places:?}");
         }
     }
 
     #[test]
-    fn the_newest_version_is_not_the_last_in_the_alphabet() {
+    fn versions_are_compared_as_numbers() {
         let names = ["v9.11.2", "v22.1.0", "v22.10.0", "system"].map(str::to_owned);
         assert_eq!(newest(names.into_iter()).as_deref(), Some("v22.10.0"));
         assert_eq!(newest(["iojs".to_owned()].into_iter()), None);
@@ -241,7 +241,7 @@ mod tests {
 
     #[cfg(unix)]
     #[tokio::test]
-    async fn a_login_shell_is_asked_for_its_path() {
+    async fn the_login_shell_reports_its_path() {
         let (_folder, shell) = shell("echo hello; PATH=/from/rc:$PATH; shift 3; eval \"$1\"");
         let answer = ask(&shell, Duration::from_secs(20)).await.unwrap();
         assert!(answer.starts_with("/from/rc:"), "{answer}");
@@ -249,7 +249,7 @@ mod tests {
 
     #[cfg(unix)]
     #[tokio::test]
-    async fn a_shell_that_hangs_is_given_up_with_all_that_it_started() {
+    async fn a_shell_that_hangs_is_killed_with_its_children() {
         let (folder, shell) = shell("sleep 600 & echo $! > \"$0.pid\"; sleep 600");
         assert_eq!(ask(&shell, Duration::from_millis(300)).await, None);
         let pid = std::fs::read_to_string(folder.path().join("shell.pid")).unwrap();

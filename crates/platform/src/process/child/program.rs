@@ -1,4 +1,4 @@
-//! Finding a program: no shell does it for us, and an error must name the file.
+//! Finds a program without a shell, with errors that name the file.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -7,27 +7,27 @@ use super::StartError;
 use super::environment::{Variables, get};
 use crate::system::System;
 
-/// Where a program is looked for.
-pub(super) struct Place<'a> {
-    /// The folder it is started in, from which a relative path counts.
+/// Where to look for a program.
+pub(super) struct Search<'a> {
+    /// The working folder, which a relative path is relative to.
     pub(super) folder: Option<&'a Path>,
     pub(super) variables: &'a Variables,
 }
 
-/// What is at a path.
+/// What a path refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Nothing,
-    /// A folder, or a file that may not be executed.
-    NoProgram,
+    /// A folder, or a file that is not executable.
+    NotExecutable,
     Program,
 }
 
-/// What Windows can start itself. npm puts a shell script `npx` beside `npx.cmd`, so a file without
-/// an ending is never meant.
-const WINDOWS_ENDINGS: [&str; 4] = [".com", ".exe", ".bat", ".cmd"];
+/// What Windows can start. A file without an extension is never started: npm installs a shell script
+/// `npx` next to `npx.cmd`.
+const WINDOWS_EXTENSIONS: [&str; 4] = [".com", ".exe", ".bat", ".cmd"];
 
-/// A text with a leading `~` replaced by the home folder, as a shell would have done it.
+/// Replaces a leading `~` with the home folder, as a shell does.
 pub(crate) fn expand(system: System, text: &str, home: Option<&Path>) -> String {
     let rest = text.strip_prefix('~').filter(|rest| match system {
         System::Windows => rest.is_empty() || rest.starts_with(['/', '\\']),
@@ -43,7 +43,7 @@ pub(crate) fn expand(system: System, text: &str, home: Option<&Path>) -> String 
 pub(super) fn find(
     system: System,
     program: &str,
-    place: &Place<'_>,
+    search: &Search<'_>,
     kind: impl Fn(&Path) -> Kind,
 ) -> Result<PathBuf, StartError> {
     let is_path = match system {
@@ -51,25 +51,25 @@ pub(super) fn find(
         System::MacOs | System::Linux => program.contains('/'),
     };
     if is_path {
-        let named = match place.folder {
+        let named = match search.folder {
             Some(folder) => folder.join(program),
             None => PathBuf::from(program),
         };
-        let found = candidates(system, &named, place).into_iter().map(|path| (kind(&path), path));
+        let found = candidates(system, &named, search).into_iter().map(|path| (kind(&path), path));
         let best = found.max_by_key(|(kind, _)| *kind != Kind::Nothing);
         return match best {
             Some((Kind::Program, path)) => Ok(path),
-            Some((Kind::NoProgram, path)) => Err(StartError::NotExecutable { path }),
+            Some((Kind::NotExecutable, path)) => Err(StartError::NotExecutable { path }),
             Some((Kind::Nothing, _)) | None => Err(StartError::NoFile { path: named }),
         };
     }
-    let search = get(system, place.variables, "PATH").unwrap_or_default();
+    let folders = get(system, search.variables, "PATH").unwrap_or_default();
     let mut unfit = None;
-    for folder in std::env::split_paths(&search).filter(|folder| folder.is_absolute()) {
-        for path in candidates(system, &folder.join(program), place) {
+    for folder in std::env::split_paths(&folders).filter(|folder| folder.is_absolute()) {
+        for path in candidates(system, &folder.join(program), search) {
             match kind(&path) {
                 Kind::Program => return Ok(path),
-                Kind::NoProgram => unfit = unfit.or(Some(path)),
+                Kind::NotExecutable => unfit = unfit.or(Some(path)),
                 Kind::Nothing => {}
             }
         }
@@ -80,19 +80,19 @@ pub(super) fn find(
     })
 }
 
-/// The files that `path` may mean.
-fn candidates(system: System, path: &Path, place: &Place<'_>) -> Vec<PathBuf> {
+/// The files that `path` may refer to.
+fn candidates(system: System, path: &Path, search: &Search<'_>) -> Vec<PathBuf> {
     if system != System::Windows {
         return vec![path.to_owned()];
     }
     let can_start =
-        |ending: &str| WINDOWS_ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending));
+        |ending: &str| WINDOWS_EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(ending));
     let given = path.extension().and_then(OsStr::to_str).map(|ending| format!(".{ending}"));
     if given.is_some_and(|ending| can_start(&ending)) {
         return vec![path.to_owned()];
     }
-    let wanted = get(system, place.variables, "PATHEXT").and_then(|list| list.into_string().ok());
-    let wanted = wanted.unwrap_or_else(|| WINDOWS_ENDINGS.join(";"));
+    let wanted = get(system, search.variables, "PATHEXT").and_then(|list| list.into_string().ok());
+    let wanted = wanted.unwrap_or_else(|| WINDOWS_EXTENSIONS.join(";"));
     let with = |ending: &str| {
         let mut path = path.as_os_str().to_owned();
         path.push(ending.to_ascii_lowercase());
@@ -111,44 +111,44 @@ mod tests {
         folder: Option<&str>,
         files: &[(&str, Kind)],
     ) -> Result<String, StartError> {
-        let search = std::env::join_paths(["/one", "/two"]).unwrap();
+        let folders = std::env::join_paths(["/one", "/two"]).unwrap();
         let variables =
-            vec![("PATH".into(), search), ("PATHEXT".into(), ".COM;.EXE;.BAT;.CMD;.JS".into())];
-        let place = Place { folder: folder.map(Path::new), variables: &variables };
+            vec![("PATH".into(), folders), ("PATHEXT".into(), ".COM;.EXE;.BAT;.CMD;.JS".into())];
+        let search = Search { folder: folder.map(Path::new), variables: &variables };
         let kind = |path: &Path| {
             let path = path.to_string_lossy().replace('\\', "/");
             files.iter().find(|(name, _)| *name == path).map_or(Kind::Nothing, |(_, kind)| *kind)
         };
-        let found = find(system, program, &place, kind)?;
+        let found = find(system, program, &search, kind)?;
         Ok(found.to_string_lossy().replace('\\', "/"))
     }
 
     #[cfg(unix)]
     #[test]
-    fn the_first_that_can_be_executed_is_taken() {
-        let files = [("/one/npx", Kind::NoProgram), ("/two/npx", Kind::Program)];
+    fn the_first_executable_is_used() {
+        let files = [("/one/npx", Kind::NotExecutable), ("/two/npx", Kind::Program)];
         assert_eq!(look(System::Linux, "npx", None, &files).unwrap(), "/two/npx");
         let error = look(System::Linux, "npx", None, &files[..1]).unwrap_err();
-        assert_eq!(error.to_string(), "/one/npx is not a program");
+        assert_eq!(error.to_string(), "/one/npx is not executable");
         let error = look(System::Linux, "npx", None, &[]).unwrap_err();
-        assert_eq!(error.to_string(), "there is no program `npx` on the search path");
+        assert_eq!(error.to_string(), "program `npx` not found on the search path");
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_path_counts_from_the_folder_and_is_not_searched() {
+    fn a_relative_path_is_relative_to_the_folder_and_not_searched() {
         let files = [("/code/./server", Kind::Program), ("/one/server", Kind::Program)];
         assert_eq!(
             look(System::Linux, "./server", Some("/code"), &files).unwrap(),
             "/code/./server"
         );
         let error = look(System::Linux, "/opt/server", Some("/code"), &files).unwrap_err();
-        assert_eq!(error.to_string(), "there is no file /opt/server");
+        assert_eq!(error.to_string(), "file not found: /opt/server");
     }
 
     #[cfg(unix)]
     #[test]
-    fn windows_starts_the_command_file_and_not_the_script_beside_it() {
+    fn windows_starts_the_cmd_file_and_not_the_script_next_to_it() {
         let files = [("/one/npx", Kind::Program), ("/one/npx.cmd", Kind::Program)];
         assert_eq!(look(System::Windows, "npx", None, &files).unwrap(), "/one/npx.cmd");
         assert_eq!(
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leading_tilde_is_the_home_folder_and_no_other_is() {
+    fn only_a_leading_tilde_is_the_home_folder() {
         let home = Some(Path::new("/home/a"));
         let expand = |text| super::expand(System::Linux, text, home);
         assert_eq!((expand("~"), expand("~/code")), ("/home/a".into(), "/home/a/code".into()));

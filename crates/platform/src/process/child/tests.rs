@@ -1,4 +1,4 @@
-//! Real processes and real signals.
+//! Tests with real processes and signals.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn line(output: &mut Lines<BufReader<ChildStdout>>) -> String {
     output.next_line().await.unwrap().unwrap()
 }
 
-/// Waits until a process runs no more, however it is waited for by its parent.
+/// Waits until a process has exited, reaped or not.
 pub(crate) async fn until_gone(pid: u32) {
     let gone = async {
         loop {
@@ -38,29 +38,32 @@ pub(crate) async fn until_gone(pid: u32) {
         }
     };
     let gone = timeout(Duration::from_secs(20), gone).await;
-    assert!(gone.is_ok(), "process {pid} is still there");
+    assert!(gone.is_ok(), "process {pid} is still running");
 }
 
 #[tokio::test]
-async fn a_child_knows_what_it_may_know_and_nothing_else() {
+async fn a_child_gets_only_allowed_and_declared_variables() {
     let spec = Spec {
         program: "env".into(),
         env: vec![("DECLARED".into(), "yes".into())],
         ..Spec::default()
     };
     let (mut tree, mut pipes) = start_spec(&spec).await.unwrap();
-    let mut said = String::new();
-    pipes.stdout.read_to_string(&mut said).await.unwrap();
+    let mut output = String::new();
+    pipes.stdout.read_to_string(&mut output).await.unwrap();
     assert_eq!(tree.wait().await, Exit::Code(0));
-    let names: Vec<&str> = said.lines().filter_map(|line| line.split('=').next()).collect();
-    assert!(said.contains("DECLARED=yes\n") && said.contains("EVERMOOR_CHILD=test\n"), "{said}");
+    let names: Vec<&str> = output.lines().filter_map(|line| line.split('=').next()).collect();
+    assert!(
+        output.contains("DECLARED=yes\n") && output.contains("EVERMOOR_CHILD=test\n"),
+        "{output}"
+    );
     // The tests themselves run with variables that a child must not see.
     assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
     assert!(!names.iter().any(|name| name.starts_with("CARGO")), "{names:?}");
 }
 
 #[tokio::test]
-async fn a_child_starts_in_its_folder_with_its_arguments_as_they_are() {
+async fn a_child_starts_in_its_folder_with_unchanged_arguments() {
     let folder = tempfile::tempdir().unwrap();
     let spec = Spec {
         args: ["-c", "pwd -P; echo \"$1\"", "x", "; $(touch owned) *"].map(str::to_owned).into(),
@@ -76,7 +79,7 @@ async fn a_child_starts_in_its_folder_with_its_arguments_as_they_are() {
 }
 
 #[tokio::test]
-async fn a_tree_that_is_dropped_is_gone_with_its_grandchildren() {
+async fn dropping_a_tree_kills_its_grandchildren() {
     let (tree, _stdin, mut output) = start_sh("sleep 600 & echo $!; wait").await;
     let (child, grandchild) = (tree.pid().unwrap(), line(&mut output).await.parse().unwrap());
     drop(tree);
@@ -85,7 +88,7 @@ async fn a_tree_that_is_dropped_is_gone_with_its_grandchildren() {
 }
 
 #[tokio::test]
-async fn a_child_that_ends_with_its_input_is_not_asked() {
+async fn a_child_that_exits_when_its_input_closes_gets_no_signal() {
     let (mut tree, stdin, mut output) = start_sh("echo ready; cat > /dev/null; exit 3").await;
     assert_eq!(line(&mut output).await, "ready");
     drop(stdin);
@@ -93,7 +96,7 @@ async fn a_child_that_ends_with_its_input_is_not_asked() {
 }
 
 #[tokio::test]
-async fn what_a_child_leaves_behind_is_ended_too() {
+async fn grandchildren_of_an_exited_child_are_ended_too() {
     let (mut tree, _stdin, mut output) = start_sh("sleep 600 & echo $!").await;
     let grandchild = line(&mut output).await.parse().unwrap();
     assert_eq!(tree.wait().await, Exit::Code(0));
@@ -102,10 +105,10 @@ async fn what_a_child_leaves_behind_is_ended_too() {
 }
 
 #[tokio::test]
-async fn a_child_that_hears_nothing_is_ended_without_asking() {
-    let deaf = "trap '' TERM; sh -c 'trap \"\" TERM; while :; do sleep 1; done' & echo $!; \
+async fn a_child_that_ignores_signals_is_killed() {
+    let script = "trap '' TERM; sh -c 'trap \"\" TERM; while :; do sleep 1; done' & echo $!; \
                 while :; do sleep 1; done";
-    let (mut tree, stdin, mut output) = start_sh(deaf).await;
+    let (mut tree, stdin, mut output) = start_sh(script).await;
     let grandchild = line(&mut output).await.parse().unwrap();
     drop(stdin);
     assert_eq!(tree.end().await, Exit::Signal(9));
@@ -123,14 +126,14 @@ async fn a_stopped_child_is_ended() {
 }
 
 #[tokio::test]
-async fn an_end_that_was_waited_for_is_remembered() {
+async fn the_exit_reason_can_be_read_again() {
     let (mut tree, _stdin, _output) = start_sh("kill -ABRT $$").await;
     assert_eq!(tree.wait().await, Exit::Signal(6));
     assert_eq!(tree.wait().await, Exit::Signal(6));
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_is_named() {
+async fn an_error_names_what_cannot_be_started() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str, mode: u32| {
@@ -144,22 +147,18 @@ async fn what_cannot_be_started_is_named() {
         start_spec(&Spec { program, cwd, ..Spec::default() }).await.unwrap_err().to_string()
     };
     let text = file("notes.txt", "", 0o644);
-    assert_eq!(why(text.clone(), None).await, format!("{text} is not a program"));
+    assert_eq!(why(text.clone(), None).await, format!("{text} is not executable"));
     let lost = file("lost.py", "#!/nowhere/python\n", 0o755);
-    assert_eq!(
-        why(lost.clone(), None).await,
-        format!("{lost} needs an interpreter that is not there")
-    );
-    assert_eq!(why("/nowhere/x".into(), None).await, "there is no file /nowhere/x");
+    assert_eq!(why(lost.clone(), None).await, format!("the interpreter of {lost} was not found"));
+    assert_eq!(why("/nowhere/x".into(), None).await, "file not found: /nowhere/x");
     let missing = why("evermoor-has-no-such".into(), None).await;
-    assert_eq!(missing, "there is no program `evermoor-has-no-such` on the search path");
+    assert_eq!(missing, "program `evermoor-has-no-such` not found on the search path");
     let nowhere = why("sh".into(), Some("/nowhere")).await;
-    assert_eq!(nowhere, "there is no folder /nowhere to start it in");
+    assert_eq!(nowhere, "working folder not found: /nowhere");
 }
 
-/// The thread that starts a child must live as long as the child does.
 #[test]
-fn a_child_does_not_die_with_the_runtime_thread_that_asked_for_it() {
+fn a_child_survives_the_thread_that_requested_it() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let (tree, stdin, output) = std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! A program with everything it started: waited for, and ended as a whole.
+//! A process tree: a program and its descendants, ended as a whole.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -9,37 +9,37 @@ use tokio::time::{sleep, timeout};
 use super::Exit;
 use super::system::Group;
 
-/// How long a program may take to end after its standard input was closed.
+/// How long a program may take to exit after its standard input was closed.
 pub const FAREWELL: Duration = Duration::from_secs(3);
-/// How long it may take once it was asked.
+/// How long it may take to exit after it was asked to.
 pub const NOTICE: Duration = Duration::from_secs(2);
-/// How long the system may take to clear away what was killed.
-const BURIAL: Duration = Duration::from_secs(1);
-const LOOK: Duration = Duration::from_millis(20);
+/// How long the system may take to reap a killed process.
+const KILL_TIMEOUT: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A running program and its descendants. Dropping it ends them all at once.
+/// A running program and its descendants. Dropping it kills them all.
 #[derive(Debug)]
 pub struct Tree {
     child: Child,
     group: Group,
     exit: Option<Exit>,
-    /// Nobody is left; the group's number may belong to strangers by now.
-    over: bool,
-    /// Keeps the thread alive that the child was started from.
-    _home: mpsc::Sender<()>,
+    /// All have exited; the id of the group may be reused by now.
+    ended: bool,
+    /// Keeps the thread alive that started the child.
+    _thread: mpsc::Sender<()>,
 }
 
 impl Tree {
-    pub(super) fn new(child: Child, group: Group, home: mpsc::Sender<()>) -> Self {
-        Self { child, group, exit: None, over: false, _home: home }
+    pub(super) fn new(child: Child, group: Group, thread: mpsc::Sender<()>) -> Self {
+        Self { child, group, exit: None, ended: false, _thread: thread }
     }
 
-    /// The process at the head, while it runs.
+    /// The id of the root process, while it runs.
     pub fn pid(&self) -> Option<u32> {
         self.child.id()
     }
 
-    /// Waits for the end of the program itself. What it started may still run.
+    /// Waits until the program itself exits. Its descendants may still run.
     pub async fn wait(&mut self) -> Exit {
         if let Some(exit) = self.exit {
             return exit;
@@ -49,40 +49,40 @@ impl Tree {
         exit
     }
 
-    /// Ends the whole tree: waits for it to end by itself, because its standard input has been
-    /// closed; then asks; then does not ask any more. Takes five seconds at most.
+    /// Ends the whole tree, after the caller has closed its standard input: waits for it to exit, then
+    /// asks it to exit, then kills it. Takes at most five seconds.
     pub async fn end(&mut self) -> Exit {
-        let left = timeout(FAREWELL, self.wait()).await.is_ok();
-        if !(left && self.group.is_empty()) {
-            // A stopped process cannot hear until it is woken; asking does that too.
+        let exited = timeout(FAREWELL, self.wait()).await.is_ok();
+        if !(exited && self.group.is_empty()) {
+            // Asking also resumes stopped processes, so that they handle the signal.
             let asked = self.group.ask();
-            if !asked || timeout(NOTICE, self.all_gone()).await.is_err() {
+            if !asked || timeout(NOTICE, self.all_exited()).await.is_err() {
                 return self.kill().await;
             }
         }
-        self.over = true;
+        self.ended = true;
         self.wait().await
     }
 
-    /// Ends the whole tree at once.
+    /// Kills the whole tree.
     pub async fn kill(&mut self) -> Exit {
         self.group.kill();
-        let exit = timeout(BURIAL, self.wait()).await.unwrap_or(Exit::Untold);
-        self.over = true;
+        let exit = timeout(KILL_TIMEOUT, self.wait()).await.unwrap_or(Exit::Untold);
+        self.ended = true;
         exit
     }
 
-    async fn all_gone(&mut self) {
+    async fn all_exited(&mut self) {
         self.wait().await;
         while !self.group.is_empty() {
-            sleep(LOOK).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 }
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        if !self.over {
+        if !self.ended {
             self.group.kill();
         }
     }

@@ -1,4 +1,4 @@
-//! Process groups.
+//! Process groups on Unix.
 
 use std::fs::Metadata;
 use std::io;
@@ -12,10 +12,10 @@ use tokio::process::{Child, Command};
 
 use super::program::Kind;
 
-/// Linux sends the signal of a parent's death when the thread that started the child ends.
+/// Linux sends the parent death signal when the thread that started the child exits.
 pub(super) const THREAD_MUST_LIVE: bool = cfg!(target_os = "linux");
 
-/// The processes of one group, known by the process that leads it.
+/// A process group, identified by its leader.
 #[derive(Debug)]
 pub(super) struct Group {
     leader: Pid,
@@ -27,7 +27,7 @@ impl Group {
         leader.map(|leader| Self { leader }).ok_or_else(|| io::ErrorKind::BrokenPipe.into())
     }
 
-    /// Asks every process to end, and wakes the ones that are stopped so that they hear it.
+    /// Asks every process to exit, and resumes stopped ones so that they handle the signal.
     pub(super) fn ask(&self) -> bool {
         let asked = kill_process_group(self.leader, Signal::TERM);
         let _ = kill_process_group(self.leader, Signal::CONT);
@@ -43,20 +43,20 @@ impl Group {
     }
 }
 
-/// The group itself is made for every command.
+/// Every command already has its own group.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn prepare(_: &mut Command) {}
 
-/// A gateway that is killed takes the heads of its trees with it. They are asked, not killed, so
-/// that launchers such as `npx` pass it on.
+/// When the gateway is killed, the root of each tree gets SIGTERM, not SIGKILL, so that launchers such
+/// as `npx` pass it on.
 #[cfg(target_os = "linux")]
-#[expect(unsafe_code, reason = "the signal can only be chosen between fork and exec")]
+#[expect(unsafe_code, reason = "the signal must be set between fork and exec")]
 pub(super) fn prepare(command: &mut Command) {
     use rustix::process::{getpid, getppid, set_parent_process_death_signal};
     let parent = getpid();
     let choose = move || {
         set_parent_process_death_signal(Some(Signal::TERM))?;
-        // Who died before the signal was chosen will not send it.
+        // If the parent died before this call, the signal will not be sent.
         if getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
     };
     // SAFETY: the closure makes two system calls and neither allocates nor takes a lock.
@@ -73,7 +73,7 @@ pub(super) fn kind(path: &Path) -> Kind {
     let may_run = |data: &Metadata| data.is_file() && data.permissions().mode() & 0o111 != 0;
     match std::fs::metadata(path) {
         Ok(data) if may_run(&data) => Kind::Program,
-        Ok(_) => Kind::NoProgram,
+        Ok(_) => Kind::NotExecutable,
         Err(_) => Kind::Nothing,
     }
 }

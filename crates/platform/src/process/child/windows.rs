@@ -1,7 +1,7 @@
-//! Job objects.
+//! Job objects on Windows.
 //!
-//! A job ends all its processes when its last handle is closed, also when we are killed. The child
-//! starts suspended and runs only once it is in the job, so that nothing it starts can escape.
+//! Closing the last handle of a job kills all its processes, also when this process is killed. The
+//! child starts suspended and is resumed in the job, so that its descendants cannot escape.
 
 use std::io;
 use std::mem::size_of;
@@ -30,18 +30,18 @@ use super::program::Kind;
 
 pub(super) const THREAD_MUST_LIVE: bool = false;
 
-/// The processes of one job.
+/// A job object.
 #[derive(Debug)]
 pub(super) struct Group {
     job: OwnedHandle,
 }
 
 impl Group {
-    /// Puts a suspended child into a job and lets it run.
+    /// Assigns a suspended child to a new job and resumes it.
     pub(super) fn of(child: &Child) -> io::Result<Self> {
         let group = Self { job: new_job()? };
         let process = child.raw_handle().ok_or(io::ErrorKind::BrokenPipe)?;
-        #[expect(unsafe_code, reason = "jobs are made by calls into the system")]
+        #[expect(unsafe_code, reason = "calls the Win32 API")]
         // SAFETY: both handles are open for the length of the call.
         let assigned = unsafe { AssignProcessToJobObject(group.job.as_raw_handle(), process) };
         if assigned == 0 {
@@ -51,22 +51,22 @@ impl Group {
         Ok(group)
     }
 
-    /// Windows has no way to ask a program without a window to end, but to close its input.
+    /// Windows can ask a program without a window to exit only by closing its input.
     pub(super) fn ask(&self) -> bool {
         false
     }
 
-    #[expect(unsafe_code, reason = "a job is ended by a call into the system")]
+    #[expect(unsafe_code, reason = "calls the Win32 API")]
     pub(super) fn kill(&self) {
         // SAFETY: the handle is open for as long as `self` lives.
         unsafe { TerminateJobObject(self.job.as_raw_handle(), 1) };
     }
 
-    #[expect(unsafe_code, reason = "a job is asked by a call into the system")]
+    #[expect(unsafe_code, reason = "calls the Win32 API")]
     pub(super) fn is_empty(&self) -> bool {
         let mut counted = JOBOBJECT_BASIC_ACCOUNTING_INFORMATION::default();
-        // SAFETY: the handle is open, and the buffer has the size that is said.
-        let told = unsafe {
+        // SAFETY: the handle is open, and the buffer has the given size.
+        let ok = unsafe {
             QueryInformationJobObject(
                 self.job.as_raw_handle(),
                 JobObjectBasicAccountingInformation,
@@ -75,22 +75,22 @@ impl Group {
                 std::ptr::null_mut(),
             )
         };
-        told != 0 && counted.ActiveProcesses == 0
+        ok != 0 && counted.ActiveProcesses == 0
     }
 }
 
-#[expect(unsafe_code, reason = "jobs are made by calls into the system")]
+#[expect(unsafe_code, reason = "calls the Win32 API")]
 fn new_job() -> io::Result<OwnedHandle> {
     // SAFETY: no attributes and no name; the result is checked before it is used.
     let job = unsafe { CreateJobObjectW(null(), null()) };
     if job.is_null() {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the handle is open and nobody else owns it.
+    // SAFETY: the handle is open and has no other owner.
     let job = unsafe { OwnedHandle::from_raw_handle(job) };
     let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
     limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
-    // SAFETY: the handle is open, and the buffer has the size that is said.
+    // SAFETY: the handle is open, and the buffer has the given size.
     let limited = unsafe {
         SetInformationJobObject(
             job.as_raw_handle(),
@@ -102,27 +102,27 @@ fn new_job() -> io::Result<OwnedHandle> {
     if limited == 0 { Err(io::Error::last_os_error()) } else { Ok(job) }
 }
 
-/// Lets a suspended process run. It has one thread, and only a list of all threads knows it.
-#[expect(unsafe_code, reason = "threads are found and resumed by calls into the system")]
+/// Resumes a suspended process. Its only thread is found in the list of all threads.
+#[expect(unsafe_code, reason = "calls the Win32 API")]
 fn resume(process: u32) -> io::Result<()> {
     // SAFETY: the result is checked before it is used.
     let list = unsafe { CreateToolhelp32Snapshot(TH32CS_SNAPTHREAD, 0) };
     if list == INVALID_HANDLE_VALUE {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the handle is open and nobody else owns it.
+    // SAFETY: the handle is open and has no other owner.
     let list = unsafe { OwnedHandle::from_raw_handle(list) };
     let size = size::<THREADENTRY32>();
     let mut entry = THREADENTRY32 { dwSize: size, ..THREADENTRY32::default() };
     let mut resumed = false;
-    // SAFETY: the handle is open, and the entry says its own size.
+    // SAFETY: the handle is open, and the entry has the size in `dwSize`.
     let mut more = unsafe { Thread32First(list.as_raw_handle(), &raw mut entry) };
     while more != 0 {
         if entry.th32OwnerProcessID == process {
             // SAFETY: the result is checked before it is used.
             let thread = unsafe { OpenThread(THREAD_SUSPEND_RESUME, 0, entry.th32ThreadID) };
             if !thread.is_null() {
-                // SAFETY: the handle is open and nobody else owns it.
+                // SAFETY: the handle is open and has no other owner.
                 let thread = unsafe { OwnedHandle::from_raw_handle(thread) };
                 // SAFETY: the handle is open for the length of the call.
                 resumed |= unsafe { ResumeThread(thread.as_raw_handle()) } != u32::MAX;
@@ -132,7 +132,7 @@ fn resume(process: u32) -> io::Result<()> {
         // SAFETY: as for the first entry.
         more = unsafe { Thread32Next(list.as_raw_handle(), &raw mut entry) };
     }
-    if resumed { Ok(()) } else { Err(io::Error::other("it could not be set going")) }
+    if resumed { Ok(()) } else { Err(io::Error::other("its main thread could not be resumed")) }
 }
 
 fn size<T>() -> u32 {
@@ -143,7 +143,7 @@ pub(super) fn prepare(command: &mut Command) {
     command.creation_flags(CREATE_NEW_PROCESS_GROUP | CREATE_NO_WINDOW | CREATE_SUSPENDED);
 }
 
-/// Windows knows codes only.
+/// Windows has exit codes only.
 pub(super) fn signal(_: ExitStatus) -> Option<i32> {
     None
 }
@@ -151,7 +151,7 @@ pub(super) fn signal(_: ExitStatus) -> Option<i32> {
 pub(super) fn kind(path: &Path) -> Kind {
     match std::fs::metadata(path) {
         Ok(data) if data.is_file() => Kind::Program,
-        Ok(_) => Kind::NoProgram,
+        Ok(_) => Kind::NotExecutable,
         Err(_) => Kind::Nothing,
     }
 }

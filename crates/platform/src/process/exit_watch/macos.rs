@@ -1,4 +1,4 @@
-//! A queue of events with one event: the end of the process.
+//! A kqueue with one event: the exit of the process.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,7 +15,7 @@ use crate::process::info;
 #[derive(Debug)]
 pub(super) struct Process {
     pid: Pid,
-    /// When it started: the number may come again.
+    /// The start time, because the id can be reused.
     started: Option<u64>,
     queue: AsyncFd<OwnedFd>,
 }
@@ -31,24 +31,24 @@ impl Process {
         let mut none: [Event; 0] = [];
         #[expect(
             unsafe_code,
-            reason = "an event may name a file that must be open; this one does not"
+            reason = "an event can refer to a file that must be open; this one does not"
         )]
-        // SAFETY: the event names a process and no file.
+        // SAFETY: the event refers to a process, not to a file.
         unsafe {
             kevent(&queue, &[event], &mut none, Some(Duration::ZERO))?;
         }
-        #[expect(unsafe_code, reason = "who registers a file must keep it open")]
-        // SAFETY: the file is owned, and stays open for as long as it is registered.
+        #[expect(unsafe_code, reason = "the caller must keep the file open")]
+        // SAFETY: the file is owned and stays open while it is registered.
         let queue = unsafe { AsyncFd::register_with_interest(queue, Interest::READABLE) }?;
         Ok(Self { pid, started, queue })
     }
 
     pub(super) async fn ended(&self) {
-        // The event is not taken out, so that everybody who waits is told.
+        // The event stays in the queue, so every waiter is woken.
         let _ = self.queue.readable().await;
     }
 
-    /// How it ended is told to its parent only.
+    /// Only the parent gets the exit reason.
     pub(super) async fn how(&self) -> Exit {
         self.ended().await;
         Exit::Untold
@@ -62,7 +62,7 @@ impl Process {
         let signal = if by_force { Signal::KILL } else { Signal::TERM };
         kill_process(self.pid, signal)?;
         if !by_force {
-            // One that is stopped must run to hear it.
+            // A stopped process handles the signal only when it runs.
             let _ = kill_process(self.pid, Signal::CONT);
         }
         Ok(())

@@ -1,10 +1,9 @@
-//! Noticing at once that a process ends, although somebody else started it.
+//! Notices at once when a process exits, also one that another process started.
 //!
-//! Each system has a way to wait for that: a process as a file on Linux, a queue of events on macOS,
-//! a handle on Windows. Nothing is polled.
+//! Uses a pidfd on Linux, a kqueue on macOS and a process handle on Windows. Nothing is polled.
 //!
-//! A watch holds on to its process: whatever becomes of the number, no other is meant. Whoever knew
-//! the process before compares the moment of its start ([`crate::process::info`]) once the watch is open.
+//! A watch refers to one process, even if its process id is reused later. To be sure that it is the
+//! expected process, compare its start time ([`crate::process::info`]) after opening the watch.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -23,7 +22,7 @@ use macos as system;
 #[cfg(windows)]
 use windows as system;
 
-/// A process that is watched until this is dropped.
+/// Watches a process until it is dropped.
 #[derive(Debug)]
 pub struct Watch {
     pid: u32,
@@ -31,7 +30,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to watch a process. It fails if none of this number runs. Must be called within a
+    /// Starts to watch a process. Fails if no process with this id is running. Must be called in a
     /// tokio runtime.
     pub fn open(pid: u32) -> io::Result<Self> {
         Ok(Self { pid, process: system::Process::open(pid)? })
@@ -41,19 +40,19 @@ impl Watch {
         self.pid
     }
 
-    /// Waits until the process has ended, which is noticed at once. May be dropped and called again.
+    /// Waits until the process has exited. Cancel safe.
     pub async fn ended(&self) {
         self.process.ended().await;
     }
 
-    /// How the process ended, where the system tells that to strangers: Windows does, Linux from 6.15
-    /// on once its parent has asked, which is waited for a little, macOS not.
+    /// Waits for the exit and returns its reason, if the system reports it to other processes than the
+    /// parent: Windows does, Linux since 6.15 once the parent has reaped the process, macOS does not.
     pub async fn how(&self) -> Exit {
         self.process.how().await
     }
 
-    /// Asks the process to end, or ends it without asking. Windows has no way to ask from here: it
-    /// answers with [`io::ErrorKind::Unsupported`], and `taskkill` sends a message to its windows.
+    /// Asks the process to exit, or kills it. Windows cannot ask and returns
+    /// [`io::ErrorKind::Unsupported`]; there, `taskkill` sends a message to its windows.
     pub fn end(&self, by_force: bool) -> io::Result<()> {
         self.process.end(by_force)
     }
@@ -72,8 +71,8 @@ mod tests {
 
     const SOON: Duration = Duration::from_secs(20);
 
-    /// A process that somebody else started, and waits for. It says its number when it is ready.
-    async fn stranger(script: &str) -> (u32, Child) {
+    /// A process that another process started and reaps. It prints its id when it is ready.
+    async fn grandchild(script: &str) -> (u32, Child) {
         let line = format!("sh -c '{script}' & wait; exec sleep 600");
         let mut shell = spawn::command("sh")
             .args(["-c", &line])
@@ -81,12 +80,12 @@ mod tests {
             .kill_on_drop(true)
             .spawn()
             .unwrap();
-        let mut said = BufReader::new(shell.stdout.take().unwrap()).lines();
-        (said.next_line().await.unwrap().unwrap().parse().unwrap(), shell)
+        let mut output = BufReader::new(shell.stdout.take().unwrap()).lines();
+        (output.next_line().await.unwrap().unwrap().parse().unwrap(), shell)
     }
 
-    /// Linux tells how a stranger ended from 6.15 on.
-    fn is_told() -> bool {
+    /// Linux reports the exit reason of other processes since 6.15.
+    fn is_reported() -> bool {
         let release = rustix::system::uname().release().to_string_lossy().into_owned();
         let mut numbers = release.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
         let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
@@ -94,8 +93,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_end_of_a_stranger_is_noticed() {
-        let (pid, _parent) = stranger("echo $$; exec sleep 600").await;
+    async fn the_exit_of_another_process_is_noticed() {
+        let (pid, _parent) = grandchild("echo $$; exec sleep 600").await;
         let watch = Watch::open(pid).unwrap();
         tokio::select! {
             biased;
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_process_that_is_not_there_cannot_be_watched() {
+    async fn a_missing_process_cannot_be_watched() {
         let mut child = spawn::command("true").spawn().unwrap();
         let pid = child.id().unwrap();
         child.wait().await.unwrap();
@@ -117,22 +116,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn asking_leaves_a_process_the_time_to_tidy_up() {
+    async fn a_process_that_is_asked_to_exit_can_clean_up() {
         let script = r#"trap "exit 3" TERM; echo $$; while :; do sleep 0.05; done"#;
-        let (pid, _parent) = stranger(script).await;
+        let (pid, _parent) = grandchild(script).await;
         let watch = Watch::open(pid).unwrap();
         watch.end(false).unwrap();
         let exit = timeout(SOON, watch.how()).await.expect("it ended");
-        assert_eq!(exit, if is_told() { Exit::Code(3) } else { Exit::Untold });
+        assert_eq!(exit, if is_reported() { Exit::Code(3) } else { Exit::Untold });
     }
 
     #[tokio::test]
-    async fn how_a_stranger_crashed_is_told_where_the_system_tells() {
-        let (pid, _parent) = stranger("echo $$; exec sleep 600").await;
+    async fn the_exit_reason_of_another_process_is_known_if_the_system_reports_it() {
+        let (pid, _parent) = grandchild("echo $$; exec sleep 600").await;
         let watch = Watch::open(pid).unwrap();
         let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::ABORT).unwrap();
         let exit = timeout(SOON, watch.how()).await.expect("it ended");
-        assert_eq!(exit, if is_told() { Exit::Signal(6) } else { Exit::Untold });
+        assert_eq!(exit, if is_reported() { Exit::Signal(6) } else { Exit::Untold });
     }
 }

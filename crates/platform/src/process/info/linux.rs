@@ -1,4 +1,4 @@
-//! Processes as `/proc` shows them.
+//! Reads processes from `/proc`.
 
 use std::fs;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use rustix::param::{clock_ticks_per_second, page_size};
 use super::{Facts, Usage};
 
 pub(super) fn of(pid: u32) -> Option<Facts> {
-    let stat = Stat::of(pid).filter(|stat| !stat.over)?;
+    let stat = Stat::of(pid).filter(|stat| !stat.exited)?;
     let uptime = fs::read_to_string("/proc/uptime").ok()?;
     let uptime: f64 = uptime.split_whitespace().next()?.parse().ok()?;
     let executable = fs::read_link(format!("/proc/{pid}/exe")).ok();
@@ -22,8 +22,8 @@ pub(super) fn of(pid: u32) -> Option<Facts> {
 }
 
 pub(super) fn usage(pid: u32) -> Option<Usage> {
-    let stat = Stat::of(pid).filter(|stat| !stat.over)?;
-    // The second number is the resident pages.
+    let stat = Stat::of(pid).filter(|stat| !stat.exited)?;
+    // The second number is the count of resident pages.
     let pages = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
     let pages: u64 = pages.split_whitespace().nth(1)?.parse().ok()?;
     Some(Usage { memory: pages * page_size() as u64, processor: time(stat.spent) })
@@ -40,8 +40,8 @@ pub(super) fn name(pid: u32) -> Option<String> {
 }
 
 struct Stat {
-    /// It has ended, and nobody has asked about it yet.
-    over: bool,
+    /// It has exited and is not reaped yet.
+    exited: bool,
     spent: u64,
     started: u64,
 }
@@ -51,19 +51,19 @@ impl Stat {
         Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// The line in which the kernel tells of a process. Its name may hold anything.
+    /// Parses `/proc/PID/stat`. The name in it may contain any character.
     fn parse(line: &str) -> Option<Self> {
         let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
-        let number = |place: usize| fields.get(place).and_then(|field| field.parse::<u64>().ok());
+        let number = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
         Some(Self {
-            over: matches!(*fields.first()?, "Z" | "X"),
+            exited: matches!(*fields.first()?, "Z" | "X"),
             spent: number(11)? + number(12)?,
             started: number(19)?,
         })
     }
 }
 
-/// A count of the kernel's ticks as time.
+/// Converts clock ticks.
 fn time(ticks: u64) -> Duration {
     let per_second = clock_ticks_per_second().max(1);
     Duration::from_millis(ticks.saturating_mul(1000) / per_second)

@@ -1,8 +1,7 @@
-//! What the system knows of a process: which program it is, when it started, what it uses.
+//! What the system knows about a process: its program, its start time, its memory and CPU time.
 //!
-//! A number alone does not name a process: it may come again. With the moment of its start it does,
-//! to the finest step that the system counts in. Nothing here is kept or watched; a look costs a few
-//! system calls, on no system another program.
+//! A process id can be reused. Together with the start time it identifies a process. Nothing is cached
+//! or watched; a query is a few system calls and starts no other program.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -21,57 +20,56 @@ use macos as system;
 #[cfg(windows)]
 use windows as system;
 
-/// A process that runs.
+/// A running process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     pub pid: u32,
-    /// When it started, in the system's own count.
+    /// The start time, in the unit of the system.
     pub started: u64,
-    /// For how long it has been running.
+    /// How long it has been running.
     pub age: Duration,
-    /// As the system calls it; Linux cuts it off after 15 bytes.
+    /// The name of the process; Linux truncates it to 15 bytes.
     pub name: String,
-    /// Its program, where the system tells.
+    /// The path of its program, if the system reports it.
     pub executable: Option<PathBuf>,
 }
 
-/// What a process uses.
+/// The resources that a process uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Bytes of memory that are its own to answer for: what a task manager shows.
+    /// Memory in bytes, as a task manager shows it.
     pub memory: u64,
-    /// Time that processors have spent on it since it started.
+    /// CPU time since it started.
     pub processor: Duration,
 }
 
-/// What is known of a process; `None` if none of this number runs.
+/// The process with this id; `None` if it is not running.
 pub fn of(pid: u32) -> Option<Facts> {
     system::of(pid)
 }
 
-/// What a process uses now; `None` if it cannot be seen.
+/// The current usage of a process; `None` if it is not accessible.
 pub fn usage(pid: u32) -> Option<Usage> {
     system::usage(pid)
 }
 
-/// The processes of the given names, in the order of their numbers. All processes of the machine are
-/// looked at, which keeps nobody waiting.
+/// The processes whose names are wanted, ordered by id. Reads all processes on a blocking thread.
 pub async fn named(wanted: impl Fn(&str) -> bool + Send + 'static) -> Vec<Facts> {
-    let looking = tokio::task::spawn_blocking(move || {
+    let search = tokio::task::spawn_blocking(move || {
         let mut pids = system::all();
         pids.sort_unstable();
         let of_that_name = |pid: &u32| system::name(*pid).is_some_and(|name| wanted(&name));
         pids.into_iter().filter(of_that_name).filter_map(of).collect()
     });
-    looking.await.unwrap_or_default()
+    search.await.unwrap_or_default()
 }
 
-/// The process that listens on a port of the loopback, if it can be found.
+/// The process that listens on a port of the loopback address, if it can be found.
 pub async fn behind(port: u16) -> Option<Facts> {
-    of(crate::port::owner(port).await?.pid)
+    of(crate::process::port::owner(port).await?.pid)
 }
 
-/// How busy a process was between two looks: 1.0 is one processor all the time.
+/// The CPU load of a process between two measurements: 1.0 is one fully used processor.
 pub fn load(before: Usage, after: Usage, between: Duration) -> f64 {
     let spent = after.processor.saturating_sub(before.processor);
     if between.is_zero() { 0.0 } else { spent.as_secs_f64() / between.as_secs_f64() }
@@ -82,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_known_by_its_number_and_the_moment_of_its_start() {
+    fn a_process_is_identified_by_its_id_and_start_time() {
         let us = of(std::process::id()).unwrap();
         assert_eq!(us, Facts { age: us.age, ..of(std::process::id()).unwrap() });
         assert_eq!(us.executable, std::env::current_exe().ok());
@@ -90,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_uses_memory_and_time() {
+    fn memory_and_cpu_time_are_measured() {
         let before = usage(std::process::id()).unwrap();
         assert!(before.memory > 100_000, "{before:?}");
         let mut work = 0_u64;
@@ -100,7 +98,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_process_is_found_by_its_name_and_one_that_is_not_there_is_not() {
+    async fn a_process_is_found_by_its_name() {
         let us = of(std::process::id()).unwrap();
         let (name, pid) = (us.name.clone(), us.pid);
         let found = named(move |seen| seen == name).await;
@@ -110,14 +108,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_process_behind_a_port_is_known() {
+    async fn the_process_that_listens_on_a_port_is_found() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let found = behind(listener.local_addr().unwrap().port()).await.unwrap();
         assert_eq!(found.pid, std::process::id());
     }
 
     #[test]
-    fn load_is_told_in_processors() {
+    fn load_is_measured_in_processors() {
         let at = |millis| Usage { memory: 0, processor: Duration::from_millis(millis) };
         let second = Duration::from_secs(1);
         assert!((load(at(100), at(600), second) - 0.5).abs() < 1e-9);

@@ -1,4 +1,4 @@
-//! Processes as the Win32 API shows them.
+//! Reads processes with the Win32 API.
 
 use std::ffi::OsString;
 use std::mem::size_of;
@@ -19,11 +19,11 @@ use windows_sys::Win32::System::Threading::{
 
 use super::{Facts, Usage};
 
-/// What `GetExitCodeProcess` says of a process that runs.
+/// The exit code of a running process.
 const STILL_ACTIVE: u32 = 259;
 
 pub(super) fn of(pid: u32) -> Option<Facts> {
-    let process = open(pid).filter(runs)?;
+    let process = open(pid).filter(is_running)?;
     let times = times(&process)?;
     let executable = executable(&process);
     let name = executable.as_ref()?.file_name()?.to_string_lossy().into_owned();
@@ -31,16 +31,15 @@ pub(super) fn of(pid: u32) -> Option<Facts> {
 }
 
 pub(super) fn usage(pid: u32) -> Option<Usage> {
-    let process = open(pid).filter(runs)?;
+    let process = open(pid).filter(is_running)?;
     let spent = times(&process)?.spent;
     let mut counters = PROCESS_MEMORY_COUNTERS::default();
     let size = u32::try_from(size_of::<PROCESS_MEMORY_COUNTERS>()).ok()?;
-    #[expect(unsafe_code, reason = "the system is asked through C")]
-    // SAFETY: the handle is open, and the buffer has the size that is said.
-    let told = unsafe { K32GetProcessMemoryInfo(process.as_raw_handle(), &raw mut counters, size) };
+    #[expect(unsafe_code, reason = "calls the Win32 API")]
+    // SAFETY: the handle is open, and the buffer has the given size.
+    let ok = unsafe { K32GetProcessMemoryInfo(process.as_raw_handle(), &raw mut counters, size) };
     let memory = u64::try_from(counters.WorkingSetSize).ok()?;
-    (told != 0)
-        .then_some(Usage { memory, processor: Duration::from_nanos(spent.checked_mul(100)?) })
+    (ok != 0).then_some(Usage { memory, processor: Duration::from_nanos(spent.checked_mul(100)?) })
 }
 
 pub(super) fn name(pid: u32) -> Option<String> {
@@ -50,9 +49,9 @@ pub(super) fn name(pid: u32) -> Option<String> {
 
 pub(super) fn all() -> Vec<u32> {
     let mut found = Vec::new();
-    #[expect(unsafe_code, reason = "the system is asked through C")]
-    // SAFETY: the snapshot is checked before it is used and closed once, by its owner; the entry
-    // has the size that it says.
+    #[expect(unsafe_code, reason = "calls the Win32 API")]
+    // SAFETY: the snapshot is checked before use and closed once by its owner, and the entry has the
+    // size in `dwSize`.
     unsafe {
         let snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
         if snapshot == INVALID_HANDLE_VALUE {
@@ -72,7 +71,7 @@ pub(super) fn all() -> Vec<u32> {
     found
 }
 
-#[expect(unsafe_code, reason = "a process is asked through a handle")]
+#[expect(unsafe_code, reason = "calls the Win32 API")]
 fn open(pid: u32) -> Option<OwnedHandle> {
     // SAFETY: the handle is checked before it is owned.
     unsafe {
@@ -81,13 +80,13 @@ fn open(pid: u32) -> Option<OwnedHandle> {
     }
 }
 
-/// A handle outlives its process.
-fn runs(process: &OwnedHandle) -> bool {
+/// A handle can outlive its process.
+fn is_running(process: &OwnedHandle) -> bool {
     let mut code = 0;
-    #[expect(unsafe_code, reason = "the system is asked through C")]
-    // SAFETY: the handle is open, and the pointer leads to a number.
-    let told = unsafe { GetExitCodeProcess(process.as_raw_handle(), &raw mut code) };
-    told != 0 && code == STILL_ACTIVE
+    #[expect(unsafe_code, reason = "calls the Win32 API")]
+    // SAFETY: the handle is open and the pointer is valid.
+    let ok = unsafe { GetExitCodeProcess(process.as_raw_handle(), &raw mut code) };
+    ok != 0 && code == STILL_ACTIVE
 }
 
 struct Times {
@@ -98,16 +97,16 @@ struct Times {
 fn times(process: &OwnedHandle) -> Option<Times> {
     let mut times = [FILETIME::default(); 4];
     let [created, exited, kernel, user] = &mut times;
-    #[expect(unsafe_code, reason = "the system is asked through C")]
-    // SAFETY: the handle is open, and each pointer leads to a time of its own.
-    let told = unsafe { GetProcessTimes(process.as_raw_handle(), created, exited, kernel, user) };
+    #[expect(unsafe_code, reason = "calls the Win32 API")]
+    // SAFETY: the handle is open and all pointers are valid and distinct.
+    let ok = unsafe { GetProcessTimes(process.as_raw_handle(), created, exited, kernel, user) };
     let count =
         |time: &FILETIME| u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime);
     let spent = count(kernel).saturating_add(count(user));
-    (told != 0).then(|| Times { started: count(created), spent })
+    (ok != 0).then(|| Times { started: count(created), spent })
 }
 
-/// The system counts steps of 100 ns since 1601.
+/// Windows counts steps of 100 ns since 1601.
 fn age(started: u64) -> Duration {
     const TO_UNIX: Duration = Duration::from_secs(11_644_473_600);
     let start = Duration::from_secs(started / 10_000_000);
@@ -118,11 +117,11 @@ fn age(started: u64) -> Duration {
 fn executable(process: &OwnedHandle) -> Option<PathBuf> {
     let mut path = vec![0_u16; 32_768];
     let mut length = u32::try_from(path.len()).ok()?;
-    #[expect(unsafe_code, reason = "the system is asked through C")]
-    // SAFETY: the handle is open, and the buffer has the size that is said.
-    let told = unsafe {
+    #[expect(unsafe_code, reason = "calls the Win32 API")]
+    // SAFETY: the handle is open, and the buffer has the given size.
+    let ok = unsafe {
         QueryFullProcessImageNameW(process.as_raw_handle(), 0, path.as_mut_ptr(), &raw mut length)
     };
     path.truncate(usize::try_from(length).ok()?);
-    (told != 0).then(|| PathBuf::from(OsString::from_wide(&path)))
+    (ok != 0).then(|| PathBuf::from(OsString::from_wide(&path)))
 }

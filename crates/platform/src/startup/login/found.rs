@@ -1,4 +1,4 @@
-//! The entry as the system has it now.
+//! Finds and removes the login item of the tray.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,25 +8,25 @@ use super::{NAME, is_on, place, program_of};
 use crate::process::run;
 use crate::system::System;
 
-/// How long the system may take to say what its registry has.
-const GLANCE: Duration = Duration::from_millis(800);
+/// The timeout of `reg`.
+const REGISTRY_TIMEOUT: Duration = Duration::from_millis(800);
 const RUN: &str = r"HKCU\Software\Microsoft\Windows\CurrentVersion\Run";
-/// Where the task manager writes down what a person turned off.
+/// Where the Task Manager records entries that the user disabled.
 const APPROVED: &str =
     r"HKCU\Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run";
 
-/// What starts the tray at login.
+/// The entry that starts the tray at login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The file, or the key of the registry.
+    /// The path of the file, or the registry key.
     pub place: String,
-    /// What it starts, if that can be read.
+    /// The program that it starts, if it can be read.
     pub program: Option<PathBuf>,
-    /// A person may have turned it off in the settings of the system.
+    /// False if the user disabled it in the system settings.
     pub is_on: bool,
 }
 
-/// The entry, if there is one.
+/// Finds the entry.
 pub async fn found() -> Option<Entry> {
     let (place, text) = match file() {
         Some(file) => (file.display().to_string(), std::fs::read_to_string(file).ok()?),
@@ -36,19 +36,21 @@ pub async fn found() -> Option<Entry> {
     Some(Entry { place, program, is_on })
 }
 
-/// Removes the entry, and says where it was.
+/// Removes the entry and returns where it was.
 pub async fn remove() -> io::Result<Option<String>> {
     let Some(entry) = found().await else { return Ok(None) };
     match file() {
         Some(file) => std::fs::remove_file(file)?,
         None => {
-            let said = run::said("reg", &["delete", RUN, "/v", NAME, "/f"], GLANCE).await;
-            let said = said.ok_or_else(|| io::Error::other("the registry does not answer"))?;
-            if !said.good {
-                return Err(io::Error::other(said.complaint));
+            let result =
+                run::said("reg", &["delete", RUN, "/v", NAME, "/f"], REGISTRY_TIMEOUT).await;
+            let result = result.ok_or_else(|| io::Error::other("the registry did not respond"))?;
+            if !result.good {
+                return Err(io::Error::other(result.complaint));
             }
-            // It is there only if somebody turned the entry off once.
-            let _ = run::said("reg", &["delete", APPROVED, "/v", NAME, "/f"], GLANCE).await;
+            // Exists only if the user once disabled the entry.
+            let _ =
+                run::said("reg", &["delete", APPROVED, "/v", NAME, "/f"], REGISTRY_TIMEOUT).await;
         }
     }
     Ok(Some(entry.place))
@@ -58,18 +60,18 @@ fn file() -> Option<PathBuf> {
     place(System::HERE, |name| std::env::var_os(name))
 }
 
-/// The command line in the registry, where that is where entries are.
+/// The command line in the registry, on Windows.
 async fn registered() -> Option<String> {
     match System::HERE {
         System::Windows => {
-            let said = run::said("reg", &["query", RUN, "/v", NAME], GLANCE).await?;
-            said.good.then(|| value(&said.output)).flatten()
+            let result = run::said("reg", &["query", RUN, "/v", NAME], REGISTRY_TIMEOUT).await?;
+            result.good.then(|| value(&result.output)).flatten()
         }
         System::MacOs | System::Linux => None,
     }
 }
 
-/// The value in what the registry's own tool prints.
+/// The value in the output of `reg query`.
 fn value(output: &str) -> Option<String> {
     output.lines().find_map(|line| line.split_once("REG_SZ")).map(|(_, value)| value.trim().into())
 }
@@ -79,9 +81,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_registrys_tool_prints_is_read() {
-        let said = "\r\nHKEY_CURRENT_USER\\Software\\Run\r\n    Evermoor    REG_SZ    \"C:\\My Apps\\evermoor-tray.exe\" --hidden\r\n\r\n";
-        let line = value(said).unwrap();
+    fn the_output_of_reg_query_is_parsed() {
+        let output = "\r\nHKEY_CURRENT_USER\\Software\\Run\r\n    Evermoor    REG_SZ    \"C:\\My Apps\\evermoor-tray.exe\" --hidden\r\n\r\n";
+        let line = value(output).unwrap();
         assert_eq!(line, r#""C:\My Apps\evermoor-tray.exe" --hidden"#);
         let program = program_of(System::Windows, &line).unwrap();
         assert_eq!(program.to_string_lossy(), r"C:\My Apps\evermoor-tray.exe");

@@ -1,8 +1,7 @@
-//! What each system is told so that a program starts at login, as text.
+//! The login item that starts the tray: writes it as text and parses it.
 //!
-//! A desktop entry on Linux, a launch agent on macOS, a command line in the registry of Windows. What
-//! is read back may have been changed by the system's own settings, which turn an entry off by a word
-//! in it and leave it there.
+//! A desktop entry on Linux, a launch agent on macOS, a command line in the Windows registry. The
+//! system's settings can disable an entry by a key in it, without removing it.
 
 mod found;
 #[cfg(test)]
@@ -16,7 +15,7 @@ use crate::system::System;
 
 pub use found::{Entry, found, remove};
 
-/// The name under which the system knows the entry.
+/// The name of the entry.
 pub const NAME: &str = "Evermoor";
 
 /// A program that is started at login.
@@ -26,7 +25,7 @@ pub struct Item<'a> {
     pub arguments: &'a [&'a str],
 }
 
-/// The file that holds the entry; none where it is no file.
+/// The path of the entry; `None` on Windows, where it is in the registry.
 pub fn place(system: System, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let set = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = || set("HOME");
@@ -42,7 +41,7 @@ pub fn place(system: System, env: impl Fn(&str) -> Option<OsString>) -> Option<P
 }
 
 impl Item<'_> {
-    /// The entry.
+    /// The text of the entry.
     pub fn text(&self, system: System) -> String {
         match system {
             System::MacOs => self.launch_agent(),
@@ -51,7 +50,7 @@ impl Item<'_> {
         }
     }
 
-    /// Whether an entry starts this program, whatever else a person wrote into it.
+    /// Whether an entry starts this program, regardless of other edits.
     pub fn is_started_by(&self, system: System, entry: &str) -> bool {
         entry.contains(&match system {
             System::MacOs => format!("<string>{}</string>", escaped(&self.program())),
@@ -117,16 +116,16 @@ impl Item<'_> {
     }
 }
 
-/// Whether an entry is one that the system follows.
+/// Whether an entry is enabled.
 pub fn is_on(system: System, entry: &str) -> bool {
-    let says = |key: &str, value: &str| {
+    let has = |key: &str, value: &str| {
         entry
             .lines()
             .filter_map(|line| line.split_once('='))
-            .any(|(found, said)| found.trim() == key && said.trim().eq_ignore_ascii_case(value))
+            .any(|(found, actual)| found.trim() == key && actual.trim().eq_ignore_ascii_case(value))
     };
     match system {
-        System::Linux => !says("Hidden", "true") && !says("X-GNOME-Autostart-enabled", "false"),
+        System::Linux => !has("Hidden", "true") && !has("X-GNOME-Autostart-enabled", "false"),
         System::MacOs => {
             let mut keys = entry.split("<key>Disabled</key>").skip(1);
             !keys.any(|after| after.trim_start().starts_with("<true/>"))
@@ -155,7 +154,7 @@ pub fn program_of(system: System, entry: &str) -> Option<PathBuf> {
     (!program.is_empty()).then(|| PathBuf::from(program))
 }
 
-/// A word of a command in a desktop entry: quoted as a command, then as the value of a key.
+/// Quotes a word of `Exec` in a desktop entry: first as a command, then as the value of a key.
 fn desktop_word(word: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in word.chars() {
@@ -175,9 +174,9 @@ fn desktop_word(word: &str) -> String {
     quoted
 }
 
-/// The first word of a command in a desktop entry.
+/// The first word of `Exec` in a desktop entry.
 fn first_desktop_word(command: &str) -> String {
-    // As the value of a key, then as a command.
+    // Unescape the value of the key, then the command.
     let command = command.replace("\\\\", "\\");
     let Some(quoted) = command.strip_prefix('"') else {
         return command.split_whitespace().next().unwrap_or_default().replace("%%", "%");

@@ -1,4 +1,4 @@
-//! The entries of all three systems.
+//! Login items of all three systems.
 
 use super::*;
 
@@ -22,14 +22,14 @@ fn a_path_with_spaces_stays_one_word() {
 }
 
 #[test]
-fn signs_that_mean_something_lose_their_meaning() {
+fn special_characters_are_escaped() {
     let linux = item("/a$b\"c`d%e\\f").text(System::Linux);
     assert_eq!(line(&linux, "Exec="), r#""/a\\$b\\"c\\`d%%e\\\\f" --hidden"#);
     assert!(item("/R&D/<x>").text(System::MacOs).contains("<string>/R&amp;D/&lt;x&gt;</string>"));
 }
 
 #[test]
-fn an_entry_is_on_until_the_systems_settings_turn_it_off() {
+fn an_entry_is_enabled_until_the_system_settings_disable_it() {
     for system in ALL {
         assert!(is_on(system, &item("/usr/bin/evermoor-tray").text(system)), "{system:?}");
     }
@@ -43,7 +43,7 @@ fn an_entry_is_on_until_the_systems_settings_turn_it_off() {
 }
 
 #[test]
-fn an_entry_for_a_program_that_moved_is_told_apart() {
+fn an_entry_of_a_program_that_moved_is_recognized() {
     for system in ALL {
         let entry = item("/opt/a & b/evermoor-tray").text(system);
         assert!(item("/opt/a & b/evermoor-tray").is_started_by(system, &entry), "{system:?}");
@@ -53,7 +53,7 @@ fn an_entry_for_a_program_that_moved_is_told_apart() {
 }
 
 #[test]
-fn an_entry_says_which_program_it_starts_whatever_its_path() {
+fn the_program_of_an_entry_is_parsed_for_any_path() {
     for program in ["/usr/bin/evermoor-tray", "/opt/my apps/R&D <1>/x", "/a$b`d%e/f", r"/a\b"] {
         for system in ALL {
             let entry = item(program).text(system);
@@ -67,7 +67,7 @@ fn an_entry_says_which_program_it_starts_whatever_its_path() {
 }
 
 #[test]
-fn each_system_has_its_place() {
+fn each_system_has_its_own_path() {
     let at = |system, pairs: &[(&str, &str)]| {
         let found = place(system, |name| {
             pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))

@@ -1,8 +1,8 @@
-//! A gateway that the system itself starts at login and, where it can, keeps running.
+//! The gateway as a service that the system starts at login and keeps running.
 //!
-//! launchd, systemd and the Task Scheduler of Windows read a file that says how. All are told that a
-//! gateway that ends well wants to be left alone, and that one that fails is to be started again.
-//! What is written and what is run are pure functions of the system.
+//! launchd, systemd and the Windows Task Scheduler read a file that describes the service. They
+//! restart the gateway after a failure, but not after a normal exit. The file and the commands are
+//! pure functions of the system, in [`unit`].
 
 pub mod unit;
 
@@ -14,48 +14,48 @@ use crate::process::run::Said;
 use crate::system::System;
 use unit::{Act, Step};
 
-/// Which gateway is to be run.
+/// The gateway to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
     pub program: PathBuf,
-    /// What `--home` was given, if it was.
+    /// The value of `--home`, if one was given.
     pub home: Option<PathBuf>,
-    /// Where what it prints goes, where the system does not keep that itself.
+    /// The file for its output, on systems that do not capture it.
     pub output: PathBuf,
-    /// Whose gateway it is, where the system has to be told.
+    /// The account of the user, on systems that need it.
     pub account: String,
 }
 
-/// How the service stands.
+/// The state of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     NotInstalled,
-    /// It is installed, and nobody is there to run it.
+    /// It is installed, but no service manager is running.
     NoManager,
     Installed {
         running: bool,
     },
 }
 
-/// What became of an order.
+/// The result of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Done {
     Well,
-    /// Nobody is there to run it: the file is written or removed, and that is all.
+    /// No service manager is running: only the file was written or removed.
     NoManager,
-    /// The manager refused, in its own words.
+    /// The service manager failed, with its error message.
     Refused(String),
 }
 
-const PATIENCE: Duration = Duration::from_secs(10);
-const GLANCE: Duration = Duration::from_millis(800);
+const ACTION_TIMEOUT: Duration = Duration::from_secs(10);
+const QUERY_TIMEOUT: Duration = Duration::from_millis(800);
 
-/// The file that the manager reads, where it reads one.
+/// The file that describes the service.
 pub fn file() -> Option<PathBuf> {
     unit::path(System::HERE, |name| std::env::var_os(name))
 }
 
-/// Writes the file and has the manager start it.
+/// Writes the file and starts the service.
 pub async fn install(service: &Service) -> std::io::Result<Done> {
     if let Some(path) = file() {
         if let Some(folder) = path.parent() {
@@ -63,12 +63,12 @@ pub async fn install(service: &Service) -> std::io::Result<Done> {
         }
         std::fs::write(&path, unit::bytes(System::HERE, service))?;
     }
-    Ok(order(Act::Install).await)
+    Ok(perform(Act::Install).await)
 }
 
-/// Has the manager end it and forget it, and removes the file.
+/// Stops the service and removes it and its file.
 pub async fn uninstall() -> std::io::Result<Done> {
-    let done = order(Act::Uninstall).await;
+    let done = perform(Act::Uninstall).await;
     match file() {
         Some(path) if path.exists() => std::fs::remove_file(path)?,
         Some(_) | None => {}
@@ -76,59 +76,59 @@ pub async fn uninstall() -> std::io::Result<Done> {
     Ok(done)
 }
 
-/// Has the manager end it and start it again.
+/// Restarts the service.
 pub async fn restart() -> Done {
-    order(Act::Restart).await
+    perform(Act::Restart).await
 }
 
-/// How it stands now.
+/// The current state.
 pub async fn state() -> State {
     let file = file();
     if file.as_ref().is_some_and(|file| !file.exists()) {
         return State::NotInstalled;
     }
-    let mut steps = unit::steps(System::HERE, Act::Ask, user(), file.as_deref());
+    let mut steps = unit::steps(System::HERE, Act::Query, user(), file.as_deref());
     let Some(step) = steps.pop() else { return State::NotInstalled };
-    let said = ask(&step, GLANCE).await;
-    match (System::HERE, said) {
-        // Whether it runs is told in the language of the person.
-        (System::Windows, Some(said)) if said.good => State::Installed { running: true },
+    let result = run_step(&step, QUERY_TIMEOUT).await;
+    match (System::HERE, result) {
+        // The output is localized, so whether it runs cannot be parsed.
+        (System::Windows, Some(result)) if result.good => State::Installed { running: true },
         (System::Windows, _) => State::NotInstalled,
         (_, None) => State::NoManager,
-        (_, Some(said)) if no_manager(&said.complaint) => State::NoManager,
-        (_, Some(said)) => State::Installed { running: said.good },
+        (_, Some(result)) if no_manager(&result.complaint) => State::NoManager,
+        (_, Some(result)) => State::Installed { running: result.good },
     }
 }
 
-async fn order(act: Act) -> Done {
+async fn perform(act: Act) -> Done {
     let file = file();
     for step in unit::steps(System::HERE, act, user(), file.as_deref()) {
-        match ask(&step, PATIENCE).await {
+        match run_step(&step, ACTION_TIMEOUT).await {
             None => return Done::NoManager,
-            Some(said) if said.good || step.may_fail => {}
-            Some(said) if no_manager(&said.complaint) => return Done::NoManager,
-            Some(said) => return Done::Refused(said.complaint),
+            Some(result) if result.good || step.may_fail => {}
+            Some(result) if no_manager(&result.complaint) => return Done::NoManager,
+            Some(result) => return Done::Refused(result.complaint),
         }
     }
     Done::Well
 }
 
-/// What systemd and launchd say where no session of theirs runs.
+/// Error messages of systemd and launchd when their user session is not running.
 fn no_manager(complaint: &str) -> bool {
-    let signs = [
+    let messages = [
         "Failed to connect",
         "not been booted with systemd",
         "No medium found",
         "Could not find domain",
     ];
-    signs.iter().any(|sign| complaint.contains(sign))
+    messages.iter().any(|message| complaint.contains(message))
 }
 
-async fn ask(step: &Step, within: Duration) -> Option<Said> {
+async fn run_step(step: &Step, within: Duration) -> Option<Said> {
     run::said(&step.program, &step.args, within).await
 }
 
-/// Who runs this program, as Windows names accounts; the other systems need not be told.
+/// The account of the user, on Windows; other systems do not need it.
 pub fn account() -> String {
     let named = |name| std::env::var(name).unwrap_or_default();
     match System::HERE {

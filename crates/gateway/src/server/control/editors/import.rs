@@ -13,7 +13,7 @@ use evermoor_core::failure::Failure;
 use evermoor_core::import::Adopted;
 use evermoor_core::security::scrub::scrub;
 use evermoor_platform::keychain::{Keychain, Manner};
-use evermoor_setup::plan::{unified, without};
+use evermoor_setup::editors::plan::{unified, without};
 use evermoor_setup::{Client, client};
 
 use super::setup::{answer, connect_editor, done, shown_path, unknown, with_editor_files};

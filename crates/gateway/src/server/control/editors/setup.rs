@@ -14,8 +14,8 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::child::path::search_path;
 use evermoor_setup::editors::Desk;
+use evermoor_setup::editors::plan::without;
 use evermoor_setup::entry::desired::{entry, snippet, usual};
-use evermoor_setup::plan::without;
 use evermoor_setup::{Attached, Client, Door, Gate, Kind, Refused, Scope, Transport, Wish, client};
 
 use crate::editors::setup::{tell, told};

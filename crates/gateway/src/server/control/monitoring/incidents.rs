@@ -13,7 +13,7 @@ use evermoor_core::history::incident::report::Environment;
 use evermoor_core::history::incident::{Incident, Incidents};
 use evermoor_core::security::anonymize::Private;
 use evermoor_platform::clock;
-use evermoor_platform::machine::{self, Person};
+use evermoor_platform::system::machine::{self, Person};
 
 use crate::history::Asked;
 use crate::server::control::{Control, refuse};

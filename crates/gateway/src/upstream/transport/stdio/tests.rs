@@ -128,7 +128,7 @@ async fn a_missing_program_is_named() {
         .err()
         .expect("it fails");
     assert_eq!(failure.code, Code::Configuration);
-    assert_eq!(failure.what, "There is no program `evermoor-nothing` on the search path.");
+    assert_eq!(failure.what, "Program `evermoor-nothing` not found on the search path.");
     assert!(failure.remedy.contains("`command`"), "{failure}");
 }
 

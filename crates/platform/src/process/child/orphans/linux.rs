@@ -1,4 +1,4 @@
-//! Orphans as `/proc` shows them.
+//! Finds orphans in `/proc`.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use tokio::time::{Instant, sleep};
 use super::super::environment::MARKER;
 use super::{Mark, Stat};
 
-/// How long an orphan may take to end once it was asked.
-const NOTICE: Duration = Duration::from_secs(2);
-const LOOK: Duration = Duration::from_millis(20);
+/// How long an orphan may take to exit after it was asked to.
+const TERMINATE_TIMEOUT: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A process in our hand: whatever becomes of its number, no other is meant.
+/// A process and its pidfd, which stays valid if the process id is reused.
 struct Orphan {
     pid: u32,
     since: u64,
@@ -31,10 +31,10 @@ pub(super) async fn end() -> usize {
         let _ = pidfd_send_signal(&orphan.handle, Signal::TERM);
         let _ = pidfd_send_signal(&orphan.handle, Signal::CONT);
     }
-    let deadline = Instant::now() + NOTICE;
+    let deadline = Instant::now() + TERMINATE_TIMEOUT;
     while !orphans.is_empty() && Instant::now() < deadline {
-        sleep(LOOK).await;
-        orphans.retain(Orphan::runs);
+        sleep(POLL_INTERVAL).await;
+        orphans.retain(Orphan::is_running);
     }
     for orphan in &orphans {
         let _ = pidfd_send_signal(&orphan.handle, Signal::KILL);
@@ -43,32 +43,32 @@ pub(super) async fn end() -> usize {
 }
 
 fn find() -> Vec<Orphan> {
-    let spared = ancestry();
+    let excluded = ancestors();
     let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
     let numbers = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    numbers.filter(|pid| !spared.contains(pid)).filter_map(orphan).collect()
+    numbers.filter(|pid| !excluded.contains(pid)).filter_map(orphan).collect()
 }
 
-/// The process, held before it is looked at, so that what is looked at is what is ended.
+/// Opens the process before inspecting it, so that the inspected process is the one that is ended.
 fn orphan(pid: u32) -> Option<Orphan> {
-    // Another user's cannot be read; most others bear no mark.
+    // Fails for processes of other users and for those without a mark.
     mark(pid)?;
     let handle = pidfd_open(Pid::from_raw(i32::try_from(pid).ok()?)?, PidfdFlags::empty()).ok()?;
     let (process, mark) = (stat(pid)?, mark(pid)?);
-    mark.is_left(process, stat).then_some(Orphan { pid, since: process.since, handle })
+    mark.is_orphan(process, stat).then_some(Orphan { pid, since: process.since, handle })
 }
 
 fn mark(pid: u32) -> Option<Mark> {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let ours = |entry: &[u8]| {
+    let parse = |entry: &[u8]| {
         let value = entry.strip_prefix(MARKER.as_bytes())?.strip_prefix(b"=")?;
         Mark::parse(std::str::from_utf8(value).ok()?)
     };
-    environment.split(|byte| *byte == 0).find_map(ours)
+    environment.split(|byte| *byte == 0).find_map(parse)
 }
 
-/// This process and whoever started it.
-fn ancestry() -> Vec<u32> {
+/// This process and its ancestors.
+fn ancestors() -> Vec<u32> {
     let mut line = vec![std::process::id()];
     while let Some(parent) = line.last().and_then(|pid| stat(*pid)).map(|stat| stat.parent) {
         if parent == 0 || line.contains(&parent) {
@@ -80,7 +80,7 @@ fn ancestry() -> Vec<u32> {
 }
 
 impl Orphan {
-    fn runs(&self) -> bool {
-        stat(self.pid).is_some_and(|stat| stat.since == self.since && !stat.over)
+    fn is_running(&self) -> bool {
+        stat(self.pid).is_some_and(|stat| stat.since == self.since && !stat.exited)
     }
 }

@@ -1,20 +1,20 @@
-//! Ending what the programs of a gateway that was killed left behind.
+//! Ends the children that a killed gateway left running.
 //!
 //! # Theory of operation
-//! Every child carries a [`Mark`] in its environment, and hands it to whatever it starts: which
-//! gateway it belongs to, by process, moment of start and session. A process whose gateway does not
-//! run any more is an orphan. The moment of start tells a gateway from a stranger that got its
-//! number. A process that made a session of its own left on purpose and is not ours to end; nor is
-//! this process, nor whoever started it.
+//! Every child has a [`Mark`] in its environment and passes it on to its own children: the process id,
+//! the start time and the session of its gateway. A process whose gateway no longer runs is an orphan.
+//! The start time distinguishes the gateway from another process with the same id. A process that
+//! created its own session left on purpose and is not ended; neither are this process and its
+//! ancestors.
 //!
-//! Only Linux lets a process read what its neighbours were started with. On Windows the job of a
-//! gateway ends with it. On macOS what ignores the end of its input stays.
+//! Only Linux lets a process read the environment of other processes. On Windows the job of a gateway
+//! ends with it. On macOS, a child that ignores the end of its input keeps running.
 
 #![cfg_attr(
     not(target_os = "linux"),
     allow(
         dead_code,
-        reason = "only Linux has orphans to look for, and the rules are tested everywhere"
+        reason = "only Linux looks for orphans; the rules are tested on every system"
     )
 )]
 
@@ -25,27 +25,27 @@ mod linux;
 #[cfg(target_os = "linux")]
 use linux as system;
 
-/// Whose child a process is.
+/// The gateway that a child belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     gateway: u32,
-    /// When the gateway started, in the system's own count; 0 where that is not known.
+    /// The start time of the gateway, in the unit of the system; 0 if unknown.
     since: u64,
     session: u32,
 }
 
-/// What the system says of a process.
+/// What `/proc/PID/stat` says about a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stat {
     parent: u32,
     session: u32,
     since: u64,
-    /// It has ended, and nobody has asked about it yet.
-    over: bool,
+    /// It has exited and is not reaped yet.
+    exited: bool,
 }
 
 impl Mark {
-    /// The mark of this process's own children.
+    /// The mark for children of this process.
     pub fn ours() -> Self {
         let gateway = std::process::id();
         match system::stat(gateway) {
@@ -64,10 +64,10 @@ impl Mark {
         numbers.next().is_none().then_some(mark)
     }
 
-    /// Whether a process with this mark was left behind. `stat` says what runs.
-    fn is_left(self, process: Stat, stat: impl Fn(u32) -> Option<Stat>) -> bool {
-        let gateway = stat(self.gateway).filter(|stat| stat.since == self.since && !stat.over);
-        gateway.is_none() && !process.over && self.since > 0 && process.session == self.session
+    /// Whether a process with this mark is an orphan.
+    fn is_orphan(self, process: Stat, stat: impl Fn(u32) -> Option<Stat>) -> bool {
+        let gateway = stat(self.gateway).filter(|stat| stat.since == self.since && !stat.exited);
+        gateway.is_none() && !process.exited && self.since > 0 && process.session == self.session
     }
 }
 
@@ -78,12 +78,12 @@ impl fmt::Display for Mark {
 }
 
 impl Stat {
-    /// Reads the line in which Linux tells of a process. Its name may hold anything.
+    /// Parses `/proc/PID/stat`. The name in it may contain any character.
     fn parse(line: &str) -> Option<Self> {
         let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
-        let number = |place: usize| fields.get(place).and_then(|field| field.parse().ok());
+        let number = |index: usize| fields.get(index).and_then(|field| field.parse().ok());
         Some(Self {
-            over: matches!(*fields.first()?, "Z" | "X"),
+            exited: matches!(*fields.first()?, "Z" | "X"),
             parent: number(1)?,
             session: number(3)?,
             since: fields.get(19)?.parse().ok()?,
@@ -91,7 +91,7 @@ impl Stat {
     }
 }
 
-/// Ends what gateways that are gone left behind, and returns how many processes that were.
+/// Ends all orphans and returns how many there were.
 pub async fn end() -> usize {
     system::end().await
 }
@@ -111,37 +111,40 @@ mod system {
 mod tests {
     use super::*;
 
-    const GATEWAY: Stat = Stat { parent: 1, session: 7, since: 100, over: false };
-    const CHILD: Stat = Stat { parent: 1, session: 7, since: 200, over: false };
+    const GATEWAY: Stat = Stat { parent: 1, session: 7, since: 100, exited: false };
+    const CHILD: Stat = Stat { parent: 1, session: 7, since: 200, exited: false };
 
-    fn left(mark: &str, process: Stat, gateway: Option<Stat>) -> bool {
-        Mark::parse(mark).unwrap().is_left(process, |pid| gateway.filter(|_| pid == 40))
+    fn is_orphan(mark: &str, process: Stat, gateway: Option<Stat>) -> bool {
+        Mark::parse(mark).unwrap().is_orphan(process, |pid| gateway.filter(|_| pid == 40))
     }
 
     #[test]
-    fn what_belongs_to_a_gateway_that_runs_is_no_orphan() {
-        assert!(!left("40.100.7", CHILD, Some(GATEWAY)));
-        assert!(left("40.100.7", CHILD, None));
-        assert!(left("40.100.7", CHILD, Some(Stat { since: 300, ..GATEWAY })), "a stranger");
-        assert!(left("40.100.7", CHILD, Some(Stat { over: true, ..GATEWAY })));
+    fn a_child_of_a_running_gateway_is_not_an_orphan() {
+        assert!(!is_orphan("40.100.7", CHILD, Some(GATEWAY)));
+        assert!(is_orphan("40.100.7", CHILD, None));
+        assert!(
+            is_orphan("40.100.7", CHILD, Some(Stat { since: 300, ..GATEWAY })),
+            "the id was reused"
+        );
+        assert!(is_orphan("40.100.7", CHILD, Some(Stat { exited: true, ..GATEWAY })));
     }
 
     #[test]
-    fn what_left_on_purpose_has_ended_or_bears_no_whole_mark_is_let_alone() {
-        assert!(!left("40.100.7", Stat { session: 8, ..CHILD }, None));
-        assert!(!left("40.100.7", Stat { over: true, ..CHILD }, None));
-        assert!(!left("40.0.0", CHILD, None));
+    fn a_process_with_its_own_session_an_exited_one_and_one_without_a_mark_are_not_orphans() {
+        assert!(!is_orphan("40.100.7", Stat { session: 8, ..CHILD }, None));
+        assert!(!is_orphan("40.100.7", Stat { exited: true, ..CHILD }, None));
+        assert!(!is_orphan("40.0.0", CHILD, None));
         assert_eq!(Mark::parse("40"), None);
         assert_eq!(Mark::parse("40.1.2.3"), None);
         assert_eq!(Mark::parse(&Mark::ours().to_string()), Some(Mark::ours()));
     }
 
     #[test]
-    fn a_process_is_read_whatever_its_name_is() {
+    fn a_process_with_any_name_is_parsed() {
         let line = "52 (a) b) (c) S 40 52 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 200 1 1";
         assert_eq!(
             Stat::parse(line),
-            Some(Stat { parent: 40, session: 7, since: 200, over: false })
+            Some(Stat { parent: 40, session: 7, since: 200, exited: false })
         );
         assert_eq!(Stat::parse("52 (a) Z 1"), None);
     }

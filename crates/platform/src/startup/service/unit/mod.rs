@@ -1,4 +1,5 @@
-//! What launchd, systemd and Windows are given so that they start a gateway.
+//! The service definitions for launchd, systemd and the Task Scheduler, and the commands that manage
+//! them. Pure functions.
 
 mod task;
 #[cfg(test)]
@@ -11,33 +12,33 @@ use super::Service;
 use crate::startup::xml::escaped;
 use crate::system::System;
 
-/// What is wanted of the manager.
+/// What to do with the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     Install,
     Uninstall,
     Restart,
-    Ask,
+    Query,
 }
 
-/// One program to run.
+/// One command of the service manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     pub program: String,
     pub args: Vec<String>,
-    /// It only makes sure of something.
+    /// A failure is not an error.
     pub may_fail: bool,
 }
 
-/// What launchd calls it.
+/// Its name in launchd.
 pub const LABEL: &str = "dev.evermoor.gateway";
-/// What systemd calls it.
+/// Its name in systemd.
 pub const UNIT: &str = "evermoor.service";
-/// What the Task Scheduler of Windows calls it.
+/// Its name in the Windows Task Scheduler.
 pub const TASK: &str = "Evermoor Gateway";
 const RUN_KEY: &str = r"HKCU\Software\Microsoft\Windows\CurrentVersion\Run";
 
-/// Where the file lies that says how.
+/// The path of the definition.
 pub fn path(system: System, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let set = |name| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     match system {
@@ -53,7 +54,7 @@ pub fn path(system: System, env: impl Fn(&str) -> Option<OsString>) -> Option<Pa
     }
 }
 
-/// What that file says.
+/// The definition as text.
 pub fn text(system: System, service: &Service) -> String {
     match system {
         System::MacOs => plist(service),
@@ -62,7 +63,7 @@ pub fn text(system: System, service: &Service) -> String {
     }
 }
 
-/// The file as its reader wants it.
+/// The definition in the encoding that the system expects.
 pub fn bytes(system: System, service: &Service) -> Vec<u8> {
     let text = text(system, service);
     match system {
@@ -71,7 +72,7 @@ pub fn bytes(system: System, service: &Service) -> Vec<u8> {
     }
 }
 
-/// A gateway that takes the place of one that runs: no call is lost, and then it is looked after.
+/// The command line. `--takeover` replaces a running gateway without losing a call.
 fn words(service: &Service) -> Vec<String> {
     let mut words = vec![service.program.to_string_lossy().into_owned()];
     words.extend(["serve", "--takeover", "--background"].map(str::to_owned));
@@ -126,7 +127,7 @@ fn systemd(service: &Service) -> String {
     let words = words(service);
     let words: Vec<String> = words.iter().map(|word| systemd_word(word)).collect();
     let command = words.join(" ");
-    // 78: the configuration is wrong, and will be so the next time.
+    // 78: the configuration is wrong, so a restart would not help.
     format!(
         "[Unit]
 Description=Evermoor, one local endpoint for every MCP server
@@ -146,7 +147,7 @@ WantedBy=default.target
     )
 }
 
-/// A word of a command line as systemd reads it: in quotes, with nothing in it that means something.
+/// Quotes a word of a command line for systemd.
 fn systemd_word(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:@".contains(&byte);
     if !word.is_empty() && word.bytes().all(plain) {
@@ -157,26 +158,26 @@ fn systemd_word(word: &str) -> String {
     format!("\"{escaped}\"")
 }
 
-/// What is run so that it is done.
+/// The commands that perform an action.
 pub fn steps(system: System, act: Act, user: u32, file: Option<&Path>) -> Vec<Step> {
     let step = |program: &str, args: &[&str]| Step {
         program: program.to_owned(),
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),
         may_fail: false,
     };
-    let sure = |step: Step| Step { may_fail: true, ..step };
-    // What an older Evermoor had Windows start at logon.
-    let forget_entry = || sure(step("reg", &["delete", RUN_KEY, "/v", TASK, "/f"]));
+    let optional = |step: Step| Step { may_fail: true, ..step };
+    // Older versions of Evermoor used a registry entry.
+    let delete_old_entry = || optional(step("reg", &["delete", RUN_KEY, "/v", TASK, "/f"]));
     let (domain, job) = (format!("gui/{user}"), format!("gui/{user}/{LABEL}"));
     let file = file.map(|file| file.to_string_lossy().into_owned()).unwrap_or_default();
     match (system, act) {
         (System::MacOs, Act::Install) => vec![
-            sure(step("launchctl", &["bootout", &job])),
+            optional(step("launchctl", &["bootout", &job])),
             step("launchctl", &["bootstrap", &domain, &file]),
         ],
         (System::MacOs, Act::Uninstall) => vec![step("launchctl", &["bootout", &job])],
         (System::MacOs, Act::Restart) => vec![step("launchctl", &["kickstart", "-k", &job])],
-        (System::MacOs, Act::Ask) => vec![step("launchctl", &["print", &job])],
+        (System::MacOs, Act::Query) => vec![step("launchctl", &["print", &job])],
         (System::Linux, Act::Install) => vec![
             step("systemctl", &["--user", "daemon-reload"]),
             step("systemctl", &["--user", "enable", UNIT]),
@@ -186,21 +187,21 @@ pub fn steps(system: System, act: Act, user: u32, file: Option<&Path>) -> Vec<St
             vec![step("systemctl", &["--user", "disable", "--now", UNIT])]
         }
         (System::Linux, Act::Restart) => vec![step("systemctl", &["--user", "restart", UNIT])],
-        (System::Linux, Act::Ask) => vec![step("systemctl", &["--user", "is-active", UNIT])],
+        (System::Linux, Act::Query) => vec![step("systemctl", &["--user", "is-active", UNIT])],
         (System::Windows, Act::Install) => vec![
-            forget_entry(),
+            delete_old_entry(),
             step("schtasks", &["/Create", "/TN", TASK, "/XML", &file, "/F"]),
             step("schtasks", &["/Run", "/TN", TASK]),
         ],
         (System::Windows, Act::Uninstall) => vec![
-            sure(step("schtasks", &["/End", "/TN", TASK])),
-            forget_entry(),
+            optional(step("schtasks", &["/End", "/TN", TASK])),
+            delete_old_entry(),
             step("schtasks", &["/Delete", "/TN", TASK, "/F"]),
         ],
         (System::Windows, Act::Restart) => vec![
-            sure(step("schtasks", &["/End", "/TN", TASK])),
+            optional(step("schtasks", &["/End", "/TN", TASK])),
             step("schtasks", &["/Run", "/TN", TASK]),
         ],
-        (System::Windows, Act::Ask) => vec![step("schtasks", &["/Query", "/TN", TASK])],
+        (System::Windows, Act::Query) => vec![step("schtasks", &["/Query", "/TN", TASK])],
     }
 }

@@ -1,14 +1,14 @@
-//! What the Task Scheduler of Windows is given.
+//! The task for the Windows Task Scheduler.
 //!
-//! A task at logon may be made by the very person whom it is for, without an administrator. A program
-//! without a window of its own is given none, which `conhost` sees to.
+//! A user can create a logon task for themselves without an administrator. `conhost --headless` runs a
+//! console program without a window.
 
 use crate::startup::service::Service;
 use crate::startup::xml::escaped;
 
-/// The task: started at logon, ended by nobody, and started again when it failed.
+/// A task that starts at logon, has no time limit and restarts after a failure.
 pub(super) fn text(service: &Service, words: &[String]) -> String {
-    let words: Vec<String> = words.iter().map(|word| word_of_windows(word)).collect();
+    let words: Vec<String> = words.iter().map(|word| quote_for_windows(word)).collect();
     let arguments = escaped(&format!("--headless {}", words.join(" ")));
     let account = escaped(&service.account);
     format!(
@@ -51,12 +51,12 @@ pub(super) fn text(service: &Service, words: &[String]) -> String {
     )
 }
 
-/// A word of a command line as Windows reads it. No path there holds a quote.
-fn word_of_windows(word: &str) -> String {
+/// Quotes a word of a command line for Windows. Paths there contain no quotes.
+fn quote_for_windows(word: &str) -> String {
     if word.contains([' ', '\t']) { format!("\"{word}\"") } else { word.to_owned() }
 }
 
-/// In UTF-16 with its mark, as the Task Scheduler itself writes tasks.
+/// UTF-16 with a byte order mark, as the Task Scheduler itself writes tasks.
 pub(super) fn encoded(text: &str) -> Vec<u8> {
     let text = text.replace('\n', "\r\n");
     std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()

@@ -1,4 +1,4 @@
-//! What each system is given, word for word, on any of them.
+//! The exact definitions and commands for each system.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn service(program: &str, home: Option<&str>) -> Service {
 }
 
 #[test]
-fn systemd_is_given_a_unit() {
+fn systemd_gets_a_unit() {
     let text = text(System::Linux, &service("/usr/bin/evermoor", None));
     assert_eq!(
         text,
@@ -35,7 +35,7 @@ WantedBy=default.target
 }
 
 #[test]
-fn a_path_means_itself_whatever_is_in_it() {
+fn special_characters_in_paths_are_escaped() {
     let odd = service("/opt/my apps/100%/$x\"y/evermoor", Some("/home/a b"));
     let text = text(System::Linux, &odd);
     let wanted = r#"ExecStart="/opt/my apps/100%%/$$x\"y/evermoor" serve --takeover --background --home "/home/a b""#;
@@ -48,7 +48,7 @@ fn a_path_means_itself_whatever_is_in_it() {
 }
 
 #[test]
-fn windows_is_given_a_task_of_one_person_that_is_started_again_when_it_fails() {
+fn windows_gets_a_task_of_one_user_that_restarts_after_a_failure() {
     let service = service(r"C:\evermoor.exe", Some(r"C:\a & b"));
     let text = text(System::Windows, &service);
     assert_eq!(text.matches(r"<UserId>DESK\a &amp; b</UserId>").count(), 2, "{text}");
@@ -69,7 +69,7 @@ fn windows_is_given_a_task_of_one_person_that_is_started_again_when_it_fails() {
 }
 
 #[test]
-fn launchd_is_given_a_property_list() {
+fn launchd_gets_a_property_list() {
     let text = text(System::MacOs, &service("/usr/local/bin/evermoor", Some("/tmp/e")));
     assert_eq!(
         text,
@@ -115,21 +115,21 @@ fn launchd_is_given_a_property_list() {
 }
 
 #[test]
-fn each_manager_is_asked_in_its_own_words() {
-    let said = |system, act| -> Vec<String> {
+fn each_service_manager_gets_its_own_commands() {
+    let commands = |system, act| -> Vec<String> {
         let file = path(system, |name| (name == "HOME").then(|| "/h".into()));
         let steps = steps(system, act, 501, file.as_deref());
         steps.iter().map(|step| format!("{} {}", step.program, step.args.join(" "))).collect()
     };
     assert_eq!(
-        said(System::MacOs, Act::Install),
+        commands(System::MacOs, Act::Install),
         [
             "launchctl bootout gui/501/dev.evermoor.gateway",
             "launchctl bootstrap gui/501 /h/Library/LaunchAgents/dev.evermoor.gateway.plist"
         ]
     );
     assert_eq!(
-        said(System::Linux, Act::Install),
+        commands(System::Linux, Act::Install),
         [
             "systemctl --user daemon-reload",
             "systemctl --user enable evermoor.service",
@@ -137,11 +137,11 @@ fn each_manager_is_asked_in_its_own_words() {
         ]
     );
     assert_eq!(
-        said(System::Linux, Act::Uninstall),
+        commands(System::Linux, Act::Uninstall),
         ["systemctl --user disable --now evermoor.service"]
     );
     assert_eq!(
-        said(System::Windows, Act::Uninstall),
+        commands(System::Windows, Act::Uninstall),
         [
             "schtasks /End /TN Evermoor Gateway",
             r"reg delete HKCU\Software\Microsoft\Windows\CurrentVersion\Run /v Evermoor Gateway /f",
@@ -151,7 +151,7 @@ fn each_manager_is_asked_in_its_own_words() {
 }
 
 #[test]
-fn a_file_lies_where_its_manager_looks() {
+fn the_definition_is_where_the_service_manager_looks() {
     let on = |system, variables: &[(&str, &str)]| {
         let found = path(system, |name| {
             variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
@@ -172,33 +172,33 @@ fn a_file_lies_where_its_manager_looks() {
     assert_eq!(windows.as_deref(), Some("C:/U/a/L/Evermoor/service.xml"));
 }
 
-/// systemd's own tool reads the unit, where it is installed.
+/// Checks the unit with systemd-analyze, if it is installed.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn systemd_finds_nothing_wrong_with_its_unit() {
+async fn systemd_accepts_the_unit() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(UNIT);
     let program = std::env::current_exe().unwrap();
     std::fs::write(&file, text(System::Linux, &service(&program.to_string_lossy(), None))).unwrap();
     let args = ["--user", "verify", &file.to_string_lossy()].map(str::to_owned);
     let within = std::time::Duration::from_secs(20);
-    let Some(said) = crate::process::run::said("systemd-analyze", &args, within).await else {
+    let Some(result) = crate::process::run::said("systemd-analyze", &args, within).await else {
         return;
     };
-    // What it says of other units of the machine is not about ours.
-    let ours: Vec<&str> = said.complaint.lines().filter(|line| line.contains(UNIT)).collect();
+    // It also reports problems of other units.
+    let ours: Vec<&str> = result.complaint.lines().filter(|line| line.contains(UNIT)).collect();
     assert!(ours.is_empty(), "{ours:?}");
 }
 
-/// And so does macOS's.
+/// Checks the property list with plutil.
 #[cfg(target_os = "macos")]
 #[tokio::test]
-async fn macos_finds_nothing_wrong_with_its_property_list() {
+async fn macos_accepts_the_property_list() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.plist");
     std::fs::write(&file, text(System::MacOs, &service("/usr/bin/true", None))).unwrap();
     let args = ["-lint".to_owned(), file.to_string_lossy().into_owned()];
     let within = std::time::Duration::from_secs(20);
-    let said = crate::process::run::said("plutil", &args, within).await.unwrap();
-    assert!(said.good, "{said:?}");
+    let result = crate::process::run::said("plutil", &args, within).await.unwrap();
+    assert!(result.good, "{result:?}");
 }

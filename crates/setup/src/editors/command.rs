@@ -1,6 +1,6 @@
-//! Editors that are set up through their own program, because they write their file all the time.
+//! Sets up editors through their own command line program, because they rewrite their file often.
 //!
-//! Only entries without a secret go this way: whoever may list processes can read their arguments.
+//! Only entries without a secret are added this way: other users can read the arguments of a process.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::format::Format;
 use crate::journal::{Before, Record};
 use crate::table::Client;
 
-/// A program to run, some lines after the other. Those before the last may fail.
+/// A program to run once per argument list. Only the last run must succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     pub program: PathBuf,
@@ -18,30 +18,33 @@ pub struct Command {
 }
 
 impl Desk {
-    /// The editor's own program, if it has one and it is here.
+    /// The path of the editor's own program, if it is installed.
     pub fn own_program(&self, client: &Client) -> Option<PathBuf> {
         client.command.as_ref().and_then(|name| self.places.program(name))
     }
 
-    /// What the editor's own program is to be told.
-    pub fn command(&self, client: &Client, doors: &[Door], gate: &Gate) -> Option<Command> {
+    /// How to run the editor's program to add the entries.
+    pub fn command(&self, client: &Client, doors: &[Door], access: &Gate) -> Option<Command> {
         let program = self.own_program(client)?;
         let add = |door: &Door| {
-            let json = Format::json_line(&entry(client, door, Transport::Stdio, gate));
-            [take_out(&door.name), line(&["mcp", "add-json", "-s", "user", &door.name, &json])]
+            let json = Format::json_line(&entry(client, door, Transport::Stdio, access));
+            [
+                remove_line(&door.name),
+                arguments(&["mcp", "add-json", "-s", "user", &door.name, &json]),
+            ]
         };
         Some(Command { program, lines: doors.iter().flat_map(add).collect() })
     }
 
-    /// What undoes that.
+    /// How to run the editor's program to remove them again.
     pub fn undo_command(&self, client: &Client) -> Option<Command> {
         let (program, spot) = (self.own_program(client)?, self.spot(client, Scope::User)?);
         let record = self.journal.record(&client.id, &spot)?;
-        let lines = record.doors.iter().map(|door| take_out(&door.name)).collect();
+        let lines = record.doors.iter().map(|door| remove_line(&door.name)).collect();
         (record.before == Before::Command).then_some(Command { program, lines })
     }
 
-    /// Remembers that the editor's own program wrote for us.
+    /// Records that the editor's program added the entries.
     pub fn commanded(&self, client: &Client, doors: &[Door]) -> Result<(), Refused> {
         let Some(spot) = self.spot(client, Scope::User) else {
             return Ok(());
@@ -58,7 +61,7 @@ impl Desk {
         self.journal.put(record).map_err(Refused::Journal)
     }
 
-    /// Forgets that.
+    /// Removes that record.
     pub fn uncommanded(&self, client: &Client) -> Result<(), Refused> {
         let Some(spot) = self.spot(client, Scope::User) else {
             return Ok(());
@@ -67,10 +70,10 @@ impl Desk {
     }
 }
 
-fn take_out(name: &str) -> Vec<String> {
-    line(&["mcp", "remove", "-s", "user", name])
+fn remove_line(name: &str) -> Vec<String> {
+    arguments(&["mcp", "remove", "-s", "user", name])
 }
 
-fn line(words: &[&str]) -> Vec<String> {
+fn arguments(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }

@@ -1,7 +1,7 @@
-//! Who holds a port.
+//! Finds the process that listens on a port.
 //!
-//! When the endpoint's port is taken, a person must be told by whom. Each system has its own way
-//! to find out; what it prints is read by pure functions, tested on every system.
+//! When the port of the endpoint is taken, the error names the process that has it. Each system has
+//! its own tool; pure functions parse the output, tested on every system.
 
 use crate::system::System;
 
@@ -9,45 +9,45 @@ use crate::system::System;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
     pub pid: u32,
-    /// The program's name, where the system tells it.
+    /// The name of the program, if the system reports it.
     pub name: Option<String>,
 }
 
-/// The process that listens on this TCP port of the loopback or of every address, if it can be found.
+/// The process that listens on this TCP port of the loopback address or of all addresses.
 pub async fn owner(port: u16) -> Option<Owner> {
     match System::HERE {
-        // Every open file of every process is looked at, which must keep nobody waiting.
+        // This reads every open file of every process, which blocks.
         System::Linux => tokio::task::spawn_blocking(move || linux::owner(port)).await.ok()?,
         System::MacOs => {
             let filter = format!("-iTCP:{port}");
-            let said = run("lsof", &["-nP", &filter, "-sTCP:LISTEN", "-Fpc"]).await?;
-            read_lsof(&said)
+            let output = run("lsof", &["-nP", &filter, "-sTCP:LISTEN", "-Fpc"]).await?;
+            read_lsof(&output)
         }
         System::Windows => {
             let pid = read_netstat(&run("netstat", &["-ano", "-p", "TCP"]).await?, port)?;
             let filter = format!("PID eq {pid}");
-            let said = run("tasklist", &["/FI", &filter, "/FO", "CSV", "/NH"]).await;
-            Some(Owner { pid, name: said.as_deref().and_then(read_tasklist) })
+            let output = run("tasklist", &["/FI", &filter, "/FO", "CSV", "/NH"]).await;
+            Some(Owner { pid, name: output.as_deref().and_then(read_tasklist) })
         }
     }
 }
 
 async fn run(program: &str, args: &[&str]) -> Option<String> {
-    let said = crate::process::run::said(program, args, std::time::Duration::from_secs(3)).await;
-    said.map(|said| said.output)
+    let result = crate::process::run::said(program, args, std::time::Duration::from_secs(3)).await;
+    result.map(|result| result.output)
 }
 
 /// `lsof -Fpc`: a line `p<pid>` and a line `c<command>` for each process.
-fn read_lsof(said: &str) -> Option<Owner> {
-    let field = |letter: char| said.lines().find_map(|line| line.strip_prefix(letter));
+fn read_lsof(output: &str) -> Option<Owner> {
+    let field = |letter: char| output.lines().find_map(|line| line.strip_prefix(letter));
     Some(Owner { pid: field('p')?.parse().ok()?, name: field('c').map(str::to_owned) })
 }
 
-/// `netstat -ano`: protocol, local address, foreign address, state, pid. The word for the state
-/// is translated, so a listener is known by its foreign port 0.
-fn read_netstat(said: &str, port: u16) -> Option<u32> {
+/// `netstat -ano`: protocol, local address, foreign address, state, pid. The name of
+/// the state is localized, so a listener is recognized by its foreign port 0.
+fn read_netstat(output: &str, port: u16) -> Option<u32> {
     let ends = format!(":{port}");
-    said.lines().find_map(|line| {
+    output.lines().find_map(|line| {
         let columns: Vec<&str> = line.split_whitespace().collect();
         match columns.as_slice() {
             ["TCP", local, foreign, .., pid]
@@ -60,9 +60,9 @@ fn read_netstat(said: &str, port: u16) -> Option<u32> {
     })
 }
 
-/// `tasklist /FO CSV`: the first column is the program's name.
-fn read_tasklist(said: &str) -> Option<String> {
-    let name = said.trim().strip_prefix('"')?.split('"').next()?;
+/// `tasklist /FO CSV`: the first column is the name of the program.
+fn read_tasklist(output: &str) -> Option<String> {
+    let name = output.trim().strip_prefix('"')?.split('"').next()?;
     Some(name.to_owned())
 }
 
@@ -71,9 +71,9 @@ fn read_tasklist(said: &str) -> Option<String> {
     not(any(target_os = "linux", test)),
     expect(dead_code, reason = "used on one system, tested on all")
 )]
-fn read_proc_tcp(said: &str, port: u16) -> Option<u64> {
+fn read_proc_tcp(table: &str, port: u16) -> Option<u64> {
     let ends = format!(":{port:04X}");
-    said.lines().skip(1).find_map(|line| {
+    table.lines().skip(1).find_map(|line| {
         let columns: Vec<&str> = line.split_whitespace().collect();
         let listens = columns.get(1)?.ends_with(&ends) && columns.get(3) == Some(&"0A");
         listens.then(|| columns.get(9)?.parse().ok())?
@@ -119,19 +119,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lsof_is_understood() {
+    fn lsof_is_parsed() {
         let owner = read_lsof("p812\ncnode\nf22\n").unwrap();
         assert_eq!(owner, Owner { pid: 812, name: Some("node".into()) });
         assert_eq!(read_lsof(""), None);
     }
 
     #[test]
-    fn netstat_and_tasklist_are_understood() {
-        let said = "\n  Proto  Local Address   Foreign Address  State        PID\n  \
+    fn netstat_and_tasklist_are_parsed() {
+        let output = "\n  Proto  Local Address   Foreign Address  State        PID\n  \
                     TCP    127.0.0.1:74200 0.0.0.0:0        LISTENING    1\n  \
                     TCP    127.0.0.1:7420  127.0.0.1:50000  ESTABLISHED  2\n  \
                     TCP    127.0.0.1:7420  0.0.0.0:0        ABHÖREN      812\n";
-        assert_eq!(read_netstat(said, 7420), Some(812));
+        assert_eq!(read_netstat(output, 7420), Some(812));
         assert_eq!(
             read_tasklist("\"node.exe\",\"812\",\"Console\"\r\n").as_deref(),
             Some("node.exe")
@@ -140,17 +140,17 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_table_is_understood() {
-        let said = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
+    fn proc_net_tcp_is_parsed() {
+        let output = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
                     0: 0100007F:1CFC 00000000:0000 01 00000000:00000000 00:00000000 00000000  1000        0 11 1\n   \
                     1: 0100007F:1CFC 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 22 1\n";
-        assert_eq!(read_proc_tcp(said, 7420), Some(22));
-        assert_eq!(read_proc_tcp(said, 7421), None);
+        assert_eq!(read_proc_tcp(output, 7420), Some(22));
+        assert_eq!(read_proc_tcp(output, 7421), None);
     }
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn a_port_of_our_own_is_ours() {
+    async fn a_port_of_this_process_is_found() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let owner = owner(listener.local_addr().unwrap().port()).await.unwrap();
         assert_eq!(owner.pid, std::process::id());

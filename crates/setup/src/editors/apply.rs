@@ -1,21 +1,19 @@
-//! Making a planned change in an editor's file, and undoing it.
-
-pub mod command;
-pub mod rotation;
+//! Makes a planned change in an editor's file, undoes it, and replaces tokens.
 
 use std::path::PathBuf;
 
 use evermoor_platform::fs::replace;
 
+use crate::editors::location::Spot;
+use crate::editors::plan::{Plan, Wish};
 use crate::editors::{Desk, Refused, Scope, open_at};
-use crate::entry::desired::NAME;
+use crate::entry::Kind;
+use crate::entry::desired::{Gate, NAME, Transport};
 use crate::format::Change;
 use crate::journal::{Before, Record, checksum};
-use crate::plan::Plan;
 use crate::table::Client;
-use crate::table::location::Spot;
 
-/// What was done.
+/// What was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Done {
     pub path: PathBuf,
@@ -24,13 +22,14 @@ pub struct Done {
 }
 
 impl Desk {
-    /// Makes a planned change. The copy and the record come first, so that it can always be undone.
+    /// Makes a planned change. The copy and the record are written first, so that the change can
+    /// always be undone.
     pub fn apply(&self, plan: &Plan) -> Result<Done, Refused> {
         let (client, path) = (plan.client, &plan.spot.path);
         let before = plan.before.as_deref();
         let record = self.journal.record(&client.id, &plan.spot);
         if !plan.changes() {
-            // An entry that a person wrote by hand is now known to be ours.
+            // The user wrote the entry by hand. From now on it is in the journal.
             if record.is_none_or(|record| record.doors != plan.doors) {
                 self.note(plan, Before::Ours, Vec::new())?;
             }
@@ -42,7 +41,7 @@ impl Desk {
             .filter(|record| before.is_some_and(|content| checksum(content) == record.written));
         let folders = replace::missing_folders(path);
         let (first, made_place, folders) = match (as_we_left_it, &kept) {
-            // What was there before us is what was there before the first time.
+            // The original is the file from before the first change.
             (Some(record), _) => (record.before, record.made_place, record.made_folders),
             (None, None) => (Before::Nothing, plan.made_place, folders),
             (None, Some(copy)) if plan.clean => {
@@ -68,14 +67,14 @@ impl Desk {
         self.journal.put(record).map_err(Refused::Journal)
     }
 
-    /// Puts an editor's file back as it was before us. If others changed it since, only what is ours
-    /// is taken out.
+    /// Restores an editor's file. If somebody changed the file since, only Evermoor's entries are
+    /// removed.
     pub fn undo(&self, client: &Client, scope: Scope) -> Result<Done, Refused> {
-        let nowhere = || Refused::NoFile { title: client.title.clone() };
-        self.undo_at(client, &self.spot(client, scope).ok_or_else(nowhere)?)
+        let no_file = || Refused::NoFile { title: client.title.clone() };
+        self.undo_at(client, &self.spot(client, scope).ok_or_else(no_file)?)
     }
 
-    /// The same for a place that the journal speaks of, such as one of another project.
+    /// The same for any location in the journal, such as that of another project.
     pub fn undo_at(&self, client: &Client, spot: &Spot) -> Result<Done, Refused> {
         let open = open_at(client, spot)?;
         let (path, record) = (&spot.path, self.journal.record(&client.id, spot));
@@ -109,10 +108,37 @@ impl Desk {
         }
         if after.is_none() {
             let folders = record.map(|record| record.made_folders).unwrap_or_default();
-            // A folder that somebody uses by now is not empty, and stays.
+            // A folder that is in use is not empty and stays.
             folders.iter().rev().for_each(|folder| drop(std::fs::remove_dir(folder)));
         }
         self.journal.forget(&client.id, spot).map_err(Refused::Journal)?;
         Ok(Done { path: path.clone(), changed, backup: None })
+    }
+
+    /// Writes a new token into the entries that Evermoor wrote. Entries without a token stay.
+    pub fn rewrite_token(
+        &self,
+        client: &'static Client,
+        access: &Gate,
+    ) -> Result<Vec<Done>, Refused> {
+        let mut done = Vec::new();
+        let records = self.journal.records().into_iter();
+        for record in records.filter(|record| record.client == client.id) {
+            let entries = self.existing_at(client, &record.spot)?;
+            let with_token = entries.iter().any(|entry| {
+                let ours = record.doors.iter().any(|door| door.name == entry.name);
+                ours && matches!(entry.kind, Kind::Http { .. } | Kind::Sse { .. })
+            });
+            if with_token {
+                let wish = Wish {
+                    doors: record.doors,
+                    transport: Transport::Http,
+                    take_over: true,
+                    drop: Vec::new(),
+                };
+                done.push(self.apply(&self.plan_at(client, &record.spot, &wish, access)?)?);
+            }
+        }
+        Ok(done)
     }
 }

@@ -1,4 +1,4 @@
-//! What this machine is, for a report, and who uses it, so that the report does not say so.
+//! Describes the machine for reports, and its user, so that reports can leave the user's names out.
 
 use std::env;
 use std::process::Stdio;
@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use crate::system::System;
 
-/// Who uses this machine, as far as its environment says.
+/// The user of this machine, as far as the environment says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Person {
     /// The home folder.
     pub home: Option<String>,
-    /// The name that the system knows the person by.
+    /// The login name.
     pub user: Option<String>,
-    /// What the machine is called.
+    /// The host name.
     pub machine: Option<String>,
 }
 
@@ -31,7 +31,7 @@ impl Person {
     }
 }
 
-/// The operating system with its version, and the processor.
+/// The operating system with its version, and the processor architecture.
 pub async fn system() -> String {
     let version = match System::HERE {
         System::Linux => std::fs::read_to_string("/etc/os-release").ok().and_then(read_os_release),
@@ -41,7 +41,6 @@ pub async fn system() -> String {
     describe(System::HERE, version.as_deref(), env::consts::ARCH)
 }
 
-/// Pure: how a system is described.
 fn describe(system: System, version: Option<&str>, processor: &str) -> String {
     let version = version.map(str::trim).filter(|version| !version.is_empty());
     let (name, version) = match (system, version) {
@@ -55,7 +54,7 @@ fn describe(system: System, version: Option<&str>, processor: &str) -> String {
     format!("{name}{version}, {processor}")
 }
 
-/// `/etc/os-release`: the distribution's name, as it wants to be shown.
+/// The display name of the distribution in `/etc/os-release`.
 fn read_os_release(text: String) -> Option<String> {
     let name = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
     Some(name.trim_matches(['"', '\'']).to_owned())
@@ -75,7 +74,7 @@ async fn run(program: &str, args: &[&str]) -> Option<String> {
 fn name() -> Option<String> {
     let system = rustix::system::uname();
     let name = system.nodename().to_string_lossy();
-    // The part after the first dot is the network's, not the machine's.
+    // The part after the first dot is the domain.
     Some(name.split('.').next().unwrap_or_default().to_owned()).filter(|name| !name.is_empty())
 }
 
@@ -89,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_system_is_described_with_its_version_if_that_is_known() {
+    fn a_description_includes_the_version_if_it_is_known() {
         let described = [
             describe(System::Linux, Some("Debian GNU/Linux 12 (bookworm)"), "x86_64"),
             describe(System::MacOs, Some("26.1\n"), "aarch64"),
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_distribution_is_found_whatever_its_quotes() {
+    fn the_name_of_a_distribution_is_read_with_any_quotes() {
         let read = |text: &str| read_os_release(text.to_owned());
         assert_eq!(read("ID=x\nPRETTY_NAME=\"X 1\"\n").as_deref(), Some("X 1"));
         assert_eq!(read("PRETTY_NAME='X'\n").as_deref(), Some("X"));

@@ -1,8 +1,8 @@
-//! Opens a page in the person's browser, without a shell in between.
+//! Opens a page in the user's browser, without a shell.
 
 use crate::system::System;
 
-/// Opens `url`, and says whether the system took it.
+/// Opens `url`. Returns whether the system accepted it.
 pub async fn open_in_browser(url: &str) -> bool {
     let Some((program, args)) = command_line(System::HERE, url) else {
         return false;
@@ -12,7 +12,7 @@ pub async fn open_in_browser(url: &str) -> bool {
     matches!(status, Ok(Ok(status)) if status.success())
 }
 
-/// Only http and https pages are opened, and only as one argument of a program.
+/// Accepts only http and https URLs, each passed as a single argument.
 fn command_line(system: System, url: &str) -> Option<(&'static str, Vec<&str>)> {
     let web = url.starts_with("http://") || url.starts_with("https://");
     if !web || url.chars().any(|c| c.is_control() || c.is_whitespace()) {
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_system_has_its_own_way() {
+    fn each_system_has_its_own_command() {
         for (system, program) in
             [(System::MacOs, "open"), (System::Linux, "xdg-open"), (System::Windows, "rundll32")]
         {
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_a_page_is_opened() {
+    fn only_web_pages_are_opened() {
         for bad in
             ["file:///etc/passwd", "javascript:alert(1)", "-flag", "http://x/\n", "http://x/ y"]
         {

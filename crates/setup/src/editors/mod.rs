@@ -1,4 +1,19 @@
-//! One person's editors: where their files are, and what servers they have.
+//! The editors of the current user: where their files are, which servers the files have, and what
+//! Evermoor changes in them.
+//!
+//! - [`location`]: the file, and the position in it, where an editor keeps its servers
+//! - [`plan`]: works out a change
+//! - [`apply`]: makes a planned change and undoes it
+//! - [`command`]: the same through the editor's own command line program
+//! - [`drift`]: whether an editor's entry is still the one that Evermoor wrote
+//!
+//! Depends on all other modules of this crate. Only [`crate::journal`] uses it, for locations.
+
+pub mod apply;
+pub mod command;
+pub mod drift;
+pub mod location;
+pub mod plan;
 
 use std::path::PathBuf;
 
@@ -6,54 +21,54 @@ use evermoor_platform::fs::replace;
 use evermoor_platform::fs::replace::NotReplaced;
 use evermoor_platform::paths::Paths;
 
+use crate::editors::location::Spot;
 use crate::entry::Entry;
 use crate::format::tree::{Servers, Tree};
 use crate::format::{Format, Untouchable};
 use crate::journal::Journal;
 use crate::table::folders::Places;
-use crate::table::location::Spot;
 use crate::table::{Client, Language};
 
-/// One person's editors, and what we did to them.
+/// The editors of the current user, and the journal of what Evermoor changed in them.
 #[derive(Clone, Debug)]
 pub struct Desk {
     pub places: Places,
     pub journal: Journal,
 }
 
-/// Whose servers: a person's, or a project's.
+/// Which configuration of an editor: the user's, or a project's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     User,
     Project,
 }
 
-/// Why a file was left alone.
+/// Why a file was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    #[error("{title} keeps its servers where Evermoor cannot write")]
+    #[error("{title} does not keep its servers in a file that Evermoor can edit")]
     NoFile { title: String },
-    #[error("{} was left alone: {why}", path.display())]
+    #[error("{} was not changed: {why}", path.display())]
     Untouchable { path: PathBuf, why: Untouchable },
-    #[error("{} was left alone: it is not text", path.display())]
+    #[error("{} was not changed: it is not UTF-8 text", path.display())]
     NotText { path: PathBuf },
-    #[error("{} has a server `{name}` already, which does not lead to Evermoor", path.display())]
+    #[error("{} already has a server `{name}` that does not point to Evermoor", path.display())]
     Taken { path: PathBuf, name: String },
     #[error(transparent)]
     File(#[from] NotReplaced),
-    #[error("Evermoor's own record cannot be written: {0}")]
+    #[error("Evermoor cannot write its setup journal: {0}")]
     Journal(std::io::Error),
     #[error("{title} is not connected")]
     NotConnected { title: String },
 }
 
 impl Desk {
-    /// The desk of whoever runs this program; `None` without a home folder.
+    /// The editors of the user who runs this program; `None` if there is no home folder.
     pub fn here(paths: &Paths) -> Option<Self> {
         Some(Self { places: Places::here()?, journal: Journal::below(&paths.data) })
     }
 
-    /// The file of an editor's servers.
+    /// The file in which an editor keeps its servers.
     pub fn path(&self, client: &Client, scope: Scope) -> Option<PathBuf> {
         match scope {
             Scope::Project => client.project.as_ref().map(|path| self.places.in_project(path)),
@@ -65,19 +80,19 @@ impl Desk {
         }
     }
 
-    /// What an editor's file says, with its format; no file is an empty one.
+    /// Reads an editor's file. A missing file counts as an empty one.
     pub(crate) fn open(&self, client: &Client, scope: Scope) -> Result<Open, Refused> {
-        let nowhere = || Refused::NoFile { title: client.title.clone() };
-        open_at(client, &self.spot(client, scope).ok_or_else(nowhere)?)
+        let no_file = || Refused::NoFile { title: client.title.clone() };
+        open_at(client, &self.spot(client, scope).ok_or_else(no_file)?)
     }
 
-    /// The servers that an editor's file has.
+    /// The servers in an editor's file.
     pub fn existing(&self, client: &Client, scope: Scope) -> Result<Vec<Entry>, Refused> {
-        let nowhere = || Refused::NoFile { title: client.title.clone() };
-        self.existing_at(client, &self.spot(client, scope).ok_or_else(nowhere)?)
+        let no_file = || Refused::NoFile { title: client.title.clone() };
+        self.existing_at(client, &self.spot(client, scope).ok_or_else(no_file)?)
     }
 
-    /// The same for a place that is not the editor's usual one.
+    /// The same for another location than the editor's usual one.
     pub fn existing_at(&self, client: &Client, spot: &Spot) -> Result<Vec<Entry>, Refused> {
         let open = open_at(client, spot)?;
         let entries = open.servers.entries(&open.tree).into_iter();
@@ -85,7 +100,7 @@ impl Desk {
     }
 }
 
-/// What a file of an editor says, wherever it is.
+/// Reads an editor's file at a location.
 pub(crate) fn open_at(client: &Client, spot: &Spot) -> Result<Open, Refused> {
     let Language::Of(format) = client.language else {
         return Err(Refused::NoFile { title: client.title.clone() });
@@ -102,7 +117,7 @@ pub(crate) fn open_at(client: &Client, spot: &Spot) -> Result<Open, Refused> {
 /// An editor's file as it was read.
 pub(crate) struct Open {
     pub(crate) path: PathBuf,
-    /// Where in it the servers are.
+    /// Where the servers are in the file.
     pub(crate) servers: Servers,
     pub(crate) format: Format,
     pub(crate) content: Option<Vec<u8>>,
