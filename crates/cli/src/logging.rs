@@ -4,7 +4,8 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _, fmt};
 
-use evermoor_gateway::monitoring::{log, redaction};
+use evermoor_gateway::monitoring::log;
+use evermoor_gateway::system::redaction;
 use evermoor_platform::paths::Paths;
 
 use crate::terminal::{manner, wants_colour};

@@ -32,7 +32,7 @@ type Anything = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) fn serve(address: &str) -> Exit {
     let served = run_async(async {
         let server =
-            evermoor_gateway::server::demo::Server::start(address, &TaskTracker::new()).await?;
+            evermoor_gateway::upstream::demo::Server::start(address, &TaskTracker::new()).await?;
         terminal::print(&server.url());
         signals::stop_requested().await;
         Ok::<_, std::io::Error>(())

@@ -29,7 +29,7 @@ use ts_rs::TS;
 
 pub use crate::config::{Notifications, TraySettings};
 use crate::failure::{Code, Failure};
-use crate::policy::app::policy::MUTED;
+use crate::policy::app::auto_restart::MUTED;
 pub use activity::{Activity, Call, CallOutcome, Latency, LatencyPoint};
 pub use app::{App, Restart, RestartEnd};
 pub use clients::{Attached, Wire};

@@ -13,10 +13,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::catalog::tool_traits::Traits;
 use crate::catalog::{Catalog, List};
-use crate::protocol::dialect::Dialect;
 use crate::protocol::json::Raw;
 use crate::protocol::mcp::{Handshake, initialize_result};
 use crate::protocol::version::Spoken;
+use crate::protocol::version::transport::Dialect;
 
 /// Why a catalog file is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -11,9 +11,9 @@
 //!
 //! This module depends only on `protocol` (and, in documentation, on `config`).
 
-pub mod audience;
 pub mod cache;
 pub mod filter;
+pub mod list_changes;
 pub mod naming;
 pub mod tool_traits;
 pub mod visibility;

@@ -3,10 +3,11 @@
 use toml::Spanned;
 
 use super::file::{UpstreamTable, line};
-use super::{Mistake, Transport, program};
+use super::transport::program;
+use super::{Mistake, Transport};
 use crate::catalog::naming::UpstreamName;
 use crate::config::size;
-use crate::policy::app::policy::{Policy, Recycle, Restart};
+use crate::policy::app::auto_restart::{Policy, Recycle, Restart};
 use crate::preset::{self, Shelf};
 
 /// The transport of an upstream: exactly one of a preset, a program or an address.

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::catalog::filter::Filters;
 use crate::catalog::naming::UpstreamName;
-use crate::policy::app::policy::Policy;
+use crate::policy::app::auto_restart::Policy;
 use crate::policy::retry::Repetition;
 use crate::preset::Shelf;
 
@@ -47,7 +47,7 @@ struct GatewayTable {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct UpstreamTable {
+pub(crate) struct UpstreamTable {
     title: Option<String>,
     enabled: Option<bool>,
     pub(super) preset: Option<Spanned<String>>,

@@ -11,18 +11,16 @@
 //!
 //! This module depends on `api` (for edits), `catalog`, `policy`, `preset` and `security`.
 
-mod address;
 mod app;
 mod diff;
 pub mod edit;
 mod file;
-mod http;
 mod lists;
 pub mod migrate;
-mod program;
 pub mod redacted;
 pub mod schema;
 pub mod size;
+pub(crate) mod transport;
 mod tray;
 
 use std::collections::BTreeMap;
@@ -37,16 +35,16 @@ use sha2::{Digest as _, Sha256};
 use crate::catalog::filter::Filters;
 use crate::catalog::naming::UpstreamName;
 use crate::catalog::visibility::{Rules, entry};
-use crate::policy::app::policy::Policy;
+use crate::policy::app::auto_restart::Policy;
 use crate::policy::retry::Repetition;
 use crate::preset::Shelf;
 use crate::security::secret_ref::{Reference, Template};
-pub use address::Address;
 pub use diff::Change;
 pub(crate) use file::{DurationText, duration, line};
-pub use http::{Proxy, Reach, carries_secret};
 use migrate::Ladder;
-pub use program::Program;
+pub use transport::address::Address;
+pub use transport::http::{Proxy, Reach, carries_secret};
+pub use transport::program::Program;
 pub use tray::{Notifications, TraySettings};
 
 /// The listen address if the configuration has none.

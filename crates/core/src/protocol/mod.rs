@@ -13,7 +13,6 @@
 //! [`security`](crate::security) to sign a request state. Everything that reads or writes messages
 //! depends on it.
 
-pub mod dialect;
 pub mod envelope;
 pub mod event_id;
 pub mod json;
@@ -24,5 +23,4 @@ pub mod progress;
 pub mod sse;
 pub mod stateless;
 pub mod translate;
-pub mod unsupported_version;
 pub mod version;

@@ -36,7 +36,7 @@ use evermoor_core::preset::{Os, Preset, Shelf};
 use evermoor_platform::system::System;
 
 use crate::history::History;
-use crate::system::environment::Chance;
+use crate::system::clock::Chance;
 use crate::upstream::Handle;
 pub(crate) use app::App;
 pub(crate) use probe::ProbeClient;

@@ -18,7 +18,7 @@ use evermoor_core::config::size;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::history::samples;
 use evermoor_core::history::samples::Sample;
-use evermoor_core::policy::app::policy::{Care, Guard, Policy, Pressure, Response};
+use evermoor_core::policy::app::auto_restart::{Care, Guard, Policy, Pressure, Response};
 use evermoor_core::policy::app::state::{Facts, HUNG, Standing, State};
 use evermoor_core::preset::Preset;
 

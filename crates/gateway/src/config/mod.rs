@@ -17,4 +17,5 @@ pub mod pauses;
 pub mod presets;
 pub mod secrets;
 pub mod upstream_set;
+pub mod warnings;
 pub mod watch;

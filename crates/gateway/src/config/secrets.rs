@@ -1,7 +1,7 @@
 //! The secrets that upstreams refer to, looked up only when a connection is made.
 //!
 //! Each upstream looks its secrets up in its own task, so none waits for another. A secret is
-//! registered for redaction before it is used ([`crate::monitoring::redaction`]).
+//! registered for redaction before it is used ([`crate::system::redaction`]).
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -13,7 +13,7 @@ use evermoor_core::security::secret_ref::Reference;
 use evermoor_platform::keychain::{Keychain, Manner, PATIENCE, StoreError};
 use evermoor_platform::paths;
 
-use crate::monitoring::redaction;
+use crate::system::redaction;
 
 /// Looks secrets up in the keychain, the environment and files.
 #[derive(Clone)]

@@ -29,10 +29,10 @@ use evermoor_core::api;
 use evermoor_core::security::tokens::{Denied, LOCAL, Tokens};
 use evermoor_platform::paths::Paths;
 
-use crate::lifecycle::keys;
-use crate::lifecycle::keys::{ChangeError, KeyError};
-use crate::system::environment::Chance;
+use crate::system::clock::Chance;
 use crate::system::file_watch;
+use crate::system::keys;
+use crate::system::keys::{ChangeError, KeyError};
 
 /// All editors with a token.
 pub struct Editors {

@@ -41,7 +41,7 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::history::incident::{Cause, Incident};
 use evermoor_core::history::samples::Sample;
 
-use crate::system::environment::Chance;
+use crate::system::clock::Chance;
 use crate::system::write_lease::Pen;
 pub use message::Asked;
 use message::HistoryMessage;

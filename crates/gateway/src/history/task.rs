@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use super::QUEUE_CAPACITY;
 use super::message::{HistoryMessage, millis};
 use super::writer::HistoryWriter;
-use crate::system::environment::Chance;
+use crate::system::clock::Chance;
 use crate::system::write_lease::Pen;
 
 /// How often the counts of open incidents are checked.

@@ -23,14 +23,14 @@ use evermoor_platform::paths::Paths;
 use evermoor_platform::process::child::orphans;
 
 use crate::lifecycle::assembly::{Assembly, AssemblyInput};
-use crate::lifecycle::bind;
 use crate::lifecycle::handover;
 use crate::lifecycle::handover::HandoverRequest;
-use crate::lifecycle::keys;
-use crate::lifecycle::keys::KeyError;
 use crate::lifecycle::start_error::StartError;
 use crate::lifecycle::takeover;
 use crate::lifecycle::takeover::{CurrentGateway, Terms};
+use crate::server::bind;
+use crate::system::keys;
+use crate::system::keys::KeyError;
 use crate::system::write_lease::Pen;
 
 /// A gateway that has the lock and the port.

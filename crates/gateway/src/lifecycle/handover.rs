@@ -26,7 +26,7 @@ use evermoor_platform::handover::{Hearing, Line, Speaking, Stand};
 
 use crate::lifecycle::assembly::Assembly;
 use crate::mcp::endpoint::Endpoint;
-use crate::system::handoff_queue::Parcel;
+use crate::mcp::handoff_queue::Parcel;
 
 /// A gateway that requests a handover.
 pub(crate) struct HandoverRequest {

@@ -10,10 +10,7 @@
 //! This folder uses all others. Others may use only [`keys`], [`predecessor`] and `bind`.
 
 pub(crate) mod assembly;
-pub(crate) mod bind;
 pub mod gateway;
 pub(crate) mod handover;
-pub mod keys;
-pub mod predecessor;
 pub(crate) mod start_error;
 pub mod takeover;

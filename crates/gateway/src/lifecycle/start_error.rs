@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use evermoor_core::failure::{Code, Failure};
 
-use crate::lifecycle::keys::KeyError;
 use crate::lifecycle::takeover::TakeoverError;
+use crate::system::keys::KeyError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {

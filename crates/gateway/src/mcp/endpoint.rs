@@ -21,7 +21,7 @@ use super::stateless::pending_input::Continuations;
 use super::tasks::finished::Finished;
 use super::tasks::input_required::Parked;
 use crate::editors::Editor;
-use crate::lifecycle::predecessor::Predecessor;
+use crate::mcp::predecessor::Predecessor;
 use crate::monitoring::activity::Activity;
 use crate::monitoring::clients::{Attendance, Stream, Who};
 use crate::routing::router::{Router, View};

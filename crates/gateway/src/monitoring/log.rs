@@ -19,7 +19,7 @@ use tokio::sync::broadcast;
 use evermoor_core::api::LogLine;
 use evermoor_log::{Desk, Layer};
 
-use crate::monitoring::redaction;
+use crate::system::redaction;
 
 /// How many lines are kept in memory.
 const MAX_LINES: usize = 2_000;

@@ -11,9 +11,6 @@
 
 pub mod activity;
 pub mod clients;
-pub mod doctor;
 pub mod log;
-pub mod redaction;
 pub mod status;
 pub mod user_actions;
-pub mod warnings;

@@ -12,11 +12,11 @@ use evermoor_platform::clock;
 
 use crate::config::first_run::Welcome;
 use crate::config::upstream_set::UpstreamSetHandle;
+use crate::config::warnings;
 use crate::editors::Editors;
 use crate::monitoring::clients::Attendance;
 use crate::monitoring::user_actions::Touches;
-use crate::monitoring::warnings;
-use crate::routing::visibility::Sights;
+use crate::routing::editor_catalogs::Sights;
 use crate::upstream::notification_log::Newsroom;
 use crate::upstream::{Handle, Link, State};
 

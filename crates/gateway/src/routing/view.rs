@@ -16,7 +16,7 @@ use evermoor_core::protocol::envelope::{Outcome, Request, Response};
 use evermoor_core::protocol::mcp::method;
 
 use crate::monitoring::status::Overview;
-use crate::routing::visibility::EditorCatalog;
+use crate::routing::editor_catalogs::EditorCatalog;
 use crate::upstream::Handle;
 use crate::upstream::notification_log::News;
 
@@ -186,7 +186,7 @@ impl ListFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routing::visibility::Sights;
+    use crate::routing::editor_catalogs::Sights;
     use crate::upstream::notification_log::Newsroom;
     use evermoor_core::api::Status;
     use evermoor_core::config::Config;

@@ -11,8 +11,9 @@
 //! depend on it.
 
 pub mod auth;
+pub(crate) mod bind;
 pub mod control;
 pub mod dashboard;
-pub mod demo;
+pub mod doctor;
 pub mod listener;
 pub(crate) mod routes;

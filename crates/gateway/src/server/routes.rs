@@ -9,12 +9,12 @@ use axum::{Router, middleware};
 use crate::mcp::dispatch;
 use crate::mcp::endpoint::{Endpoint, LARGEST_REQUEST};
 use crate::mcp::session::{sse, stream};
-use crate::monitoring::redaction;
 use crate::server::auth;
 use crate::server::auth::Door;
 use crate::server::control;
 use crate::server::control::Control;
 use crate::server::dashboard;
+use crate::system::redaction;
 
 pub(crate) fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Control>) -> Router {
     let editors = Router::new()

@@ -10,9 +10,10 @@
 //! Any folder may use this one. It depends on no other, except for two types: the subscriptions in
 //! a handoff (`mcp`) and the name of the operating system (`apps`).
 
-pub mod environment;
+pub mod clock;
 pub(crate) mod exit;
 pub(crate) mod file_watch;
-pub mod handoff_queue;
+pub mod keys;
+pub mod redaction;
 pub(crate) mod wake;
 pub mod write_lease;

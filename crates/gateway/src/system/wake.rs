@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use evermoor_core::policy::timing::Sleeps;
 use evermoor_platform::sleep::{self, Notice};
 
-use crate::system::environment::Chance;
+use crate::system::clock::Chance;
 
 /// Publishes each wake.
 pub(crate) struct WakeNotifier {

@@ -27,7 +27,7 @@ use super::{
     COMMAND_LIMIT, Caller, Command, Configure, Known, Lane, Link, Owner, Reply, State, Surroundings,
 };
 use crate::history::Tallies;
-use crate::system::environment::Chance;
+use crate::system::clock::Chance;
 
 /// An upstream, as everyone except its supervisor sees it.
 #[derive(Clone)]

@@ -20,6 +20,7 @@
 
 pub mod catalog_cache;
 pub(crate) mod delivery;
+pub mod demo;
 mod handle;
 pub mod notification_log;
 mod per_client;
@@ -44,7 +45,7 @@ use evermoor_core::policy::pause::Paused;
 use crate::apps::Apps;
 use crate::config::secrets::Secrets;
 use crate::history::History;
-use crate::system::environment::Chance;
+use crate::system::clock::Chance;
 use crate::upstream::notification_log::Newsroom;
 use crate::upstream::subscriptions::Interests;
 pub use handle::Handle;

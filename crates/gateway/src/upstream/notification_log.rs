@@ -10,7 +10,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use evermoor_core::catalog::audience::{Audience, Changed};
+use evermoor_core::catalog::list_changes::{Audience, Changed};
 use evermoor_core::catalog::{Catalog, List};
 use evermoor_core::protocol::envelope::Notification;
 

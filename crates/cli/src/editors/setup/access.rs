@@ -8,7 +8,7 @@ use evermoor_core::config::Config;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::security::tokens::Tokens;
 use evermoor_gateway::config::file;
-use evermoor_gateway::lifecycle::keys;
+use evermoor_gateway::system::keys;
 use evermoor_platform::paths::Paths;
 use evermoor_setup::{Attached, Client, Desk, Gate};
 

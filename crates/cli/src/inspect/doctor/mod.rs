@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 use evermoor_client::Control;
 use evermoor_core::api::Check;
 use evermoor_core::failure::Failure;
-use evermoor_gateway::monitoring::doctor;
+use evermoor_gateway::server::doctor;
 
 use crate::exit::Exit;
 use crate::gateway::connect::launcher;

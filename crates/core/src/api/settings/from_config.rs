@@ -6,7 +6,7 @@ use super::{EditorSettings, Lists, Settings, UpstreamSettings};
 use crate::catalog::filter::{Filter, Pattern};
 use crate::config::size;
 use crate::config::{Config, Editor, Keepalive, Sharing, Upstream};
-use crate::policy::app::policy::{Recycle, Restart};
+use crate::policy::app::auto_restart::{Recycle, Restart};
 
 impl Settings {
     /// The settings of the configuration file at `path`.

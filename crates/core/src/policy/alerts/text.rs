@@ -6,7 +6,7 @@ use super::kind::ProblemKind;
 use super::outage::Subject;
 use super::timing::Times;
 use crate::failure::{Code, Failure};
-use crate::policy::app::policy::MAX_RESTARTS;
+use crate::policy::app::auto_restart::MAX_RESTARTS;
 
 /// The problem of one upstream.
 pub(super) fn alone(

@@ -12,11 +12,11 @@
 //! presets they use only [`failure`](crate::failure) and the format of sizes in
 //! [`config`](crate::config).
 
+pub mod auto_restart;
 pub mod command;
 pub mod evidence;
 pub mod install;
 pub mod memory_trend;
-pub mod policy;
 pub mod restart;
 pub mod state;
 

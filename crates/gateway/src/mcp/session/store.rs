@@ -19,7 +19,7 @@ use evermoor_core::protocol::log_level::Level;
 use evermoor_platform::fs::private;
 
 use super::subscriptions::SessionSubscriptions;
-use crate::system::handoff_queue::Parcel;
+use crate::mcp::handoff_queue::Parcel;
 use crate::system::write_lease::{Pen, Writing};
 
 pub(crate) type Nonce = [u8; 16];

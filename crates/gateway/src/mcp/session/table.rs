@@ -13,9 +13,9 @@ use super::ActiveSession;
 use super::store;
 use super::store::{Nonce, Notes, Remembered};
 use super::subscriptions::SessionSubscriptions;
-use crate::lifecycle::keys;
-use crate::lifecycle::keys::KeyError;
 use crate::routing::router::Router;
+use crate::system::keys;
+use crate::system::keys::KeyError;
 use crate::upstream::subscriptions::Interests;
 
 pub struct Sessions {

@@ -19,9 +19,9 @@ use evermoor_core::protocol::translate::input_request::{Needed, by_name};
 use evermoor_core::protocol::translate::request_state::{Waits, Word, Worth};
 use evermoor_core::security::session_id::SessionKey;
 
-use crate::lifecycle::keys;
 use crate::mcp::exchange::Exchange;
-use crate::system::environment::Chance;
+use crate::system::clock::Chance;
+use crate::system::keys;
 use crate::upstream::Question;
 
 /// The calls that wait for input.

@@ -18,7 +18,7 @@ use evermoor_core::protocol::translate::task;
 use evermoor_core::protocol::translate::task::related;
 use evermoor_platform::clock;
 
-use crate::lifecycle::keys;
+use crate::system::keys;
 
 #[derive(Clone, Default)]
 pub struct Finished(Arc<Mutex<VecDeque<FinishedTask>>>);

@@ -19,8 +19,8 @@ use tokio::time::Instant;
 use evermoor_core::failure::{Code, Failure};
 
 use super::{Control, refuse};
-use crate::lifecycle::keys;
-use crate::lifecycle::keys::KeyError;
+use crate::system::keys;
+use crate::system::keys::KeyError;
 
 /// Codes that were issued and have not been used.
 pub struct Links {

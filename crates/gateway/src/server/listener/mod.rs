@@ -42,7 +42,7 @@ use tokio_util::task::TaskTracker;
 use connection::{DetachedConnection, connection};
 use unauthenticated::{ConnectionState, UnauthenticatedConnections};
 
-use crate::system::handoff_queue::Parcel;
+use crate::mcp::handoff_queue::Parcel;
 
 /// The limits of connections and requests.
 #[derive(Clone, Copy, Debug)]

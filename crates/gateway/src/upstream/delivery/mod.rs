@@ -28,7 +28,7 @@ use evermoor_core::protocol::envelope::{Request, Response};
 use super::transport::connection::{CallError, Reply, ReplyStream};
 use super::{Caller, Command, Handle, Link, Ready};
 use crate::history::{CallEnd, Count, Touched};
-use crate::monitoring::redaction;
+use crate::system::redaction;
 use in_flight::CallGuard;
 use queue::HoldSlot;
 

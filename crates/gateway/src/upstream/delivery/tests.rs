@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::system::environment::Chance;
+use crate::system::clock::Chance;
 use crate::upstream::Surroundings;
 use crate::upstream::transport::connection::{Connected, Connection};
 use crate::upstream::transport::connector::Connect;

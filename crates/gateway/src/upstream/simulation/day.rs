@@ -18,7 +18,7 @@ use evermoor_core::protocol::mcp::method;
 use super::oracle::{CallLog, RecordedAnswer, RecordedCall};
 use super::random::SeededRandom;
 use super::server::{Behaviour, SimulatedServer};
-use crate::system::environment::Chance;
+use crate::system::clock::Chance;
 use crate::upstream::{Handle, Reply, Surroundings};
 
 pub(super) struct Day {

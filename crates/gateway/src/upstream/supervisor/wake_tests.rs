@@ -16,7 +16,7 @@ use evermoor_core::protocol::envelope::{Id, Message, Request, Response};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{Handshake, method};
 
-use crate::system::environment::Chance;
+use crate::system::clock::Chance;
 use crate::upstream::transport::connection::{Connected, Connection};
 use crate::upstream::transport::connector::Connect;
 use crate::upstream::transport::duplex;

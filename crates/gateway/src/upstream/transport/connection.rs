@@ -19,7 +19,7 @@ use super::duplex::Duplex;
 use super::http::HttpConnection;
 use super::resubscribe;
 use crate::history::Count;
-use crate::monitoring::redaction;
+use crate::system::redaction;
 use crate::upstream::server_requests::Caller;
 use crate::upstream::subscriptions::SubscriptionSet;
 

@@ -8,7 +8,7 @@ use url::Url;
 use evermoor_core::config::{self, Address, Reach};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::preset::Wire;
-use evermoor_core::protocol::dialect::Dialect;
+use evermoor_core::protocol::version::transport::Dialect;
 use evermoor_core::security::secret_ref::Reference;
 
 use super::connection::Connected;
@@ -17,7 +17,7 @@ use super::http::HttpClients;
 use super::stdio::StdioServer;
 use crate::apps::App;
 use crate::config::secrets::{Found, Secrets};
-use crate::server::demo;
+use crate::upstream::demo;
 
 /// Makes connections. This is all that the supervisor knows about the transport.
 pub(crate) trait Connect: Send + 'static {

@@ -8,7 +8,7 @@
 use url::Url;
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::protocol::dialect::Dialect;
+use evermoor_core::protocol::version::transport::Dialect;
 
 use super::connection::Connected;
 use super::http::{HttpClients, HttpConnection};

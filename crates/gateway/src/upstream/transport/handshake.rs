@@ -14,13 +14,13 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::protocol::dialect::Dialect;
 use evermoor_core::protocol::envelope::{Id, Notification, Outcome, Request, Response};
 use evermoor_core::protocol::mcp;
 use evermoor_core::protocol::mcp::{Handshake, Revision, method};
 use evermoor_core::protocol::translate::client_meta::WhoAsks;
-use evermoor_core::protocol::unsupported_version::wanted_instead;
 use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::version::transport::Dialect;
+use evermoor_core::protocol::version::unsupported::wanted_instead;
 
 use super::connection::{Reply, result_of};
 use super::duplex::Duplex;

@@ -14,9 +14,9 @@ use evermoor_core::failure::Failure;
 use evermoor_core::security::tokens::Denied;
 
 use super::setup;
-use crate::lifecycle::keys::ChangeError;
 use crate::monitoring::status::with_shown;
 use crate::server::control::{Control, refuse};
+use crate::system::keys::ChangeError;
 
 pub(crate) async fn list(State(control): State<Arc<Control>>) -> Json<Vec<Editor>> {
     let overview = control.router.overview();

@@ -9,8 +9,8 @@ use http::StatusCode;
 
 use evermoor_core::api::{Checks, Fixed};
 
-use crate::monitoring::doctor;
 use crate::server::control::{Control, refuse};
+use crate::server::doctor;
 
 pub(crate) async fn list(State(control): State<Arc<Control>>) -> Json<Checks> {
     Json(Checks { checks: doctor::all(&control).await })

@@ -12,7 +12,7 @@ use serde_json::json;
 use evermoor_core::failure::Failure;
 
 use crate::config::file;
-use crate::lifecycle::bind;
+use crate::server::bind;
 use crate::server::control::{Control, refuse};
 
 /// Answers with the new address. Whatever would prevent the new start is checked before the stop.

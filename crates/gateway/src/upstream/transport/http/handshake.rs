@@ -12,8 +12,8 @@ use evermoor_core::protocol::envelope::{Message, Outcome, Request, Response};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp;
 use evermoor_core::protocol::mcp::method;
-use evermoor_core::protocol::unsupported_version::wanted_instead;
 use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::version::unsupported::wanted_instead;
 
 use super::super::connection::Reply;
 use super::target::HttpTarget;

@@ -28,7 +28,7 @@ use tokio_util::task::TaskTracker;
 use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::config;
 use evermoor_core::failure::Failure;
-use evermoor_core::protocol::dialect::Dialect;
+use evermoor_core::protocol::version::transport::Dialect;
 use evermoor_core::security::secret_ref::Template;
 use evermoor_platform::process::child;
 use evermoor_platform::process::child::orphans::Mark;

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use evermoor_core::catalog::naming::UpstreamName;
 
-use crate::monitoring::redaction;
+use crate::system::redaction;
 
 /// How many bytes are kept.
 const CAPACITY: usize = 256 << 10;

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use url::Url;
 
-use super::Mistake;
-use super::file::{Files, UpstreamTable, line};
+use crate::config::Mistake;
+use crate::config::file::{Files, UpstreamTable, line};
 use crate::security::secret_ref::Template;
 
 /// The HTTP options of an upstream.
@@ -58,7 +58,7 @@ const RESERVED: [&str; 19] = [
 ];
 
 impl Reach {
-    pub(super) fn read(text: &str, table: &UpstreamTable) -> Result<Self, Mistake> {
+    pub(crate) fn read(text: &str, table: &UpstreamTable) -> Result<Self, Mistake> {
         let mut headers = BTreeMap::new();
         for (name, value) in &table.headers {
             let (name, value) = header(text, name, value)?;
@@ -147,7 +147,7 @@ fn header(
 }
 
 /// A setting that may contain references to secrets.
-pub(super) fn template(text: &str, value: &Spanned<String>) -> Result<Template, Mistake> {
+pub(crate) fn template(text: &str, value: &Spanned<String>) -> Result<Template, Mistake> {
     Template::parse(value.get_ref()).map_err(|bad| Mistake {
         line: Some(line(text, value.span().start)),
         what: bad.to_string(),
@@ -180,8 +180,8 @@ fn carries_credentials(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Config, Transport};
     use super::*;
+    use crate::config::{Config, Transport};
 
     fn parse(entry: &str) -> Result<Reach, Mistake> {
         let config =

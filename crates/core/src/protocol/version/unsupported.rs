@@ -2,8 +2,8 @@
 
 use crate::protocol::json::Raw;
 
-use super::translate::response::{UNSUPPORTED_VERSION, code};
-use super::version::Spoken;
+use super::Spoken;
+use crate::protocol::translate::response::{UNSUPPORTED_VERSION, code};
 
 /// The newest version that both sides support, from the error of a server that does not support the
 /// requested one. `None` if the error is another one, or if no version is common to both.

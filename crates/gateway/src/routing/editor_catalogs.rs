@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use evermoor_core::api::Shown;
-use evermoor_core::catalog::audience;
-use evermoor_core::catalog::audience::{Changed, Exhibition, Offer};
+use evermoor_core::catalog::list_changes;
+use evermoor_core::catalog::list_changes::{Changed, Exhibition, Offer};
 use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::catalog::visibility::{Rules, Window};
 use evermoor_core::catalog::{List, Merged};
@@ -135,7 +135,7 @@ impl Sights {
 
     /// Which lists changed since `before`, and for whom.
     pub fn changes_since(&self, before: &Self) -> Vec<Changed> {
-        audience::changes(&before.exhibition(), &self.exhibition())
+        list_changes::changes(&before.exhibition(), &self.exhibition())
     }
 
     fn exhibition(&self) -> Exhibition<'_> {
@@ -237,7 +237,7 @@ mod tests {
                 settings: watch::channel(config.gateway.clone()).1,
                 changed: Arc::default(),
                 wakes: watch::channel(0).1,
-                chance: crate::system::environment::Chance::real(),
+                chance: crate::system::clock::Chance::real(),
                 tasks: TaskTracker::new(),
                 news: crate::upstream::notification_log::Newsroom::default(),
                 interests: crate::upstream::subscriptions::Interests::default(),

@@ -5,10 +5,10 @@ use std::fmt;
 
 use toml::Spanned;
 
-use super::file::{UpstreamTable, http_url, line};
 use super::http::template;
-use super::{Mistake, Reach, Transport};
 use crate::catalog::naming::UpstreamName;
+use crate::config::file::{UpstreamTable, http_url, line};
+use crate::config::{Mistake, Reach, Transport};
 use crate::security::secret_ref::Template;
 
 /// A program to start. A leading `~` is the home folder, except in `env`.
@@ -24,7 +24,7 @@ pub struct Program {
 }
 
 impl Program {
-    pub(super) fn read(
+    pub(crate) fn read(
         text: &str,
         command: &Spanned<String>,
         table: &UpstreamTable,
@@ -98,7 +98,7 @@ impl fmt::Debug for Program {
 }
 
 /// The transport of an upstream without a preset: exactly one of a program or an address.
-pub(super) fn or_url(
+pub(crate) fn or_url(
     text: &str,
     name: &UpstreamName,
     name_line: Option<usize>,
@@ -149,8 +149,8 @@ fn is_secret(argument: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Config;
     use super::*;
+    use crate::config::Config;
 
     fn parse(entry: &str) -> Result<Program, Mistake> {
         let config = Config::parse(&format!("[upstreams.a]\n{entry}\n"))?;

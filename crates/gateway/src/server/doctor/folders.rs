@@ -8,7 +8,7 @@ use evermoor_platform::fs::private;
 use evermoor_platform::fs::private::Unsafe;
 use evermoor_platform::paths::Paths;
 
-use crate::lifecycle::keys::KeyError;
+use crate::system::keys::KeyError;
 
 pub(super) fn tokens(paths: &Paths) -> Check {
     let (id, title) = ("tokens", "Tokens");
@@ -20,7 +20,7 @@ pub(super) fn tokens(paths: &Paths) -> Check {
             return failed_check(id, title, &KeyError::Unsafe(error));
         }
     }
-    let count = crate::lifecycle::keys::known_tokens(paths).ok().flatten();
+    let count = crate::system::keys::known_tokens(paths).ok().flatten();
     Check::good(
         id,
         title,

@@ -1,5 +1,8 @@
 //! Protocol versions of MCP.
 
+pub mod transport;
+pub mod unsupported;
+
 use crate::protocol::mcp::{Revision, STATELESS};
 
 /// A protocol version of MCP, ordered from the oldest to the newest.

@@ -20,8 +20,8 @@ use evermoor_core::api::Check;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::paths::Paths;
 
-use crate::lifecycle::keys;
 use crate::server::control::Control;
+use crate::system::keys;
 
 /// How long one check may take.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(1_200);
