@@ -4,7 +4,7 @@
 //! with a space in it, a folder for settings of the person's own choice, a program that moved.
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_platform::startup::login::Item;
+use evermoor_platform::startup::login::LoginProgram;
 use tauri::plugin::TauriPlugin;
 use tauri::{AppHandle, Manager, Wry};
 use tauri_plugin_autostart::ManagerExt;
@@ -35,7 +35,7 @@ pub(crate) fn set(app: &AppHandle, enabled: bool) -> Result<(), Failure> {
 /// Registers the program anew if the entry is for one that has moved since.
 pub(crate) fn renew(app: &AppHandle) {
     let Ok(program) = program(app) else { return };
-    let item = Item { program: &program, arguments: &[HIDDEN] };
+    let item = LoginProgram { program: &program, arguments: &[HIDDEN] };
     if !is_enabled(app) || login::starts(&item) {
         return;
     }
@@ -48,7 +48,7 @@ pub(crate) fn renew(app: &AppHandle) {
 fn enable(app: &AppHandle) -> Result<(), String> {
     let program = program(app)?;
     app.autolaunch().enable().map_err(|error| error.to_string())?;
-    let item = Item { program: &program, arguments: &[HIDDEN] };
+    let item = LoginProgram { program: &program, arguments: &[HIDDEN] };
     login::put_right(&item).map_err(|error| error.to_string())
 }
 

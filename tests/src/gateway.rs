@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use evermoor_core::api::{Link, Status, Upstream};
-use evermoor_core::lifecycle::runtime::Runtime;
+use evermoor_core::api::{Status, UpstreamState, UpstreamStatus};
+use evermoor_core::lifecycle::runtime::RuntimeFile;
 use evermoor_core::protocol::sse;
-use evermoor_core::security::tokens::{LOCAL, Tokens};
+use evermoor_core::security::tokens::{LOCAL_EDITOR, Tokens};
 use tokio::time::timeout;
 
 use crate::PATIENCE;
@@ -74,7 +74,7 @@ impl Gateway {
             std::fs::read(self.home.join("data/tokens.json")).expect("the gateway made tokens");
         Tokens::parse(&content)
             .expect("the gateway reads them too")
-            .of(LOCAL)
+            .of(LOCAL_EDITOR)
             .expect("one is ours")
             .to_owned()
     }
@@ -154,7 +154,7 @@ impl Gateway {
         let answer =
             request.bearer_auth(&self.control_token).send().await.expect("the gateway answers");
         assert!(answer.status().is_success(), "the gateway answered {}", answer.status());
-        States { answer, parser: sse::Parser::new(1 << 20), ready: Vec::new().into_iter() }
+        States { answer, parser: sse::SseParser::new(1 << 20), ready: Vec::new().into_iter() }
     }
 
     /// Waits until the whole is in a state.
@@ -169,26 +169,30 @@ impl Gateway {
     }
 
     /// Waits until there is such an upstream and it is in a state.
-    pub async fn until(&self, name: &str, wanted: impl Fn(&Upstream) -> bool) -> Upstream {
-        let named = |upstream: &&Upstream| upstream.name == name && wanted(upstream);
+    pub async fn until(
+        &self,
+        name: &str,
+        wanted: impl Fn(&UpstreamStatus) -> bool,
+    ) -> UpstreamStatus {
+        let named = |upstream: &&UpstreamStatus| upstream.name == name && wanted(upstream);
         let status = self.until_status(|status| status.upstreams.iter().any(|u| named(&u))).await;
         status.upstreams.iter().find(named).cloned().expect("it was just seen")
     }
 
-    pub async fn until_connected(&self, name: &str) -> Upstream {
-        self.until(name, |upstream| matches!(upstream.link, Link::Connected { .. })).await
+    pub async fn until_connected(&self, name: &str) -> UpstreamStatus {
+        self.until(name, |upstream| matches!(upstream.link, UpstreamState::Connected { .. })).await
     }
 
-    pub async fn until_down(&self, name: &str) -> Upstream {
-        self.until(name, |upstream| matches!(upstream.link, Link::Down { .. })).await
+    pub async fn until_down(&self, name: &str) -> UpstreamStatus {
+        self.until(name, |upstream| matches!(upstream.link, UpstreamState::Down { .. })).await
     }
 }
 
 /// The states that a gateway streams, one after the other.
 pub struct States {
     answer: reqwest::Response,
-    parser: sse::Parser,
-    ready: std::vec::IntoIter<sse::Event>,
+    parser: sse::SseParser,
+    ready: std::vec::IntoIter<sse::SseEvent>,
 }
 
 impl States {
@@ -216,31 +220,31 @@ pub async fn written(path: &Path, damaged: &[u8]) {
 }
 
 /// What a gateway in `home` says of itself.
-pub fn runtime(home: &Path) -> Runtime {
+pub fn runtime(home: &Path) -> RuntimeFile {
     let content = std::fs::read(home.join("run/gateway.json")).expect("a gateway runs");
     serde_json::from_slice(&content).expect("its runtime file can be read")
 }
 
 /// Makes the gateway that runs seem to be of another version.
 pub fn pretend(home: &Path, version: &str) {
-    let runtime = Runtime { version: version.into(), ..runtime(home) };
+    let runtime = RuntimeFile { version: version.into(), ..runtime(home) };
     let content = serde_json::to_vec(&runtime).expect("a runtime can be written");
     let file = home.join("run/gateway.json");
     evermoor_platform::fs::private::write_private(&file, &content).expect("a file can be written");
 }
 
 /// How the gateway of this home is reached, if it says so.
-pub fn found(home: &Path) -> Option<Runtime> {
+pub fn found(home: &Path) -> Option<RuntimeFile> {
     let content = std::fs::read(home.join("run/gateway.json")).ok()?;
     serde_json::from_slice(&content).ok()
 }
 
 /// The gateway that follows the one with process `before`. Nothing announces it but its file.
-pub async fn next_gateway(home: &Path, before: u32) -> Runtime {
+pub async fn next_gateway(home: &Path, before: u32) -> RuntimeFile {
     let next = async {
         loop {
             let content = std::fs::read(home.join("run/gateway.json")).unwrap_or_default();
-            match serde_json::from_slice::<Runtime>(&content) {
+            match serde_json::from_slice::<RuntimeFile>(&content) {
                 Ok(runtime) if runtime.pid != before => return runtime,
                 Ok(_) | Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
             }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use evermoor_core::config::Config;
-use evermoor_core::preset::Shelf;
+use evermoor_core::preset::PresetSet;
 use serde_json::Value;
 
 use crate::args::Args;
@@ -151,7 +151,7 @@ fn every_configuration_and_preset_in_the_documents_is_valid() {
             }
             let name = first.strip_prefix("# presets/").and_then(|name| name.strip_suffix(".toml"));
             let name = name.unwrap_or_else(|| panic!("{}: of which file is {first}", page.name));
-            let (_, misread) = Shelf::of_our_own().with([(name, example)]);
+            let (_, misread) = PresetSet::bundled().with([(name, example)]);
             assert_eq!(misread, [], "{}", page.name);
         }
     }

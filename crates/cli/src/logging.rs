@@ -18,7 +18,7 @@ pub(crate) fn to_stderr() {
     let quietest = if manner().verbose { "debug" } else { "info" };
     let _ = fmt()
         .with_env_filter(filter(quietest))
-        .with_writer(|| redaction::Clean(std::io::stderr()))
+        .with_writer(|| redaction::RedactingWriter(std::io::stderr()))
         .with_ansi(is_coloured())
         .with_target(false)
         .try_init();
@@ -30,7 +30,7 @@ pub(crate) fn of_gateway(paths: &Paths, background: bool) {
     let kept = log::start(&paths.log_file());
     let kept = kept.with_filter(filter(&format!("{quietest},{PROGRAMS}")));
     let shown = (!background).then(|| {
-        let shown = fmt::layer().with_writer(|| redaction::Clean(std::io::stderr()));
+        let shown = fmt::layer().with_writer(|| redaction::RedactingWriter(std::io::stderr()));
         let shown = shown.with_ansi(is_coloured());
         shown.with_target(false).with_filter(filter(quietest))
     });

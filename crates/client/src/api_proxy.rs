@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use evermoor_core::api::Refusal;
+use evermoor_core::api::ErrorBody;
 use evermoor_core::failure::{Code, Failure};
 
 use crate::control::{Control, ControlError};
@@ -69,7 +69,7 @@ impl Passed {
         if (200..300).contains(&self.status) {
             return Ok(self.body);
         }
-        let refusal: Option<Refusal> = serde_json::from_value(self.body).ok();
+        let refusal: Option<ErrorBody> = serde_json::from_value(self.body).ok();
         Err(refusal
             .map_or(ControlError::Unreadable, |refusal| ControlError::Refused(refusal.error)))
     }

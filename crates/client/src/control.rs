@@ -5,11 +5,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode};
 
-use evermoor_core::api::{CallsUnderWay, Check, Checks, Editor, Fixed, NewToken, Refusal, Status};
+use evermoor_core::api::{
+    CallsInFlight, Check, Checks, EditorStatus, ErrorBody, FixResult, NewToken, Status,
+};
 use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::history::incident::{Incident, Incidents};
-use evermoor_core::lifecycle::runtime::Runtime;
+use evermoor_core::lifecycle::runtime::RuntimeFile;
 use evermoor_core::security::secret_ref;
 use evermoor_core::security::tokens;
 use evermoor_platform::fs::lock::InstanceLock;
@@ -22,7 +24,7 @@ use crate::http::{Events, Http, HttpError};
 #[derive(Clone)]
 pub struct Control {
     http: Http,
-    runtime: Runtime,
+    runtime: RuntimeFile,
 }
 
 /// Why the gateway did not do what it was asked.
@@ -49,12 +51,12 @@ impl Control {
             return None;
         }
         let content = private::read_private(&paths.runtime_file()).ok()??;
-        let runtime: Runtime = serde_json::from_slice(&content).ok()?;
+        let runtime: RuntimeFile = serde_json::from_slice(&content).ok()?;
         let http = Http::new(&runtime.origin, &runtime.control_token);
         Some(Self { http, runtime })
     }
 
-    pub fn runtime(&self) -> &Runtime {
+    pub fn runtime(&self) -> &RuntimeFile {
         &self.runtime
     }
 
@@ -120,7 +122,7 @@ impl Control {
     }
 
     /// Every editor that has a token.
-    pub async fn editors(&self) -> Result<Vec<Editor>, ControlError> {
+    pub async fn editors(&self) -> Result<Vec<EditorStatus>, ControlError> {
         read(&self.request(Method::GET, "/api/editors").await?)
     }
 
@@ -167,13 +169,13 @@ impl Control {
     /// Has it put one thing right, and says what was done.
     pub async fn fix(&self, check: &str) -> Result<String, ControlError> {
         let path = format!("/api/doctor/{check}/fix");
-        let fixed: Fixed = read(&self.request(Method::POST, &path).await?)?;
+        let fixed: FixResult = read(&self.request(Method::POST, &path).await?)?;
         Ok(fixed.what)
     }
 
     /// How many calls wait for an answer at this moment.
     pub async fn calls_under_way(&self) -> Result<u64, ControlError> {
-        let calls: CallsUnderWay = read(&self.request(Method::GET, "/api/calls").await?)?;
+        let calls: CallsInFlight = read(&self.request(Method::GET, "/api/calls").await?)?;
         Ok(calls.under_way)
     }
 
@@ -195,7 +197,7 @@ impl Control {
         if status.is_success() {
             return Ok(body);
         }
-        let refusal: Refusal = read(&body)?;
+        let refusal: ErrorBody = read(&body)?;
         Err(ControlError::Refused(refusal.error))
     }
 }

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use evermoor_core::failure::Failure;
 use evermoor_core::protocol::sse;
-use evermoor_core::protocol::sse::Event;
+use evermoor_core::protocol::sse::SseEvent;
 
 /// A gateway's address, with the token that goes with every request.
 #[derive(Clone)]
@@ -103,21 +103,25 @@ impl Answer {
 
     /// The body as a stream of events.
     pub fn events(self) -> Events {
-        Events { body: self.body, parser: sse::Parser::new(LARGEST), ready: Vec::new().into_iter() }
+        Events {
+            body: self.body,
+            parser: sse::SseParser::new(LARGEST),
+            ready: Vec::new().into_iter(),
+        }
     }
 }
 
 /// A stream of server-sent events.
 pub struct Events {
     body: Incoming,
-    parser: sse::Parser,
-    ready: std::vec::IntoIter<Event>,
+    parser: sse::SseParser,
+    ready: std::vec::IntoIter<SseEvent>,
 }
 
 impl Events {
     /// The next event; `None` when the stream ended or fell silent. Comments are signs of life
     /// and are passed over.
-    pub async fn next(&mut self) -> Option<Event> {
+    pub async fn next(&mut self) -> Option<SseEvent> {
         loop {
             if let Some(event) = self.ready.next() {
                 return Some(event);

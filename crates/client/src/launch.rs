@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep};
 
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::lifecycle::version;
-use evermoor_core::security::tokens::LOCAL;
+use evermoor_core::security::tokens::LOCAL_EDITOR;
 use evermoor_platform::fs::private;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::spawn;
@@ -48,7 +48,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 impl Launcher {
     /// `program` is the `evermoor` binary; `home` is what `--home` was given, if it was.
     pub fn new(program: PathBuf, home: Option<PathBuf>, paths: Paths) -> Self {
-        Self { program, home, paths, editor: LOCAL.to_owned(), tried: Arc::default() }
+        Self { program, home, paths, editor: LOCAL_EDITOR.to_owned(), tried: Arc::default() }
     }
 
     /// For an editor with a token of its own.
@@ -89,7 +89,7 @@ impl Launcher {
     /// Starts a gateway that takes over from this one, if this one is older than we are.
     pub fn renew(&self, control: &Control) {
         let (running, mut tried) = (&control.runtime().version, self.tried.lock());
-        if !version::calls_for_takeover(running, VERSION, tried.as_deref()) {
+        if !version::should_take_over(running, VERSION, tried.as_deref()) {
             return;
         }
         *tried = Some(running.clone());

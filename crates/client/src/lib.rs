@@ -26,4 +26,4 @@ mod token;
 
 pub use api_proxy::Passed;
 pub use control::{Control, ControlError};
-pub use supervise::{Keeper, Presence};
+pub use supervise::{GatewaySupervisor, Presence};

@@ -6,7 +6,7 @@ use http::{HeaderName, HeaderValue, Method};
 use evermoor_core::protocol::envelope::{Id, Message, Notification, Outcome, Request, Response};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp;
-use evermoor_core::protocol::mcp::{Revision, header, method};
+use evermoor_core::protocol::mcp::{SessionVersion, header, method};
 use evermoor_platform::paths::Paths;
 
 use crate::http::{Answer, Http, HttpError};
@@ -37,7 +37,7 @@ impl Session {
         let token = token::local(paths);
         let mut session =
             Self { http: Http::new(origin, &token), path: path.to_owned(), id: None, next: 1 };
-        let params = mcp::initialize_params(Revision::LATEST, env!("CARGO_PKG_VERSION"));
+        let params = mcp::initialize_params(SessionVersion::LATEST, env!("CARGO_PKG_VERSION"));
         let request = session.request(method::INITIALIZE, Some(params));
         let answer = session.post(request.to_bytes()).await?;
         session.id = answer.headers.get(SESSION).cloned();

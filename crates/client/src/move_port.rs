@@ -3,8 +3,8 @@
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
-use evermoor_core::api::{Connection, Setup};
-use evermoor_core::config::edit::Edit;
+use evermoor_core::api::{Setup, SetupState};
+use evermoor_core::config::edit::ConfigEdit;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::fs::private;
 use evermoor_platform::paths::Paths;
@@ -21,7 +21,7 @@ pub fn to_free_port(paths: &Paths) -> Result<u16, Failure> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(stays(&error.to_string())),
     };
-    let mut edit = Edit::of(&text).map_err(|mistake| stays(&mistake.what))?;
+    let mut edit = ConfigEdit::of(&text).map_err(|mistake| stays(&mistake.what))?;
     let listen = edit.before().gateway.listen;
     let next = free_after(listen, is_free).ok_or_else(|| stays("no free port was found nearby"))?;
     edit.set(&["gateway", "listen"], next.to_string()).map_err(|mistake| stays(&mistake.what))?;
@@ -35,7 +35,7 @@ pub fn to_free_port(paths: &Paths) -> Result<u16, Failure> {
 pub async fn update_editors(control: &Control) -> Result<Vec<String>, Failure> {
     let setup: Setup = control.get("/api/setup").await?;
     let mut updated = Vec::new();
-    for editor in setup.editors.iter().filter(|one| one.state == Connection::Changed) {
+    for editor in setup.editors.iter().filter(|one| one.state == SetupState::Changed) {
         control.order(&format!("/api/setup/{}/connect", editor.id), None).await?;
         updated.push(editor.title.clone());
     }

@@ -23,7 +23,7 @@ use evermoor_core::api::Status;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::policy::backoff::Backoff;
 use evermoor_platform::paths::Paths;
-use evermoor_platform::process::exit_watch::Watch;
+use evermoor_platform::process::exit_watch::ExitWatch;
 
 use crate::control::Control;
 use crate::launch::Launcher;
@@ -42,13 +42,13 @@ pub enum Presence {
 
 /// A handle to the task that keeps a gateway running.
 #[derive(Clone, Debug)]
-pub struct Keeper {
+pub struct GatewaySupervisor {
     launcher: Launcher,
     presence: watch::Receiver<Presence>,
     impatient: Arc<Notify>,
 }
 
-impl Keeper {
+impl GatewaySupervisor {
     /// Keeps a gateway running until `stop`. The gateway goes on when this ends.
     pub fn start(launcher: Launcher, tasks: &TaskTracker, stop: CancellationToken) -> Self {
         let (show, presence) = watch::channel(Presence::Starting);
@@ -86,12 +86,12 @@ impl Keeper {
     /// called within a tokio runtime.
     pub fn end_gateway(&self) -> Result<(), Failure> {
         let pid = self.control()?.runtime().pid;
-        let end = |process: Watch| match process.end(false) {
+        let end = |process: ExitWatch| match process.end(false) {
             // Windows cannot ask; whoever is attached goes on with the next one as after a crash.
             Err(error) if error.kind() == ErrorKind::Unsupported => process.end(true),
             asked => asked,
         };
-        Watch::open(pid).and_then(end).map_err(|error| {
+        ExitWatch::open(pid).and_then(end).map_err(|error| {
             let what = format!("The gateway could not be ended: {error}.");
             Failure::new(Code::Internal, what, format!("End the process {pid}."))
         })

@@ -31,8 +31,8 @@ pub mod system;
 pub mod upstream;
 
 pub use lifecycle::gateway::Gateway;
-pub use lifecycle::start_error::StartError;
-pub use lifecycle::takeover::Terms;
+pub use lifecycle::start_error::ServeError;
+pub use lifecycle::takeover::TakeoverTerms;
 
 /// The version of the gateway.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

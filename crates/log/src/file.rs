@@ -24,7 +24,7 @@ pub(crate) const ROTATED_FILES: usize = 4;
 const QUEUE_LENGTH: usize = 1_024;
 
 /// A handle to the thread that writes log lines.
-pub struct Desk {
+pub struct LogWriter {
     commands: SyncSender<Command>,
     lost: Arc<AtomicU64>,
 }
@@ -35,7 +35,7 @@ enum Command {
     Finish(SyncSender<()>),
 }
 
-impl Desk {
+impl LogWriter {
     /// Starts the thread; `None` if it cannot be started.
     pub fn start(path: PathBuf) -> Option<Self> {
         let (commands, received) = sync_channel(QUEUE_LENGTH);
@@ -218,7 +218,7 @@ mod tests {
     fn finish_waits_until_all_lines_are_on_disk() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("gateway.log");
-        let log = Desk::start(path.clone()).unwrap();
+        let log = LogWriter::start(path.clone()).unwrap();
         log.write(&line("last line".into()));
         log.finish(Duration::from_secs(20));
         assert_eq!(crate::read::newest(&path, 9, |_| true)[0].text, "last line");

@@ -10,12 +10,12 @@ use evermoor_core::api::{LogLevel, LogLine};
 use evermoor_platform::clock;
 
 /// A `tracing` layer that passes each event as a log line to a function.
-pub struct Layer<T> {
+pub struct LogLayer<T> {
     sink: T,
 }
 
-impl<T: Fn(LogLine)> Layer<T> {
-    pub fn to(sink: T) -> Self {
+impl<T: Fn(LogLine)> LogLayer<T> {
+    pub fn new(sink: T) -> Self {
         Self { sink }
     }
 }
@@ -23,7 +23,7 @@ impl<T: Fn(LogLine)> Layer<T> {
 /// Longer lines are truncated.
 const MAX_LENGTH: usize = 4 << 10;
 
-impl<S: Subscriber, T: Fn(LogLine) + 'static> tracing_subscriber::Layer<S> for Layer<T> {
+impl<S: Subscriber, T: Fn(LogLine) + 'static> tracing_subscriber::Layer<S> for LogLayer<T> {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut event_text = EventText::default();
         event.record(&mut event_text);
@@ -87,7 +87,7 @@ mod tests {
     fn a_line_has_its_upstream_separately_and_its_fields_at_the_end() {
         let lines: Arc<Mutex<Vec<LogLine>>> = Arc::default();
         let sink = Arc::clone(&lines);
-        let layer = Layer::to(move |line| sink.lock().push(line));
+        let layer = LogLayer::new(move |line| sink.lock().push(line));
         let subscriber = tracing_subscriber::registry().with(layer);
         tracing::subscriber::with_default(subscriber, || {
             tracing::warn!(upstream = %"notes", attempt = 3, why = "refused", "upstream down");

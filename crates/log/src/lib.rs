@@ -11,5 +11,5 @@ pub mod file;
 pub mod layer;
 pub mod read;
 
-pub use file::Desk;
-pub use layer::Layer;
+pub use file::LogWriter;
+pub use layer::LogLayer;

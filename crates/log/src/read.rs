@@ -11,7 +11,7 @@ use crate::file::{ROTATED_FILES, rotated};
 /// The newest wanted lines, the newest last, including rotated files.
 pub fn newest(path: &Path, count: usize, wanted: impl Fn(&LogLine) -> bool) -> Vec<LogLine> {
     let mut found: Vec<LogLine> = Vec::new();
-    for file in all(path) {
+    for file in log_files(path) {
         if found.len() >= count {
             break;
         }
@@ -25,14 +25,14 @@ pub fn newest(path: &Path, count: usize, wanted: impl Fn(&LogLine) -> bool) -> V
 }
 
 /// The files of the log, the newest first.
-pub fn all(path: &Path) -> Vec<PathBuf> {
+pub fn log_files(path: &Path) -> Vec<PathBuf> {
     let rotated_files = (1..=ROTATED_FILES).map(|number| rotated(path, number));
     std::iter::once(path.to_owned()).chain(rotated_files).filter(|file| file.is_file()).collect()
 }
 
 /// Follows a log file as it grows.
 #[derive(Debug)]
-pub struct Follower {
+pub struct LogFollower {
     path: PathBuf,
     file: Option<File>,
     at: u64,
@@ -40,7 +40,7 @@ pub struct Follower {
     partial: Vec<u8>,
 }
 
-impl Follower {
+impl LogFollower {
     /// Starts at the current end of the file.
     pub fn new(path: PathBuf) -> Self {
         let at = std::fs::metadata(&path).map_or(0, |found| found.len());
@@ -49,7 +49,7 @@ impl Follower {
     }
 
     /// The lines written since the last call.
-    pub fn look(&mut self) -> Vec<LogLine> {
+    pub fn poll(&mut self) -> Vec<LogLine> {
         let mut bytes = std::mem::take(&mut self.partial);
         let _ = self.read_on(&mut bytes);
         // A file that is shorter than the position is a new one: the old one was rotated.
@@ -96,11 +96,11 @@ mod tests {
             let mut file = File::options().create(true).append(true).open(&path).unwrap();
             file.write_all(text.as_bytes()).unwrap();
         };
-        let texts = |follower: &mut Follower| -> Vec<String> {
-            follower.look().into_iter().map(|line| line.text).collect()
+        let texts = |follower: &mut LogFollower| -> Vec<String> {
+            follower.poll().into_iter().map(|line| line.text).collect()
         };
         append("an old line that is long enough\n");
-        let mut follower = Follower::new(path.clone());
+        let mut follower = LogFollower::new(path.clone());
         assert!(texts(&mut follower).is_empty());
         append("one\ntw");
         assert_eq!(texts(&mut follower), ["one"]);

@@ -10,7 +10,7 @@ use crate::system::System;
 
 /// A crash report on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct CrashReportFile {
     pub path: PathBuf,
     pub modified: SystemTime,
     /// The content, cut off at a maximum length.
@@ -41,7 +41,7 @@ pub fn folders(system: System, env: impl Fn(&str) -> Option<OsString>) -> Vec<Pa
 }
 
 /// Whether a crash on this machine leaves a report that can be found.
-pub fn are_written() -> bool {
+pub fn are_available() -> bool {
     match System::HERE {
         System::MacOs => true,
         // Windows reports the exit code of a process, which says more.
@@ -63,7 +63,7 @@ pub fn newest(
     wanted: impl Fn(&str) -> bool,
     after: SystemTime,
     most: usize,
-) -> Vec<Found> {
+) -> Vec<CrashReportFile> {
     let mut found: Vec<(SystemTime, PathBuf)> = folders
         .iter()
         .filter_map(|folder| fs::read_dir(folder).ok())
@@ -78,7 +78,9 @@ pub fn newest(
     found.truncate(most);
     found
         .into_iter()
-        .filter_map(|(modified, path)| Some(Found { bytes: read(&path)?, path, modified }))
+        .filter_map(|(modified, path)| {
+            Some(CrashReportFile { bytes: read(&path)?, path, modified })
+        })
         .collect()
 }
 

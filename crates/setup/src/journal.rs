@@ -8,19 +8,19 @@ use sha2::{Digest as _, Sha256};
 use evermoor_platform::clock;
 use evermoor_platform::fs::private;
 
-use crate::editors::location::Spot;
-use crate::entry::desired::Door;
+use crate::editors::location::ConfigLocation;
+use crate::entry::desired::GatewayEntry;
 
 /// One location that Evermoor wrote to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct JournalRecord {
     /// The editor's id in the table.
     pub client: String,
     #[serde(flatten)]
-    pub spot: Spot,
+    pub location: ConfigLocation,
     #[serde(rename = "doors")]
-    pub doors: Vec<Door>,
-    pub before: Before,
+    pub gateway_entries: Vec<GatewayEntry>,
+    pub before: OriginalFile,
     /// The checksum of the file as Evermoor wrote it.
     pub written: String,
     /// Evermoor also created the map or list that holds the servers.
@@ -32,7 +32,7 @@ pub struct Record {
 /// The file before Evermoor's first change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Before {
+pub enum OriginalFile {
     /// There was no file.
     Nothing,
     /// The path of its copy.
@@ -55,7 +55,7 @@ const KEPT: usize = 3;
 /// The journal on disk. An unreadable journal counts as empty.
 #[derive(Default, Serialize, Deserialize)]
 struct JournalFile {
-    records: Vec<Record>,
+    records: Vec<JournalRecord>,
 }
 
 impl Journal {
@@ -68,33 +68,36 @@ impl Journal {
         self.folder.join("journal.json")
     }
 
-    pub fn records(&self) -> Vec<Record> {
+    pub fn records(&self) -> Vec<JournalRecord> {
         let content = private::read_private(&self.file()).ok().flatten();
         let file = content.and_then(|content| serde_json::from_slice::<JournalFile>(&content).ok());
         file.unwrap_or_default().records
     }
 
-    pub fn record(&self, client: &str, spot: &Spot) -> Option<Record> {
-        self.records().into_iter().find(|record| record.client == client && record.spot == *spot)
+    pub fn record(&self, client: &str, location: &ConfigLocation) -> Option<JournalRecord> {
+        self.records()
+            .into_iter()
+            .find(|record| record.client == client && record.location == *location)
     }
 
     /// Adds a record, or replaces the one for the same location.
-    pub(crate) fn put(&self, record: Record) -> std::io::Result<()> {
-        let mut records = self.others(&record.client, &record.spot);
+    pub(crate) fn put(&self, record: JournalRecord) -> std::io::Result<()> {
+        let mut records = self.others(&record.client, &record.location);
         records.push(record);
         self.write(records)
     }
 
-    pub(crate) fn forget(&self, client: &str, spot: &Spot) -> std::io::Result<()> {
-        self.write(self.others(client, spot))
+    pub(crate) fn forget(&self, client: &str, location: &ConfigLocation) -> std::io::Result<()> {
+        self.write(self.others(client, location))
     }
 
-    fn others(&self, client: &str, spot: &Spot) -> Vec<Record> {
-        let other = |record: &Record| record.client != client || record.spot != *spot;
+    fn others(&self, client: &str, location: &ConfigLocation) -> Vec<JournalRecord> {
+        let other =
+            |record: &JournalRecord| record.client != client || record.location != *location;
         self.records().into_iter().filter(other).collect()
     }
 
-    fn write(&self, records: Vec<Record>) -> std::io::Result<()> {
+    fn write(&self, records: Vec<JournalRecord>) -> std::io::Result<()> {
         let content = serde_json::to_vec_pretty(&JournalFile { records })?;
         private::write_private(&self.file(), &content)
     }
@@ -125,8 +128,8 @@ impl Journal {
             .records()
             .into_iter()
             .filter_map(|record| match record.before {
-                Before::Kept(copy) => Some(copy),
-                Before::Nothing | Before::Ours | Before::Command => None,
+                OriginalFile::Kept(copy) => Some(copy),
+                OriginalFile::Nothing | OriginalFile::Ours | OriginalFile::Command => None,
             })
             .collect();
         let mut copies = files(&folder)?;
@@ -192,11 +195,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let journal = Journal::below(folder.path());
         let first = journal.keep_at(1_000, "cursor", Path::new(FILE), b"first").unwrap();
-        let record = Record {
+        let record = JournalRecord {
             client: "cursor".to_owned(),
-            spot: Spot::of(PathBuf::from(FILE)),
-            doors: Vec::new(),
-            before: Before::Kept(first.clone()),
+            location: ConfigLocation::of(PathBuf::from(FILE)),
+            gateway_entries: Vec::new(),
+            before: OriginalFile::Kept(first.clone()),
             written: String::new(),
             made_place: false,
             made_folders: Vec::new(),

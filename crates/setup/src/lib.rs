@@ -19,12 +19,12 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
-pub use editors::apply::Done;
-pub use editors::drift::Attached;
-pub use editors::location::Spot;
-pub use editors::plan::{Plan, Wish};
-pub use editors::{Desk, Refused, Scope};
-pub use entry::desired::{Door, Gate, Transport};
-pub use entry::{Entry, Kind};
-pub use table::folders::Places;
-pub use table::{Client, client, clients, did_you_mean};
+pub use editors::apply::SetupChange;
+pub use editors::drift::LiveSession;
+pub use editors::location::ConfigLocation;
+pub use editors::plan::{DesiredEntries, SetupPlan};
+pub use editors::{SetupError, SetupScope, UserEditors};
+pub use entry::desired::{EditorTransport, GatewayAccess, GatewayEntry};
+pub use entry::{EntryKind, ServerEntry};
+pub use table::folders::UserFolders;
+pub use table::{EditorSpec, client, clients, did_you_mean};

@@ -7,7 +7,7 @@ pub(crate) mod restart;
 
 use evermoor_client::Control;
 use evermoor_core::failure::Failure;
-use evermoor_core::policy::alerts::Act;
+use evermoor_core::policy::alerts::TrayAction;
 use serde_json::json;
 use tauri::{AppHandle, Manager};
 use tauri_plugin_clipboard_manager::ClipboardExt;
@@ -34,16 +34,16 @@ pub(crate) fn perform(action: Action, app: &AppHandle) {
         Action::RestartAll => restart::restart_all(app),
         Action::Reconnect(name) => {
             ask(app, &format!("/api/upstreams/{name}/reconnect"), None);
-            alerts::acted(app, Act::Restart(name));
+            alerts::acted(app, TrayAction::Restart(name));
         }
         Action::TurnOn(name) => turn(app, &name, true),
         Action::TurnOff(name) => turn(app, &name, false),
         Action::Pause(Some(name)) => {
             ask(app, &format!("/api/upstreams/{name}/pause"), None);
-            alerts::acted(app, Act::Touch(Some(name)));
+            alerts::acted(app, TrayAction::Manage(Some(name)));
         }
         Action::Pause(None) => {
-            alerts::acted(app, Act::Touch(None));
+            alerts::acted(app, TrayAction::Manage(None));
             ask(app, "/api/pause", None);
         }
         Action::Resume(Some(name)) => ask(app, &format!("/api/upstreams/{name}/resume"), None),
@@ -72,7 +72,7 @@ fn ask(app: &AppHandle, path: &str, body: Option<serde_json::Value>) {
 }
 
 fn turn(app: &AppHandle, upstream: &str, on: bool) {
-    alerts::acted(app, Act::Touch(Some(upstream.to_owned())));
+    alerts::acted(app, TrayAction::Manage(Some(upstream.to_owned())));
     ask(app, &format!("/api/upstreams/{upstream}/enabled"), Some(json!({ "enabled": on })));
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evermoor_client::{Keeper, Presence, move_port};
+use evermoor_client::{GatewaySupervisor, Presence, move_port};
 use evermoor_core::failure::Failure;
 use tauri::{AppHandle, Manager};
 use tokio::time::timeout;
@@ -29,7 +29,7 @@ pub(crate) fn move_port(app: &AppHandle) {
     });
 }
 
-async fn everything(keeper: &Keeper) -> Result<(), Failure> {
+async fn everything(keeper: &GatewaySupervisor) -> Result<(), Failure> {
     let port = move_port::to_free_port(keeper.paths())?;
     info!(port, "the gateway moves to another port");
     keeper.try_now();

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use evermoor_client::{Keeper, Presence};
-use evermoor_core::api::{Link, Upstream};
-use evermoor_core::policy::alerts::Act;
+use evermoor_client::{GatewaySupervisor, Presence};
+use evermoor_core::api::{UpstreamState, UpstreamStatus};
+use evermoor_core::policy::alerts::TrayAction;
 use evermoor_platform::clock;
 use tauri::{AppHandle, Manager};
 use tokio::time::timeout;
@@ -20,7 +20,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 pub(crate) fn restart(app: &AppHandle, upstream: String) {
     let gateway = app.state::<Gateway>();
     let (keeper, app) = (gateway.keeper().clone(), app.clone());
-    alerts::acted(&app, Act::Restart(upstream.clone()));
+    alerts::acted(&app, TrayAction::Restart(upstream.clone()));
     app.state::<Desk>().restarting(&upstream);
     gateway.spawn(async move {
         let _ = timeout(LONGEST, bring_back(&keeper, &upstream)).await;
@@ -35,7 +35,7 @@ pub(crate) fn restart_all(app: &AppHandle) {
     }
 }
 
-async fn bring_back(keeper: &Keeper, upstream: &str) {
+async fn bring_back(keeper: &GatewaySupervisor, upstream: &str) {
     let clicked = clock::unix_millis();
     let mut presence = keeper.presence();
     let number = match keeper.restart_upstream(upstream).await {
@@ -56,11 +56,12 @@ async fn bring_back(keeper: &Keeper, upstream: &str) {
 }
 
 /// Whether the restart of this number has ended, or the connection is newer than the click.
-fn is_over(upstream: &Upstream, number: Option<u64>, clicked: u64) -> bool {
+fn is_over(upstream: &UpstreamStatus, number: Option<u64>, clicked: u64) -> bool {
     let ended = upstream.app.as_ref().and_then(|app| app.restart.as_ref()).is_some_and(|restart| {
         number.is_some_and(|number| restart.number >= number) && restart.end.is_some()
     });
-    let renewed = matches!(upstream.link, Link::Connected { since, .. } if since >= clicked);
+    let renewed =
+        matches!(upstream.link, UpstreamState::Connected { since, .. } if since >= clicked);
     let left_alone = upstream.is_off() || upstream.is_paused();
     ended || left_alone || (number.is_none() && renewed)
 }

@@ -1,6 +1,6 @@
 //! What a press on a notice does.
 
-use evermoor_core::policy::alerts::{Act, Button, Notice, Place};
+use evermoor_core::policy::alerts::{Alert, AlertButton, AlertTarget, TrayAction};
 use evermoor_platform::clock;
 use jiff::Zoned;
 use tauri::AppHandle;
@@ -10,31 +10,32 @@ use crate::actions::restart;
 use crate::window;
 use crate::window::page::Page;
 
-pub(super) fn perform(app: &AppHandle, notice: &Notice, pressed: Pressed) {
+pub(super) fn perform(app: &AppHandle, notice: &Alert, pressed: Pressed) {
     let about = notice.about.iter().cloned();
     match pressed {
-        Pressed::Button(Button::Restart | Button::RestartAll) => {
+        Pressed::Button(AlertButton::Restart | AlertButton::RestartAll) => {
             about.for_each(|upstream| restart::restart(app, upstream));
         }
-        Pressed::Button(Button::IgnoreForToday) => {
+        Pressed::Button(AlertButton::IgnoreForToday) => {
             // A moment that no calendar has is no day to ignore.
             let until = Zoned::try_from(clock::now()).map_or(0, |now| tomorrow(&now));
-            about.for_each(|upstream| super::acted(app, Act::Ignore { upstream, until }));
+            about.for_each(|upstream| super::acted(app, TrayAction::Ignore { upstream, until }));
         }
-        Pressed::Button(Button::Details | Button::OpenLog | Button::SignIn) | Pressed::Notice => {
-            window::open_at(app, &page(&notice.leads_to));
+        Pressed::Button(AlertButton::Details | AlertButton::OpenLog | AlertButton::SignIn)
+        | Pressed::Notice => {
+            window::open_at(app, &page(&notice.target));
         }
     }
 }
 
-fn page(place: &Place) -> Page {
+fn page(place: &AlertTarget) -> Page {
     match place {
-        Place::Overview => Page::Overview,
-        Place::Editors => Page::Editors,
-        Place::Settings => Page::Settings,
-        Place::Upstream(name) => Page::Upstream(name.clone()),
-        Place::Restart(name) => Page::Restart(name.clone()),
-        Place::Log(name) => Page::Log(name.clone()),
+        AlertTarget::Overview => Page::Overview,
+        AlertTarget::Editors => Page::Editors,
+        AlertTarget::Settings => Page::Settings,
+        AlertTarget::Upstream(name) => Page::Upstream(name.clone()),
+        AlertTarget::Restart(name) => Page::Restart(name.clone()),
+        AlertTarget::Log(name) => Page::Log(name.clone()),
     }
 }
 

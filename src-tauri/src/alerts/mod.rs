@@ -10,7 +10,7 @@ mod buttons;
 mod notifier;
 mod task;
 
-use evermoor_core::policy::alerts::Act;
+use evermoor_core::policy::alerts::TrayAction;
 use tauri::{AppHandle, Manager};
 use tokio::sync::mpsc;
 
@@ -22,7 +22,7 @@ use crate::updates::Updates;
 
 /// What a person does in the tray goes through here, so that they are not told of it.
 pub(crate) struct Alerts {
-    acts: mpsc::UnboundedSender<Act>,
+    acts: mpsc::UnboundedSender<TrayAction>,
 }
 
 /// Tells what happens from now on, until the application ends.
@@ -39,7 +39,7 @@ pub(crate) fn start(app: &AppHandle, at_login: bool) {
 }
 
 /// A person does this.
-pub(crate) fn acted(app: &AppHandle, act: Act) {
+pub(crate) fn acted(app: &AppHandle, act: TrayAction) {
     if let Some(alerts) = app.try_state::<Alerts>() {
         // Nobody listens any more: the application ends.
         let _ = alerts.acts.send(act);

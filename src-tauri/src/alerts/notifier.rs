@@ -1,17 +1,17 @@
 //! What shows notifications, whatever the desktop.
 
-use evermoor_core::policy::alerts::{Button, Id, Notice};
+use evermoor_core::policy::alerts::{Alert, AlertButton, AlertId};
 
 /// A desktop's notifications. Nobody may rely on them: the tray shows the same state.
 pub(crate) trait Notifier: Send {
     /// Shows a notice; says whether it is on the screen.
-    fn show(&mut self, id: Id, notice: &Notice) -> impl Future<Output = bool> + Send;
+    fn show(&mut self, id: AlertId, notice: &Alert) -> impl Future<Output = bool> + Send;
 
     /// Puts a notice in the place of the one with this id.
-    fn replace(&mut self, id: Id, notice: &Notice) -> impl Future<Output = ()> + Send;
+    fn replace(&mut self, id: AlertId, notice: &Alert) -> impl Future<Output = ()> + Send;
 
     /// Takes a notice away.
-    fn withdraw(&mut self, id: Id) -> impl Future<Output = ()> + Send;
+    fn withdraw(&mut self, id: AlertId) -> impl Future<Output = ()> + Send;
 
     /// What is pressed next. May be dropped while it waits.
     fn pressed(&mut self) -> impl Future<Output = Press> + Send;
@@ -20,7 +20,7 @@ pub(crate) trait Notifier: Send {
 /// A person pressed something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Press {
-    pub(crate) id: Id,
+    pub(crate) id: AlertId,
     pub(crate) on: Pressed,
 }
 
@@ -28,13 +28,13 @@ pub(crate) struct Press {
 pub(crate) enum Pressed {
     /// The notice itself.
     Notice,
-    Button(Button),
+    Button(AlertButton),
 }
 
 impl Press {
     /// What a desktop says was pressed: a button's key, or anything else for the notice itself.
-    pub(crate) fn of(id: Id, key: &str) -> Self {
-        let on = Button::parse(key).map_or(Pressed::Notice, Pressed::Button);
+    pub(crate) fn of(id: AlertId, key: &str) -> Self {
+        let on = AlertButton::parse(key).map_or(Pressed::Notice, Pressed::Button);
         Self { id, on }
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use evermoor_client::Presence;
-use evermoor_core::policy::alerts::{Act, Alerts, Id, Notice, Now, Order, Times};
+use evermoor_core::policy::alerts::{
+    Alert, AlertCommand, AlertId, AlertRules, AlertTiming, ClockReading, TrayAction,
+};
 use evermoor_platform::clock;
 use tauri::AppHandle;
 use tokio::sync::{mpsc, watch};
@@ -21,11 +23,11 @@ pub(super) struct Task<N> {
     notifier: N,
     presence: watch::Receiver<Presence>,
     updates: watch::Receiver<Update>,
-    acts: mpsc::UnboundedReceiver<Act>,
+    acts: mpsc::UnboundedReceiver<TrayAction>,
     began: Instant,
-    rules: Alerts,
+    rules: AlertRules,
     /// What is on the screen, as far as is known.
-    shown: BTreeMap<Id, Notice>,
+    shown: BTreeMap<AlertId, Alert>,
 }
 
 impl<N: Notifier> Task<N> {
@@ -34,25 +36,25 @@ impl<N: Notifier> Task<N> {
         notifier: N,
         mut presence: watch::Receiver<Presence>,
         updates: watch::Receiver<Update>,
-        acts: mpsc::UnboundedReceiver<Act>,
+        acts: mpsc::UnboundedReceiver<TrayAction>,
         at_login: bool,
     ) -> Self {
         // What is known already counts as news.
         presence.mark_changed();
         let began = Instant::now();
-        let rules = Alerts::new(Times::default(), at_login, now(began));
+        let rules = AlertRules::new(AlertTiming::default(), at_login, now(began));
         Self { app, notifier, presence, updates, acts, began, rules, shown: BTreeMap::new() }
     }
 
     pub(super) async fn run(mut self, stop: CancellationToken) {
         let mut network = Network::watch().await;
         loop {
-            let next = self.rules.next_look(now(self.began));
+            let next = self.rules.next_evaluation(now(self.began));
             let orders = tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
                 Some(act) = self.acts.recv() => self.rules.act(&act, now(self.began)),
-                Ok(()) = self.presence.changed() => self.look(),
+                Ok(()) = self.presence.changed() => self.evaluate(),
                 Ok(()) = self.updates.changed() => self.look_for_updates(),
                 press = self.notifier.pressed() => {
                     if let Some(notice) = self.shown.get(&press.id) {
@@ -61,42 +63,42 @@ impl<N: Notifier> Task<N> {
                     continue;
                 }
                 () = network.changed() => self.rules.network_changed(now(self.began)),
-                () = after(next) => self.rules.look(now(self.began)),
+                () = after(next) => self.rules.evaluate(now(self.began)),
             };
             self.carry_out(orders).await;
         }
-        let orders = self.rules.act(&Act::Quit, now(self.began));
+        let orders = self.rules.act(&TrayAction::Quit, now(self.began));
         self.carry_out(orders).await;
     }
 
-    fn look(&mut self) -> Vec<Order> {
+    fn evaluate(&mut self) -> Vec<AlertCommand> {
         let now = now(self.began);
         match &*self.presence.borrow_and_update() {
-            Presence::Starting => self.rules.look(now),
-            Presence::Serving { status } => self.rules.see(status, now),
-            Presence::Lost { failure } => self.rules.lose(failure, now),
+            Presence::Starting => self.rules.evaluate(now),
+            Presence::Serving { status } => self.rules.observe(status, now),
+            Presence::Lost { failure } => self.rules.gateway_lost(failure, now),
         }
     }
 
-    fn look_for_updates(&mut self) -> Vec<Order> {
+    fn look_for_updates(&mut self) -> Vec<AlertCommand> {
         let Update::Available { version } = &*self.updates.borrow_and_update() else {
             return Vec::new();
         };
-        self.rules.update_is_ready(version, now(self.began))
+        self.rules.update_ready(version, now(self.began))
     }
 
-    async fn carry_out(&mut self, orders: Vec<Order>) {
+    async fn carry_out(&mut self, orders: Vec<AlertCommand>) {
         for order in orders {
             match order {
-                Order::Show(id, notice) => match self.notifier.show(id, &notice).await {
+                AlertCommand::Show(id, notice) => match self.notifier.show(id, &notice).await {
                     true => drop(self.shown.insert(id, notice)),
-                    false => self.rules.was_not_shown(id),
+                    false => self.rules.not_shown(id),
                 },
-                Order::Replace(id, notice) => {
+                AlertCommand::Replace(id, notice) => {
                     self.notifier.replace(id, &notice).await;
                     self.shown.insert(id, notice);
                 }
-                Order::Withdraw(id) => {
+                AlertCommand::Withdraw(id) => {
                     self.notifier.withdraw(id).await;
                     self.shown.remove(&id);
                 }
@@ -106,9 +108,9 @@ impl<N: Notifier> Task<N> {
 }
 
 /// Both clocks; the first counts from the start of the task.
-fn now(began: Instant) -> Now {
+fn now(began: Instant) -> ClockReading {
     let awake = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Now { awake, wall: clock::unix_millis() }
+    ClockReading { awake, wall: clock::unix_millis() }
 }
 
 async fn after(time: Option<u64>) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use std::{env, io};
 
 use evermoor_client::launch::Launcher;
-use evermoor_client::{Keeper, Presence};
+use evermoor_client::{GatewaySupervisor, Presence};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::paths::Paths;
 use tauri::async_runtime;
@@ -23,7 +23,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The gateway as the rest of the application holds it, with the tasks of the application.
 pub(crate) struct Gateway {
-    keeper: Keeper,
+    keeper: GatewaySupervisor,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -33,11 +33,11 @@ impl Gateway {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let runtime = async_runtime::handle();
         let _inside = runtime.inner().enter();
-        let keeper = Keeper::start(launcher, &tasks, stop.clone());
+        let keeper = GatewaySupervisor::start(launcher, &tasks, stop.clone());
         Self { keeper, tasks, stop }
     }
 
-    pub(crate) fn keeper(&self) -> &Keeper {
+    pub(crate) fn keeper(&self) -> &GatewaySupervisor {
         &self.keeper
     }
 

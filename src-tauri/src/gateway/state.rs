@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use evermoor_client::Presence;
-use evermoor_core::api::{Found, Link, Status, Upstream};
+use evermoor_core::api::{DetectedEditor, Status, UpstreamState, UpstreamStatus};
 
 use crate::updates::Update;
 
@@ -11,7 +11,7 @@ use crate::updates::Update;
 pub(crate) struct Known {
     pub(crate) presence: Presence,
     /// The editors on this machine.
-    pub(crate) editors: Vec<Found>,
+    pub(crate) editors: Vec<DetectedEditor>,
     /// Whether the system starts Evermoor at login.
     pub(crate) login: bool,
     pub(crate) update: Update,
@@ -36,14 +36,14 @@ impl Known {
     }
 
     /// Whether an upstream is being restarted at this moment.
-    pub(crate) fn is_restarting(&self, upstream: &Upstream) -> bool {
+    pub(crate) fn is_restarting(&self, upstream: &UpstreamStatus) -> bool {
         let app = upstream.app.as_ref().and_then(|app| app.restart.as_ref());
         self.restarting.contains(&upstream.name) || app.is_some_and(|restart| restart.end.is_none())
     }
 
     /// The upstreams that a restart may bring back.
-    pub(crate) fn broken(&self) -> Vec<&Upstream> {
+    pub(crate) fn broken(&self) -> Vec<&UpstreamStatus> {
         let upstreams = self.status().map_or(&[][..], |status| &status.upstreams);
-        upstreams.iter().filter(|one| matches!(one.link, Link::Down { .. })).collect()
+        upstreams.iter().filter(|one| matches!(one.link, UpstreamState::Down { .. })).collect()
     }
 }

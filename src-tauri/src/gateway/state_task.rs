@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use evermoor_client::{Control, Presence};
-use evermoor_core::api::{Found, Setup, Status};
+use evermoor_core::api::{DetectedEditor, Setup, Status};
 use evermoor_core::failure::Failure;
 use evermoor_platform::clock;
 use tauri::{AppHandle, Manager};
@@ -161,7 +161,7 @@ impl Task {
     }
 }
 
-async fn setup(control: Control) -> Result<Vec<Found>, Failure> {
+async fn setup(control: Control) -> Result<Vec<DetectedEditor>, Failure> {
     let setup: Setup = control.get("/api/setup").await?;
     Ok(setup.editors)
 }

@@ -14,7 +14,7 @@ mod text;
 mod upstream;
 
 use evermoor_client::Presence;
-use evermoor_core::api::{Overall, Status};
+use evermoor_core::api::{OverallState, Status};
 
 use self::item::{button, check, line, submenu, under_way};
 use crate::actions::action::Action;
@@ -56,7 +56,7 @@ pub(crate) fn items(known: &Known) -> Vec<Item> {
 
 /// What helps, on top, where it is found at once.
 fn on_top(known: &Known, status: &Status) -> Option<Item> {
-    if status.overall == Overall::Paused {
+    if status.overall == OverallState::Paused {
         return Some(button("Resume", Action::Resume(None)));
     }
     match known.broken().as_slice() {

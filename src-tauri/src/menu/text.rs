@@ -1,7 +1,7 @@
 //! Lengths of time and the tooltip, in words.
 
 use evermoor_client::Presence;
-use evermoor_core::api::{Link, Upstream};
+use evermoor_core::api::{UpstreamState, UpstreamStatus};
 
 const MINUTE: u64 = 60_000;
 const HOUR: u64 = 60 * MINUTE;
@@ -21,8 +21,9 @@ pub(crate) fn tooltip(presence: &Presence) -> String {
     let Presence::Serving { status } = presence else {
         return format!("Evermoor – {}", sentence(presence));
     };
-    let on: Vec<&Upstream> = status.upstreams.iter().filter(|one| !one.is_off()).collect();
-    let connected = on.iter().filter(|one| matches!(one.link, Link::Connected { .. })).count();
+    let on: Vec<&UpstreamStatus> = status.upstreams.iter().filter(|one| !one.is_off()).collect();
+    let connected =
+        on.iter().filter(|one| matches!(one.link, UpstreamState::Connected { .. })).count();
     match on.len() {
         0 => format!("Evermoor – {}", status.sentence),
         1 if connected == 1 => "Evermoor – 1 app connected".into(),
@@ -32,7 +33,7 @@ pub(crate) fn tooltip(presence: &Presence) -> String {
 }
 
 /// Since when an upstream is connected, and what it offers.
-pub(super) fn connected(upstream: &Upstream, since: u64, now: u64) -> String {
+pub(super) fn connected(upstream: &UpstreamStatus, since: u64, now: u64) -> String {
     let tools = match upstream.tools {
         0 => "no tools".into(),
         _ => upstream.tool_count(),

@@ -1,8 +1,8 @@
 //! The row of one upstream, what is behind it, and the one thing that brings it back.
 
-use evermoor_core::api::{Link, Upstream};
+use evermoor_core::api::{UpstreamState, UpstreamStatus};
 use evermoor_core::failure::Code;
-use evermoor_core::policy::app::state::Next;
+use evermoor_core::policy::app::state::NextStep;
 
 use super::item::{Item, button, line, submenu, under_way};
 use super::text;
@@ -11,7 +11,7 @@ use crate::gateway::state::Known;
 use crate::window::page::Page;
 
 /// A row with its state, and what can be done behind it.
-pub(super) fn row(upstream: &Upstream, known: &Known) -> Item {
+pub(super) fn row(upstream: &UpstreamStatus, known: &Known) -> Item {
     let text = match known.is_restarting(upstream) {
         true => format!("{} — Restarting…", upstream.title),
         false => format!("{} — {}", upstream.title, upstream.word()),
@@ -24,30 +24,30 @@ pub(super) fn row(upstream: &Upstream, known: &Known) -> Item {
 }
 
 /// The one thing that helps an upstream that is down, unless nothing here does.
-pub(super) fn cure(upstream: &Upstream, known: &Known) -> Option<Item> {
+pub(super) fn cure(upstream: &UpstreamStatus, known: &Known) -> Option<Item> {
     let not_here = matches!(
         &upstream.link,
-        Link::Down { failure, .. } if failure.code == Code::NotInstalled
+        UpstreamState::Down { failure, .. } if failure.code == Code::NotInstalled
     );
     (!not_here).then(|| restart(upstream, known))
 }
 
 /// Whether it is to be started rather than restarted: a person quit it, or it never ran.
-pub(super) fn is_to_be_started(upstream: &Upstream) -> bool {
-    upstream.app.as_ref().is_some_and(|app| app.next == Next::Start)
+pub(super) fn is_to_be_started(upstream: &UpstreamStatus) -> bool {
+    upstream.app.as_ref().is_some_and(|app| app.next == NextStep::Start)
 }
 
-fn about(upstream: &Upstream, now: u64) -> String {
+fn about(upstream: &UpstreamStatus, now: u64) -> String {
     match &upstream.link {
-        Link::Off => "Turned off in config.toml".into(),
-        Link::Connecting => upstream.target.clone(),
-        Link::Connected { since, .. } => text::connected(upstream, *since, now),
-        Link::Down { failure, .. } => failure.what.clone(),
-        Link::Paused { .. } => "Nothing is asked of it".into(),
+        UpstreamState::Off => "Turned off in config.toml".into(),
+        UpstreamState::Connecting => upstream.target.clone(),
+        UpstreamState::Connected { since, .. } => text::connected(upstream, *since, now),
+        UpstreamState::Down { failure, .. } => failure.what.clone(),
+        UpstreamState::Paused { .. } => "Nothing is asked of it".into(),
     }
 }
 
-fn deeds(upstream: &Upstream, known: &Known) -> Vec<Item> {
+fn deeds(upstream: &UpstreamStatus, known: &Known) -> Vec<Item> {
     let (title, name) = (&upstream.title, &upstream.name);
     if upstream.is_off() {
         return vec![button(&format!("Turn on {title}"), Action::TurnOn(name.clone()))];
@@ -66,7 +66,7 @@ fn deeds(upstream: &Upstream, known: &Known) -> Vec<Item> {
     items
 }
 
-fn restart(upstream: &Upstream, known: &Known) -> Item {
+fn restart(upstream: &UpstreamStatus, known: &Known) -> Item {
     let (title, action) = (&upstream.title, Action::Restart(upstream.name.clone()));
     match is_to_be_started(upstream) {
         true if known.is_restarting(upstream) => under_way(&format!("Starting {title}…"), action),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use evermoor_core::api::LogLine;
 use evermoor_core::security::scrub::scrub;
-use evermoor_log::{Desk, Layer};
+use evermoor_log::{LogLayer, LogWriter};
 use evermoor_platform::paths::Paths;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -18,13 +18,13 @@ use crate::gateway::given;
 /// How long the end of the application waits for its last lines.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-static FILE: OnceLock<Desk> = OnceLock::new();
+static FILE: OnceLock<LogWriter> = OnceLock::new();
 
 pub(crate) fn start() {
     let shown = fmt::layer().with_writer(stderr).with_ansi(stderr().is_terminal());
     let kept = file().map(|file| {
         let clean = |line: LogLine| LogLine { text: scrub(&line.text).into_owned(), ..line };
-        Layer::to(move |line| file.write(&clean(line))).with_filter(filter())
+        LogLayer::new(move |line| file.write(&clean(line))).with_filter(filter())
     });
     let log = tracing_subscriber::registry().with(shown.with_filter(filter())).with(kept);
     // Somebody else's log is as good.
@@ -38,9 +38,9 @@ pub(crate) fn finish() {
     }
 }
 
-fn file() -> Option<&'static Desk> {
+fn file() -> Option<&'static LogWriter> {
     let paths = Paths::find(given("EVERMOOR_HOME")).ok()?;
-    let desk = Desk::start(paths.tray_log_file())?;
+    let desk = LogWriter::start(paths.tray_log_file())?;
     Some(FILE.get_or_init(|| desk))
 }
 

@@ -1,7 +1,7 @@
 //! The picture in the tray: one shape for each state, so that it can be read without colour.
 
 use evermoor_client::Presence;
-use evermoor_core::api::Overall;
+use evermoor_core::api::OverallState;
 use tauri::image::Image;
 use tauri::include_image;
 
@@ -18,15 +18,15 @@ pub(crate) enum Backdrop {
 }
 
 /// The state that the shape tells.
-pub(crate) fn state(presence: &Presence) -> Overall {
+pub(crate) fn state(presence: &Presence) -> OverallState {
     match presence {
-        Presence::Starting => Overall::Busy,
+        Presence::Starting => OverallState::Busy,
         Presence::Serving { status } => status.overall,
-        Presence::Lost { .. } => Overall::Down,
+        Presence::Lost { .. } => OverallState::Down,
     }
 }
 
-pub(crate) fn image(state: Overall, backdrop: Backdrop) -> Image<'static> {
+pub(crate) fn image(state: OverallState, backdrop: Backdrop) -> Image<'static> {
     use Backdrop::{Any, Dark, Light, Template};
     use Overall::{Busy, Degraded, Down, Healthy, Paused};
     match (state, backdrop) {
@@ -57,8 +57,13 @@ pub(crate) fn image(state: Overall, backdrop: Backdrop) -> Image<'static> {
 mod tests {
     use super::*;
 
-    const STATES: [Overall; 5] =
-        [Overall::Healthy, Overall::Busy, Overall::Degraded, Overall::Down, Overall::Paused];
+    const STATES: [OverallState; 5] = [
+        OverallState::Healthy,
+        OverallState::Busy,
+        OverallState::Degraded,
+        OverallState::Down,
+        OverallState::Paused,
+    ];
 
     /// Where the picture is painted, whatever the colour.
     fn silhouette(image: &Image<'_>) -> Vec<bool> {

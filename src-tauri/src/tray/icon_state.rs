@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evermoor_core::api::Overall;
+use evermoor_core::api::OverallState;
 use tokio::time::Instant;
 
 /// Reconnecting mostly takes less, and an icon that flickers is read as trouble.
@@ -11,27 +11,27 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// The shape that is shown, and since when another one is wanted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
-    shown: Overall,
+    shown: OverallState,
     busy_since: Option<Instant>,
 }
 
 impl Look {
-    pub(crate) fn new(state: Overall) -> Self {
+    pub(crate) fn new(state: OverallState) -> Self {
         Self { shown: state, busy_since: None }
     }
 
-    pub(crate) fn shown(self) -> Overall {
+    pub(crate) fn shown(self) -> OverallState {
         self.shown
     }
 
     /// The look after this state was seen.
-    pub(crate) fn seen(self, state: Overall, now: Instant) -> Self {
-        if state != Overall::Busy || self.shown == Overall::Busy {
+    pub(crate) fn seen(self, state: OverallState, now: Instant) -> Self {
+        if state != OverallState::Busy || self.shown == OverallState::Busy {
             return Self::new(state);
         }
         let since = self.busy_since.unwrap_or(now);
-        let shown = if now - since >= PATIENCE { Overall::Busy } else { self.shown };
-        Self { shown, busy_since: (shown != Overall::Busy).then_some(since) }
+        let shown = if now - since >= PATIENCE { OverallState::Busy } else { self.shown };
+        Self { shown, busy_since: (shown != OverallState::Busy).then_some(since) }
     }
 
     /// When it changes although nothing new is seen.
@@ -47,26 +47,31 @@ mod tests {
     #[test]
     fn work_of_a_moment_does_not_show() {
         let began = Instant::now();
-        let look = Look::new(Overall::Healthy).seen(Overall::Busy, began);
-        assert_eq!(look.shown(), Overall::Healthy);
-        let look = look.seen(Overall::Busy, began + PATIENCE / 2);
-        assert_eq!((look.shown(), look.changes_at()), (Overall::Healthy, Some(began + PATIENCE)));
-        let look = look.seen(Overall::Healthy, began + PATIENCE * 2);
-        assert_eq!((look.shown(), look.changes_at()), (Overall::Healthy, None));
+        let look = Look::new(OverallState::Healthy).seen(OverallState::Busy, began);
+        assert_eq!(look.shown(), OverallState::Healthy);
+        let look = look.seen(OverallState::Busy, began + PATIENCE / 2);
+        assert_eq!(
+            (look.shown(), look.changes_at()),
+            (OverallState::Healthy, Some(began + PATIENCE))
+        );
+        let look = look.seen(OverallState::Healthy, began + PATIENCE * 2);
+        assert_eq!((look.shown(), look.changes_at()), (OverallState::Healthy, None));
     }
 
     #[test]
     fn work_that_lasts_does() {
         let began = Instant::now();
-        let look = Look::new(Overall::Degraded).seen(Overall::Busy, began);
-        let look = look.seen(Overall::Busy, began + PATIENCE);
-        assert_eq!((look.shown(), look.changes_at()), (Overall::Busy, None));
+        let look = Look::new(OverallState::Degraded).seen(OverallState::Busy, began);
+        let look = look.seen(OverallState::Busy, began + PATIENCE);
+        assert_eq!((look.shown(), look.changes_at()), (OverallState::Busy, None));
     }
 
     #[test]
     fn everything_else_shows_at_once() {
         let now = Instant::now();
-        let look = Look::new(Overall::Healthy).seen(Overall::Busy, now).seen(Overall::Down, now);
-        assert_eq!((look.shown(), look.changes_at()), (Overall::Down, None));
+        let look = Look::new(OverallState::Healthy)
+            .seen(OverallState::Busy, now)
+            .seen(OverallState::Down, now);
+        assert_eq!((look.shown(), look.changes_at()), (OverallState::Down, None));
     }
 }

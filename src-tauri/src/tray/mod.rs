@@ -17,7 +17,7 @@ pub(crate) mod row;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use evermoor_core::api::Overall;
+use evermoor_core::api::OverallState;
 use tauri::menu::Menu;
 use tauri::tray::{MouseButton, MouseButtonState, TrayIcon, TrayIconBuilder, TrayIconEvent};
 use tauri::{AppHandle, Wry};
@@ -43,7 +43,7 @@ pub(crate) struct Tray {
     items: Vec<Item>,
     tooltip: String,
     look: Look,
-    painted: (Overall, icon::Backdrop),
+    painted: (OverallState, icon::Backdrop),
     opening: system::Opening,
 }
 

@@ -1,6 +1,6 @@
 //! The places of the dashboard that the tray leads to.
 
-use evermoor_core::api::Link;
+use evermoor_core::api::UpstreamState;
 
 use crate::gateway::state::Known;
 
@@ -56,7 +56,8 @@ impl Page {
         let Some(status) = known.status() else {
             return Self::Overview;
         };
-        let connecting = || status.upstreams.iter().find(|one| one.link == Link::Connecting);
+        let connecting =
+            || status.upstreams.iter().find(|one| one.link == UpstreamState::Connecting);
         match known.broken().as_slice() {
             [] => connecting().map_or(Self::Overview, |one| Self::Upstream(one.name.clone())),
             [one] => Self::Upstream(one.name.clone()),

@@ -1,6 +1,6 @@
 //! What follows when an application ends.
 
-use evermoor_core::api::Link;
+use evermoor_core::api::UpstreamState;
 use evermoor_core::failure::Code;
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::pieces::Fault;
@@ -40,7 +40,7 @@ async fn a_normal_quit_is_offered_and_not_undone() {
     assert_eq!(app.offer.as_deref(), Some("You can start PiecesOS again with one click."));
     let seen = gateway
         .until("pieces", |upstream| {
-            matches!(&upstream.link, Link::Down { failure, .. } if failure.code == Code::Quit)
+            matches!(&upstream.link, UpstreamState::Down { failure, .. } if failure.code == Code::Quit)
         })
         .await;
     assert_eq!(seen.app.unwrap().restart, None);

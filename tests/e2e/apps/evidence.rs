@@ -5,7 +5,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use evermoor_core::history::incident::Incident;
-use evermoor_core::policy::app::state::Next;
+use evermoor_core::policy::app::state::NextStep;
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::pieces::{Fault, Pieces};
 use evermoor_tests::gateway::Gateway;
@@ -67,7 +67,7 @@ async fn one_that_somebody_killed_is_offered_because_nothing_says_why() {
     let (pieces, gateway, _records) = recorded(&scene).await;
     pieces.kill().await;
     let app = until_app(&gateway, |app| app.offer.is_some() && app.word == "Exited").await;
-    assert_eq!((app.next, app.restart, pieces.lives()), (Next::Start, None, 1));
+    assert_eq!((app.next, app.restart, pieces.lives()), (NextStep::Start, None, 1));
     let why = "PiecesOS exited for an unknown reason.";
     assert_eq!(newest(&gateway).await.why(), why);
 }

@@ -1,15 +1,15 @@
 //! Where an application is, and how it stands.
 
-use evermoor_core::api::{Link, Upstream};
+use evermoor_core::api::{UpstreamState, UpstreamStatus};
 use evermoor_core::failure::Code;
-use evermoor_core::policy::app::state::Next;
+use evermoor_core::policy::app::state::NextStep;
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::pieces::{Fault, Pieces};
 
 use super::{connected, editor, gateway, remember, until_app};
 
-fn failed(upstream: &Upstream, wanted: Code) -> bool {
-    matches!(&upstream.link, Link::Down { failure, .. } if failure.code == wanted)
+fn failed(upstream: &UpstreamStatus, wanted: Code) -> bool {
+    matches!(&upstream.link, UpstreamState::Down { failure, .. } if failure.code == wanted)
 }
 
 #[tokio::test]
@@ -19,7 +19,7 @@ async fn an_application_is_found_and_its_process_is_known() {
     let app = until_app(&gateway, |app| app.pid.is_some()).await;
     assert_eq!((app.pid, app.port), (Some(pieces.pid()), Some(pieces.port())));
     assert_eq!(app.version.as_deref(), Some("12.3.10"));
-    assert_eq!((app.word.as_str(), app.next), ("Connected", Next::Nothing));
+    assert_eq!((app.word.as_str(), app.next), ("Connected", NextStep::Nothing));
     assert!(app.memory.is_some_and(|memory| memory > 1_000_000), "{app:?}");
     let mut editor = editor(&gateway).await;
     assert_eq!(remember(&mut editor, "a").await, "a");
@@ -62,7 +62,7 @@ async fn one_that_is_not_installed_says_where_it_can_be_had() {
     pieces.uninstall();
     let gateway = gateway(&scene, &pieces, "").await;
     let seen = gateway.until("pieces", |upstream| failed(upstream, Code::NotInstalled)).await;
-    let Link::Down { failure, .. } = &seen.link else { panic!("it is down") };
+    let UpstreamState::Down { failure, .. } = &seen.link else { panic!("it is down") };
     assert!(failure.remedy.contains("https://pieces.app"), "{failure}");
 }
 
@@ -78,7 +78,7 @@ async fn what_it_tells_of_itself_is_told_while_it_is_so_and_its_tools_stay() {
     pieces.launch().await;
     let gateway = gateway(&scene, &pieces, "").await;
     let app = until_app(&gateway, |app| app.word == "Signed out").await;
-    assert_eq!(app.next, Next::Open);
+    assert_eq!(app.next, NextStep::Open);
     assert!(app.notes.iter().any(|note| note.contains("Long-term memory is turned off")));
     assert!(app.notes.iter().any(|note| note.contains("14.0.0 is newer")), "{app:?}");
     gateway.until_connected("pieces").await;

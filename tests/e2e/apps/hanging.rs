@@ -1,6 +1,6 @@
 //! An application that runs and answers nothing: it may be busy, so a person decides.
 
-use evermoor_core::policy::app::state::Next;
+use evermoor_core::policy::app::state::NextStep;
 use evermoor_tests::Scene;
 
 use super::{connected, editor, ended, incidents, remember, steps, until_app};
@@ -14,7 +14,7 @@ async fn one_that_hangs_is_offered_and_goes_on_when_it_answers_again() {
     until_app(&gateway, |app| app.pid.is_some()).await;
     pieces.freeze();
     let app = until_app(&gateway, |app| app.offer.is_some()).await;
-    assert_eq!((app.word.as_str(), app.next), ("Not responding", Next::Restart));
+    assert_eq!((app.word.as_str(), app.next), ("Not responding", NextStep::Restart));
     assert_eq!((app.restart, pieces.lives()), (None, 1));
     pieces.thaw();
     let app = until_app(&gateway, |app| app.word == "Connected").await;

@@ -15,7 +15,7 @@ mod pausing;
 mod record;
 mod restarting;
 
-use evermoor_core::api::{App, Restart};
+use evermoor_core::api::{AppStatus, RestartProgress};
 use evermoor_core::history::incident::Incident;
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
@@ -65,25 +65,25 @@ async fn remember(editor: &mut Editor, words: &str) -> String {
 }
 
 /// Waits until the application is seen so.
-async fn until_app(gateway: &Gateway, wanted: impl Fn(&App) -> bool) -> App {
+async fn until_app(gateway: &Gateway, wanted: impl Fn(&AppStatus) -> bool) -> AppStatus {
     let seen = gateway.until("pieces", |upstream| upstream.app.as_ref().is_some_and(&wanted)).await;
     seen.app.expect("it was just seen")
 }
 
 /// Wishes for a restart and follows it to its end.
-async fn restart(gateway: &Gateway) -> Restart {
+async fn restart(gateway: &Gateway) -> RestartProgress {
     let begun = gateway.control(Method::POST, "/api/upstreams/pieces/restart").await;
     ended(gateway, begun["number"].as_u64().expect("it is known by a number")).await
 }
 
 /// The restart of this number, once it is over.
-async fn ended(gateway: &Gateway, number: u64) -> Restart {
-    let over = |restart: &Restart| restart.number >= number && restart.end.is_some();
+async fn ended(gateway: &Gateway, number: u64) -> RestartProgress {
+    let over = |restart: &RestartProgress| restart.number >= number && restart.end.is_some();
     let app = until_app(gateway, |app| app.restart.as_ref().is_some_and(over)).await;
     app.restart.expect("it was just seen")
 }
 
-fn steps(restart: &Restart) -> Vec<&str> {
+fn steps(restart: &RestartProgress) -> Vec<&str> {
     restart.steps.iter().map(|step| step.what.as_str()).collect()
 }
 

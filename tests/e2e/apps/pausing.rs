@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use evermoor_core::api::Link;
+use evermoor_core::api::UpstreamState;
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::pieces::{Area, Fault};
 use evermoor_tests::gateway::{Gateway, http};
@@ -18,8 +18,8 @@ const A_WHILE: Duration = Duration::from_secs(2);
 
 async fn pause(gateway: &Gateway) {
     gateway.control(Method::POST, "/api/upstreams/pieces/pause").await;
-    let left_alone = |upstream: &evermoor_core::api::Upstream| {
-        matches!(upstream.link, Link::Paused { .. }) && upstream.app.is_none()
+    let left_alone = |upstream: &evermoor_core::api::UpstreamStatus| {
+        matches!(upstream.link, UpstreamState::Paused { .. }) && upstream.app.is_none()
     };
     gateway.until("pieces", left_alone).await;
 }

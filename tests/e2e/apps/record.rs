@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use evermoor_core::history::samples::Sample;
+use evermoor_core::history::samples::ResourceSample;
 use evermoor_tests::fakes::pieces::{Fault, Pieces};
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::scene::programs;
@@ -22,7 +22,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-async fn samples(gateway: &Gateway) -> Vec<Sample> {
+async fn samples(gateway: &Gateway) -> Vec<ResourceSample> {
     let told = gateway.control(Method::GET, "/api/upstreams/pieces/samples").await;
     serde_json::from_value(told["samples"].clone()).unwrap()
 }

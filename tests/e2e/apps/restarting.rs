@@ -1,6 +1,6 @@
 //! Bringing an application back, in the ways that it allows, with proof.
 
-use evermoor_core::api::Link;
+use evermoor_core::api::UpstreamState;
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::pieces::{Area, Fault, OnRestart, Pieces};
 use http::Method;
@@ -92,7 +92,9 @@ async fn calls_under_way_end_first_and_calls_that_come_wait() {
     let asking = async {
         pieces.ledger.until_executed("under way").await;
         let begun = gateway.control(Method::POST, "/api/upstreams/pieces/restart").await;
-        gateway.until("pieces", |upstream| matches!(upstream.link, Link::Down { .. })).await;
+        gateway
+            .until("pieces", |upstream| matches!(upstream.link, UpstreamState::Down { .. }))
+            .await;
         let held = remember(&mut other, "held").await;
         (held, ended(&gateway, begun["number"].as_u64().unwrap()).await)
     };

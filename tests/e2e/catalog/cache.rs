@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use evermoor_core::api::Link;
+use evermoor_core::api::UpstreamState;
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::sse_server::EventsServer;
 use evermoor_tests::fakes::upstream::Upstream;
@@ -48,7 +48,11 @@ async fn nobody_waits_for_an_upstream_of_which_something_is_known() {
     assert_eq!(tools(&gateway, "/mcp/notes").await[0]["name"], "record");
     assert_eq!(tools(&gateway, "/mcp").await[0]["name"], "notes__record");
     let link = gateway.status().await.upstreams.remove(0).link;
-    assert_eq!(link, Link::Connecting, "the answers came before anything was known to be wrong");
+    assert_eq!(
+        link,
+        UpstreamState::Connecting,
+        "the answers came before anything was known to be wrong"
+    );
 }
 
 #[tokio::test]

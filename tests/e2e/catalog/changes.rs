@@ -1,6 +1,6 @@
 //! Lists that change while editors are connected.
 
-use evermoor_core::api::{Link, Status};
+use evermoor_core::api::{Status, UpstreamState};
 
 use super::*;
 
@@ -10,8 +10,11 @@ const PROMPTS: &str = "notifications/prompts/list_changed";
 fn since(status: &Status, name: &str) -> u64 {
     let upstream = status.upstreams.iter().find(|upstream| upstream.name == name).unwrap();
     match upstream.link {
-        Link::Connected { since, .. } => since,
-        Link::Off | Link::Paused { .. } | Link::Connecting | Link::Down { .. } => {
+        UpstreamState::Connected { since, .. } => since,
+        UpstreamState::Off
+        | UpstreamState::Paused { .. }
+        | UpstreamState::Connecting
+        | UpstreamState::Down { .. } => {
             panic!("{upstream:?}")
         }
     }

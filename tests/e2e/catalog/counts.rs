@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use evermoor_core::api::Shown;
+use evermoor_core::api::VisibleCounts;
 use evermoor_tests::scene::programs;
 
 use super::*;
@@ -24,8 +24,8 @@ async fn what_each_editor_is_shown_is_counted_everywhere() {
     let shown = |name: &str| {
         status.editors.iter().find(|editor| editor.name == name).and_then(|editor| editor.shown)
     };
-    assert_eq!(shown("local"), Some(Shown { tools: 5, prompts: 8, resources: 4 }));
-    assert_eq!(shown("zed"), Some(Shown { tools: 1, prompts: 0, resources: 0 }));
+    assert_eq!(shown("local"), Some(VisibleCounts { tools: 5, prompts: 8, resources: 4 }));
+    assert_eq!(shown("zed"), Some(VisibleCounts { tools: 1, prompts: 0, resources: 0 }));
     let (files, notes) = (&status.upstreams[0], &status.upstreams[1]);
     assert_eq!((files.tools, files.hidden), (4, 0));
     assert_eq!((notes.tools, notes.hidden), (4, 3));

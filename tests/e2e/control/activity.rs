@@ -1,6 +1,6 @@
 //! The calls that people are shown: who, what, how it ended, how long it took; never what was said.
 
-use evermoor_core::api::{Activity, Call, CallOutcome, Latency};
+use evermoor_core::api::{CallOutcome, Latency, RecentCall, RecentCalls};
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
 use evermoor_tests::editor::wire::{Events, Wire};
@@ -8,10 +8,10 @@ use evermoor_tests::gateway::{Gateway, http};
 use http::Method;
 use serde_json::{Value, json};
 
-async fn calls(gateway: &Gateway, query: &str) -> Vec<Call> {
+async fn calls(gateway: &Gateway, query: &str) -> Vec<RecentCall> {
     let found = gateway.control(Method::GET, &format!("/api/activity{query}")).await;
     assert!(!found.to_string().contains("words of mine"), "what was said is nobody's business");
-    serde_json::from_value::<Activity>(found).unwrap().calls
+    serde_json::from_value::<RecentCalls>(found).unwrap().calls
 }
 
 async fn followed(gateway: &Gateway) -> Events {
@@ -23,7 +23,7 @@ async fn followed(gateway: &Gateway) -> Events {
 }
 
 /// The next call that is told live.
-async fn told(events: &mut Events) -> Call {
+async fn told(events: &mut Events) -> RecentCall {
     loop {
         let (_, event) = events.next().await.unwrap();
         if event["outcome"].is_string() {

@@ -1,13 +1,13 @@
 //! Who is connected at this moment.
 
-use evermoor_core::api::{Attached, Wire as Way};
+use evermoor_core::api::{ClientTransport as Way, ConnectedClient};
 use evermoor_tests::Scene;
 use evermoor_tests::editor::wire::Wire;
 use evermoor_tests::gateway::Gateway;
 use http::Method;
 use serde_json::json;
 
-async fn until_attached(gateway: &Gateway, number: usize) -> Vec<Attached> {
+async fn until_attached(gateway: &Gateway, number: usize) -> Vec<ConnectedClient> {
     gateway.until_status(|status| status.attached.len() == number).await.attached
 }
 
@@ -20,7 +20,7 @@ async fn an_editor_is_listed_with_what_it_is_and_how_it_speaks() {
     assert_eq!(gateway.status().await.attached, []);
     let editor = gateway.editor("/mcp/notes").await;
     let over_http = until_attached(&gateway, 1).await.remove(0);
-    assert_eq!((over_http.editor.as_str(), over_http.transport), ("local", Way::Http));
+    assert_eq!((over_http.editor.as_str(), over_http.transport), ("local", ClientTransport::Http));
     assert_eq!(over_http.client.as_deref(), Some("scenario"));
     assert_eq!(
         (over_http.view.as_deref(), over_http.revision.as_str()),
@@ -28,7 +28,7 @@ async fn an_editor_is_listed_with_what_it_is_and_how_it_speaks() {
     );
     let shim = gateway.editor_over_shim(None).await;
     let both = until_attached(&gateway, 2).await;
-    let stdio = both.iter().find(|one| one.transport == Way::Stdio).unwrap();
+    let stdio = both.iter().find(|one| one.transport == ClientTransport::Stdio).unwrap();
     assert_eq!((stdio.client.as_deref(), stdio.view.as_deref()), (Some("scenario"), None));
     drop((editor, shim));
 }
@@ -55,7 +55,7 @@ async fn an_editor_that_says_goodbye_is_gone_and_one_over_events_is_gone_with_it
     until_attached(&gateway, 0).await;
     let stream = Wire::to(&gateway, "/sse").listen(None).await;
     let older = until_attached(&gateway, 1).await.remove(0);
-    assert_eq!((older.transport, older.revision.as_str()), (Way::Sse, "2024-11-05"));
+    assert_eq!((older.transport, older.revision.as_str()), (ClientTransport::Sse, "2024-11-05"));
     drop(stream);
     until_attached(&gateway, 0).await;
 }

@@ -7,13 +7,13 @@ mod settings;
 mod upstreams;
 mod welcome;
 
-use evermoor_core::api::{Link, Status};
+use evermoor_core::api::{Status, UpstreamState};
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::{States, http};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-async fn until(states: &mut States, wanted: impl Fn(&Link) -> bool) -> Status {
+async fn until(states: &mut States, wanted: impl Fn(&UpstreamState) -> bool) -> Status {
     loop {
         let status = states.next().await;
         if wanted(&status.upstreams[0].link) {
@@ -28,12 +28,12 @@ async fn the_stream_of_states_begins_with_now_and_tells_every_change() {
     let mut upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
     let mut states = gateway.states().await;
-    until(&mut states, |link| matches!(link, Link::Connected { .. })).await;
+    until(&mut states, |link| matches!(link, UpstreamState::Connected { .. })).await;
     upstream.kill().await;
-    let down = until(&mut states, |link| matches!(link, Link::Down { .. })).await;
+    let down = until(&mut states, |link| matches!(link, UpstreamState::Down { .. })).await;
     assert_eq!(down.sentence, "notes is not running");
     upstream.start_again().await;
-    let back = until(&mut states, |link| matches!(link, Link::Connected { .. })).await;
+    let back = until(&mut states, |link| matches!(link, UpstreamState::Connected { .. })).await;
     assert_eq!(back.sentence, "notes is connected");
 }
 
@@ -42,7 +42,9 @@ async fn a_person_can_have_a_connection_made_anew() {
     let scene = Scene::new();
     let upstream = scene.upstream("notes").await;
     let gateway = scene.gateway(&[&upstream]).await;
-    let Link::Connected { since: before, .. } = gateway.until_connected("notes").await.link else {
+    let UpstreamState::Connected { since: before, .. } =
+        gateway.until_connected("notes").await.link
+    else {
         panic!("connected")
     };
     let restart = |name: &str| {
@@ -55,7 +57,7 @@ async fn a_person_can_have_a_connection_made_anew() {
     gateway
         .until(
             "notes",
-            |upstream| matches!(upstream.link, Link::Connected { since, .. } if since > before),
+            |upstream| matches!(upstream.link, UpstreamState::Connected { since, .. } if since > before),
         )
         .await;
     let unknown = restart("nobody").await.unwrap();

@@ -1,6 +1,6 @@
 //! What a person sets through the gateway stands in `config.toml`, with everything else as it was.
 
-use evermoor_core::api::{Link, Notifications, Settings};
+use evermoor_core::api::{NotificationLevel, Settings, UpstreamState};
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::scene::entry;
@@ -32,14 +32,14 @@ async fn a_setting_is_written_beside_its_comment_and_holds_at_once() {
     assert_eq!(status, StatusCode::OK, "{changed}");
     let changed: Settings = serde_json::from_value(changed).unwrap();
     assert_eq!((changed.hold.as_str(), changed.upstreams[0].call_timeout.as_str()), ("30s", "1m"));
-    assert_eq!(changed.tray.notifications, Notifications::None);
+    assert_eq!(changed.tray.notifications, NotificationLevel::None);
     let text = gateway.config();
     assert!(text.contains("hold = \"30s\" # long enough\n"), "{text}");
     assert!(text.contains("# This one is slow.\ncall_timeout = \"1m\"\n"), "{text}");
     let read = gateway.control(Method::GET, "/api/settings").await;
     assert_eq!(serde_json::from_value::<Settings>(read).unwrap(), changed);
     let status =
-        gateway.until_status(|status| status.tray.notifications == Notifications::None).await;
+        gateway.until_status(|status| status.tray.notifications == NotificationLevel::None).await;
     assert_eq!(status.upstreams[0].title, "My notes");
 
     let (_, back) =
@@ -86,7 +86,7 @@ async fn an_upstream_is_turned_off_and_on_again() {
     };
     switch(false).await;
     assert!(gateway.config().contains("enabled = false"));
-    gateway.until("notes", |upstream| upstream.link == Link::Off).await;
+    gateway.until("notes", |upstream| upstream.link == UpstreamState::Off).await;
     switch(true).await;
     assert_eq!(gateway.config(), before);
     gateway.until_connected("notes").await;

@@ -1,14 +1,14 @@
 //! The page of one upstream: what it offers, a call to try, and how it fared.
 
-use evermoor_core::api::{Catalog, Trial};
+use evermoor_core::api::{CatalogListing, TrialCallResult};
 #[cfg(unix)]
-use evermoor_core::api::{Span, SpanState, Timeline};
+use evermoor_core::api::{Timeline, TimelineSpan, TimelineState};
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::Gateway;
 use http::{Method, StatusCode};
 use serde_json::json;
 
-async fn catalog(gateway: &Gateway) -> Catalog {
+async fn catalog(gateway: &Gateway) -> CatalogListing {
     let found = gateway.control(Method::GET, "/api/upstreams/notes/catalog").await;
     serde_json::from_value(found).unwrap()
 }
@@ -62,7 +62,7 @@ async fn a_tool_is_tried_on_the_way_that_editors_take() {
     let tried = json!({ "tool": "record", "arguments": { "nonce": "tried" } });
     let (status, answer) = gateway.command(Method::POST, path, &tried).await;
     assert_eq!(status, StatusCode::OK, "{answer}");
-    let trial: Trial = serde_json::from_value(answer).unwrap();
+    let trial: TrialCallResult = serde_json::from_value(answer).unwrap();
     assert_eq!(trial.result.unwrap()["content"][0]["text"], "tried");
     assert_eq!(upstream.ledger.executions("tried"), 1);
     let (_, answer) = gateway.command(Method::POST, path, &json!({ "tool": "unheard of" })).await;
@@ -77,13 +77,13 @@ async fn a_tool_is_tried_on_the_way_that_editors_take() {
 }
 
 #[cfg(unix)]
-async fn spans(gateway: &Gateway) -> Vec<Span> {
+async fn spans(gateway: &Gateway) -> Vec<TimelineSpan> {
     let found = gateway.control(Method::GET, "/api/upstreams/notes/timeline").await;
     serde_json::from_value::<Timeline>(found).unwrap().spans
 }
 
 #[cfg(unix)]
-fn states(spans: &[Span]) -> Vec<SpanState> {
+fn states(spans: &[TimelineSpan]) -> Vec<TimelineState> {
     spans.iter().map(|span| span.state).collect()
 }
 
@@ -109,7 +109,7 @@ async fn the_timeline_has_every_state_and_the_time_when_nobody_watched() {
     again.until_connected("notes").await;
     let seen = spans(&again).await;
     let past = states(&seen);
-    let past = past.split(|state| *state == SpanState::Connecting).collect::<Vec<_>>().concat();
+    let past = past.split(|state| *state == TimelineState::Connecting).collect::<Vec<_>>().concat();
     assert!(past.ends_with(&[Connected, Down, Connected, Unwatched, Connected]), "{seen:?}");
 }
 

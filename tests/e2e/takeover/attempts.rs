@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use evermoor_core::lifecycle::handover::{CONVERSATION, Coming, Going};
-use evermoor_core::lifecycle::runtime::Runtime;
-use evermoor_platform::handover::{Line, Stand};
+use evermoor_core::lifecycle::handover::{HANDOVER_VERSION, PredecessorMessage, SuccessorMessage};
+use evermoor_core::lifecycle::runtime::RuntimeFile;
+use evermoor_platform::handover::{HandoverConnection, HandoverListener};
 use evermoor_tests::Scene;
 use evermoor_tests::gateway::{Gateway, runtime, written};
 use evermoor_tests::scene::programs::evermoor;
@@ -13,27 +13,27 @@ use serde_json::json;
 
 /// Somebody who asks for a place and dies in the middle.
 pub(super) struct Taker {
-    line: Line,
+    line: HandoverConnection,
 }
 
 impl Taker {
     pub(super) async fn come(home: &Path) -> Self {
         let pid = runtime(home).pid;
-        let line = Line::to(&home.join("run/handover.sock"), pid).await.unwrap();
+        let line = HandoverConnection::connect(&home.join("run/handover.sock"), pid).await.unwrap();
         let mut taker = Self { line };
-        assert_eq!(taker.hear().await, Some(Going::Welcome));
+        assert_eq!(taker.hear().await, Some(PredecessorMessage::Welcome));
         taker
     }
 
-    pub(super) async fn say(&mut self, word: &Coming) {
+    pub(super) async fn say(&mut self, word: &SuccessorMessage) {
         self.line.speaking.say(&serde_json::to_vec(word).unwrap()).await.unwrap();
     }
 
     pub(super) async fn ask(&mut self, conversation: u32) {
-        self.say(&Coming::Ask { conversation, version: "9.9.9".into(), pid: 1 }).await;
+        self.say(&SuccessorMessage::Ask { conversation, version: "9.9.9".into(), pid: 1 }).await;
     }
 
-    pub(super) async fn hear(&mut self) -> Option<Going> {
+    pub(super) async fn hear(&mut self) -> Option<PredecessorMessage> {
         let packet = self.line.hearing.next().await.unwrap()?;
         Some(serde_json::from_slice(&packet.words).unwrap())
     }
@@ -49,15 +49,15 @@ async fn whoever_dies_in_the_middle_leaves_the_other_serving() {
     for words in 0..4 {
         let mut taker = Taker::come(&scene.home()).await;
         if words > 0 {
-            taker.ask(CONVERSATION).await;
+            taker.ask(HANDOVER_VERSION).await;
         }
         if words > 1 {
             // The socket and the lock are in its hands, and it dies with them.
-            assert_eq!(taker.hear().await, Some(Going::Yours));
+            assert_eq!(taker.hear().await, Some(PredecessorMessage::Granted));
         }
         if words > 2 {
-            taker.say(&Coming::Ready).await;
-            assert!(matches!(taker.hear().await, Some(Going::Go { .. })));
+            taker.say(&SuccessorMessage::Ready).await;
+            assert!(matches!(taker.hear().await, Some(PredecessorMessage::Go { .. })));
         }
         drop(taker);
         let nonce = format!("after {words} words");
@@ -78,14 +78,14 @@ async fn whoever_dies_after_it_moved_in_leaves_the_other_its_files() {
     let mut gateway = scene.gateway(&[]).await;
     let before = runtime(&scene.home());
     let mut taker = Taker::come(&scene.home()).await;
-    taker.ask(CONVERSATION).await;
+    taker.ask(HANDOVER_VERSION).await;
     taker.hear().await;
-    taker.say(&Coming::Ready).await;
+    taker.say(&SuccessorMessage::Ready).await;
     taker.hear().await;
     let file = scene.home().join("run/gateway.json");
-    let other = serde_json::to_vec(&Runtime { pid: 1, ..before.clone() }).unwrap();
+    let other = serde_json::to_vec(&RuntimeFile { pid: 1, ..before.clone() }).unwrap();
     evermoor_platform::fs::private::write_private(&file, &other).unwrap();
-    let stand = Stand::open(&scene.home().join("run/handover.sock")).unwrap();
+    let stand = HandoverListener::open(&scene.home().join("run/handover.sock")).unwrap();
     drop((stand, taker));
     written(&file, &other).await;
     assert_eq!(runtime(&scene.home()), before);
@@ -106,9 +106,9 @@ async fn a_subscription_made_during_an_attempt_that_failed_is_kept() {
     gateway.until_connected("notes").await;
     let mut editor = gateway.editor("/mcp/notes").await;
     let mut taker = Taker::come(&scene.home()).await;
-    taker.ask(CONVERSATION).await;
+    taker.ask(HANDOVER_VERSION).await;
     taker.hear().await;
-    taker.say(&Coming::Ready).await;
+    taker.say(&SuccessorMessage::Ready).await;
     taker.hear().await;
     // Nothing may be written now, and the editor does not notice.
     editor.ask("resources/subscribe", &json!({ "uri": "note:1" })).await;
@@ -145,10 +145,10 @@ async fn whoever_hands_over_in_another_way_is_refused() {
     let scene = Scene::new();
     let gateway = scene.gateway(&[]).await;
     let mut taker = Taker::come(&scene.home()).await;
-    taker.ask(CONVERSATION + 1).await;
+    taker.ask(HANDOVER_VERSION + 1).await;
     let refused = taker.hear().await;
     assert!(
-        matches!(&refused, Some(Going::Refused { why }) if why.contains("9.9.9")),
+        matches!(&refused, Some(PredecessorMessage::Refused { why }) if why.contains("9.9.9")),
         "{refused:?}"
     );
     gateway.editor("/mcp").await;

@@ -1,8 +1,8 @@
 //! Outages around a takeover: one gateway at a time writes them down.
 
-use evermoor_core::api::Link;
-use evermoor_core::history::incident::{How, Incident, Incidents};
-use evermoor_core::lifecycle::handover::{CONVERSATION, Coming};
+use evermoor_core::api::UpstreamState;
+use evermoor_core::history::incident::{Incident, Incidents, Resolution};
+use evermoor_core::lifecycle::handover::{HANDOVER_VERSION, SuccessorMessage};
 use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::{PATIENCE, Scene};
@@ -48,7 +48,7 @@ async fn an_outage_that_lasts_goes_on_as_if_nothing_had_been() {
     assert!(!lasts.events.iter().any(|event| event.what.contains("No gateway")), "{lasts:?}");
     upstream.start_again().await;
     let over = until(&new, |one| one.end.is_some()).await;
-    assert_eq!((over.id, over.end.unwrap().how), (before.id, How::Reconnected));
+    assert_eq!((over.id, over.end.unwrap().how), (before.id, Resolution::Reconnected));
     assert_eq!(incidents(&new).await.len(), 1);
 }
 
@@ -83,14 +83,14 @@ async fn an_outage_during_an_attempt_that_failed_is_written_afterwards() {
     assert_eq!(incidents(&gateway).await, []);
     let mut states = gateway.states().await;
     let mut taker = Taker::come(&scene.home()).await;
-    taker.ask(CONVERSATION).await;
+    taker.ask(HANDOVER_VERSION).await;
     taker.hear().await;
-    taker.say(&Coming::Ready).await;
+    taker.say(&SuccessorMessage::Ready).await;
     taker.hear().await;
     let file = || std::fs::read(scene.home().join("data/history.sqlite-wal")).unwrap();
     let before = file();
     upstream.kill().await;
-    while !matches!(states.next().await.upstreams[0].link, Link::Down { .. }) {}
+    while !matches!(states.next().await.upstreams[0].link, UpstreamState::Down { .. }) {}
     assert_eq!(file(), before, "the file may be another's");
     drop(taker);
     let lasts = until(&gateway, |_| true).await;

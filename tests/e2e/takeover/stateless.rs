@@ -1,8 +1,8 @@
 //! Tools of a newer version that find an older gateway.
 
 use evermoor_client::launch::Launcher;
-use evermoor_client::{Keeper, Presence};
-use evermoor_core::api::Link;
+use evermoor_client::{GatewaySupervisor, Presence};
+use evermoor_core::api::UpstreamState;
 use evermoor_platform::paths::Paths;
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
@@ -77,21 +77,23 @@ async fn a_plain_start_beside_an_older_gateway_says_how_to_replace_it() {
 }
 
 #[tokio::test]
-async fn the_keeper_follows_the_gateway_that_took_over_and_speaks_of_no_loss() {
+async fn the_supervisor_follows_the_gateway_that_took_over_and_reports_no_loss() {
     let scene = Scene::new();
     let mut upstream = scene.upstream("notes").await;
     let mut gateway = scene.gateway(&[&upstream]).await;
     let paths = Paths::find(Some(scene.home())).unwrap();
     let launcher = Launcher::new(scene.evermoor(), Some(scene.home()), paths);
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-    let keeper = Keeper::start(launcher, &tasks, stop.clone());
+    let keeper = GatewaySupervisor::start(launcher, &tasks, stop.clone());
     let mut presence = keeper.presence();
     let mut until = async |connected: bool| loop {
         match presence.borrow_and_update().clone() {
             Presence::Lost { failure } => panic!("nothing is lost: {failure}"),
             Presence::Serving { status } => {
                 let link = status.upstreams.first().map(|upstream| &upstream.link);
-                if link.is_some_and(|link| matches!(link, Link::Connected { .. }) == connected) {
+                if link.is_some_and(|link| {
+                    matches!(link, UpstreamState::Connected { .. }) == connected
+                }) {
                     break;
                 }
             }

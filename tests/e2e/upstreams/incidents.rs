@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use evermoor_core::history::incident::{How, Incident, Incidents};
+use evermoor_core::history::incident::{Incident, Incidents, Resolution};
 use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::gateway::Gateway;
 use evermoor_tests::scene::programs;
@@ -64,7 +64,7 @@ async fn an_outage_is_told_with_its_cause_its_length_and_its_calls() {
     let (held, ()) = tokio::join!(held.attempt("record", "held"), upstream.start_again());
     assert_eq!(held.verdict, Verdict::Done);
     let over = until(&gateway, |one| one.end.is_some() && one.calls.answered == 1).await;
-    assert_eq!((over.id, over.end.unwrap().how), (lasts.id, How::Reconnected));
+    assert_eq!((over.id, over.end.unwrap().how), (lasts.id, Resolution::Reconnected));
     assert_eq!((over.calls.held, over.calls.unknown, over.calls.not_sent), (1, 1, 0));
     assert!(over.end.unwrap().at >= over.began);
 }
@@ -108,7 +108,7 @@ async fn an_upstream_that_is_taken_out_of_the_configuration_ends_its_outage() {
     until(&gateway, |one| one.end.is_none()).await;
     scene.configure("", &[&other]);
     let over = until(&gateway, |one| one.end.is_some()).await;
-    assert_eq!(over.end.unwrap().how, How::Removed);
+    assert_eq!(over.end.unwrap().how, Resolution::Removed);
 }
 
 #[tokio::test]
@@ -132,7 +132,7 @@ async fn a_killed_gateway_leaves_an_honest_record_that_the_next_one_goes_on_with
     until(&gateway, |one| one.calls.not_sent == 2).await;
     upstream.start_again().await;
     let over = until(&gateway, |one| one.end.is_some()).await;
-    assert_eq!((over.id, over.end.unwrap().how), (before.id, How::Reconnected));
+    assert_eq!((over.id, over.end.unwrap().how), (before.id, Resolution::Reconnected));
 }
 
 #[tokio::test]

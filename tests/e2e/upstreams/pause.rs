@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use evermoor_core::api::{Link, Overall};
+use evermoor_core::api::{OverallState, UpstreamState};
 use evermoor_tests::Scene;
 use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::gateway::{Gateway, http, written};
@@ -20,7 +20,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 async fn until_paused(gateway: &Gateway, name: &str) {
-    gateway.until(name, |upstream| matches!(upstream.link, Link::Paused { .. })).await;
+    gateway.until(name, |upstream| matches!(upstream.link, UpstreamState::Paused { .. })).await;
 }
 
 fn paused() -> Verdict {
@@ -47,7 +47,10 @@ async fn a_call_to_a_paused_upstream_is_told_so_at_once_and_its_tools_stay() {
         assert_eq!(tools["tools"].as_array().unwrap().len(), 4);
     }
     let status = gateway.status().await;
-    assert_eq!((status.overall, status.sentence.as_str()), (Overall::Paused, "notes is paused"));
+    assert_eq!(
+        (status.overall, status.sentence.as_str()),
+        (OverallState::Paused, "notes is paused")
+    );
     evermoor(&scene.home(), &["resume", "notes"]).await;
     gateway.until_connected("notes").await;
     assert_eq!(editor.attempt("record", "b").await.verdict, Verdict::Done);
@@ -96,7 +99,7 @@ async fn a_pause_outlives_the_gateway() {
     assert_eq!(tools["tools"].as_array().unwrap().len(), 8);
     assert_eq!(notes.asked("initialize").await, asked);
     let status = gateway.status().await;
-    assert_eq!(status.overall, Overall::Healthy);
+    assert_eq!(status.overall, OverallState::Healthy);
     assert_eq!(status.sentence, "notes is paused; everything else is connected");
 }
 
@@ -109,7 +112,7 @@ async fn everything_can_be_paused_and_one_of_it_resumed() {
     gateway.until_connected("other").await;
     let said = evermoor(&scene.home(), &["pause"]).await;
     assert_eq!(text(&said.stdout), "Everything is paused.\n");
-    let status = gateway.until_status(|status| status.overall == Overall::Paused).await;
+    let status = gateway.until_status(|status| status.overall == OverallState::Paused).await;
     assert_eq!(status.sentence, "All 2 servers are paused");
     evermoor(&scene.home(), &["resume", "notes"]).await;
     gateway.until_connected("notes").await;

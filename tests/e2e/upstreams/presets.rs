@@ -1,6 +1,6 @@
 //! The presets of a person: read at the start, followed while the gateway runs, and forgiving.
 
-use evermoor_core::api::{Status, Upstream};
+use evermoor_core::api::{Status, UpstreamStatus};
 use evermoor_core::failure::Code;
 use evermoor_tests::Scene;
 
@@ -31,7 +31,7 @@ fn warned(status: &Status, what: &str) -> bool {
 }
 
 fn title(status: &Status) -> &str {
-    let Upstream { title, .. } = &status.upstreams[0];
+    let UpstreamStatus { title, .. } = &status.upstreams[0];
     title
 }
 

@@ -1,6 +1,6 @@
 //! A change of `config.toml` takes effect while the gateway runs, and touches nothing else.
 
-use evermoor_core::api::{Link, Status, Upstream};
+use evermoor_core::api::{Status, UpstreamState, UpstreamStatus};
 use evermoor_core::failure::Code;
 use evermoor_tests::Scene;
 use evermoor_tests::editor::Editor;
@@ -8,10 +8,13 @@ use evermoor_tests::network::proxy::Proxy;
 use evermoor_tests::peers::free_port;
 use serde_json::json;
 
-fn since(upstream: &Upstream) -> u64 {
+fn since(upstream: &UpstreamStatus) -> u64 {
     match upstream.link {
-        Link::Connected { since, .. } => since,
-        Link::Off | Link::Connecting | Link::Down { .. } | Link::Paused { .. } => {
+        UpstreamState::Connected { since, .. } => since,
+        UpstreamState::Off
+        | UpstreamState::Connecting
+        | UpstreamState::Down { .. }
+        | UpstreamState::Paused { .. } => {
             panic!("it is connected: {upstream:?}")
         }
     }

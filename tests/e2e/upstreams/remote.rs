@@ -1,6 +1,6 @@
 //! Servers elsewhere: certificates, proxies, headers, and redirects that lead away.
 
-use evermoor_core::api::{Link, Upstream};
+use evermoor_core::api::{UpstreamState, UpstreamStatus};
 use evermoor_core::failure::Failure;
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::upstream;
@@ -56,10 +56,13 @@ impl Remote {
     }
 }
 
-fn failure(upstream: &Upstream) -> &Failure {
+fn failure(upstream: &UpstreamStatus) -> &Failure {
     match &upstream.link {
-        Link::Down { failure, .. } => failure,
-        Link::Off | Link::Connecting | Link::Connected { .. } | Link::Paused { .. } => {
+        UpstreamState::Down { failure, .. } => failure,
+        UpstreamState::Off
+        | UpstreamState::Connecting
+        | UpstreamState::Connected { .. }
+        | UpstreamState::Paused { .. } => {
             panic!("it is down: {upstream:?}")
         }
     }

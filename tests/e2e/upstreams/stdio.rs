@@ -1,6 +1,6 @@
 //! Upstreams that are programs: started, restarted and ended by the gateway.
 
-use evermoor_core::api::Link;
+use evermoor_core::api::UpstreamState;
 use evermoor_platform::process::spawn::kill;
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::program::{Program, runs, until_gone};
@@ -182,7 +182,7 @@ async fn a_program_that_is_not_there_is_named_and_a_call_to_it_is_told_so() {
     let nothing = entry::program("notes", "evermoor-nothing".as_ref(), &[]);
     let gateway = scene.gateway_of("hold = 1", &nothing).await;
     let down = gateway.until_down("notes").await;
-    let Link::Down { failure, .. } = down.link else { panic!("it is down") };
+    let UpstreamState::Down { failure, .. } = down.link else { panic!("it is down") };
     assert!(failure.what.contains("`evermoor-nothing`"), "{failure}");
 }
 
@@ -194,10 +194,12 @@ async fn a_program_that_ends_at_once_again_and_again_is_tried_ever_more_slowly()
     let gateway = scene.gateway_of("", &failing).await;
     let looping = gateway
         .until("notes", |upstream| {
-            matches!(&upstream.link, Link::Down { failure, .. } if failure.what.contains("keeps crashing"))
+            matches!(&upstream.link, UpstreamState::Down { failure, .. } if failure.what.contains("keeps crashing"))
         })
         .await;
-    let Link::Down { failure, retry_at, since, .. } = looping.link else { panic!("it is down") };
+    let UpstreamState::Down { failure, retry_at, since, .. } = looping.link else {
+        panic!("it is down")
+    };
     assert!(failure.what.contains("exited with code 3: Error: no key"), "{failure}");
     assert!(retry_at > since + 30_000, "{since} {retry_at}");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evermoor_core::api::{Link, Status, Upstream};
+use evermoor_core::api::{Status, UpstreamState, UpstreamStatus};
 use evermoor_platform::clock;
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::logind::Logind;
@@ -11,10 +11,13 @@ use evermoor_tests::network::proxy::{Fault, Proxy};
 use evermoor_tests::scene::entry;
 use serde_json::json;
 
-fn since(upstream: &Upstream) -> Option<u64> {
+fn since(upstream: &UpstreamStatus) -> Option<u64> {
     match upstream.link {
-        Link::Connected { since, .. } => Some(since),
-        Link::Off | Link::Connecting | Link::Down { .. } | Link::Paused { .. } => None,
+        UpstreamState::Connected { since, .. } => Some(since),
+        UpstreamState::Off
+        | UpstreamState::Connecting
+        | UpstreamState::Down { .. }
+        | UpstreamState::Paused { .. } => None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What an older editor cannot read is expressed in what it can.
 
-use evermoor_core::protocol::mcp::Revision;
+use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_tests::editor::wire::request;
 use evermoor_tests::fakes::single_version::Transport;
 use serde_json::{Value, json};
@@ -11,17 +11,17 @@ use super::setting::{NEW, OLD, World, call};
 async fn every_editor_can_read_what_a_newer_server_returns() {
     for spoken in [NEW, OLD] {
         let world = World::new(spoken, Transport::Http).await;
-        for revision in Revision::ALL {
+        for revision in SessionVersion::ALL {
             let wire = world.older(revision, json!({})).await;
             let result = call(&wire, "content").await["result"].clone();
             let kinds: Vec<&str> = kinds(&result);
             let wanted = match revision {
-                Revision::V2024_11_05 => vec!["text", "text", "text"],
-                Revision::V2025_03_26 => vec!["text", "audio", "text"],
+                SessionVersion::V2024_11_05 => vec!["text", "text", "text"],
+                SessionVersion::V2025_03_26 => vec!["text", "audio", "text"],
                 _ if spoken == NEW => vec!["resource_link", "audio", "text"],
                 // One of its own era has what its server said, and nothing more.
-                Revision::V2025_06_18 => vec!["resource_link", "audio", "text"],
-                Revision::V2025_11_25 => vec!["resource_link", "audio"],
+                SessionVersion::V2025_06_18 => vec!["resource_link", "audio", "text"],
+                SessionVersion::V2025_11_25 => vec!["resource_link", "audio"],
             };
             assert_eq!(kinds, wanted, "{spoken:?} to {revision:?}");
             assert_eq!(result["structuredContent"], json!({ "a": 1 }));
@@ -33,7 +33,7 @@ async fn every_editor_can_read_what_a_newer_server_returns() {
 #[tokio::test]
 async fn data_that_is_no_object_is_wrapped_for_older_editors_and_its_schema_not_shown() {
     let world = World::new(NEW, Transport::Http).await;
-    let wire = world.older(Revision::V2025_11_25, json!({})).await;
+    let wire = world.older(SessionVersion::V2025_11_25, json!({})).await;
     let result = call(&wire, "number").await["result"].clone();
     assert_eq!(result["structuredContent"], json!({ "result": 7 }));
     assert_eq!(result["content"], json!([{ "type": "text", "text": "7" }]));

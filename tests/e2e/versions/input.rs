@@ -1,7 +1,7 @@
 //! Editors of 2026-07-28 whose call an older server answers with a question.
 
-use evermoor_core::protocol::mcp::Revision;
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::mcp::SessionVersion;
+use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_tests::fakes::single_version::Transport;
 use evermoor_tests::gateway::Gateway;
 use serde_json::{Value, json};
@@ -32,8 +32,8 @@ async fn needed(world: &World, tool: &str) -> Value {
 #[tokio::test]
 async fn what_an_older_server_asks_is_needed_and_the_same_call_goes_on() {
     for (spoken, transport) in [
-        (Spoken::Session(Revision::V2024_11_05), Transport::Sse),
-        (Spoken::Session(Revision::V2025_06_18), Transport::Http),
+        (ProtocolVersion::Session(SessionVersion::V2024_11_05), Transport::Sse),
+        (ProtocolVersion::Session(SessionVersion::V2025_06_18), Transport::Http),
         (OLD, Transport::Stdio),
     ] {
         let world = World::new(spoken, transport).await;

@@ -1,6 +1,6 @@
 //! Editors with sessions and servers of 2026-07-28.
 
-use evermoor_core::protocol::mcp::Revision;
+use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_tests::Scene;
 use evermoor_tests::editor::wire::request;
 use evermoor_tests::fakes::single_version::{Transport, Upstream};
@@ -14,7 +14,7 @@ const META: &str = "io.modelcontextprotocol/";
 async fn a_request_says_who_asks_in_body_and_headers_and_its_answer_loses_its_marks() {
     for transport in [Transport::Http, Transport::Stdio] {
         let world = World::new(NEW, transport).await;
-        let wire = world.older(Revision::V2025_06_18, json!({ "roots": {} })).await;
+        let wire = world.older(SessionVersion::V2025_06_18, json!({ "roots": {} })).await;
         let seeing = json!({ "name": "seen", "arguments": { "region": "north" } });
         let answer = wire.post(&request(1, "tools/call", seeing)).await.last().clone();
         let seen: Value = serde_json::from_str(text(&answer)).unwrap();
@@ -41,7 +41,7 @@ async fn a_request_says_who_asks_in_body_and_headers_and_its_answer_loses_its_ma
 async fn what_a_newer_server_needs_is_asked_for_and_its_state_comes_back_to_the_byte() {
     for transport in [Transport::Http, Transport::Stdio] {
         let world = World::new(NEW, transport).await;
-        let wire = world.older(Revision::V2025_11_25, able()).await;
+        let wire = world.older(SessionVersion::V2025_11_25, able()).await;
         for (tool, method, answer) in [
             (
                 "ask",
@@ -72,7 +72,7 @@ async fn what_a_newer_server_needs_is_asked_for_and_its_state_comes_back_to_the_
 #[tokio::test]
 async fn an_editor_that_cannot_be_asked_gets_a_result_that_its_model_can_read() {
     let world = World::new(NEW, Transport::Http).await;
-    let wire = world.older(Revision::V2024_11_05, json!({})).await;
+    let wire = world.older(SessionVersion::V2024_11_05, json!({})).await;
     let answer = call(&wire, "ask").await;
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     assert!(text(&answer).contains("elicitation"), "{answer}");
@@ -83,8 +83,8 @@ async fn one_stream_carries_what_all_editors_want_of_a_newer_server() {
     for transport in [Transport::Http, Transport::Stdio] {
         let world = World::new(NEW, transport).await;
         let ledger = world.upstream.ledger.clone();
-        let one = world.older(Revision::V2025_06_18, json!({})).await;
-        let other = world.older(Revision::V2025_11_25, json!({})).await;
+        let one = world.older(SessionVersion::V2025_06_18, json!({})).await;
+        let other = world.older(SessionVersion::V2025_11_25, json!({})).await;
         let (mut heard, mut none) = (one.listen(None).await, other.listen(None).await);
         let wish = |method: &str, uri: &str| request(5, method, json!({ "uri": uri }));
         one.post(&wish("resources/subscribe", "note:1")).await;
@@ -110,7 +110,7 @@ async fn one_stream_carries_what_all_editors_want_of_a_newer_server() {
 async fn cancelling_reaches_a_newer_server_over_every_transport() {
     for transport in [Transport::Http, Transport::Stdio] {
         let world = World::new(NEW, transport).await;
-        let wire = world.older(Revision::V2025_06_18, json!({})).await;
+        let wire = world.older(SessionVersion::V2025_06_18, json!({})).await;
         let params = json!({ "name": "wait", "arguments": { "nonce": "w" } });
         let waiting = request(7, "tools/call", params);
         let gone = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
@@ -128,7 +128,7 @@ async fn cancelling_reaches_a_newer_server_over_every_transport() {
 async fn log_messages_of_a_newer_server_reach_an_editor_that_set_a_level() {
     for transport in [Transport::Http, Transport::Stdio] {
         let world = World::new(NEW, transport).await;
-        let wire = world.older(Revision::V2025_06_18, json!({})).await;
+        let wire = world.older(SessionVersion::V2025_06_18, json!({})).await;
         assert_eq!(
             wire.post(&request(1, "tools/call", json!({ "name": "log" }))).await.messages.len(),
             1

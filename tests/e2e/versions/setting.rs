@@ -1,7 +1,7 @@
 //! An upstream of one revision behind a gateway, and editors of both eras.
 
-use evermoor_core::protocol::mcp::Revision;
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::mcp::SessionVersion;
+use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_tests::Scene;
 use evermoor_tests::editor::wire::{Events, Wire, request};
 use evermoor_tests::fakes::single_version::{Transport, Upstream};
@@ -9,8 +9,8 @@ use evermoor_tests::gateway::Gateway;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-pub(crate) const OLD: Spoken = Spoken::Session(Revision::V2025_11_25);
-pub(crate) const NEW: Spoken = Spoken::Stateless;
+pub(crate) const OLD: ProtocolVersion = ProtocolVersion::Session(SessionVersion::V2025_11_25);
+pub(crate) const NEW: ProtocolVersion = ProtocolVersion::Stateless;
 
 /// Everything that an editor can be asked.
 pub(crate) fn able() -> Value {
@@ -24,7 +24,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) async fn new(spoken: Spoken, transport: Transport) -> Self {
+    pub(crate) async fn new(spoken: ProtocolVersion, transport: Transport) -> Self {
         let scene = Scene::new();
         let upstream = Upstream::start(&scene, "era", spoken, transport).await;
         let gateway = scene.gateway_of("", &upstream.entry()).await;
@@ -38,7 +38,7 @@ impl World {
     }
 
     /// A client with a session.
-    pub(crate) async fn older(&self, revision: Revision, capabilities: Value) -> Wire {
+    pub(crate) async fn older(&self, revision: SessionVersion, capabilities: Value) -> Wire {
         Wire::to(&self.gateway, "/mcp/era").initialized(revision.as_str(), capabilities).await
     }
 }

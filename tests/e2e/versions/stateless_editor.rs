@@ -1,7 +1,7 @@
 //! Editors of 2026-07-28 with servers of every older revision.
 
-use evermoor_core::protocol::mcp::Revision;
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::mcp::SessionVersion;
+use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_tests::editor::wire::Events;
 use evermoor_tests::fakes::single_version::Transport;
 use reqwest::Method;
@@ -15,8 +15,8 @@ const LEVEL: &str = "io.modelcontextprotocol/logLevel";
 #[tokio::test]
 async fn a_request_is_stripped_of_what_older_servers_do_not_know_and_its_answer_gets_its_marks() {
     for (spoken, transport) in [
-        (Spoken::Session(Revision::V2024_11_05), Transport::Sse),
-        (Spoken::Session(Revision::V2025_03_26), Transport::Http),
+        (ProtocolVersion::Session(SessionVersion::V2024_11_05), Transport::Sse),
+        (ProtocolVersion::Session(SessionVersion::V2025_03_26), Transport::Http),
         (OLD, Transport::Stdio),
     ] {
         let world = World::new(spoken, transport).await;
@@ -79,7 +79,7 @@ async fn log_messages_come_on_the_call_that_wants_them_and_on_no_other() {
 #[tokio::test]
 async fn hanging_up_cancels_at_an_older_server_over_every_transport() {
     for (spoken, transport) in [
-        (Spoken::Session(Revision::V2024_11_05), Transport::Sse),
+        (ProtocolVersion::Session(SessionVersion::V2024_11_05), Transport::Sse),
         (OLD, Transport::Http),
         (OLD, Transport::Stdio),
     ] {

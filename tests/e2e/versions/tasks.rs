@@ -1,6 +1,6 @@
 //! Tasks of 2025-11-25 and of the extension of 2026-07-28, each for editors of the other.
 
-use evermoor_core::protocol::mcp::Revision;
+use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_tests::editor::wire::{Wire, request};
 use evermoor_tests::fakes::single_version::Transport;
 use evermoor_tests::gateway::Gateway;
@@ -79,7 +79,7 @@ async fn a_newer_editor_answers_what_the_task_of_an_older_server_asks() {
 #[tokio::test]
 async fn an_older_editor_follows_the_task_of_a_newer_server() {
     let world = World::new(NEW, Transport::Http).await;
-    let wire = world.older(Revision::V2025_11_25, able()).await;
+    let wire = world.older(SessionVersion::V2025_11_25, able()).await;
     let listed = wire.post(&request(1, "tools/list", json!({}))).await.last().clone();
     assert_eq!(listed["result"]["tools"][0]["execution"]["taskSupport"], "optional");
     let mut params = slow("slow", "n");
@@ -121,7 +121,7 @@ async fn an_older_editor_follows_the_task_of_a_newer_server_across_a_restart_of_
 #[tokio::test]
 async fn an_older_editor_is_asked_what_the_task_of_a_newer_server_needs() {
     let world = World::new(NEW, Transport::Stdio).await;
-    let wire = world.older(Revision::V2025_11_25, able()).await;
+    let wire = world.older(SessionVersion::V2025_11_25, able()).await;
     let mut params = slow("slow_ask", "n");
     params["task"] = json!({});
     let made = wire.post(&request(2, "tools/call", params)).await.last()["result"].clone();
@@ -136,7 +136,7 @@ async fn an_older_editor_is_asked_what_the_task_of_a_newer_server_needs() {
 #[tokio::test]
 async fn a_task_that_an_older_editor_cancels_is_cancelled() {
     let world = World::new(NEW, Transport::Http).await;
-    let wire = world.older(Revision::V2025_11_25, json!({})).await;
+    let wire = world.older(SessionVersion::V2025_11_25, json!({})).await;
     let mut params = slow("slow", "n");
     params["task"] = json!({});
     let made = wire.post(&request(2, "tools/call", params)).await.last()["result"].clone();
@@ -149,7 +149,7 @@ async fn a_task_that_an_older_editor_cancels_is_cancelled() {
 #[tokio::test]
 async fn a_call_that_a_newer_server_made_no_task_of_is_a_finished_task_for_who_wanted_one() {
     let world = World::new(NEW, Transport::Http).await;
-    let wire = world.older(Revision::V2025_11_25, json!({})).await;
+    let wire = world.older(SessionVersion::V2025_11_25, json!({})).await;
     let mut params = slow("echo", "n");
     params["task"] = json!({});
     let made = wire.post(&request(2, "tools/call", params)).await.last()["result"].clone();

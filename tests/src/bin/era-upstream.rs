@@ -1,4 +1,4 @@
-//! `era-upstream REVISION TRANSPORT LEDGER [ADDRESS]`: an MCP server that speaks one revision.
+//! `era-upstream PROTOCOL_VERSION TRANSPORT LEDGER [ADDRESS]`: an MCP server that speaks one revision.
 //!
 //! TRANSPORT is `stdio`, `http` or `sse`. It prints its address once it listens. Each life writes its
 //! process id to LEDGER.lives.
@@ -10,7 +10,7 @@ use axum::Router;
 use axum::routing::{get, post};
 use axum::serve::ListenerExt as _;
 
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_tests::fakes::single_version::server::Desk;
 use evermoor_tests::fakes::single_version::{http, sse, stdio};
 use evermoor_tests::oracle::ledger::Ledger;
@@ -19,7 +19,7 @@ use evermoor_tests::oracle::ledger::Ledger;
 async fn main() {
     let mut args = std::env::args().skip(1);
     let revision = args.next().expect("a revision");
-    let spoken = Spoken::ALL.into_iter().find(|spoken| spoken.as_str() == revision);
+    let spoken = ProtocolVersion::ALL.into_iter().find(|spoken| spoken.as_str() == revision);
     let transport = args.next().expect("a transport");
     let ledger = PathBuf::from(args.next().expect("a ledger"));
     Ledger::at(ledger.with_extension("lives")).record(&std::process::id().to_string());

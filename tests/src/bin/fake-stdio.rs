@@ -17,7 +17,7 @@ use evermoor_core::protocol::envelope::{
     INVALID_PARAMS, Id, METHOD_NOT_FOUND, Message, Notification, Outcome, Request, Response,
 };
 use evermoor_core::protocol::json::Raw;
-use evermoor_core::protocol::mcp::{Revision, initialize_result, method};
+use evermoor_core::protocol::mcp::{SessionVersion, initialize_result, method};
 use evermoor_tests::oracle::ledger::Ledger;
 
 /// The resource that a social one has.
@@ -131,7 +131,7 @@ impl Fake {
             false => serde_json::json!({ "tools": {} }),
         };
         initialize_result(
-            Revision::LATEST,
+            SessionVersion::LATEST,
             &Raw::of(&offers),
             &Raw::of(&serde_json::json!({ "name": "fake-stdio", "version": "1" })),
             None,

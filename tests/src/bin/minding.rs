@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use evermoor_core::api::{App, Link};
+use evermoor_core::api::{AppStatus, UpstreamState};
 use evermoor_core::history::incident::Incident;
 use evermoor_platform::clock;
 use evermoor_tests::Scene;
@@ -96,7 +96,7 @@ async fn half_up(rounds: u64) {
         called.push(answered(&mut editor).await.saturating_duration_since(ready));
         known(&gateway, pieces.pid()).await;
         pieces.newest().tell_last(Fault::Quit).await;
-        gateway.until("pieces", |one| matches!(one.link, Link::Down { .. })).await;
+        gateway.until("pieces", |one| matches!(one.link, UpstreamState::Down { .. })).await;
     }
     say("half up, to the first good call once its tools are there", called);
 }
@@ -112,7 +112,7 @@ async fn restarted(rounds: u64) {
         let began = Instant::now();
         let begun = gateway.control(Method::POST, "/api/upstreams/pieces/restart").await;
         let number = begun["number"].as_u64().expect("it has a number");
-        let over = |app: &App| {
+        let over = |app: &AppStatus| {
             app.restart.as_ref().is_some_and(|one| one.number == number && one.end.is_some())
         };
         gateway.until("pieces", |one| app(one.app.as_ref(), over)).await;
@@ -146,12 +146,12 @@ async fn cost(when: &str, gateway: &Gateway, length: Duration) {
 
 /// Waits until this process is known and served by.
 async fn known(gateway: &Gateway, pid: u32) {
-    let connected = |link: &Link| matches!(link, Link::Connected { .. });
-    let known = |one: Option<&App>| app(one, |app| app.pid == Some(pid));
+    let connected = |link: &UpstreamState| matches!(link, UpstreamState::Connected { .. });
+    let known = |one: Option<&AppStatus>| app(one, |app| app.pid == Some(pid));
     gateway.until("pieces", |one| connected(&one.link) && known(one.app.as_ref())).await;
 }
 
-fn app(one: Option<&App>, wanted: impl Fn(&App) -> bool) -> bool {
+fn app(one: Option<&AppStatus>, wanted: impl Fn(&AppStatus) -> bool) -> bool {
     one.is_some_and(wanted)
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use evermoor_core::api::Link;
+use evermoor_core::api::UpstreamState;
 use evermoor_tests::Scene;
 use evermoor_tests::editor::answer::Verdict;
 use evermoor_tests::gateway::States;
@@ -92,7 +92,7 @@ async fn stalled(_: u32) {}
 async fn until(states: &mut States, connected: bool) {
     loop {
         let status = states.next().await;
-        if matches!(status.upstreams[0].link, Link::Connected { .. }) == connected {
+        if matches!(status.upstreams[0].link, UpstreamState::Connected { .. }) == connected {
             return;
         }
     }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use evermoor_core::protocol::mcp::Revision;
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::mcp::SessionVersion;
+use evermoor_core::protocol::version::ProtocolVersion;
 
 use super::findings::Findings;
 use super::suite;
@@ -34,21 +34,21 @@ pub enum Era {
     /// Sessions and single requests, as whoever asks it wants.
     Both,
     /// One revision alone.
-    Only(Spoken),
+    Only(ProtocolVersion),
 }
 
 impl Era {
     /// The last revision with sessions, alone.
-    pub const SESSIONS: Self = Self::Only(Spoken::Session(Revision::V2025_11_25));
+    pub const SESSIONS: Self = Self::Only(ProtocolVersion::Session(SessionVersion::V2025_11_25));
 
     /// All, from the one that can do most to the one that can do least.
     pub const ALL: [Self; 6] = [
         Self::Both,
-        Self::Only(Spoken::Stateless),
-        Self::Only(Spoken::Session(Revision::V2025_11_25)),
-        Self::Only(Spoken::Session(Revision::V2025_06_18)),
-        Self::Only(Spoken::Session(Revision::V2025_03_26)),
-        Self::Only(Spoken::Session(Revision::V2024_11_05)),
+        Self::Only(ProtocolVersion::Stateless),
+        Self::Only(ProtocolVersion::Session(SessionVersion::V2025_11_25)),
+        Self::Only(ProtocolVersion::Session(SessionVersion::V2025_06_18)),
+        Self::Only(ProtocolVersion::Session(SessionVersion::V2025_03_26)),
+        Self::Only(ProtocolVersion::Session(SessionVersion::V2024_11_05)),
     ];
 
     pub fn described(self) -> String {

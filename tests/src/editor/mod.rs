@@ -157,7 +157,7 @@ impl Editor {
                 let texts = match stream {
                     true => {
                         let events =
-                            sse::Parser::new(1 << 24).push(&body).expect("events are small");
+                            sse::SseParser::new(1 << 24).push(&body).expect("events are small");
                         // An event that says nothing only gives its id.
                         let said = events.into_iter().map(|event| event.data);
                         said.filter(|data| !data.is_empty()).collect()

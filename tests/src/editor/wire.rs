@@ -8,7 +8,7 @@ use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use evermoor_core::protocol::sse::Parser;
+use evermoor_core::protocol::sse::SseParser;
 
 use crate::PATIENCE;
 use crate::gateway::{Gateway, http};
@@ -170,13 +170,13 @@ impl Answer {
 /// A stream of events as they come.
 pub struct Events {
     chunks: BoxStream<'static, reqwest::Result<bytes::Bytes>>,
-    parser: Parser,
+    parser: SseParser,
     ready: VecDeque<(Option<String>, String)>,
 }
 
 impl Events {
     pub fn of(answer: Response) -> Self {
-        let (chunks, parser) = (answer.bytes_stream().boxed(), Parser::new(1 << 24));
+        let (chunks, parser) = (answer.bytes_stream().boxed(), SseParser::new(1 << 24));
         Self { chunks, parser, ready: VecDeque::new() }
     }
 

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use evermoor_core::protocol::envelope::{Message, Request, Response};
 use evermoor_core::protocol::json::Raw;
-use evermoor_core::protocol::mcp::{Revision, initialize_result, method};
+use evermoor_core::protocol::mcp::{SessionVersion, initialize_result, method};
 
 use crate::PATIENCE;
 
@@ -126,7 +126,7 @@ fn result(request: &Request) -> Option<Raw> {
         |name: &str| serde_json::json!({ "name": name, "inputSchema": { "type": "object" } });
     Some(match request.method.as_str() {
         method::INITIALIZE => initialize_result(
-            Revision::V2024_11_05,
+            SessionVersion::V2024_11_05,
             &Raw::of(&serde_json::json!({ "tools": {} })),
             &Raw::of(&serde_json::json!({ "name": "events", "version": "1" })),
             None,

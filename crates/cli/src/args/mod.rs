@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use evermoor_core::history::incident::text::parse_length;
+use evermoor_core::history::incident::text::parse_duration;
 
 use crate::editors::setup::SetupArgs;
 pub(crate) use actions::{Add, ConfigAction, ImportArgs, SecretAction, ServiceAction, TokenAction};
@@ -211,7 +211,7 @@ pub(crate) enum Command {
 }
 
 fn length(text: &str) -> Result<u64, String> {
-    parse_length(text).ok_or_else(|| "write a length of time, such as 36h or 30d".to_owned())
+    parse_duration(text).ok_or_else(|| "write a length of time, such as 36h or 30d".to_owned())
 }
 
 #[cfg(test)]

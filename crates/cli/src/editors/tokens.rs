@@ -4,15 +4,15 @@
 //! changed here, under the lock that a starting gateway waits for.
 
 use evermoor_client::Control;
-use evermoor_core::api::{Editor, NewToken};
+use evermoor_core::api::{EditorStatus, NewToken};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::security::tokens::{Denied, LOCAL, Tokens};
+use evermoor_core::security::tokens::{LOCAL_EDITOR, TokenError, Tokens};
 use evermoor_gateway::system::keys;
 use evermoor_gateway::system::keys::ChangeError;
 use evermoor_platform::clock;
 use evermoor_platform::fs::lock::InstanceLock;
 use evermoor_platform::paths::Paths;
-use evermoor_setup::{Desk, Done, Refused};
+use evermoor_setup::{SetupChange, SetupError, UserEditors};
 
 use crate::args::TokenAction;
 use crate::editors::setup::Gates;
@@ -37,17 +37,17 @@ pub(crate) fn run(place: &Place, action: Option<TokenAction>) -> Exit {
     }
 }
 
-fn list(paths: &Paths) -> Result<Vec<Editor>, Failure> {
+fn list(paths: &Paths) -> Result<Vec<EditorStatus>, Failure> {
     if let Some(control) = Control::find(paths) {
         return ask(control.editors());
     }
     let unusable = |error| Failure::from(&ChangeError::Keys(error));
     let tokens = keys::known_tokens(paths).map_err(unusable)?;
-    let editor = |(name, made): (&str, Option<u64>)| Editor {
+    let editor = |(name, made): (&str, Option<u64>)| EditorStatus {
         name: name.to_owned(),
         made,
         seen: None,
-        own: name == LOCAL,
+        own: name == LOCAL_EDITOR,
         shown: None,
         hint: None,
     };
@@ -94,7 +94,7 @@ fn ask<T>(
 /// Changes the file while no gateway runs, and none can start.
 fn change<T>(
     paths: &Paths,
-    change: impl FnOnce(&mut Tokens, [u8; 32], u64) -> Result<T, Denied>,
+    change: impl FnOnce(&mut Tokens, [u8; 32], u64) -> Result<T, TokenError>,
 ) -> Result<T, Failure> {
     let Ok(Some(_lock)) = InstanceLock::take(&paths.lock_file()) else {
         let what = "A gateway is starting or ending.";
@@ -104,12 +104,12 @@ fn change<T>(
     changed.map(|(_, made)| made).map_err(|error| Failure::from(&error))
 }
 
-fn show_list(editors: &[Editor], json: bool) {
+fn show_list(editors: &[EditorStatus], json: bool) {
     if json {
         return terminal::print_json(serde_json::json!({ "editors": editors }));
     }
     let now = clock::unix_millis();
-    let row = |editor: &Editor| {
+    let row = |editor: &EditorStatus| {
         let made = editor.made.map_or("made by hand".into(), |at| format!("made {}", ago(at, now)));
         let seen =
             editor.seen.map_or("not seen yet".into(), |at| format!("last seen {}", ago(at, now)));
@@ -128,8 +128,9 @@ fn show_list(editors: &[Editor], json: bool) {
 }
 
 /// Writes an editor's new token where we wrote the old one, and says where that was.
-fn tell(place: &Place, name: &str) -> Vec<Result<Done, Refused>> {
-    let (Some(client), Some(desk)) = (evermoor_setup::client(name), Desk::here(&place.paths))
+fn tell(place: &Place, name: &str) -> Vec<Result<SetupChange, SetupError>> {
+    let (Some(client), Some(desk)) =
+        (evermoor_setup::client(name), UserEditors::here(&place.paths))
     else {
         return Vec::new();
     };
@@ -140,7 +141,7 @@ fn tell(place: &Place, name: &str) -> Vec<Result<Done, Refused>> {
     }
 }
 
-fn show_rotated(made: &NewToken, told: &[Result<Done, Refused>], json: bool) {
+fn show_rotated(made: &NewToken, told: &[Result<SetupChange, SetupError>], json: bool) {
     let paths: Vec<String> =
         told.iter().flatten().map(|done| done.path.display().to_string()).collect();
     for refused in told.iter().filter_map(|told| told.as_ref().err()) {
@@ -169,7 +170,7 @@ fn show_new(made: &NewToken, json: bool) {
         return terminal::print_json(serde_json::json!({ "name": name, "token": token }));
     }
     terminal::print(&made.token);
-    if made.name == LOCAL {
+    if made.name == LOCAL_EDITOR {
         return terminal::remark(&"Evermoor's own programs use it from now on.");
     }
     terminal::remark(&format_args!(

@@ -16,7 +16,7 @@ use evermoor_client::Control;
 use evermoor_client::control::Following;
 use evermoor_client::launch::Launcher;
 use evermoor_client::mcp::{Session, text_of};
-use evermoor_core::api::{Link, Overall, Status};
+use evermoor_core::api::{OverallState, Status, UpstreamState};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 use evermoor_platform::paths::Paths;
@@ -32,7 +32,8 @@ type Anything = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) fn serve(address: &str) -> Exit {
     let served = run_async(async {
         let server =
-            evermoor_gateway::upstream::demo::Server::start(address, &TaskTracker::new()).await?;
+            evermoor_gateway::upstream::demo::DemoServer::start(address, &TaskTracker::new())
+                .await?;
         terminal::print(&server.url());
         signals::stop_requested().await;
         Ok::<_, std::io::Error>(())
@@ -94,7 +95,7 @@ impl Stage {
 
     async fn play(&mut self) -> Result<(), Anything> {
         self.narrate("An editor, the gateway, and an MCP server called Notes. We kill the server while the editor works.");
-        self.until(Overall::Healthy).await?;
+        self.until(OverallState::Healthy).await?;
         let mut editor = Session::open(&self.control.runtime().origin, "/mcp", &self.paths).await?;
         self.evermoor("is connected to Notes");
         let tools = count_tools(&editor.ask(method::TOOLS_LIST, None).await?);
@@ -106,7 +107,7 @@ impl Stage {
         self.narrate("kill -9: the server is gone.");
         let killed = Instant::now();
         kill(&mut self.server).await;
-        self.until(Overall::Degraded).await?;
+        self.until(OverallState::Degraded).await?;
         self.evermoor(&format!("noticed after {} and tries to reconnect, for ever", took(killed)));
         let asked = Instant::now();
         let tools = count_tools(&editor.ask(method::TOOLS_LIST, None).await?);
@@ -126,7 +127,7 @@ impl Stage {
         self.server = server;
         self.narrate("4 s later the server came back, and so did the answer.");
         self.editor(&format!("has its answer after {}: \"{said}\"", took(asked)));
-        self.until(Overall::Healthy).await?;
+        self.until(OverallState::Healthy).await?;
         sleep(Duration::from_secs(2)).await;
 
         self.narrate("Now the server dies in the middle of a call.");
@@ -142,7 +143,7 @@ impl Stage {
         self.quote(&said);
         let (server, _) = start_server(&self.program, authority(&self.address)).await?;
         self.server = server;
-        self.until(Overall::Healthy).await?;
+        self.until(OverallState::Healthy).await?;
         sleep(Duration::from_secs(2)).await;
 
         self.narrate("Last, the gateway itself is killed and started again.");
@@ -159,7 +160,7 @@ impl Stage {
     }
 
     /// Follows the gateway until it is in this state.
-    async fn until(&mut self, wanted: Overall) -> Result<Status, Anything> {
+    async fn until(&mut self, wanted: OverallState) -> Result<Status, Anything> {
         loop {
             let status = self.state.next().await.ok_or("the gateway ended")?;
             if status.overall == wanted && settled(&status) {
@@ -243,8 +244,11 @@ fn count_tools(result: &Raw) -> usize {
 /// Down is only shown once an attempt to reconnect has failed, too.
 fn settled(status: &Status) -> bool {
     status.upstreams.iter().all(|upstream| match &upstream.link {
-        Link::Connected { .. } | Link::Down { .. } | Link::Paused { .. } | Link::Off => true,
-        Link::Connecting => false,
+        UpstreamState::Connected { .. }
+        | UpstreamState::Down { .. }
+        | UpstreamState::Paused { .. }
+        | UpstreamState::Off => true,
+        UpstreamState::Connecting => false,
     })
 }
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use evermoor_core::config::{Config, Transport};
+use evermoor_core::config::{Config, TransportConfig};
 use evermoor_core::failure::Failure;
 use evermoor_core::lifecycle::version;
 use evermoor_gateway::config::file;
 use evermoor_gateway::monitoring::log;
-use evermoor_gateway::{Gateway, StartError, Terms, VERSION};
+use evermoor_gateway::{Gateway, ServeError, TakeoverTerms, VERSION};
 use evermoor_platform::fs::private;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::{descriptors, memory, signals};
@@ -35,15 +35,15 @@ pub(crate) enum Way {
     /// It stays, and we end.
     Stays,
     /// We take its place.
-    TakenOver(Terms),
+    TakenOver(TakeoverTerms),
 }
 
 impl Way {
     pub(crate) fn of(takeover: bool, if_older: bool) -> Self {
         match (takeover, if_older) {
             (false, _) => Self::Stays,
-            (true, false) => Self::TakenOver(Terms::Any),
-            (true, true) => Self::TakenOver(Terms::Older),
+            (true, false) => Self::TakenOver(TakeoverTerms::Any),
+            (true, true) => Self::TakenOver(TakeoverTerms::Older),
         }
     }
 }
@@ -98,7 +98,7 @@ fn once(place: &Place, life: Life) -> End {
 
 async fn serve(config: Config, place: &Place, life: Life) -> End {
     let stop = CancellationToken::new();
-    let demo = config.upstreams.iter().any(|upstream| upstream.transport == Transport::Demo);
+    let demo = config.upstreams.iter().any(|upstream| upstream.transport == TransportConfig::Demo);
     let (paths, until) = (place.paths.clone(), stop.clone());
     let started = match life.way {
         Way::Stays => Gateway::start(config, paths, until).await,
@@ -106,20 +106,20 @@ async fn serve(config: Config, place: &Place, life: Life) -> End {
     };
     let gateway = match started {
         Ok(gateway) => gateway,
-        Err(StartError::RunsAlready) => return End::Over(runs_already(&place.paths).await),
+        Err(ServeError::AlreadyRunning) => return End::Over(runs_already(&place.paths).await),
         Err(error) => {
             let failure = Failure::from(&error);
             leave_word(&place.paths, &failure);
             return End::Over(match error {
-                StartError::Keys(_) => {
+                ServeError::Keys(_) => {
                     terminal::complain(&failure);
                     Exit::BadConfiguration
                 }
-                StartError::RunsAlready
-                | StartError::PortTaken(_)
-                | StartError::NotHandedOver(_)
-                | StartError::Unwritable { .. }
-                | StartError::Listen { .. } => Exit::failure(&failure),
+                ServeError::AlreadyRunning
+                | ServeError::PortTaken(_)
+                | ServeError::NotTakenOver(_)
+                | ServeError::Unwritable { .. }
+                | ServeError::Listen { .. } => Exit::failure(&failure),
             });
         }
     };
@@ -159,7 +159,7 @@ async fn tell_editors(paths: &Paths) {
 /// Makes a process that runs for days smaller than its start was. Does not end.
 pub(crate) async fn settle() {
     tokio::time::sleep(STARTED).await;
-    memory::let_go_of_start();
+    memory::release_startup_code();
     std::future::pending().await
 }
 

@@ -1,7 +1,7 @@
 //! `evermoor service`: a gateway that the system starts when you log in.
 
 use evermoor_platform::startup::service;
-use evermoor_platform::startup::service::{Done, Service, State, unit};
+use evermoor_platform::startup::service::{Service, ServiceResult, ServiceState, unit};
 use evermoor_platform::system::System;
 use serde_json::json;
 
@@ -46,7 +46,7 @@ pub(crate) fn described(place: &Place) -> std::io::Result<Service> {
 
 fn preview(service: &Service) -> Exit {
     let (file, text) = (service::file(), unit::text(System::HERE, service));
-    let steps = unit::steps(System::HERE, unit::Act::Install, 0, file.as_deref());
+    let steps = unit::steps(System::HERE, unit::ManagerAction::Install, 0, file.as_deref());
     let commands: Vec<String> =
         steps.iter().map(|step| format!("{} {}", step.program, step.args.join(" "))).collect();
     if terminal::manner().json {
@@ -62,26 +62,26 @@ fn preview(service: &Service) -> Exit {
     Exit::Ok
 }
 
-fn conclude(done: std::io::Result<Done>, well: &str, installed: bool) -> Exit {
+fn conclude(done: std::io::Result<ServiceResult>, well: &str, installed: bool) -> Exit {
     let done = match done {
         Ok(done) => done,
         Err(error) => return Exit::failure(&format_args!("It could not be done: {error}.")),
     };
     let file = service::file();
     match &done {
-        Done::Refused(why) => {
+        ServiceResult::Refused(why) => {
             return Exit::failure(&format_args!(
                 "The system's service manager refused: {why}. Nothing else was changed."
             ));
         }
-        Done::Well | Done::NoManager => {}
+        ServiceResult::Well | ServiceResult::NoManager => {}
     }
     if terminal::manner().json {
-        let started = installed && done == Done::Well;
+        let started = installed && done == ServiceResult::Well;
         terminal::print_json(json!({ "installed": installed, "started": started, "file": file }));
         return Exit::Ok;
     }
-    if done == Done::Well {
+    if done == ServiceResult::Well {
         terminal::say(&well);
         return Exit::Ok;
     }
@@ -104,12 +104,12 @@ fn status() -> Exit {
         Err(error) => return Exit::failure(&error),
     };
     let (word, sentence) = match state {
-        State::NotInstalled => ("notInstalled", "The system does not start Evermoor."),
-        State::NoManager => {
+        ServiceState::NotInstalled => ("notInstalled", "The system does not start Evermoor."),
+        ServiceState::NoManager => {
             ("noManager", "It is installed, and there is no service manager to run it.")
         }
-        State::Installed { running: true } => ("running", "The system runs Evermoor."),
-        State::Installed { running: false } => {
+        ServiceState::Installed { running: true } => ("running", "The system runs Evermoor."),
+        ServiceState::Installed { running: false } => {
             ("stopped", "It is installed, and does not run. `evermoor logs` may say why.")
         }
     };
@@ -119,9 +119,9 @@ fn status() -> Exit {
         terminal::print(&sentence);
     }
     match state {
-        State::Installed { running: true } => Exit::Ok,
-        State::NotInstalled | State::NoManager | State::Installed { running: false } => {
-            Exit::NotRunning
-        }
+        ServiceState::Installed { running: true } => Exit::Ok,
+        ServiceState::NotInstalled
+        | ServiceState::NoManager
+        | ServiceState::Installed { running: false } => Exit::NotRunning,
     }
 }

@@ -51,7 +51,7 @@ pub(crate) fn stop(place: &Place) -> Exit {
     let stopped = run_async(async {
         control.stop().await?;
         let next = next_gateway(place, &control, END_LIMIT).await?;
-        let tray = !info::named(|name| name.starts_with("evermoor-tray")).await.is_empty();
+        let tray = !info::find_by_name(|name| name.starts_with("evermoor-tray")).await.is_empty();
         let again = match (next, tray) {
             (Some(_), _) => true,
             (None, true) => is_started_again(place).await,
@@ -129,9 +129,9 @@ async fn by_the_system(place: &Place, before: &Control) -> Result<Control, Failu
         Failure::new(Code::Internal, what, "See `evermoor service status`.")
     };
     match service::restart().await {
-        service::Done::Well => {}
-        service::Done::NoManager => return Err(refused("there is none".into())),
-        service::Done::Refused(why) => return Err(refused(why)),
+        service::ServiceResult::Well => {}
+        service::ServiceResult::NoManager => return Err(refused("there is none".into())),
+        service::ServiceResult::Refused(why) => return Err(refused(why)),
     }
     let deadline = Instant::now() + TAKEOVER_LIMIT;
     while Instant::now() < deadline {

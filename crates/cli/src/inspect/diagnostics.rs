@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use evermoor_client::Control;
 use evermoor_core::config::redacted::without_secrets;
 use evermoor_core::history::incident::report;
-use evermoor_core::history::incident::report::Environment;
-use evermoor_core::security::anonymize::Private;
+use evermoor_core::history::incident::report::ReportEnvironment;
+use evermoor_core::security::anonymize::PrivateNames;
 use evermoor_core::security::scrub::scrub;
 use evermoor_log::read;
 use evermoor_platform::clock;
-use evermoor_platform::system::machine::{self, Person};
+use evermoor_platform::system::machine::{self, LocalUser};
 use serde_json::json;
 
 use crate::exit::Exit;
@@ -34,7 +34,7 @@ struct Page {
 pub(crate) fn run(place: &Place, output: Option<PathBuf>) -> Exit {
     let now = clock::unix_millis();
     let path = output.unwrap_or_else(|| {
-        let moment = evermoor_core::history::incident::text::moment(now);
+        let moment = evermoor_core::history::incident::text::format_time(now);
         let stamp: String = moment.chars().filter(char::is_ascii_digit).take(14).collect();
         format!("evermoor-diagnostics-{stamp}.tar.gz").into()
     });
@@ -45,8 +45,8 @@ pub(crate) fn run(place: &Place, output: Option<PathBuf>) -> Exit {
         Ok(pages) => pages,
         Err(error) => return Exit::failure(&error),
     };
-    let Person { home, user, machine } = Person::here();
-    let private = Private { home, user, machine };
+    let LocalUser { home, user, machine } = LocalUser::here();
+    let private = PrivateNames { home, user, machine };
     let pages: Vec<Page> = pages
         .into_iter()
         .map(|page| Page { text: private.remove_from(&scrub(&page.text)), ..page })
@@ -70,7 +70,7 @@ pub(crate) fn run(place: &Place, output: Option<PathBuf>) -> Exit {
 
 async fn collect(place: &Place, now: u64) -> Vec<Page> {
     let page = |name, text| Page { name, text };
-    let system = machine::system().await;
+    let system = machine::describe_system().await;
     let checks = doctor::look(place).await;
     let mut pages = vec![
         page(
@@ -79,7 +79,7 @@ async fn collect(place: &Place, now: u64) -> Vec<Page> {
                 "schema": 1,
                 "evermoor": evermoor_gateway::VERSION,
                 "system": system,
-                "made": evermoor_core::history::incident::text::moment(now),
+                "made": evermoor_core::history::incident::text::format_time(now),
             })),
         ),
         page("doctor.json", pretty(&json!({ "schema": 1, "checks": checks }))),
@@ -102,7 +102,7 @@ async fn collect(place: &Place, now: u64) -> Vec<Page> {
         let evermoor = status.version.clone();
         pages.push(page("status.json", pretty(&json!(status))));
         if let Ok(found) = control.incidents(None, now.saturating_sub(PERIOD)).await {
-            let environment = Environment { evermoor, system, upstreams };
+            let environment = ReportEnvironment { evermoor, system, upstreams };
             let text = report::markdown(&environment, &found, Some(PERIOD), now);
             pages.push(page("incidents.md", text));
         }

@@ -4,13 +4,13 @@ use evermoor_client::{Control, ControlError};
 use evermoor_core::api::Status;
 use evermoor_core::failure::Failure;
 use evermoor_core::history::incident::report;
-use evermoor_core::history::incident::report::Environment;
-use evermoor_core::history::incident::text::{length, moment};
-use evermoor_core::history::incident::{Calls, Incident};
-use evermoor_core::security::anonymize::Private;
+use evermoor_core::history::incident::report::ReportEnvironment;
+use evermoor_core::history::incident::text::{format_duration, format_time};
+use evermoor_core::history::incident::{AffectedCalls, Incident};
+use evermoor_core::security::anonymize::PrivateNames;
 use evermoor_platform::clock;
 use evermoor_platform::paths::Paths;
-use evermoor_platform::system::machine::{self, Person};
+use evermoor_platform::system::machine::{self, LocalUser};
 
 use crate::exit::Exit;
 use crate::inspect::status::run_async;
@@ -52,11 +52,11 @@ pub(crate) fn run(paths: &Paths, upstream: Option<&str>, period: u64, form: Form
             terminal::print_json(serde_json::json!({ "incidents": incidents }));
         }
         Form::Markdown => {
-            let system = run_async(machine::system()).unwrap_or_default();
-            let environment = Environment::of(&status, upstream, &incidents, system);
+            let system = run_async(machine::describe_system()).unwrap_or_default();
+            let environment = ReportEnvironment::of(&status, upstream, &incidents, system);
             let text = report::markdown(&environment, &incidents, Some(period), now);
-            let Person { home, user, machine } = Person::here();
-            terminal::print(&Private { home, user, machine }.remove_from(text.trim_end()));
+            let LocalUser { home, user, machine } = LocalUser::here();
+            terminal::print(&PrivateNames { home, user, machine }.remove_from(text.trim_end()));
         }
     }
     Exit::Ok
@@ -107,13 +107,13 @@ fn show(incidents: &[Incident], period: u64, now: u64) {
 }
 
 fn row(incident: &Incident, now: u64) -> Vec<String> {
-    let lasted = length(incident.lasted(now));
+    let lasted = format_duration(incident.lasted(now));
     let lasted = if incident.end.is_some() { lasted } else { format!("{lasted} so far") };
-    vec![incident.upstream.clone(), moment(incident.began), lasted, calls(&incident.calls)]
+    vec![incident.upstream.clone(), format_time(incident.began), lasted, calls(&incident.calls)]
 }
 
-fn calls(calls: &Calls) -> String {
-    let Calls { held, answered, unknown, not_sent } = calls;
+fn calls(calls: &AffectedCalls) -> String {
+    let AffectedCalls { held, answered, unknown, not_sent } = calls;
     let told =
         [(held, "held"), (answered, "answered"), (unknown, "unknown"), (not_sent, "not sent")];
     let told = told.iter().filter(|(number, _)| **number > 0);
@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn only_what_happened_to_calls_is_told() {
-        assert_eq!(calls(&Calls::default()), "no calls");
-        let some = Calls { held: 2, answered: 1, unknown: 0, not_sent: 1 };
+        assert_eq!(calls(&AffectedCalls::default()), "no calls");
+        let some = AffectedCalls { held: 2, answered: 1, unknown: 0, not_sent: 1 };
         assert_eq!(calls(&some), "2 held, 1 answered, 1 not sent");
     }
 }

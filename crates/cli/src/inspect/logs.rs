@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use evermoor_core::api::{LogLevel, LogLine};
-use evermoor_core::history::incident::text::moment;
+use evermoor_core::history::incident::text::format_time;
 use evermoor_gateway::monitoring::log::is_of;
 use evermoor_log::read;
 use evermoor_platform::clock;
@@ -34,7 +34,7 @@ pub(crate) fn run(paths: &Paths, wanted: &Wanted, follow: bool) -> Exit {
     let from = wanted.since.map_or(0, |since| now.saturating_sub(since));
     // Who asks for a time wants all of it.
     let count = if wanted.since.is_some() { usize::MAX } else { wanted.lines };
-    let mut follower = read::Follower::new(path.clone());
+    let mut follower = read::LogFollower::new(path.clone());
     let lines = read::newest(&path, count, |line| {
         is_of(line, wanted.upstream.as_deref()) && line.at >= from
     });
@@ -51,7 +51,7 @@ pub(crate) fn run(paths: &Paths, wanted: &Wanted, follow: bool) -> Exit {
             if tokio::time::timeout(LOOK_AGAIN, stop).await.is_ok() {
                 return;
             }
-            let lines = follower.look();
+            let lines = follower.poll();
             lines.iter().filter(|line| is_of(line, wanted.upstream.as_deref())).for_each(show);
         }
     });
@@ -81,7 +81,7 @@ fn show(line: &LogLine) {
         LogLevel::Debug => quiet,
     };
     // The day is told where there is room for it.
-    let (moment, width) = (moment(line.at), terminal::width());
+    let (moment, width) = (format_time(line.at), terminal::width());
     let at = if width < 72 { moment.get(11..19).unwrap_or(&moment) } else { &moment };
     let upstream = line.upstream.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
     let head = at.chars().count() + 7;

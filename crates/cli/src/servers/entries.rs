@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use evermoor_client::Control;
-use evermoor_core::api::{Link, Upstream};
-use evermoor_core::config::Mistake;
-use evermoor_core::config::edit::{Edit, NewUpstream, Way};
+use evermoor_core::api::{UpstreamState, UpstreamStatus};
+use evermoor_core::config::ConfigError;
+use evermoor_core::config::edit::{ConfigEdit, NewUpstream, ServerSpec};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::fs::private;
 use evermoor_platform::paths::Paths;
@@ -43,11 +43,13 @@ impl Change {
     }
 
     /// Whether the gateway has taken it over, and knows how it went.
-    fn is_seen_in(self, link: &Link) -> bool {
+    fn is_seen_in(self, link: &UpstreamState) -> bool {
         match self {
             Self::Removed => false,
-            Self::TurnedOff => *link == Link::Off,
-            Self::Added | Self::TurnedOn => !matches!(link, Link::Off | Link::Connecting),
+            Self::TurnedOff => *link == UpstreamState::Off,
+            Self::Added | Self::TurnedOn => {
+                !matches!(link, UpstreamState::Off | UpstreamState::Connecting)
+            }
         }
     }
 }
@@ -58,9 +60,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) fn add(paths: &Paths, new: Add) -> Exit {
     let Add { name, url, headers, preset, env, title, program } = new;
     let way = match (url, preset, program.split_first()) {
-        (Some(url), _, _) => Way::Http { url, headers: headers.into_iter().collect() },
-        (None, Some(preset), _) => Way::Preset(preset),
-        (None, None, Some((command, args))) => Way::Program {
+        (Some(url), _, _) => ServerSpec::Http { url, headers: headers.into_iter().collect() },
+        (None, Some(preset), _) => ServerSpec::Preset(preset),
+        (None, None, Some((command, args))) => ServerSpec::Program {
             command: command.clone(),
             args: args.to_vec(),
             env: env.into_iter().collect(),
@@ -85,7 +87,7 @@ fn change(
     paths: &Paths,
     name: &str,
     done: Change,
-    edit: impl FnOnce(&mut Edit) -> Result<(), Mistake>,
+    edit: impl FnOnce(&mut ConfigEdit) -> Result<(), ConfigError>,
 ) -> Exit {
     if let Err(failure) = edited(&paths.config, name, edit) {
         return Exit::failed(&failure);
@@ -115,9 +117,9 @@ fn change(
 fn edited(
     path: &Path,
     name: &str,
-    change: impl FnOnce(&mut Edit) -> Result<(), Mistake>,
+    change: impl FnOnce(&mut ConfigEdit) -> Result<(), ConfigError>,
 ) -> Result<(), Failure> {
-    let told = |Mistake { line, what, remedy }: Mistake| {
+    let told = |ConfigError { line, what, remedy }: ConfigError| {
         let place = line.map(|line| format!("config.toml, line {line}: ")).unwrap_or_default();
         Failure::new(Code::Configuration, format!("{place}{what}"), remedy)
     };
@@ -130,7 +132,7 @@ fn edited(
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(unusable(error)),
     };
-    let mut edit = Edit::of(&text).map_err(told)?;
+    let mut edit = ConfigEdit::of(&text).map_err(told)?;
     let before = edit.before().clone();
     let known: Vec<&str> =
         before.upstreams.iter().chain(&before.off).map(|one| one.name.as_str()).collect();
@@ -140,7 +142,7 @@ fn edited(
     })?;
     let (text, _) = edit.done().map_err(|mistake| {
         // The line would be one of a file that is not written.
-        told(Mistake { line: None, ..mistake })
+        told(ConfigError { line: None, ..mistake })
     })?;
     // A link stays a link: what it leads to is rewritten.
     let place = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -148,7 +150,7 @@ fn edited(
 }
 
 /// What the gateway makes of it, once it has made something of it.
-async fn settled(control: &Control, name: &str, done: Change) -> Option<Upstream> {
+async fn settled(control: &Control, name: &str, done: Change) -> Option<UpstreamStatus> {
     let mut states = control.follow().await.ok()?;
     loop {
         let status = states.next().await?;
@@ -161,13 +163,13 @@ async fn settled(control: &Control, name: &str, done: Change) -> Option<Upstream
     }
 }
 
-fn tell(upstream: &Upstream) {
+fn tell(upstream: &UpstreamStatus) {
     match &upstream.link {
-        Link::Connected { .. } => {
+        UpstreamState::Connected { .. } => {
             let tools = upstream.tool_count();
             terminal::say(&format_args!("{} is connected: {tools}.", upstream.title));
         }
-        Link::Down { failure, .. } => terminal::remark(failure),
-        Link::Off | Link::Connecting | Link::Paused { .. } => {}
+        UpstreamState::Down { failure, .. } => terminal::remark(failure),
+        UpstreamState::Off | UpstreamState::Connecting | UpstreamState::Paused { .. } => {}
     }
 }

@@ -1,17 +1,17 @@
 //! The upstream that a person named, or which one they may have meant.
 
 use evermoor_client::{Control, ControlError};
-use evermoor_core::api::{Status, Upstream};
+use evermoor_core::api::{Status, UpstreamStatus};
 use evermoor_core::failure::{Code, Failure};
 
 use crate::suggest;
 
 /// The upstream of this name.
-pub(crate) async fn named(control: &Control, name: &str) -> Result<Upstream, Failure> {
+pub(crate) async fn named(control: &Control, name: &str) -> Result<UpstreamStatus, Failure> {
     in_status(&control.status().await?, name).cloned()
 }
 
-pub(crate) fn in_status<'a>(status: &'a Status, name: &str) -> Result<&'a Upstream, Failure> {
+pub(crate) fn in_status<'a>(status: &'a Status, name: &str) -> Result<&'a UpstreamStatus, Failure> {
     let found = status.upstreams.iter().find(|upstream| upstream.name == name);
     found.ok_or_else(|| unknown(name, status.upstreams.iter().map(|one| one.name.as_str())))
 }

@@ -2,7 +2,7 @@
 
 use evermoor_client::Control;
 use evermoor_client::control::Following;
-use evermoor_core::api::{Restart, Status};
+use evermoor_core::api::{RestartProgress, Status};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::paths::Paths;
 
@@ -54,7 +54,7 @@ pub(crate) fn all(paths: &Paths) -> Exit {
     exit
 }
 
-fn conclude(upstream: &str, restart: Option<Restart>) -> Exit {
+fn conclude(upstream: &str, restart: Option<RestartProgress>) -> Exit {
     let failure = restart.as_ref().and_then(|restart| restart.end.as_ref()?.failure.clone());
     if terminal::manner().json {
         terminal::print_json(serde_json::json!({ "upstream": upstream, "restart": restart }));
@@ -67,7 +67,7 @@ fn conclude(upstream: &str, restart: Option<Restart>) -> Exit {
 }
 
 /// Restarts it, and follows the restart to its end if it is one of an application.
-async fn restart(control: &Control, upstream: &str) -> Result<Option<Restart>, Failure> {
+async fn restart(control: &Control, upstream: &str) -> Result<Option<RestartProgress>, Failure> {
     let json = terminal::manner().json;
     // Nothing is missed by one who listens before.
     let mut states = control.follow().await?;
@@ -95,7 +95,11 @@ async fn restart(control: &Control, upstream: &str) -> Result<Option<Restart>, F
 }
 
 /// What the next state says of this restart.
-async fn next(states: &mut Following, upstream: &str, number: u64) -> Result<Restart, Failure> {
+async fn next(
+    states: &mut Following,
+    upstream: &str,
+    number: u64,
+) -> Result<RestartProgress, Failure> {
     loop {
         let Some(Status { upstreams, .. }) = states.next().await else {
             let what = "The gateway ended while the restart was under way.";

@@ -6,14 +6,14 @@
 use std::io::{IsTerminal as _, Read as _};
 
 use evermoor_client::Control;
-use evermoor_core::config::{Config, Upstream};
+use evermoor_core::config::{Config, UpstreamConfig};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::security::redact;
 use evermoor_core::security::redact::Secret;
 use evermoor_core::security::secret_ref;
-use evermoor_core::security::secret_ref::Reference;
+use evermoor_core::security::secret_ref::SecretRef;
 use evermoor_gateway::config::{file, secrets};
-use evermoor_platform::keychain::{Keychain, Manner, StoreError};
+use evermoor_platform::keychain::{Keychain, KeychainError, Prompting};
 use evermoor_platform::paths::Paths;
 
 use crate::args::SecretAction;
@@ -26,7 +26,7 @@ const LONGEST: u64 = 64 << 10;
 
 pub(crate) fn run(paths: &Paths, action: SecretAction) -> Exit {
     let json = terminal::manner().json;
-    let keychain = Keychain::of_the_system(Manner::Asking);
+    let keychain = Keychain::system_default(Prompting::Allowed);
     let done = match action {
         SecretAction::Set { name } => set(paths, &keychain, &name, json),
         SecretAction::List => list(paths, &keychain, json),
@@ -43,7 +43,7 @@ fn set(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<(),
     let value = read_value(name)?;
     ask(keychain.set(name, value.reveal()))?;
     let users = tell(paths, name);
-    let hidden = value.reveal().trim().len() >= redact::SHORTEST;
+    let hidden = value.reveal().trim().len() >= redact::MIN_SECRET_LENGTH;
     if json {
         let said =
             serde_json::json!({ "name": name, "reconnected": users, "hiddenInLogs": hidden });
@@ -56,7 +56,7 @@ fn set(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<(),
         terminal::remark(&format_args!(
             "It is shorter than {} characters, and texts have such words by chance: if a server \
              prints it, it is not taken out of the log. Use a longer one if you can.",
-            redact::SHORTEST
+            redact::MIN_SECRET_LENGTH
         ));
     }
     match users.as_slice() {
@@ -150,9 +150,9 @@ fn read_value(name: &str) -> Result<Secret, Failure> {
     }
 }
 
-fn ask<T>(question: impl Future<Output = Result<T, StoreError>>) -> Result<T, Failure> {
+fn ask<T>(question: impl Future<Output = Result<T, KeychainError>>) -> Result<T, Failure> {
     match run_async(question) {
-        Ok(answer) => answer.map_err(|error| secrets::unusable(&error, None)),
+        Ok(answer) => answer.map_err(|error| secrets::keychain_failure(&error, None)),
         Err(error) => Err(Failure::new(Code::Internal, format!("{error}."), "Try again.")),
     }
 }
@@ -171,14 +171,14 @@ fn config(paths: &Paths) -> Config {
     file::read(&paths.config).ok().flatten().unwrap_or_default()
 }
 
-fn all(config: &Config) -> impl Iterator<Item = &Upstream> {
+fn all(config: &Config) -> impl Iterator<Item = &UpstreamConfig> {
     config.upstreams.iter().chain(&config.off)
 }
 
 /// The upstreams that refer to a secret.
 fn users(config: &Config, name: &str) -> Vec<String> {
-    let wanted = Reference::Keyring(name.to_owned());
-    let refers = |upstream: &&Upstream| upstream.transport.references().contains(&&wanted);
+    let wanted = SecretRef::Keyring(name.to_owned());
+    let refers = |upstream: &&UpstreamConfig| upstream.transport.references().contains(&&wanted);
     all(config).filter(refers).map(|upstream| upstream.name.to_string()).collect()
 }
 
@@ -187,8 +187,8 @@ fn missing(config: &Config, kept: &[String]) -> Vec<String> {
     let mut missing: Vec<String> = all(config)
         .flat_map(|upstream| upstream.transport.references())
         .filter_map(|reference| match reference {
-            Reference::Keyring(name) if !kept.contains(name) => Some(name.clone()),
-            Reference::Keyring(_) | Reference::Env(_) | Reference::File(_) => None,
+            SecretRef::Keyring(name) if !kept.contains(name) => Some(name.clone()),
+            SecretRef::Keyring(_) | SecretRef::Env(_) | SecretRef::File(_) => None,
         })
         .collect();
     missing.sort();

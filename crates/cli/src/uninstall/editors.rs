@@ -1,7 +1,7 @@
 //! Taking Evermoor out of the editors that it was put into, wherever their files are.
 
 use evermoor_core::failure::Failure;
-use evermoor_setup::Desk;
+use evermoor_setup::UserEditors;
 
 use super::Done;
 use crate::editors::import;
@@ -11,8 +11,8 @@ use crate::gateway::serve::Place;
 
 /// Puts back what an import pointed at us, then undoes every record of a file that we wrote to.
 pub(super) fn undo(place: &Place) -> Vec<Done> {
-    let Some(desk) = Desk::here(&place.paths) else { return vec![Done::Nothing] };
-    let mut done = match import::put_editors_back(place, &desk) {
+    let Some(user_editors) = UserEditors::here(&place.paths) else { return vec![Done::Nothing] };
+    let mut done = match import::put_editors_back(place, &user_editors) {
         Ok(files) => files
             .iter()
             .map(|file| {
@@ -22,7 +22,7 @@ pub(super) fn undo(place: &Place) -> Vec<Done> {
             .collect(),
         Err(failure) => vec![Done::Failed(failure)],
     };
-    done.extend(setup::undo_everything(&desk, &place.paths).into_iter().map(told));
+    done.extend(setup::undo_everything(&user_editors, &place.paths).into_iter().map(told));
     done
 }
 

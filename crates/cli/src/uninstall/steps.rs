@@ -7,10 +7,10 @@ use tokio::time::{Instant, sleep};
 
 use evermoor_client::Control;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_platform::keychain::{Keychain, Manner, StoreError};
+use evermoor_platform::keychain::{Keychain, KeychainError, Prompting};
 use evermoor_platform::startup::login;
 use evermoor_platform::startup::service;
-use evermoor_platform::startup::service::State;
+use evermoor_platform::startup::service::ServiceState;
 
 use super::{Done, editors};
 use crate::gateway::serve::Place;
@@ -49,11 +49,11 @@ fn secrets(home: Option<&Path>) -> Done {
     if home.is_some() {
         return Done::Nothing;
     }
-    let keychain = Keychain::of_the_system(Manner::Asking);
+    let keychain = Keychain::system_default(Prompting::Allowed);
     let removed = run_async(async {
         let names = match keychain.list().await {
             Ok(names) => names,
-            Err(StoreError::Missing(_)) => Vec::new(),
+            Err(KeychainError::Unavailable(_)) => Vec::new(),
             Err(error) => return Err(error),
         };
         for name in &names {
@@ -86,17 +86,17 @@ fn login(home: Option<&Path>) -> Done {
 fn service(place: &Place) -> Done {
     let undone = run_async(async {
         let ours = crate::gateway::service::described(place)?;
-        if service::state().await == State::NotInstalled || !is_of(&ours) {
+        if service::state().await == ServiceState::NotInstalled || !is_of(&ours) {
             return Ok(None);
         }
         service::uninstall().await.map(Some)
     });
     match undone.flatten() {
         Ok(None) => Done::Nothing,
-        Ok(Some(service::Done::Well | service::Done::NoManager)) => {
+        Ok(Some(service::ServiceResult::Well | service::ServiceResult::NoManager)) => {
             Done::Undone("The system starts Evermoor no longer.".into())
         }
-        Ok(Some(service::Done::Refused(why))) => {
+        Ok(Some(service::ServiceResult::Refused(why))) => {
             failed(format!("The system's service manager refused: {why}."))
         }
         Err(error) => failed(format!("The service could not be removed: {error}.")),

@@ -31,11 +31,11 @@ pub(super) async fn next_line(
         let end = piece.iter().position(|byte| *byte == b'\n');
         let text = &piece[..end.unwrap_or(piece.len())];
         match &mut passed_over {
-            Some(finder) => finder.look_at(text),
+            Some(finder) => finder.feed(text),
             None if line.len() + text.len() > longest => {
                 let mut finder = IdFinder::default();
-                finder.look_at(&std::mem::take(&mut line));
-                finder.look_at(text);
+                finder.feed(&std::mem::take(&mut line));
+                finder.feed(text);
                 passed_over = Some(finder);
             }
             None => line.extend_from_slice(text),

@@ -29,14 +29,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::failure::outcome;
-use evermoor_core::failure::outcome::{Fate, NotSent, Undelivered, Unknown};
-use evermoor_core::policy::retry::{Class, Repetition};
+use evermoor_core::failure::outcome::{DeliveryStatus, NotSent, UndeliveredCall, Unknown};
+use evermoor_core::policy::retry::{RetryClass, RetryPolicy};
 use evermoor_core::protocol::envelope::{
     INVALID_REQUEST, Id, Message, Notification, Request, Response,
 };
 use evermoor_core::protocol::mcp::{header, method};
 use evermoor_core::protocol::stateless;
-use evermoor_core::protocol::translate::response::newer;
+use evermoor_core::protocol::translate::response::to_stateless;
 use evermoor_platform::clock;
 
 use crate::http::{Answer, HttpError};
@@ -119,7 +119,7 @@ struct Shim {
 impl Shim {
     /// One request and its one answer. One that speaks for itself is cancelled by hanging up.
     async fn call(self: Arc<Self>, request: Request) {
-        if !stateless::is_claimed(request.params.as_ref()) {
+        if !stateless::is_stateless(request.params.as_ref()) {
             return self.deliver(request).await;
         }
         let (id, cancelled) = (request.id.clone(), CancellationToken::new());
@@ -139,7 +139,7 @@ impl Shim {
         let headers = own_words(&request);
         let body = request.to_bytes();
         let began = Instant::now();
-        let once = Repetition::default().class(&request, None) == Class::Once;
+        let once = RetryPolicy::default().class(&request, None) == RetryClass::Once;
         for attempts in 1.. {
             let sent_at = clock::now();
             let failed = match self.post(body.clone(), &headers).await {
@@ -157,11 +157,11 @@ impl Shim {
                 continue;
             }
             let fate = match may_have_run {
-                true => Fate::Unknown(Unknown::GatewayRestarted, sent_at),
-                false => Fate::NotSent(NotSent::HoldExpired),
+                true => DeliveryStatus::Unknown(Unknown::GatewayRestarted, sent_at),
+                false => DeliveryStatus::NotSent(NotSent::HoldExpired),
             };
             let (subject, is_tool) = outcome::subject(&request.method, request.params.as_ref());
-            let undelivered = Undelivered {
+            let undelivered = UndeliveredCall {
                 subject: &subject,
                 is_tool,
                 upstream: "evermoor",
@@ -175,7 +175,7 @@ impl Shim {
             let answer = undelivered.answer(request.id.clone());
             let answer = match headers.is_empty() {
                 true => answer,
-                false => newer(&request.method, answer, None),
+                false => to_stateless(&request.method, answer, None),
             };
             return self.answer(&Message::Response(answer)).await;
         }

@@ -11,7 +11,7 @@ use ts_rs::TS;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Call {
+pub struct RecentCall {
     /// Increases by one with each call that this gateway answers.
     #[cfg_attr(test, ts(type = "number"))]
     pub number: u64,
@@ -58,8 +58,8 @@ pub enum CallOutcome {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Activity {
-    pub calls: Vec<Call>,
+pub struct RecentCalls {
+    pub calls: Vec<RecentCall>,
 }
 
 /// Latency percentiles of the calls of one minute.

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::failure::Failure;
-use crate::history::incident::Event;
-use crate::policy::app::state::Next;
+use crate::history::incident::TimedEvent;
+use crate::policy::app::state::NextStep;
 
 /// An app, as last observed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct App {
+pub struct AppStatus {
     /// A short label for its state.
     pub word: String,
     /// Its state in one sentence.
@@ -21,7 +21,7 @@ pub struct App {
     /// What to do, in one sentence.
     pub remedy: String,
     /// The action to offer.
-    pub next: Next,
+    pub next: NextStep,
     /// Additional remarks.
     pub notes: Vec<String>,
     pub version: Option<String>,
@@ -49,30 +49,30 @@ pub struct App {
     #[serde(default)]
     pub gave_up: bool,
     /// The current or the last restart.
-    pub restart: Option<Restart>,
+    pub restart: Option<RestartProgress>,
 }
 
 /// The steps of a restart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Restart {
+pub struct RestartProgress {
     /// Counts this app's restarts.
     #[cfg_attr(test, ts(type = "number"))]
     pub number: u64,
     /// When it started (Unix time in milliseconds).
     #[cfg_attr(test, ts(type = "number"))]
     pub began: u64,
-    pub steps: Vec<Event>,
+    pub steps: Vec<TimedEvent>,
     /// The result; `None` while it is in progress.
-    pub end: Option<RestartEnd>,
+    pub end: Option<RestartResult>,
 }
 
 /// The result of a restart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct RestartEnd {
+pub struct RestartResult {
     /// Unix time in milliseconds.
     #[cfg_attr(test, ts(type = "number"))]
     pub at: u64,

@@ -9,7 +9,7 @@ use ts_rs::TS;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Attached {
+pub struct ConnectedClient {
     /// The editor whose token it uses.
     pub editor: String,
     /// The client's name for itself, if it sent one.
@@ -17,7 +17,7 @@ pub struct Attached {
     pub client_version: Option<String>,
     /// The MCP revision in use.
     pub revision: String,
-    pub transport: Wire,
+    pub transport: ClientTransport,
     /// The upstream whose endpoint it uses; `None` for the merged endpoint.
     pub view: Option<String>,
     /// When this gateway process first saw it (Unix time in milliseconds).
@@ -29,7 +29,7 @@ pub struct Attached {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub enum Wire {
+pub enum ClientTransport {
     /// Streamable HTTP.
     Http,
     /// HTTP+SSE of revision 2024-11-05.

@@ -48,7 +48,7 @@ pub struct Checks {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Fixed {
+pub struct FixResult {
     /// What was done, in one sentence.
     pub what: String,
 }

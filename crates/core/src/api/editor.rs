@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use ts_rs::TS;
 
-use crate::catalog::visibility::entry;
+use crate::catalog::visibility::editor_heading;
 
 /// An editor that has a token. The token itself is shown only once, when it is created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Editor {
+pub struct EditorStatus {
     pub name: String,
     /// When its token was created (Unix time in milliseconds); `None` if it was written by hand.
     #[cfg_attr(test, ts(type = "number | null"))]
@@ -23,7 +23,7 @@ pub struct Editor {
     pub own: bool,
     /// How much it can see; `None` while no gateway is running.
     #[serde(default)]
-    pub shown: Option<Shown>,
+    pub shown: Option<VisibleCounts>,
     /// A remark about these counts, if there is one.
     #[serde(default)]
     pub hint: Option<String>,
@@ -33,22 +33,22 @@ pub struct Editor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Shown {
+pub struct VisibleCounts {
     pub tools: u32,
     pub prompts: u32,
     pub resources: u32,
 }
 
-impl Editor {
+impl EditorStatus {
     /// Sets the counts, and the hint that follows from them.
-    pub fn with_shown(self, shown: Shown) -> Self {
+    pub fn with_shown(self, shown: VisibleCounts) -> Self {
         let hint = tool_budget(&self.name).filter(|budget| shown.tools > budget.most);
         let hint = hint.map(|budget| {
             format!(
                 "{} uses at most {} tools. To show fewer, add lists under {} in config.toml.",
                 budget.product,
                 budget.most,
-                entry(&self.name)
+                editor_heading(&self.name)
             )
         });
         Self { shown: Some(shown), hint, ..self }
@@ -92,9 +92,10 @@ fn tool_budget(editor: &str) -> Option<ToolBudget> {
 mod tests {
     use super::*;
 
-    fn editor(name: &str, tools: u32) -> Editor {
-        let (name, shown) = (name.to_owned(), Shown { tools, prompts: 0, resources: 1 });
-        let editor = Editor { name, made: None, seen: None, own: false, shown: None, hint: None };
+    fn editor(name: &str, tools: u32) -> EditorStatus {
+        let (name, shown) = (name.to_owned(), VisibleCounts { tools, prompts: 0, resources: 1 });
+        let editor =
+            EditorStatus { name, made: None, seen: None, own: false, shown: None, hint: None };
         editor.with_shown(shown)
     }
 

@@ -27,24 +27,28 @@ use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use ts_rs::TS;
 
-pub use crate::config::{Notifications, TraySettings};
+pub use crate::config::{NotificationLevel, TraySettings};
 use crate::failure::{Code, Failure};
-use crate::policy::app::auto_restart::MUTED;
-pub use activity::{Activity, Call, CallOutcome, Latency, LatencyPoint};
-pub use app::{App, Restart, RestartEnd};
-pub use clients::{Attached, Wire};
-pub use doctor::{Check, CheckState, Checks, Fixed};
-pub use editor::{Editor, Shown};
+use crate::policy::app::auto_restart::MUTE_AFTER_WAKE;
+pub use activity::{CallOutcome, Latency, LatencyPoint, RecentCall, RecentCalls};
+pub use app::{AppStatus, RestartProgress, RestartResult};
+pub use clients::{ClientTransport, ConnectedClient};
+pub use doctor::{Check, CheckState, Checks, FixResult};
+pub use editor::{EditorStatus, VisibleCounts};
 pub use log::{LogLevel, LogLine, LogLines};
 pub use settings::{
-    EditorChange, EditorSettings, Lists, ListsChange, Settings, SettingsChange, TrayChange,
-    UpstreamChange, UpstreamSettings,
+    EditorChange, EditorSettings, FilterLists, FilterListsChange, Settings, SettingsChange,
+    TrayChange, UpstreamChange, UpstreamSettings,
 };
 pub use setup::{
-    Connection, Found, FoundEntry, ImportPreview, Moves, Setup, SetupDone, SetupPreview, Stays,
+    DetectedEditor, EditorServerEntry, ImportPreview, KeptServer, MovedServer, Setup, SetupPreview,
+    SetupResult, SetupState,
 };
 use summary::{overall, sentence};
-pub use upstream_page::{Catalog, Item, SelfTest, Span, SpanState, Timeline, Tool, Trial};
+pub use upstream_page::{
+    CatalogEntry, CatalogListing, SelfTest, Timeline, TimelineSpan, TimelineState, ToolListing,
+    TrialCallResult,
+};
 
 /// The complete state at one moment: the answer of `/api/status`, streamed by `/api/events`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,16 +62,16 @@ pub struct Status {
     /// The address of the endpoint that merges all upstreams.
     pub endpoint: String,
     /// Selects the tray icon.
-    pub overall: Overall,
+    pub overall: OverallState,
     /// Describes the state in one sentence.
     pub sentence: String,
     /// All upstreams, in configuration order.
-    pub upstreams: Vec<Upstream>,
+    pub upstreams: Vec<UpstreamStatus>,
     /// Problems that do not stop anything from working.
     pub warnings: Vec<Failure>,
     /// All editors that have a token.
     #[serde(default)]
-    pub editors: Vec<Editor>,
+    pub editors: Vec<EditorStatus>,
     /// The machine woke from sleep: show no alerts before this time (Unix time in milliseconds). It
     /// may be in the past.
     #[serde(default)]
@@ -75,7 +79,7 @@ pub struct Status {
     pub muted_until: Option<u64>,
     /// The clients that are connected now.
     #[serde(default)]
-    pub attached: Vec<Attached>,
+    pub attached: Vec<ConnectedClient>,
     /// The tray's settings.
     #[serde(default)]
     pub tray: TraySettings,
@@ -91,7 +95,7 @@ pub struct Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub enum Overall {
+pub enum OverallState {
     /// Every upstream is connected.
     Healthy,
     /// At least one upstream is connecting, and none is down.
@@ -108,7 +112,7 @@ pub enum Overall {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Upstream {
+pub struct UpstreamStatus {
     /// The name used in the configuration, in paths and in tool names.
     pub name: String,
     /// The display name.
@@ -118,7 +122,7 @@ pub struct Upstream {
     /// The address of the endpoint that serves only this upstream.
     pub endpoint: String,
     /// The state of the connection.
-    pub link: Link,
+    pub link: UpstreamState,
     /// How many tools it offers, according to the last known catalog.
     pub tools: u32,
     /// How many of these tools its filter lists hide from all editors.
@@ -126,17 +130,17 @@ pub struct Upstream {
     pub hidden: u32,
     /// The status of the app that hosts it, if it has one.
     #[serde(default)]
-    pub app: Option<App>,
+    pub app: Option<AppStatus>,
     /// The user's last action on it.
     #[serde(default)]
-    pub touched: Option<Touched>,
+    pub touched: Option<UserAction>,
 }
 
 /// A user's action on an upstream, from the dashboard, the tray or the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Touched {
+pub struct UserAction {
     /// Unix time in milliseconds.
     #[cfg_attr(test, ts(type = "number"))]
     pub at: u64,
@@ -148,7 +152,7 @@ pub struct Touched {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "state")]
 #[cfg_attr(test, derive(TS))]
-pub enum Link {
+pub enum UpstreamState {
     /// Turned off in the configuration: it is not started, and editors do not see it.
     Off,
     /// The first connection attempt is in progress.
@@ -189,7 +193,7 @@ pub struct NewToken {
 /// The answer of `/api/calls`: how many calls are waiting for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CallsUnderWay {
+pub struct CallsInFlight {
     pub under_way: u64,
 }
 
@@ -197,7 +201,7 @@ pub struct CallsUnderWay {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Refusal {
+pub struct ErrorBody {
     pub error: Failure,
 }
 
@@ -207,7 +211,7 @@ impl Status {
         version: String,
         pid: u32,
         endpoint: String,
-        upstreams: Vec<Upstream>,
+        upstreams: Vec<UpstreamStatus>,
         warnings: Vec<Failure>,
     ) -> Self {
         let overall = overall(&upstreams);
@@ -232,26 +236,26 @@ impl Status {
     }
 
     /// Sets the editors that have a token.
-    pub fn with_editors(self, editors: Vec<Editor>) -> Self {
+    pub fn with_editors(self, editors: Vec<EditorStatus>) -> Self {
         Self { editors, ..self }
     }
 
     /// Sets when the machine last woke from sleep (Unix time in milliseconds), if it did.
     pub fn since_wake(self, woke: Option<u64>) -> Self {
-        let muted = u64::try_from(MUTED.as_millis()).unwrap_or(u64::MAX);
+        let muted = u64::try_from(MUTE_AFTER_WAKE.as_millis()).unwrap_or(u64::MAX);
         Self { muted_until: woke.map(|woke| woke.saturating_add(muted)), ..self }
     }
 }
 
-impl Upstream {
+impl UpstreamStatus {
     /// A short label for the state, for a menu row or a table row.
     pub fn word(&self) -> &'static str {
         match &self.link {
-            Link::Off => "Off",
-            Link::Connecting => "Connecting",
-            Link::Connected { .. } => "Connected",
-            Link::Down { failure, .. } => failure.code.word(),
-            Link::Paused { .. } => Code::Paused.word(),
+            UpstreamState::Off => "Off",
+            UpstreamState::Connecting => "Connecting",
+            UpstreamState::Connected { .. } => "Connected",
+            UpstreamState::Down { failure, .. } => failure.code.word(),
+            UpstreamState::Paused { .. } => Code::Paused.word(),
         }
     }
 
@@ -265,14 +269,14 @@ impl Upstream {
     }
 
     pub fn is_off(&self) -> bool {
-        self.link == Link::Off
+        self.link == UpstreamState::Off
     }
 
     fn is_down(&self) -> bool {
-        matches!(self.link, Link::Down { .. })
+        matches!(self.link, UpstreamState::Down { .. })
     }
 
     pub fn is_paused(&self) -> bool {
-        matches!(self.link, Link::Paused { .. })
+        matches!(self.link, UpstreamState::Paused { .. })
     }
 }

@@ -10,23 +10,23 @@ use ts_rs::TS;
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Setup {
-    pub editors: Vec<Found>,
+    pub editors: Vec<DetectedEditor>,
 }
 
 /// An editor that may be installed on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Found {
+pub struct DetectedEditor {
     /// Its id on the command line, such as `claude-code`.
     pub id: String,
     /// Its product name.
     pub title: String,
     /// The file that lists its servers; `None` if it keeps them elsewhere.
     pub path: Option<String>,
-    pub state: Connection,
+    pub state: SetupState,
     /// The MCP servers in its file, including Evermoor.
-    pub entries: Vec<FoundEntry>,
+    pub entries: Vec<EditorServerEntry>,
     /// This editor is connected to the gateway now.
     pub attached: bool,
     /// What to do next, or how to make the editor pick up the change.
@@ -41,7 +41,7 @@ pub struct Found {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub enum Connection {
+pub enum SetupState {
     /// The file has the entry as Evermoor writes it.
     Connected,
     /// The editor is installed, but its file does not have the entry.
@@ -58,7 +58,7 @@ pub enum Connection {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct FoundEntry {
+pub struct EditorServerEntry {
     pub name: String,
     /// `stdio`, `http` or `sse`.
     pub kind: String,
@@ -83,7 +83,7 @@ pub struct SetupPreview {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct SetupDone {
+pub struct SetupResult {
     pub path: Option<String>,
     pub changed: bool,
     /// The path of the backup of the file.
@@ -103,8 +103,8 @@ pub struct ImportPreview {
     /// Evermoor's configuration, and a unified diff of it.
     pub config_path: String,
     pub config_diff: String,
-    pub moves: Vec<Moves>,
-    pub stays: Vec<Stays>,
+    pub moves: Vec<MovedServer>,
+    pub stays: Vec<KeptServer>,
     pub hint: String,
 }
 
@@ -112,7 +112,7 @@ pub struct ImportPreview {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Moves {
+pub struct MovedServer {
     /// The editor's name for it.
     pub name: String,
     pub upstream: String,
@@ -124,7 +124,7 @@ pub struct Moves {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Stays {
+pub struct KeptServer {
     /// Empty if the file cannot be read at all.
     pub name: String,
     pub why: String,

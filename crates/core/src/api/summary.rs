@@ -1,32 +1,38 @@
 //! The overall state for the tray icon, and the sentence that describes it.
 
-use super::{Link, Overall, Upstream};
+use super::{OverallState, UpstreamState, UpstreamStatus};
 
-pub(super) fn overall(upstreams: &[Upstream]) -> Overall {
-    if upstreams.iter().any(Upstream::is_down) {
-        Overall::Degraded
-    } else if upstreams.iter().any(|upstream| upstream.link == Link::Connecting) {
-        Overall::Busy
-    } else if !upstreams.is_empty() && upstreams.iter().all(Upstream::is_paused) {
-        Overall::Paused
+pub(super) fn overall(upstreams: &[UpstreamStatus]) -> OverallState {
+    if upstreams.iter().any(UpstreamStatus::is_down) {
+        OverallState::Degraded
+    } else if upstreams.iter().any(|upstream| upstream.link == UpstreamState::Connecting) {
+        OverallState::Busy
+    } else if !upstreams.is_empty() && upstreams.iter().all(UpstreamStatus::is_paused) {
+        OverallState::Paused
     } else {
-        Overall::Healthy
+        OverallState::Healthy
     }
 }
 
-pub(super) fn sentence(upstreams: &[Upstream]) -> String {
-    let on: Vec<&Upstream> = upstreams.iter().filter(|upstream| !upstream.is_off()).collect();
-    let down: Vec<&Upstream> = on.iter().filter(|upstream| upstream.is_down()).copied().collect();
+pub(super) fn sentence(upstreams: &[UpstreamStatus]) -> String {
+    let on: Vec<&UpstreamStatus> = upstreams.iter().filter(|upstream| !upstream.is_off()).collect();
+    let down: Vec<&UpstreamStatus> =
+        on.iter().filter(|upstream| upstream.is_down()).copied().collect();
     match (down.as_slice(), on.as_slice()) {
         ([], []) if upstreams.is_empty() => "No servers are set up yet".into(),
         ([], []) => "All servers are turned off".into(),
-        ([], on) => match on.iter().find(|upstream| upstream.link == Link::Connecting) {
+        ([], on) => match on.iter().find(|upstream| upstream.link == UpstreamState::Connecting) {
             Some(upstream) => format!("Connecting to {}", upstream.title),
             None => settled(on),
         },
         ([one], _) => match &one.link {
-            Link::Down { failure, .. } => format!("{} {}", one.title, failure.code.predicate()),
-            Link::Off | Link::Connecting | Link::Connected { .. } | Link::Paused { .. } => {
+            UpstreamState::Down { failure, .. } => {
+                format!("{} {}", one.title, failure.code.predicate())
+            }
+            UpstreamState::Off
+            | UpstreamState::Connecting
+            | UpstreamState::Connected { .. }
+            | UpstreamState::Paused { .. } => {
                 format!("{} is down", one.title)
             }
         },
@@ -35,8 +41,8 @@ pub(super) fn sentence(upstreams: &[Upstream]) -> String {
 }
 
 /// The sentence if every upstream is connected or paused.
-fn settled(upstreams: &[&Upstream]) -> String {
-    let paused: Vec<&&Upstream> = upstreams.iter().filter(|one| one.is_paused()).collect();
+fn settled(upstreams: &[&UpstreamStatus]) -> String {
+    let paused: Vec<&&UpstreamStatus> = upstreams.iter().filter(|one| one.is_paused()).collect();
     match (paused.as_slice(), upstreams) {
         ([], [one]) => format!("{} is connected", one.title),
         ([], all) => format!("All {} servers are connected", all.len()),

@@ -1,12 +1,15 @@
 //! The sentences of the status, and the generated TypeScript types.
 
 use super::*;
-use crate::history::incident::{Calls, Cause, End, Event, Evidence, How, Incident, Incidents};
-use crate::history::samples::Sample;
-use crate::policy::app::state::Next;
+use crate::history::incident::{
+    AffectedCalls, Evidence, Incident, IncidentCause, IncidentEnd, Incidents, Resolution,
+    TimedEvent,
+};
+use crate::history::samples::ResourceSample;
+use crate::policy::app::state::NextStep;
 
-fn upstream(title: &str, link: Link) -> Upstream {
-    Upstream {
+fn upstream(title: &str, link: UpstreamState) -> UpstreamStatus {
+    UpstreamStatus {
         name: title.to_lowercase(),
         title: title.into(),
         target: "http://127.0.0.1:1/mcp".into(),
@@ -19,16 +22,16 @@ fn upstream(title: &str, link: Link) -> Upstream {
     }
 }
 
-fn connected() -> Link {
-    Link::Connected { since: 1, server: "x".into() }
+fn connected() -> UpstreamState {
+    UpstreamState::Connected { since: 1, server: "x".into() }
 }
 
-fn down(code: Code) -> Link {
+fn down(code: Code) -> UpstreamState {
     let failure = Failure::new(code, "it happened", "do this");
-    Link::Down { since: 1, retry_at: 2, attempts: 3, failure }
+    UpstreamState::Down { since: 1, retry_at: 2, attempts: 3, failure }
 }
 
-fn status(upstreams: Vec<Upstream>) -> Status {
+fn status(upstreams: Vec<UpstreamStatus>) -> Status {
     Status::of("0".into(), 1, "http://127.0.0.1:7420/mcp".into(), upstreams, vec![])
 }
 
@@ -38,7 +41,7 @@ fn one_upstream_down_is_named_in_the_sentence() {
         upstream("PiecesOS", down(Code::ConnectionRefused)),
         upstream("GitHub", connected()),
     ]);
-    assert_eq!(status.overall, Overall::Degraded);
+    assert_eq!(status.overall, OverallState::Degraded);
     assert_eq!(status.sentence, "PiecesOS is not running");
 }
 
@@ -54,8 +57,8 @@ fn several_upstreams_down_are_counted() {
 
 #[test]
 fn connecting_is_busy_and_says_to_what() {
-    let status = status(vec![upstream("A", connected()), upstream("B", Link::Connecting)]);
-    assert_eq!(status.overall, Overall::Busy);
+    let status = status(vec![upstream("A", connected()), upstream("B", UpstreamState::Connecting)]);
+    assert_eq!(status.overall, OverallState::Busy);
     assert_eq!(status.sentence, "Connecting to B");
 }
 
@@ -64,7 +67,7 @@ fn all_connected_is_healthy() {
     let all = status(vec![upstream("A", connected()), upstream("B", connected())]);
     assert_eq!(
         (all.overall, all.sentence.as_str()),
-        (Overall::Healthy, "All 2 servers are connected")
+        (OverallState::Healthy, "All 2 servers are connected")
     );
     assert_eq!(status(vec![upstream("A", connected())]).sentence, "A is connected");
     assert_eq!(status(vec![]).sentence, "No servers are set up yet");
@@ -72,44 +75,47 @@ fn all_connected_is_healthy() {
 
 #[test]
 fn an_upstream_that_is_off_does_not_affect_the_overall_state() {
-    let status = status(vec![upstream("A", connected()), upstream("B", Link::Off)]);
-    assert_eq!((status.overall, status.sentence.as_str()), (Overall::Healthy, "A is connected"));
+    let status = status(vec![upstream("A", connected()), upstream("B", UpstreamState::Off)]);
+    assert_eq!(
+        (status.overall, status.sentence.as_str()),
+        (OverallState::Healthy, "A is connected")
+    );
     assert_eq!(status.upstreams[1].word(), "Off");
-    let off = self::status(vec![upstream("A", Link::Off)]);
+    let off = self::status(vec![upstream("A", UpstreamState::Off)]);
     assert_eq!(off.sentence, "All servers are turned off");
 }
 
 #[test]
 fn tools_that_are_hidden_are_counted() {
-    let counted = |tools, hidden| Upstream { tools, hidden, ..upstream("A", connected()) };
+    let counted = |tools, hidden| UpstreamStatus { tools, hidden, ..upstream("A", connected()) };
     assert_eq!(counted(1, 0).tool_count(), "1 tool");
     assert_eq!(counted(30, 18).tool_count(), "12 of 30 tools shown");
 }
 
 #[test]
 fn a_paused_upstream_does_not_count_as_down() {
-    let paused = || Link::Paused { since: 1 };
-    let summary = |links: Vec<Link>| {
+    let paused = || UpstreamState::Paused { since: 1 };
+    let summary = |links: Vec<UpstreamState>| {
         let upstreams = links.into_iter().zip(["A", "B", "C"]);
         let status = status(upstreams.map(|(link, title)| upstream(title, link)).collect());
         (status.overall, status.sentence)
     };
     let wanted = |overall, sentence: &str| (overall, sentence.to_owned());
-    assert_eq!(summary(vec![paused()]), wanted(Overall::Paused, "A is paused"));
+    assert_eq!(summary(vec![paused()]), wanted(OverallState::Paused, "A is paused"));
     assert_eq!(
         summary(vec![paused(), paused()]),
-        wanted(Overall::Paused, "All 2 servers are paused")
+        wanted(OverallState::Paused, "All 2 servers are paused")
     );
     assert_eq!(
         summary(vec![connected(), paused()]),
-        wanted(Overall::Healthy, "B is paused; everything else is connected")
+        wanted(OverallState::Healthy, "B is paused; everything else is connected")
     );
     assert_eq!(
         summary(vec![paused(), paused(), connected()]),
-        wanted(Overall::Healthy, "2 servers are paused; everything else is connected")
+        wanted(OverallState::Healthy, "2 servers are paused; everything else is connected")
     );
     let down = summary(vec![paused(), down(Code::Timeout)]);
-    assert_eq!(down, wanted(Overall::Degraded, "B is not responding"));
+    assert_eq!(down, wanted(OverallState::Degraded, "B is not responding"));
 }
 
 #[test]
@@ -132,70 +138,70 @@ fn the_dashboards_types_match_the_control_api() {
     let config = ts_rs::Config::default();
     let types = [
         Status::decl(&config),
-        Overall::decl(&config),
-        Upstream::decl(&config),
-        Touched::decl(&config),
-        Link::decl(&config),
-        App::decl(&config),
-        Next::decl(&config),
-        Restart::decl(&config),
-        RestartEnd::decl(&config),
+        OverallState::decl(&config),
+        UpstreamStatus::decl(&config),
+        UserAction::decl(&config),
+        UpstreamState::decl(&config),
+        AppStatus::decl(&config),
+        NextStep::decl(&config),
+        RestartProgress::decl(&config),
+        RestartResult::decl(&config),
         Failure::decl(&config),
         Code::decl(&config),
-        Editor::decl(&config),
-        Shown::decl(&config),
-        Refusal::decl(&config),
+        EditorStatus::decl(&config),
+        VisibleCounts::decl(&config),
+        ErrorBody::decl(&config),
         Incidents::decl(&config),
         Incident::decl(&config),
-        Calls::decl(&config),
-        Cause::decl(&config),
+        AffectedCalls::decl(&config),
+        IncidentCause::decl(&config),
         Evidence::decl(&config),
-        Event::decl(&config),
-        End::decl(&config),
-        How::decl(&config),
-        Sample::decl(&config),
+        TimedEvent::decl(&config),
+        IncidentEnd::decl(&config),
+        Resolution::decl(&config),
+        ResourceSample::decl(&config),
         LogLines::decl(&config),
         LogLine::decl(&config),
         LogLevel::decl(&config),
         Checks::decl(&config),
         Check::decl(&config),
         CheckState::decl(&config),
-        Fixed::decl(&config),
-        Attached::decl(&config),
-        Wire::decl(&config),
-        Activity::decl(&config),
-        Call::decl(&config),
+        FixResult::decl(&config),
+        ConnectedClient::decl(&config),
+        ClientTransport::decl(&config),
+        RecentCalls::decl(&config),
+        RecentCall::decl(&config),
         CallOutcome::decl(&config),
         Latency::decl(&config),
         LatencyPoint::decl(&config),
-        Catalog::decl(&config),
-        Tool::decl(&config),
-        Item::decl(&config),
+        CatalogListing::decl(&config),
+        ToolListing::decl(&config),
+        CatalogEntry::decl(&config),
         Timeline::decl(&config),
-        Span::decl(&config),
-        SpanState::decl(&config),
-        Trial::decl(&config),
+        TimelineSpan::decl(&config),
+        TimelineState::decl(&config),
+        TrialCallResult::decl(&config),
         SelfTest::decl(&config),
         Settings::decl(&config),
         TraySettings::decl(&config),
-        Notifications::decl(&config),
+        NotificationLevel::decl(&config),
         UpstreamSettings::decl(&config),
         EditorSettings::decl(&config),
-        Lists::decl(&config),
+        FilterLists::decl(&config),
         SettingsChange::decl(&config),
         TrayChange::decl(&config),
         UpstreamChange::decl(&config),
         EditorChange::decl(&config),
-        ListsChange::decl(&config),
+        FilterListsChange::decl(&config),
         Setup::decl(&config),
-        Found::decl(&config),
-        Connection::decl(&config),
-        FoundEntry::decl(&config),
+        DetectedEditor::decl(&config),
+        SetupState::decl(&config),
+        EditorServerEntry::decl(&config),
         SetupPreview::decl(&config),
-        SetupDone::decl(&config),
+        SetupResult::decl(&config),
         ImportPreview::decl(&config),
-        Moves::decl(&config),
-        Stays::decl(&config),
+        MovedServer::decl(&config),
+        KeptServer::decl(&config),
     ];
     let header = "// Generated from crates/core/src/api by `npm run types`. Do not edit.\n";
     let wanted =

@@ -12,17 +12,17 @@ use crate::failure::Failure;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Catalog {
-    pub tools: Vec<Tool>,
-    pub prompts: Vec<Item>,
-    pub resources: Vec<Item>,
+pub struct CatalogListing {
+    pub tools: Vec<ToolListing>,
+    pub prompts: Vec<CatalogEntry>,
+    pub resources: Vec<CatalogEntry>,
 }
 
 /// A tool of an upstream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Tool {
+pub struct ToolListing {
     /// The upstream's name for it.
     pub name: String,
     pub title: Option<String>,
@@ -43,7 +43,7 @@ pub struct Tool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Item {
+pub struct CatalogEntry {
     /// The name of a prompt or the URI of a resource.
     pub name: String,
     pub title: Option<String>,
@@ -56,28 +56,28 @@ pub struct Item {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct Timeline {
-    pub spans: Vec<Span>,
+    pub spans: Vec<TimelineSpan>,
 }
 
 /// A period in which an upstream was in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Span {
+pub struct TimelineSpan {
     /// Unix time in milliseconds.
     #[cfg_attr(test, ts(type = "number"))]
     pub from: u64,
     /// `None` if it has not ended.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub to: Option<u64>,
-    pub state: SpanState,
+    pub state: TimelineState,
 }
 
 /// The state of an upstream during a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub enum SpanState {
+pub enum TimelineState {
     Connected,
     Connecting,
     Down,
@@ -91,7 +91,7 @@ pub enum SpanState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Trial {
+pub struct TrialCallResult {
     #[cfg_attr(test, ts(type = "number"))]
     pub ms: u64,
     /// The MCP result.

@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-use crate::catalog::tool_traits::Traits;
-use crate::catalog::{Catalog, List};
+use crate::catalog::tool_traits::ToolTraits;
+use crate::catalog::{Catalog, ListKind};
 use crate::protocol::json::Raw;
 use crate::protocol::mcp::{Handshake, initialize_result};
-use crate::protocol::version::Spoken;
-use crate::protocol::version::transport::Dialect;
+use crate::protocol::version::ProtocolVersion;
+use crate::protocol::version::transport::Transport;
 
 /// Why a catalog file is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Forgotten {
+pub enum CacheError {
     #[error("it is corrupt")]
     Damaged,
     #[error("it was written by another version of Evermoor")]
@@ -49,32 +49,32 @@ struct Content<'a> {
     resources: &'a [Raw],
     resource_templates: &'a [Raw],
     #[serde(skip_serializing_if = "Option::is_none")]
-    dialect: Option<Dialect>,
+    dialect: Option<Transport>,
 }
 
 /// The last known handshake and catalog of an upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Memory {
+pub struct LastKnownUpstream {
     pub handshake: Handshake,
     pub catalog: Catalog,
     /// The transport that worked last time. The upstream may have changed since.
-    pub dialect: Option<Dialect>,
+    pub dialect: Option<Transport>,
     /// What must be known about the tools before a call.
-    pub traits: Traits,
+    pub traits: ToolTraits,
 }
 
-impl Memory {
-    pub fn new(handshake: Handshake, catalog: Catalog, dialect: Option<Dialect>) -> Self {
-        let traits = Traits::of(&catalog.tools);
+impl LastKnownUpstream {
+    pub fn new(handshake: Handshake, catalog: Catalog, dialect: Option<Transport>) -> Self {
+        let traits = ToolTraits::of(&catalog.tools);
         Self { handshake, catalog, dialect, traits }
     }
 
     /// The MCP revision it uses.
-    pub fn spoken(&self) -> Spoken {
+    pub fn spoken(&self) -> ProtocolVersion {
         match self.dialect {
-            Some(Dialect::Stateless) => Spoken::Stateless,
-            Some(Dialect::Session | Dialect::Events) | None => {
-                Spoken::Session(self.handshake.revision)
+            Some(Transport::Stateless) => ProtocolVersion::Stateless,
+            Some(Transport::Session | Transport::Events) | None => {
+                ProtocolVersion::Session(self.handshake.revision)
             }
         }
     }
@@ -82,8 +82,8 @@ impl Memory {
 
 /// The file content for an upstream. `target` is its
 /// [fingerprint](crate::config::Transport::fingerprint).
-pub fn encode(target: &str, memory: &Memory) -> Vec<u8> {
-    let Memory { handshake, catalog, dialect, traits: _ } = memory;
+pub fn encode(target: &str, memory: &LastKnownUpstream) -> Vec<u8> {
+    let LastKnownUpstream { handshake, catalog, dialect, traits: _ } = memory;
     let content = Raw::of(&Content {
         handshake: initialize_result(
             handshake.revision,
@@ -106,35 +106,35 @@ pub fn encode(target: &str, memory: &Memory) -> Vec<u8> {
 }
 
 /// Reads a file, if it is intact and belongs to `target`.
-pub fn decode(target: &str, file: &Bytes) -> Result<Memory, Forgotten> {
+pub fn decode(target: &str, file: &Bytes) -> Result<LastKnownUpstream, CacheError> {
     #[derive(Deserialize)]
     struct Head {
         version: u32,
     }
-    let head: Head = serde_json::from_slice(file).map_err(|_| Forgotten::Damaged)?;
+    let head: Head = serde_json::from_slice(file).map_err(|_| CacheError::Damaged)?;
     if head.version != VERSION {
-        return Err(Forgotten::OtherVersion);
+        return Err(CacheError::OtherVersion);
     }
-    let found: File<'_> = serde_json::from_slice(file).map_err(|_| Forgotten::Damaged)?;
+    let found: File<'_> = serde_json::from_slice(file).map_err(|_| CacheError::Damaged)?;
     let content = Raw::view(file, found.content);
     if checksum(content.as_bytes()) != found.sha256 {
-        return Err(Forgotten::Damaged);
+        return Err(CacheError::Damaged);
     }
     if found.target != target {
-        return Err(Forgotten::OtherTarget);
+        return Err(CacheError::OtherTarget);
     }
-    read(&content).ok_or(Forgotten::Damaged)
+    read(&content).ok_or(CacheError::Damaged)
 }
 
-fn read(content: &Raw) -> Option<Memory> {
+fn read(content: &Raw) -> Option<LastKnownUpstream> {
     let handshake = Handshake::read(&content.member("handshake")?)?;
     let mut catalog = Catalog::default();
-    for list in List::ALL {
+    for list in ListKind::ALL {
         *catalog.list_mut(list) = content.member(list.member())?.elements()?;
     }
     // If it is missing or unknown, the next connection detects it again.
     let dialect = content.member("dialect").and_then(|dialect| dialect.read().ok());
-    Some(Memory::new(handshake, catalog, dialect))
+    Some(LastKnownUpstream::new(handshake, catalog, dialect))
 }
 
 fn checksum(bytes: &[u8]) -> String {
@@ -144,7 +144,7 @@ fn checksum(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::mcp::Revision;
+    use crate::protocol::mcp::SessionVersion;
     use proptest::prelude::*;
 
     fn raw(text: &str) -> Raw {
@@ -153,7 +153,7 @@ mod tests {
 
     fn handshake(instructions: Option<&str>) -> Handshake {
         let result = initialize_result(
-            Revision::V2025_06_18,
+            SessionVersion::V2025_06_18,
             &raw(r#"{ "tools":{"listChanged" : true}, "x":1.0 }"#),
             &raw(r#"{"name":"s","version":"1","icons":[ ]}"#),
             instructions,
@@ -161,8 +161,12 @@ mod tests {
         Handshake::read(&result).unwrap()
     }
 
-    fn memory(handshake: Handshake, catalog: Catalog, dialect: Option<Dialect>) -> Memory {
-        Memory::new(handshake, catalog, dialect)
+    fn memory(
+        handshake: Handshake,
+        catalog: Catalog,
+        dialect: Option<Transport>,
+    ) -> LastKnownUpstream {
+        LastKnownUpstream::new(handshake, catalog, dialect)
     }
 
     fn file(tools: &[&str]) -> Bytes {
@@ -174,7 +178,7 @@ mod tests {
     #[test]
     fn the_content_is_restored_byte_for_byte() {
         let tool = "{ \"zeta\":1.10,\n \"name\" : \"a\\u0062\", \"big\":123456789012345678901 }";
-        let Memory { handshake, catalog, .. } = decode("here", &file(&[tool])).unwrap();
+        let LastKnownUpstream { handshake, catalog, .. } = decode("here", &file(&[tool])).unwrap();
         assert_eq!(catalog.tools[0].as_str(), tool);
         assert_eq!(
             handshake.capabilities.as_str(),
@@ -185,17 +189,17 @@ mod tests {
 
     #[test]
     fn a_file_of_another_target_is_ignored() {
-        assert_eq!(decode("there", &file(&[])), Err(Forgotten::OtherTarget));
+        assert_eq!(decode("there", &file(&[])), Err(CacheError::OtherTarget));
     }
 
     #[test]
     fn a_file_of_another_version_is_ignored() {
         let text = String::from_utf8(file(&[]).to_vec()).unwrap();
         let newer = Bytes::from(text.replace("\"version\":1", "\"version\":2"));
-        assert_eq!(decode("here", &newer), Err(Forgotten::OtherVersion));
+        assert_eq!(decode("here", &newer), Err(CacheError::OtherVersion));
         assert_eq!(
             decode("here", &Bytes::from_static(b"{\"version\":2}")),
-            Err(Forgotten::OtherVersion)
+            Err(CacheError::OtherVersion)
         );
     }
 
@@ -226,7 +230,7 @@ mod tests {
         ) {
             let catalog = Catalog { tools, prompts, resources, templates };
             let dialects =
-                [None, Some(Dialect::Stateless), Some(Dialect::Session), Some(Dialect::Events)];
+                [None, Some(Transport::Stateless), Some(Transport::Session), Some(Transport::Events)];
             let memory = memory(handshake(instructions.as_deref()), catalog, dialects[dialect]);
             let file = encode(&target, &memory).into();
             prop_assert_eq!(decode(&target, &file), Ok(memory));

@@ -4,7 +4,7 @@
 //! patterns are case-sensitive. Deny wins over allow. If there is an allow list, only names that it
 //! matches pass.
 
-use crate::catalog::List;
+use crate::catalog::ListKind;
 
 /// A name, possibly with `*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,16 +101,16 @@ impl Filter {
 }
 
 impl Filters {
-    pub fn of(&self, list: List) -> &Filter {
+    pub fn of(&self, list: ListKind) -> &Filter {
         match list {
-            List::Tools => &self.tools,
-            List::Prompts => &self.prompts,
-            List::Resources | List::Templates => &self.resources,
+            ListKind::Tools => &self.tools,
+            ListKind::Prompts => &self.prompts,
+            ListKind::Resources | ListKind::Templates => &self.resources,
         }
     }
 
     pub fn is_open(&self) -> bool {
-        List::ALL.into_iter().all(|list| self.of(list).is_open())
+        ListKind::ALL.into_iter().all(|list| self.of(list).is_open())
     }
 }
 

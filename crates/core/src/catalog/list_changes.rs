@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalog::filter::Filters;
 use crate::catalog::naming::UpstreamName;
-use crate::catalog::visibility::{Rules, Window};
-use crate::catalog::{Catalog, List};
+use crate::catalog::visibility::{Visibility, VisibilityRules};
+use crate::catalog::{Catalog, ListKind};
 
 /// The editors that receive a notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Audience {
+pub enum Recipients {
     Everybody,
     /// The editors in `included`, and with `others` also every editor that is not in `excluded`.
     Only {
@@ -25,28 +25,28 @@ pub enum Audience {
 
 /// All catalogs, and the rules of the editors that have some.
 #[derive(Clone, Debug)]
-pub struct Exhibition<'a> {
-    pub rules: BTreeMap<&'a str, &'a Rules>,
-    pub offers: BTreeMap<&'a UpstreamName, Offer<'a>>,
+pub struct CatalogSnapshot<'a> {
+    pub rules: BTreeMap<&'a str, &'a VisibilityRules>,
+    pub offers: BTreeMap<&'a UpstreamName, UpstreamCatalog<'a>>,
 }
 
 /// The catalog of an upstream, and the filters of its configuration entry.
 #[derive(Clone, Copy, Debug)]
-pub struct Offer<'a> {
+pub struct UpstreamCatalog<'a> {
     pub filters: &'a Filters,
     pub catalog: &'a Catalog,
 }
 
 /// A changed list of an upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct ListChange {
     pub upstream: UpstreamName,
     /// The method of the notification.
     pub told: &'static str,
-    pub audience: Audience,
+    pub audience: Recipients,
 }
 
-impl Audience {
+impl Recipients {
     pub fn includes(&self, editor: &str) -> bool {
         match self {
             Self::Everybody => true,
@@ -57,23 +57,23 @@ impl Audience {
     }
 }
 
-impl<'a> Exhibition<'a> {
+impl<'a> CatalogSnapshot<'a> {
     /// The part of an upstream's catalog that is visible under these rules.
-    fn seen(&self, rules: Option<&Rules>, upstream: &UpstreamName) -> Cow<'a, Catalog> {
+    fn seen(&self, rules: Option<&VisibilityRules>, upstream: &UpstreamName) -> Cow<'a, Catalog> {
         let seen = self.offers.get(upstream).and_then(|offer| {
-            let window = Window::of(rules, upstream, offer.filters)?;
+            let window = Visibility::of(rules, upstream, offer.filters)?;
             Some(window.catalog(offer.catalog))
         });
         seen.unwrap_or_default()
     }
 
-    fn rules_of(&self, editor: Option<&str>) -> Option<&Rules> {
+    fn rules_of(&self, editor: Option<&str>) -> Option<&VisibilityRules> {
         editor.and_then(|editor| self.rules.get(editor).copied())
     }
 }
 
 /// The notifications that are due when `after` replaces `before`.
-pub fn changes(before: &Exhibition<'_>, after: &Exhibition<'_>) -> Vec<Changed> {
+pub fn changes(before: &CatalogSnapshot<'_>, after: &CatalogSnapshot<'_>) -> Vec<ListChange> {
     let named: BTreeSet<&str> = before.rules.keys().chain(after.rules.keys()).copied().collect();
     let upstreams: BTreeSet<&UpstreamName> =
         before.offers.keys().chain(after.offers.keys()).copied().collect();
@@ -82,8 +82,8 @@ pub fn changes(before: &Exhibition<'_>, after: &Exhibition<'_>) -> Vec<Changed> 
         let differing = |editor: Option<&str>| {
             let old = before.seen(before.rules_of(editor), upstream);
             let new = after.seen(after.rules_of(editor), upstream);
-            let lists = List::ALL.into_iter().filter(|list| old.list(*list) != new.list(*list));
-            lists.map(List::changed).collect::<BTreeSet<_>>()
+            let lists = ListKind::ALL.into_iter().filter(|list| old.list(*list) != new.list(*list));
+            lists.map(ListKind::changed).collect::<BTreeSet<_>>()
         };
         let others = differing(None);
         let by_name: Vec<(&str, BTreeSet<_>)> =
@@ -96,14 +96,14 @@ pub fn changes(before: &Exhibition<'_>, after: &Exhibition<'_>) -> Vec<Changed> 
             let names =
                 |some: Vec<&(&str, _)>| some.iter().map(|(name, _)| (*name).to_owned()).collect();
             let audience = match excluded.is_empty() && others.contains(told) {
-                true => Audience::Everybody,
-                false => Audience::Only {
+                true => Recipients::Everybody,
+                false => Recipients::Only {
                     included: names(included),
                     excluded: names(excluded),
                     others: others.contains(told),
                 },
             };
-            changes.push(Changed { upstream: upstream.clone(), told, audience });
+            changes.push(ListChange { upstream: upstream.clone(), told, audience });
         }
     }
     changes
@@ -119,14 +119,14 @@ mod tests {
     /// A snapshot that owns its catalogs.
     #[derive(Clone, Debug, Default)]
     struct OwnedSnapshot {
-        rules: BTreeMap<String, Rules>,
+        rules: BTreeMap<String, VisibilityRules>,
         offers: BTreeMap<UpstreamName, (Filters, Catalog)>,
     }
 
     impl OwnedSnapshot {
-        fn borrow(&self) -> Exhibition<'_> {
-            let offer = |(filters, catalog)| Offer { filters, catalog };
-            Exhibition {
+        fn borrow(&self) -> CatalogSnapshot<'_> {
+            let offer = |(filters, catalog)| UpstreamCatalog { filters, catalog };
+            CatalogSnapshot {
                 rules: self.rules.iter().map(|(name, rules)| (name.as_str(), rules)).collect(),
                 offers: self.offers.iter().map(|(name, (f, c))| (name, offer((f, c)))).collect(),
             }
@@ -138,18 +138,19 @@ mod tests {
     }
 
     fn catalog(tools: &[&str], resources: &[&str]) -> Catalog {
-        let items = |list: List, names: &[&str]| {
+        let items = |list: ListKind, names: &[&str]| {
             names.iter().map(|name| Raw::of(&serde_json::json!({ list.key(): name }))).collect()
         };
-        let templates = items(List::Templates, resources);
-        let (tools, resources) = (items(List::Tools, tools), items(List::Resources, resources));
+        let templates = items(ListKind::Templates, resources);
+        let (tools, resources) =
+            (items(ListKind::Tools, tools), items(ListKind::Resources, resources));
         Catalog { tools, resources, templates, ..Catalog::default() }
     }
 
-    fn denying(tools: &[&str]) -> Rules {
+    fn denying(tools: &[&str]) -> VisibilityRules {
         let deny = tools.iter().filter_map(|text| Pattern::new(text)).collect();
         let items = Filters { tools: Filter { allow: None, deny }, ..Filters::default() };
-        Rules { items, ..Rules::default() }
+        VisibilityRules { items, ..VisibilityRules::default() }
     }
 
     fn snapshot(tools: &[&str], resources: &[&str]) -> OwnedSnapshot {
@@ -157,7 +158,7 @@ mod tests {
         OwnedSnapshot { offers: BTreeMap::from([(name("a"), offer)]), ..OwnedSnapshot::default() }
     }
 
-    fn told(before: &OwnedSnapshot, after: &OwnedSnapshot) -> Vec<(&'static str, Audience)> {
+    fn told(before: &OwnedSnapshot, after: &OwnedSnapshot) -> Vec<(&'static str, Recipients)> {
         let changes = changes(&before.borrow(), &after.borrow());
         changes.into_iter().map(|one| (one.told, one.audience)).collect()
     }
@@ -167,13 +168,13 @@ mod tests {
         assert_eq!(told(&snapshot(&["x"], &[]), &snapshot(&["x"], &[])), []);
         assert_eq!(
             told(&snapshot(&["x"], &[]), &snapshot(&["x"], &["r://1"])),
-            [("notifications/resources/list_changed", Audience::Everybody)]
+            [("notifications/resources/list_changed", Recipients::Everybody)]
         );
     }
 
     #[test]
     fn adding_or_removing_an_upstream_changes_its_lists() {
-        let tools = [("notifications/tools/list_changed", Audience::Everybody)];
+        let tools = [("notifications/tools/list_changed", Recipients::Everybody)];
         assert_eq!(told(&OwnedSnapshot::default(), &snapshot(&["x"], &[])), tools);
         assert_eq!(told(&snapshot(&["x"], &[]), &OwnedSnapshot::default()), tools);
     }
@@ -205,7 +206,7 @@ mod tests {
             (prop::collection::vec(pattern, 0..2), any::<bool>()).prop_map(|(deny, blind)| {
                 let upstreams =
                     blind.then(|| Filter { allow: None, deny: vec![Pattern::new("b").unwrap()] });
-                Rules { upstreams: upstreams.unwrap_or_default(), ..denying(&deny) }
+                VisibilityRules { upstreams: upstreams.unwrap_or_default(), ..denying(&deny) }
             });
         let tools = prop::collection::btree_set(prop::sample::select(vec!["x", "y", "z"]), 0..3);
         let offer = (tools, any::<bool>()).prop_map(|(tools, hides)| {
@@ -227,7 +228,7 @@ mod tests {
             let changes = changes(&old, &new);
             for editor in ["p", "q", "other"] {
                 for upstream in [name("a"), name("b")] {
-                    let seen = |snapshot: &Exhibition<'_>| snapshot.seen(snapshot.rules_of(Some(editor)), &upstream).into_owned();
+                    let seen = |snapshot: &CatalogSnapshot<'_>| snapshot.seen(snapshot.rules_of(Some(editor)), &upstream).into_owned();
                     let notified = changes.iter().any(|change| {
                         change.upstream == upstream && change.audience.includes(editor)
                     });

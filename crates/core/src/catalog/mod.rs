@@ -1,6 +1,6 @@
 //! Catalogs: the tools, prompts, resources and templates of upstreams, as last known.
 //!
-//! [`Catalog`] holds the lists of one upstream, [`Merged`] combines several. Definitions stay raw
+//! [`Catalog`] holds the lists of one upstream, [`MergedCatalog`] combines several. Definitions stay raw
 //! JSON; merging changes only their names.
 //!
 //! - `naming`: upstream names and the merged names of tools and prompts
@@ -36,18 +36,18 @@ pub struct Catalog {
 
 /// The four lists of MCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum List {
+pub enum ListKind {
     Tools,
     Prompts,
     Resources,
     Templates,
 }
 
-impl List {
+impl ListKind {
     pub const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
 
     /// The list that a method requests.
-    pub fn asked_by(asked: &str) -> Option<Self> {
+    pub fn from_method(asked: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|list| list.method() == asked)
     }
 
@@ -99,36 +99,36 @@ impl List {
 }
 
 impl Catalog {
-    pub fn list(&self, list: List) -> &[Raw] {
+    pub fn list(&self, list: ListKind) -> &[Raw] {
         match list {
-            List::Tools => &self.tools,
-            List::Prompts => &self.prompts,
-            List::Resources => &self.resources,
-            List::Templates => &self.templates,
+            ListKind::Tools => &self.tools,
+            ListKind::Prompts => &self.prompts,
+            ListKind::Resources => &self.resources,
+            ListKind::Templates => &self.templates,
         }
     }
 
-    pub fn list_mut(&mut self, list: List) -> &mut Vec<Raw> {
+    pub fn list_mut(&mut self, list: ListKind) -> &mut Vec<Raw> {
         match list {
-            List::Tools => &mut self.tools,
-            List::Prompts => &mut self.prompts,
-            List::Resources => &mut self.resources,
-            List::Templates => &mut self.templates,
+            ListKind::Tools => &mut self.tools,
+            ListKind::Prompts => &mut self.prompts,
+            ListKind::Resources => &mut self.resources,
+            ListKind::Templates => &mut self.templates,
         }
     }
 }
 
 /// The result of a list request.
-pub fn list_result(list: List, items: &[Raw]) -> Raw {
+pub fn list_result(list: ListKind, items: &[Raw]) -> Raw {
     Raw::of(&HashMap::from([(list.member(), items)]))
 }
 
 /// The catalogs of several upstreams as one, with the origin of each merged name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergedCatalog {
     catalog: Catalog,
-    tools: HashMap<String, Origin>,
-    prompts: HashMap<String, Origin>,
+    tools: HashMap<String, ItemOrigin>,
+    prompts: HashMap<String, ItemOrigin>,
     resources: HashMap<String, UpstreamName>,
     /// The literal prefix of each template.
     templates: Vec<(String, UpstreamName)>,
@@ -138,12 +138,12 @@ pub struct Merged {
 
 /// The upstream and the original name behind a merged name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct ItemOrigin {
     pub upstream: UpstreamName,
     pub name: String,
 }
 
-impl Merged {
+impl MergedCatalog {
     /// Merges catalogs in configuration order. Resources keep their URIs; if two upstreams offer the
     /// same URI, the first one owns it.
     pub fn of<'a>(catalogs: impl IntoIterator<Item = (&'a UpstreamName, &'a Catalog)>) -> Self {
@@ -183,15 +183,15 @@ impl Merged {
         self
     }
 
-    pub fn list(&self, list: List) -> &[Raw] {
+    pub fn list(&self, list: ListKind) -> &[Raw] {
         self.catalog.list(list)
     }
 
-    pub fn tool(&self, name: &str) -> Option<&Origin> {
+    pub fn tool(&self, name: &str) -> Option<&ItemOrigin> {
         self.tools.get(name)
     }
 
-    pub fn prompt(&self, name: &str) -> Option<&Origin> {
+    pub fn prompt(&self, name: &str) -> Option<&ItemOrigin> {
         self.prompts.get(name)
     }
 
@@ -225,20 +225,20 @@ fn made_from<'a>(templates: &'a [(String, UpstreamName)], uri: &str) -> Option<&
 
 /// The literal text before the first variable of a template.
 fn beginning(template: &Raw) -> String {
-    let form = template.text_member(List::Templates.key()).unwrap_or_default();
+    let form = template.text_member(ListKind::Templates.key()).unwrap_or_default();
     form.split('{').next().unwrap_or_default().to_owned()
 }
 
 fn rename(
     names: &mut Namespace,
-    origins: &mut HashMap<String, Origin>,
+    origins: &mut HashMap<String, ItemOrigin>,
     upstream: &UpstreamName,
     item: &Raw,
 ) -> Option<Raw> {
     let original = item.text_member("name")?;
     let shown = names.name(upstream, &original);
     let renamed = item.with("name", &Raw::of(&shown));
-    origins.insert(shown, Origin { upstream: upstream.clone(), name: original });
+    origins.insert(shown, ItemOrigin { upstream: upstream.clone(), name: original });
     Some(renamed)
 }
 
@@ -259,9 +259,9 @@ mod tests {
         let (files, echo) =
             (name("files"), raw(r#"{"z":1,"name":"echo","inputSchema":{"b":1,"a":2}}"#));
         let catalog = Catalog { tools: vec![echo], ..Catalog::default() };
-        let merged = Merged::of([(&files, &catalog)]);
+        let merged = MergedCatalog::of([(&files, &catalog)]);
         assert_eq!(
-            list_result(List::Tools, merged.list(List::Tools)).as_str(),
+            list_result(ListKind::Tools, merged.list(ListKind::Tools)).as_str(),
             r#"{"tools":[{"z":1,"name":"files__echo","inputSchema":{"b":1,"a":2}}]}"#
         );
         let origin = merged.tool("files__echo").unwrap();
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn tools_of_the_same_name_stay_apart() {
         let catalog = Catalog { tools: vec![raw(r#"{"name":"echo"}"#)], ..Catalog::default() };
-        let merged = Merged::of([(&name("a"), &catalog), (&name("b"), &catalog)]);
+        let merged = MergedCatalog::of([(&name("a"), &catalog), (&name("b"), &catalog)]);
         assert_eq!(merged.tool("a__echo").unwrap().upstream, name("a"));
         assert_eq!(merged.tool("b__echo").unwrap().upstream, name("b"));
     }
@@ -279,8 +279,8 @@ mod tests {
     #[test]
     fn a_resource_keeps_its_uri_and_belongs_to_the_first_upstream_that_offers_it() {
         let catalog = Catalog { resources: vec![raw(r#"{"uri":"x://1"}"#)], ..Catalog::default() };
-        let merged = Merged::of([(&name("a"), &catalog), (&name("b"), &catalog)]);
-        assert_eq!(merged.list(List::Resources).len(), 1);
+        let merged = MergedCatalog::of([(&name("a"), &catalog), (&name("b"), &catalog)]);
+        assert_eq!(merged.list(ListKind::Resources).len(), 1);
         assert_eq!(merged.owner("x://1"), Some(&name("a")));
     }
 
@@ -291,7 +291,7 @@ mod tests {
             ..Catalog::default()
         };
         let (a, b) = (with("x://{id}"), with("x://notes/{id}"));
-        let merged = Merged::of([(&name("a"), &a), (&name("b"), &b)]);
+        let merged = MergedCatalog::of([(&name("a"), &a), (&name("b"), &b)]);
         assert_eq!(merged.owner("x://notes/7"), Some(&name("b")));
         assert_eq!(merged.owner("x://7"), Some(&name("a")));
         assert_eq!(merged.owner("y://7"), None);
@@ -307,16 +307,16 @@ mod tests {
         let (shown, whole, other) =
             (with(&[]), with(&["x://{id}", "z://{id}"]), with(&["x://{id}"]));
         let (a, b) = (name("a"), name("b"));
-        let merged = Merged::of([(&a, &shown), (&b, &other)]).with_unlisted(&a, &whole);
+        let merged = MergedCatalog::of([(&a, &shown), (&b, &other)]).with_unlisted(&a, &whole);
         assert_eq!(merged.owner("x://1"), Some(&b), "whose template is shown");
         assert_eq!(merged.owner("z://1"), Some(&a));
-        assert_eq!(merged.list(List::Templates).len(), 1);
+        assert_eq!(merged.list(ListKind::Templates).len(), 1);
     }
 
     #[test]
     fn a_completion_goes_to_the_prompts_upstream_under_its_original_name() {
         let catalog = Catalog { prompts: vec![raw(r#"{"name":"greet"}"#)], ..Catalog::default() };
-        let merged = Merged::of([(&name("a"), &catalog)]);
+        let merged = MergedCatalog::of([(&name("a"), &catalog)]);
         let params = raw(r#"{"ref":{"type":"ref/prompt","name":"a__greet"},"argument":{}}"#);
         let request = Request::new(
             crate::protocol::envelope::Id::number(1),

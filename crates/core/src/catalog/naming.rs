@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use sha2::{Digest, Sha256};
 
 /// The maximum length of a merged name.
-pub const LONGEST: usize = 46;
+pub const MAX_NAME_LENGTH: usize = 46;
 const LONGEST_UPSTREAM: usize = 24;
 const SEPARATOR: &str = "__";
 
@@ -23,16 +23,16 @@ pub struct UpstreamName(String);
 #[error(
     "`{0}` is not a valid server name: use 1 to {LONGEST_UPSTREAM} lowercase letters, digits and single dashes"
 )]
-pub struct BadName(String);
+pub struct InvalidUpstreamName(String);
 
 impl UpstreamName {
-    pub fn parse(text: &str) -> Result<Self, BadName> {
+    pub fn parse(text: &str) -> Result<Self, InvalidUpstreamName> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         let framed = text.starts_with('-') || text.ends_with('-');
         if (1..=LONGEST_UPSTREAM).contains(&text.len()) && text.chars().all(allowed) && !framed {
             Ok(Self(text.to_owned()))
         } else {
-            Err(BadName(text.to_owned()))
+            Err(InvalidUpstreamName(text.to_owned()))
         }
     }
 
@@ -56,7 +56,7 @@ pub struct Namespace {
 impl Namespace {
     /// The merged name of `upstream`'s `original`.
     pub fn name(&mut self, upstream: &UpstreamName, original: &str) -> String {
-        let usual = merged(upstream, original);
+        let usual = merged_name(upstream, original);
         let name = if self.taken.contains(&usual) { hashed(upstream, original) } else { usual };
         self.taken.insert(name.clone());
         name
@@ -64,14 +64,14 @@ impl Namespace {
 }
 
 /// The merged name of `upstream`'s `original`, unless it is already taken.
-pub fn merged(upstream: &UpstreamName, original: &str) -> String {
-    let plain = plain(upstream, original);
-    let fits = plain.len() <= LONGEST && plain.chars().all(portable);
+pub fn merged_name(upstream: &UpstreamName, original: &str) -> String {
+    let plain = full_name(upstream, original);
+    let fits = plain.len() <= MAX_NAME_LENGTH && plain.chars().all(portable);
     if fits { plain } else { hashed(upstream, original) }
 }
 
 /// The merged name before it is shortened and made portable.
-pub fn plain(upstream: &UpstreamName, original: &str) -> String {
+pub fn full_name(upstream: &UpstreamName, original: &str) -> String {
     format!("{upstream}{SEPARATOR}{original}")
 }
 
@@ -83,8 +83,8 @@ fn hashed(upstream: &UpstreamName, original: &str) -> String {
     let digest = Sha256::digest(format!("{upstream}\0{original}"));
     let hash = format!("{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
     let tidy = |c| if portable(c) { c } else { '_' };
-    let room = LONGEST - hash.len() - 1;
-    let head: String = plain(upstream, original).chars().map(tidy).take(room).collect();
+    let room = MAX_NAME_LENGTH - hash.len() - 1;
+    let head: String = full_name(upstream, original).chars().map(tidy).take(room).collect();
     format!("{head}_{hash}")
 }
 
@@ -132,7 +132,7 @@ mod tests {
             prop_assert_eq!(&first, &all(&mut Namespace::default()));
             prop_assert_eq!(first.iter().collect::<HashSet<_>>().len(), originals.len());
             for name in first {
-                prop_assert!(name.len() <= LONGEST && name.chars().all(portable), "{}", name);
+                prop_assert!(name.len() <= MAX_NAME_LENGTH && name.chars().all(portable), "{}", name);
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::protocol::json::Raw;
 
 /// The tools of one upstream that have traits, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Traits {
+pub struct ToolTraits {
     /// The upstream declares them read-only or idempotent.
     repeatable: HashSet<String>,
     /// Parameters that are also sent as headers: the parameter and the header name's suffix.
@@ -20,7 +20,7 @@ pub struct Traits {
 /// The schema keyword that marks a parameter to be sent as a header as well.
 const MARK: &str = "x-mcp-header";
 
-impl Traits {
+impl ToolTraits {
     pub fn of(tools: &[Raw]) -> Self {
         let mut traits = Self::default();
         for tool in tools {
@@ -62,7 +62,7 @@ impl Traits {
     }
 
     /// Whether no tool has such parameters.
-    pub fn mirror_nothing(&self) -> bool {
+    pub fn has_no_header_parameters(&self) -> bool {
         self.mirrored.is_empty()
     }
 }
@@ -104,7 +104,7 @@ mod tests {
             serde_json::json!({ "name": "quick", "execution": { "taskSupport": "forbidden" } }),
             serde_json::json!({ "name": "liar", "description": "x-mcp-header \"readOnlyHint\"" }),
         ];
-        let traits = Traits::of(&tools.map(|tool| Raw::of(&tool)));
+        let traits = ToolTraits::of(&tools.map(|tool| Raw::of(&tool)));
         assert!(traits.is_repeatable("read"));
         for other in ["plain", "write", "far", "liar", "unknown"] {
             assert!(!traits.is_repeatable(other), "{other}");
@@ -117,7 +117,7 @@ mod tests {
         for other in ["plain", "quick", "liar", "unknown"] {
             assert!(!traits.makes_tasks(other), "{other}");
         }
-        assert!(!traits.mirror_nothing());
-        assert!(Traits::default().mirror_nothing());
+        assert!(!traits.has_no_header_parameters());
+        assert!(ToolTraits::default().has_no_header_parameters());
     }
 }

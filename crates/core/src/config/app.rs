@@ -4,11 +4,11 @@ use toml::Spanned;
 
 use super::file::{UpstreamTable, line};
 use super::transport::program;
-use super::{Mistake, Transport};
+use super::{ConfigError, TransportConfig};
 use crate::catalog::naming::UpstreamName;
 use crate::config::size;
-use crate::policy::app::auto_restart::{Policy, Recycle, Restart};
-use crate::preset::{self, Shelf};
+use crate::policy::app::auto_restart::{AppPolicy, RecyclePolicy, RestartPolicy};
+use crate::preset::{self, PresetSet};
 
 /// The transport of an upstream: exactly one of a preset, a program or an address.
 pub(super) fn or_server(
@@ -16,14 +16,14 @@ pub(super) fn or_server(
     name: &UpstreamName,
     name_line: Option<usize>,
     table: &UpstreamTable,
-) -> Result<Transport, Mistake> {
+) -> Result<TransportConfig, ConfigError> {
     let Some(preset) = &table.preset else {
         let app_settings =
             [table.restart.is_some(), table.recycle.is_some(), table.memory_alarm.is_some()];
         if app_settings.contains(&true) {
             let what = format!("The server `{name}` has app settings but no `preset`.");
             let remedy = "Remove `restart`, `recycle` and `memory_alarm`, or add a `preset`.";
-            return Err(Mistake { line: name_line, what, remedy: remedy.into() });
+            return Err(ConfigError { line: name_line, what, remedy: remedy.into() });
         }
         return program::or_url(text, name, name_line, table);
     };
@@ -41,37 +41,37 @@ pub(super) fn or_server(
     if let Some((other, _)) = others.iter().find(|(_, written)| *written) {
         let what = format!("The server `{name}` has both `preset` and `{other}`.");
         let remedy = format!("Remove `{other}`; the preset says how to find the app.");
-        return Err(Mistake { line: at, what, remedy });
+        return Err(ConfigError { line: at, what, remedy });
     }
     if !preset::is_name(preset.get_ref()) {
         let what = format!("`{}` is not a preset name.", preset.get_ref());
         let remedy = "Write a name such as \"pieces-os\".".into();
-        return Err(Mistake { line: at, what, remedy });
+        return Err(ConfigError { line: at, what, remedy });
     }
-    Ok(Transport::App { preset: preset.get_ref().clone() })
+    Ok(TransportConfig::App { preset: preset.get_ref().clone() })
 }
 
 /// The title of an upstream that has none in the file: that of its preset, or its name.
-pub(super) fn title(name: &UpstreamName, transport: &Transport, shelf: &Shelf) -> String {
+pub(super) fn title(name: &UpstreamName, transport: &TransportConfig, shelf: &PresetSet) -> String {
     let known = match transport {
-        Transport::App { preset } => shelf.get(preset).ok().map(|it| it.title.clone()),
-        Transport::Http { .. } | Transport::Stdio(_) | Transport::Demo => None,
+        TransportConfig::App { preset } => shelf.get(preset).ok().map(|it| it.title.clone()),
+        TransportConfig::Http { .. } | TransportConfig::Stdio(_) | TransportConfig::Demo => None,
     };
     known.unwrap_or_else(|| name.as_str().to_owned())
 }
 
 /// The restart policy.
-pub(super) fn policy(text: &str, table: &UpstreamTable) -> Result<Policy, Mistake> {
-    let wrong = |at: &Spanned<String>, what: String, remedy: &str| Mistake {
+pub(super) fn policy(text: &str, table: &UpstreamTable) -> Result<AppPolicy, ConfigError> {
+    let wrong = |at: &Spanned<String>, what: String, remedy: &str| ConfigError {
         line: Some(line(text, at.span().start)),
         what,
         remedy: remedy.to_owned(),
     };
     let restart = match table.restart.as_ref().map(|name| (name, name.get_ref().as_str())) {
-        None | Some((_, "on-crash")) => Restart::OnCrash,
-        Some((_, "ask")) => Restart::Ask,
-        Some((_, "always")) => Restart::Always,
-        Some((_, "never")) => Restart::Never,
+        None | Some((_, "on-crash")) => RestartPolicy::OnCrash,
+        Some((_, "ask")) => RestartPolicy::Ask,
+        Some((_, "always")) => RestartPolicy::Always,
+        Some((_, "never")) => RestartPolicy::Never,
         Some((at, other)) => {
             let what = format!("`{other}` is not a valid value for `restart`.");
             let remedy = "Write \"on-crash\", \"ask\", \"always\" or \"never\".";
@@ -79,29 +79,29 @@ pub(super) fn policy(text: &str, table: &UpstreamTable) -> Result<Policy, Mistak
         }
     };
     let recycle = match table.recycle.as_ref().map(|name| (name, name.get_ref().as_str())) {
-        None | Some((_, "never")) => Recycle::Never,
-        Some((_, "when-idle")) => Recycle::WhenIdle,
+        None | Some((_, "never")) => RecyclePolicy::Never,
+        Some((_, "when-idle")) => RecyclePolicy::WhenIdle,
         Some((at, other)) => {
             let what = format!("`{other}` is not a valid value for `recycle`.");
             return Err(wrong(at, what, "Write \"when-idle\" or \"never\"."));
         }
     };
     let memory_alarm = match &table.memory_alarm {
-        Some(amount) => Some(size::parse(amount.get_ref()).ok_or_else(|| {
+        Some(amount) => Some(size::parse_bytes(amount.get_ref()).ok_or_else(|| {
             let what = format!("`{}` is not an amount of memory.", amount.get_ref());
             wrong(amount, what, "Write \"800 MB\" or \"2.5 GB\".")
         })?),
         None => None,
     };
-    Ok(Policy { restart, recycle, memory_alarm })
+    Ok(AppPolicy { restart, recycle, memory_alarm })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Config, Upstream};
+    use super::super::{Config, UpstreamConfig};
     use super::*;
 
-    fn parse(entry: &str) -> Result<Upstream, Mistake> {
+    fn parse(entry: &str) -> Result<UpstreamConfig, ConfigError> {
         let config = Config::parse(&format!("[upstreams.pieces]\n{entry}\n"))?;
         Ok(config.upstreams[0].clone())
     }
@@ -109,10 +109,10 @@ mod tests {
     #[test]
     fn an_app_needs_only_a_preset() {
         let pieces = parse("preset = \"pieces-os\"").unwrap();
-        assert_eq!(pieces.transport, Transport::App { preset: "pieces-os".into() });
+        assert_eq!(pieces.transport, TransportConfig::App { preset: "pieces-os".into() });
         assert_eq!(pieces.title, "PiecesOS");
-        assert_eq!(pieces.policy, Policy::default());
-        assert_eq!(pieces.policy.restart, Restart::OnCrash);
+        assert_eq!(pieces.policy, AppPolicy::default());
+        assert_eq!(pieces.policy.restart, RestartPolicy::OnCrash);
         assert!(pieces.transport.is_local() && !pieces.transport.is_process());
     }
 
@@ -120,9 +120,9 @@ mod tests {
     fn the_restart_policy_is_read() {
         let entry = "preset = \"notes\"\nrestart = \"ask\"\nrecycle = \"when-idle\"\nmemory_alarm = \"3 GB\"";
         let notes = parse(entry).unwrap();
-        let policy = Policy {
-            restart: Restart::Ask,
-            recycle: Recycle::WhenIdle,
+        let policy = AppPolicy {
+            restart: RestartPolicy::Ask,
+            recycle: RecyclePolicy::WhenIdle,
             memory_alarm: Some(3_000_000_000),
         };
         assert_eq!((notes.policy, notes.title.as_str()), (policy, "pieces"));
@@ -135,7 +135,7 @@ mod tests {
     fn the_default_title_is_that_of_the_preset() {
         let notes = "title = \"Notes\"\n[find]\nports = 4000\nowner = true\n[[mcp]]\n\
                      transport = \"http\"\npath = \"/mcp\"\n[linux]\nprocesses = [\"notes\"]\n";
-        let (shelf, _) = Shelf::of_our_own().with([("notes", notes)]);
+        let (shelf, _) = PresetSet::bundled().with([("notes", notes)]);
         let text = "[upstreams.a]\npreset = \"notes\"\n[upstreams.b]\npreset = \"notes\"\n\
                     title = \"b\"\n[upstreams.c]\nurl = \"http://x\"\n\
                     [upstreams.d]\npreset = \"notes\"\nenabled = false\n";
@@ -144,9 +144,9 @@ mod tests {
         };
         let config = Config::parse(text).unwrap();
         assert_eq!(titles(&config), ["a", "b", "c", "d"]);
-        let config = config.entitled(&shelf);
+        let config = config.with_preset_titles(&shelf);
         assert_eq!(titles(&config), ["Notes", "b", "c", "Notes"]);
-        assert_eq!(titles(&config.entitled(&Shelf::of_our_own())), ["a", "b", "c", "d"]);
+        assert_eq!(titles(&config.with_preset_titles(&PresetSet::bundled())), ["a", "b", "c", "d"]);
     }
 
     #[test]

@@ -4,30 +4,31 @@
 
 use std::collections::BTreeMap;
 
-use super::{Config, Upstream};
+use super::{Config, UpstreamConfig};
 use crate::catalog::naming::UpstreamName;
 
 /// What to do with the upstreams when a new configuration replaces the old one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct ConfigDiff {
     /// Upstreams that are gone.
     pub stop: Vec<UpstreamName>,
     /// Upstreams whose entry changed.
-    pub alter: Vec<Upstream>,
+    pub alter: Vec<UpstreamConfig>,
     /// New upstreams.
-    pub start: Vec<Upstream>,
+    pub start: Vec<UpstreamConfig>,
 }
 
-impl Change {
+impl ConfigDiff {
     pub fn between(old: &Config, new: &Config) -> Self {
-        let by_name = |config: &Config| -> BTreeMap<UpstreamName, Upstream> {
-            let named = |upstream: &Upstream| (upstream.name.clone(), upstream.clone());
+        let by_name = |config: &Config| -> BTreeMap<UpstreamName, UpstreamConfig> {
+            let named = |upstream: &UpstreamConfig| (upstream.name.clone(), upstream.clone());
             config.upstreams.iter().map(named).collect()
         };
         let (before, after) = (by_name(old), by_name(new));
         let gone = |name: &&UpstreamName| !after.contains_key(*name);
-        let other = |entry: &&Upstream| before.get(&entry.name).is_some_and(|old| old != *entry);
-        let fresh = |entry: &&Upstream| !before.contains_key(&entry.name);
+        let other =
+            |entry: &&UpstreamConfig| before.get(&entry.name).is_some_and(|old| old != *entry);
+        let fresh = |entry: &&UpstreamConfig| !before.contains_key(&entry.name);
         Self {
             stop: before.keys().filter(gone).cloned().collect(),
             alter: new.upstreams.iter().filter(other).cloned().collect(),
@@ -52,27 +53,27 @@ mod tests {
         config(&entries.iter().map(|(name, port)| ((*name).to_owned(), *port)).collect())
     }
 
-    fn names(upstreams: &[Upstream]) -> Vec<&str> {
+    fn names(upstreams: &[UpstreamConfig]) -> Vec<&str> {
         upstreams.iter().map(|upstream| upstream.name.as_str()).collect()
     }
 
     #[test]
     fn an_added_upstream_is_started_and_a_removed_one_is_stopped() {
-        let change = Change::between(&of(&[("a", 1), ("b", 2)]), &of(&[("b", 2), ("c", 3)]));
+        let change = ConfigDiff::between(&of(&[("a", 1), ("b", 2)]), &of(&[("b", 2), ("c", 3)]));
         assert_eq!(change.stop.iter().map(UpstreamName::as_str).collect::<Vec<_>>(), ["a"]);
         assert_eq!(names(&change.start), ["c"]);
     }
 
     #[test]
     fn a_changed_upstream_is_altered_and_the_others_are_left_alone() {
-        let change = Change::between(&of(&[("a", 1), ("b", 2)]), &of(&[("a", 1), ("b", 3)]));
+        let change = ConfigDiff::between(&of(&[("a", 1), ("b", 2)]), &of(&[("a", 1), ("b", 3)]));
         assert!(change.stop.is_empty() && change.start.is_empty(), "{change:?}");
         assert_eq!(names(&change.alter), ["b"]);
     }
 
     #[test]
     fn the_first_upstream_replaces_the_demo() {
-        let change = Change::between(&Config::default(), &of(&[("a", 1)]));
+        let change = ConfigDiff::between(&Config::default(), &of(&[("a", 1)]));
         assert_eq!(change.stop.iter().map(UpstreamName::as_str).collect::<Vec<_>>(), ["demo"]);
         assert_eq!(names(&change.start), ["a"]);
     }
@@ -84,19 +85,19 @@ mod tests {
             after in prop::collection::btree_map("[a-e]", 1_u16..4, 0..5),
         ) {
             let (before, after) = (config(&before), config(&after));
-            let change = Change::between(&before, &after);
+            let change = ConfigDiff::between(&before, &after);
             let altered = |name: &UpstreamName| change.alter.iter().any(|new| new.name == *name);
-            let stays = |upstream: &&Upstream| {
+            let stays = |upstream: &&UpstreamConfig| {
                 !change.stop.contains(&upstream.name) && !altered(&upstream.name)
             };
-            let kept: Vec<Upstream> = before.upstreams.iter().filter(stays).cloned().collect();
+            let kept: Vec<UpstreamConfig> = before.upstreams.iter().filter(stays).cloned().collect();
             let mut result = [kept.clone(), change.alter.clone(), change.start.clone()].concat();
             result.sort_by(|a, b| a.name.cmp(&b.name));
             prop_assert_eq!(&result, &after.upstreams);
             for same in before.upstreams.iter().filter(|entry| after.upstreams.contains(entry)) {
                 prop_assert!(kept.contains(same));
             }
-            prop_assert_eq!(Change::between(&after, &after), Change::default());
+            prop_assert_eq!(ConfigDiff::between(&after, &after), ConfigDiff::default());
         }
     }
 }

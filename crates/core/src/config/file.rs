@@ -10,13 +10,14 @@ use toml::Spanned;
 use super::lists::{self, EditorTable, ListTable, Retry, ToolTable, ToolsTable};
 use super::tray::{self, TrayTable};
 use super::{
-    Address, Config, DEFAULT_LISTEN, Gateway, Keepalive, Mistake, Sharing, Transport, Upstream, app,
+    Config, ConfigError, DEFAULT_LISTEN, GatewayConfig, KeepaliveConfig, Sharing, TransportConfig,
+    UpstreamConfig, UpstreamUrl, app,
 };
 use crate::catalog::filter::Filters;
 use crate::catalog::naming::UpstreamName;
-use crate::policy::app::auto_restart::Policy;
-use crate::policy::retry::Repetition;
-use crate::preset::Shelf;
+use crate::policy::app::auto_restart::AppPolicy;
+use crate::policy::retry::RetryPolicy;
+use crate::preset::PresetSet;
 
 const DEFAULT_HOLD: Duration = Duration::from_secs(25);
 const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
@@ -95,11 +96,11 @@ pub(crate) enum DurationText {
 }
 
 /// Reads a file of the current version. An empty file is valid and yields the demo server.
-pub(super) fn read(text: &str) -> Result<Config, Mistake> {
+pub(super) fn read(text: &str) -> Result<Config, ConfigError> {
     let file: File = toml::from_str(text).map_err(|error| {
         let line = error.span().map(|span| line(text, span.start));
         let what = format!("{}.", error.message().trim_end_matches('.'));
-        Mistake { line, what, remedy: "Fix the line, or see `evermoor --help`.".into() }
+        ConfigError { line, what, remedy: "Fix the line, or see `evermoor --help`.".into() }
     })?;
     let (mut upstreams, mut off) = (Vec::new(), Vec::new());
     for (name, table) in &file.upstreams {
@@ -120,12 +121,12 @@ pub(super) fn read(text: &str) -> Result<Config, Mistake> {
     }
     let (gateway, tray) = (gateway(text, &file.gateway)?, tray::read(text, &file.tray)?);
     let config = Config { gateway, tray, upstreams, off, editors, doubts };
-    Ok(config.entitled(&Shelf::of_our_own()))
+    Ok(config.with_preset_titles(&PresetSet::bundled()))
 }
 
-fn gateway(text: &str, table: &GatewayTable) -> Result<Gateway, Mistake> {
+fn gateway(text: &str, table: &GatewayTable) -> Result<GatewayConfig, ConfigError> {
     let listen = match &table.listen {
-        Some(listen) => listen.get_ref().parse().map_err(|_| Mistake {
+        Some(listen) => listen.get_ref().parse().map_err(|_| ConfigError {
             line: Some(line(text, listen.span().start)),
             what: format!("`{}` is not an address to listen on.", listen.get_ref()),
             remedy: format!("Write an address and a port, such as \"{DEFAULT_LISTEN}\"."),
@@ -133,13 +134,13 @@ fn gateway(text: &str, table: &GatewayTable) -> Result<Gateway, Mistake> {
         None => DEFAULT_LISTEN.parse::<SocketAddr>().expect("the default is an address"),
     };
     if !listen.ip().is_loopback() {
-        return Err(Mistake {
+        return Err(ConfigError {
             line: table.listen.as_ref().map(|listen| line(text, listen.span().start)),
             what: format!("`{listen}` can be reached from other machines."),
             remedy: format!("Use a loopback address, such as \"{DEFAULT_LISTEN}\"."),
         });
     }
-    Ok(Gateway {
+    Ok(GatewayConfig {
         listen,
         require_token: table.require_token.unwrap_or(true),
         hold: duration(text, table.hold.as_ref(), DEFAULT_HOLD)?,
@@ -150,24 +151,24 @@ fn upstream(
     text: &str,
     name: &Spanned<String>,
     table: &Spanned<UpstreamTable>,
-) -> Result<Upstream, Mistake> {
+) -> Result<UpstreamConfig, ConfigError> {
     let name_line = Some(line(text, name.span().start));
-    let name = UpstreamName::parse(name.get_ref()).map_err(|bad| Mistake {
+    let name = UpstreamName::parse(name.get_ref()).map_err(|bad| ConfigError {
         line: name_line,
         what: format!("{bad}."),
         remedy: "Rename it; `title` can be any text.".into(),
     })?;
     let table = table.get_ref();
     let transport = app::or_server(text, &name, name_line, table)?;
-    Ok(Upstream {
+    Ok(UpstreamConfig {
         title: table.title.clone().unwrap_or_else(|| name.as_str().to_owned()),
-        titled: table.title.is_some(),
+        has_own_title: table.title.is_some(),
         policy: app::policy(text, table)?,
         name,
         transport,
         call_timeout: duration(text, table.call_timeout.as_ref(), DEFAULT_CALL_TIMEOUT)?,
         keepalive: keepalive(text, table.keepalive_interval.as_ref())?,
-        repetition: Repetition {
+        retry_policy: RetryPolicy {
             trust_annotations: table.trust_annotations,
             safe_tools: safe_tools(&table.tools.tools),
         },
@@ -176,10 +177,13 @@ fn upstream(
     })
 }
 
-fn keepalive(text: &str, interval: Option<&Spanned<DurationText>>) -> Result<Keepalive, Mistake> {
-    let Some(interval) = interval else { return Ok(Keepalive::Usual) };
+fn keepalive(
+    text: &str,
+    interval: Option<&Spanned<DurationText>>,
+) -> Result<KeepaliveConfig, ConfigError> {
+    let Some(interval) = interval else { return Ok(KeepaliveConfig::Usual) };
     let every = duration(text, Some(interval), Duration::ZERO)?;
-    Ok(if every.is_zero() { Keepalive::Never } else { Keepalive::Every(every) })
+    Ok(if every.is_zero() { KeepaliveConfig::Never } else { KeepaliveConfig::Every(every) })
 }
 
 fn safe_tools(tools: &BTreeMap<String, ToolTable>) -> Vec<String> {
@@ -187,23 +191,23 @@ fn safe_tools(tools: &BTreeMap<String, ToolTable>) -> Vec<String> {
     safe.map(|(name, _)| name.clone()).collect()
 }
 
-fn demo() -> Upstream {
-    Upstream {
+fn demo() -> UpstreamConfig {
+    UpstreamConfig {
         name: UpstreamName::parse("demo").expect("`demo` is a name"),
         title: "Demo".into(),
-        titled: true,
-        transport: Transport::Demo,
+        has_own_title: true,
+        transport: TransportConfig::Demo,
         call_timeout: DEFAULT_CALL_TIMEOUT,
-        keepalive: Keepalive::Usual,
-        repetition: Repetition::default(),
+        keepalive: KeepaliveConfig::Usual,
+        retry_policy: RetryPolicy::default(),
         sharing: Sharing::Shared,
         filters: Filters::default(),
-        policy: Policy::default(),
+        policy: AppPolicy::default(),
     }
 }
 
-pub(super) fn http_url(text: &str, url: &Spanned<String>) -> Result<Address, Mistake> {
-    Address::parse(url.get_ref()).map_err(|bad| Mistake {
+pub(super) fn http_url(text: &str, url: &Spanned<String>) -> Result<UpstreamUrl, ConfigError> {
+    UpstreamUrl::parse(url.get_ref()).map_err(|bad| ConfigError {
         line: Some(line(text, url.span().start)),
         what: bad.to_string(),
         remedy: bad.remedy().to_owned(),
@@ -214,13 +218,13 @@ pub(crate) fn duration(
     text: &str,
     span: Option<&Spanned<DurationText>>,
     default: Duration,
-) -> Result<Duration, Mistake> {
+) -> Result<Duration, ConfigError> {
     let Some(found) = span else {
         return Ok(default);
     };
     match found.get_ref() {
         DurationText::Seconds(seconds) => Ok(Duration::from_secs(*seconds)),
-        DurationText::Text(words) => humantime::parse_duration(words).map_err(|_| Mistake {
+        DurationText::Text(words) => humantime::parse_duration(words).map_err(|_| ConfigError {
             line: Some(line(text, found.span().start)),
             what: format!("`{words}` is not a duration."),
             remedy: "Write a number of seconds, or a duration such as \"3m\" or \"10s\".".into(),

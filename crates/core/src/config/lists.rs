@@ -10,10 +10,10 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use toml::Spanned;
 
 use super::file::line;
-use super::{Editor, Mistake};
+use super::{ConfigError, EditorConfig};
 use crate::catalog::filter::{Filter, Filters, Pattern};
-use crate::catalog::naming::{UpstreamName, plain};
-use crate::catalog::visibility::{Rules, entry};
+use crate::catalog::naming::{UpstreamName, full_name};
+use crate::catalog::visibility::{VisibilityRules, editor_heading};
 
 type Patterns = Vec<Spanned<String>>;
 
@@ -67,7 +67,7 @@ pub(super) fn of_upstream(
     tools: &ToolsTable,
     prompts: &ListTable,
     resources: &ListTable,
-) -> Result<Filters, Mistake> {
+) -> Result<Filters, ConfigError> {
     Ok(Filters {
         tools: filter(text, &tools.lists)?,
         prompts: filter(text, prompts)?,
@@ -80,14 +80,17 @@ pub(super) fn of_editor(
     text: &str,
     name: &Spanned<String>,
     table: &EditorTable,
-) -> Result<Editor, Mistake> {
+) -> Result<EditorConfig, ConfigError> {
     let items = Filters {
         tools: filter(text, &table.tools)?,
         prompts: filter(text, &table.prompts)?,
         resources: filter(text, &table.resources)?,
     };
     let upstreams = filter(text, &table.upstreams)?;
-    Ok(Editor { line: line(text, name.span().start), rules: Rules { upstreams, items } })
+    Ok(EditorConfig {
+        line: line(text, name.span().start),
+        rules: VisibilityRules { upstreams, items },
+    })
 }
 
 /// Warnings about patterns in an editor's entry that match none of these upstreams.
@@ -96,8 +99,8 @@ pub(super) fn doubts(
     editor: &str,
     table: &EditorTable,
     upstreams: &[&UpstreamName],
-) -> Vec<Mistake> {
-    let place = entry(editor);
+) -> Vec<ConfigError> {
+    let place = editor_heading(editor);
     let unmatched = |list: &ListTable, matches: &dyn Fn(&Pattern, &UpstreamName) -> bool| {
         let matches_nothing = |written: &&Spanned<String>| {
             let pattern = Pattern::new(written.get_ref());
@@ -111,9 +114,9 @@ pub(super) fn doubts(
     };
     let known = upstreams.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let unknown = unmatched(&table.upstreams, &|pattern, name| pattern.matches(name.as_str()));
-    let mut doubts: Vec<Mistake> = unknown
+    let mut doubts: Vec<ConfigError> = unknown
         .into_iter()
-        .map(|(line, written)| Mistake {
+        .map(|(line, written)| ConfigError {
             line: Some(line),
             what: format!("`{written}` in `upstreams` under {place} is not a server."),
             remedy: format!("Write one of {known}."),
@@ -122,8 +125,9 @@ pub(super) fn doubts(
     for (list, table, kind) in
         [("tools", &table.tools, "tool"), ("prompts", &table.prompts, "prompt")]
     {
-        let begins = |pattern: &Pattern, name: &UpstreamName| pattern.can_begin(&plain(name, ""));
-        doubts.extend(unmatched(table, &begins).into_iter().map(|(line, written)| Mistake {
+        let begins =
+            |pattern: &Pattern, name: &UpstreamName| pattern.can_begin(&full_name(name, ""));
+        doubts.extend(unmatched(table, &begins).into_iter().map(|(line, written)| ConfigError {
             line: Some(line),
             what: format!(
                 "`{written}` in `{list}` under {place} matches nothing: there a {kind} is named \
@@ -140,9 +144,9 @@ fn tail(written: &str) -> &str {
     written.split_once("__").map_or(written, |(_, tail)| tail)
 }
 
-fn filter(text: &str, table: &ListTable) -> Result<Filter, Mistake> {
+fn filter(text: &str, table: &ListTable) -> Result<Filter, ConfigError> {
     let pattern = |written: &Spanned<String>| {
-        Pattern::new(written.get_ref()).ok_or_else(|| Mistake {
+        Pattern::new(written.get_ref()).ok_or_else(|| ConfigError {
             line: Some(line(text, written.span().start)),
             what: "A name in the list is empty.".into(),
             remedy: "Write a name; * matches any characters.".into(),
@@ -246,7 +250,7 @@ mod tests {
              resources = { allow = [\"file:///public/*\"] }\n",
         );
         let upstream = &config.unwrap().upstreams[0];
-        assert_eq!(upstream.repetition.safe_tools, ["deny", "read_all"]);
+        assert_eq!(upstream.retry_policy.safe_tools, ["deny", "read_all"]);
         let passing =
             ["read_all", "allow", "write"].map(|name| upstream.filters.tools.passes(name));
         assert_eq!(passing, [true, true, false]);
@@ -309,7 +313,7 @@ mod tests {
         let text = "[upstreams.pics]\nurl = \"http://z\"\nenabled = false\n\
                     [editors.cursor]\nupstreams.allow = [\"pics\"]\n";
         let config = config(text);
-        let names = |all: &[super::super::Upstream]| {
+        let names = |all: &[super::super::UpstreamConfig]| {
             all.iter().map(|one| one.name.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(names(&config.upstreams), ["files", "notes"]);

@@ -1,7 +1,7 @@
 //! The version of the file, and migration from older versions.
 //!
 //! A file may have `version = 1` at its top; a file without a version has version 1. An incompatible
-//! change of the format adds a [`Step`] to [`Ladder::KNOWN`], which also raises the latest version.
+//! change of the format adds a [`Migration`] to [`Migrations::KNOWN`], which also raises the latest version.
 //! Older files are migrated step by step. Steps edit the document, not a model of it, so that
 //! comments and order are kept.
 
@@ -10,18 +10,18 @@ use toml::Spanned;
 use toml_edit::DocumentMut;
 
 use super::file::{line, read};
-use super::{Config, Mistake};
+use super::{Config, ConfigError};
 
 /// Migrates a document from one version to the next.
-pub type Step = fn(&mut DocumentMut);
+pub type Migration = fn(&mut DocumentMut);
 
 /// All migrations: the first one is from version 1 to version 2.
 #[derive(Clone, Copy, Debug)]
-pub struct Ladder(pub &'static [Step]);
+pub struct Migrations(pub &'static [Migration]);
 
 /// A file that was migrated to the latest version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Upgraded {
+pub struct Migrated {
     /// The version before the migration.
     pub from: usize,
     pub text: String,
@@ -29,7 +29,7 @@ pub struct Upgraded {
 
 const FIRST: usize = 1;
 
-impl Ladder {
+impl Migrations {
     /// Version 1 is the only one so far, so there are no migrations.
     pub const KNOWN: Self = Self(&[]);
 
@@ -39,18 +39,18 @@ impl Ladder {
     }
 
     /// Parses a file of any version, and returns the migrated file if it had an older one.
-    pub fn parse(self, text: &str) -> Result<(Config, Option<Upgraded>), Mistake> {
+    pub fn parse(self, text: &str) -> Result<(Config, Option<Migrated>), ConfigError> {
         let Some(upgraded) = self.migrate(text)? else {
             return Ok((read(text)?, None));
         };
         // Line numbers of the migrated text do not match the file.
-        let config = read(&upgraded.text).map_err(|found| Mistake { line: None, ..found });
+        let config = read(&upgraded.text).map_err(|found| ConfigError { line: None, ..found });
         Ok((config?, Some(upgraded)))
     }
 
     /// Migrates `text` to the latest version. `None` if it has that version, or is not TOML: then
     /// `file::read` reports the error.
-    fn migrate(self, text: &str) -> Result<Option<Upgraded>, Mistake> {
+    fn migrate(self, text: &str) -> Result<Option<Migrated>, ConfigError> {
         #[derive(Deserialize)]
         struct Head {
             version: Option<Spanned<toml::Value>>,
@@ -81,15 +81,15 @@ impl Ladder {
                 let mut first = DocumentMut::new();
                 first.insert("version", toml_edit::value(newest));
                 let text = format!("{first}\n{document}");
-                return Ok(Some(Upgraded { from, text }));
+                return Ok(Some(Migrated { from, text }));
             }
         }
-        Ok(Some(Upgraded { from, text: document.to_string() }))
+        Ok(Some(Migrated { from, text: document.to_string() }))
     }
 
-    fn read(self, text: &str, found: &Spanned<toml::Value>) -> Result<usize, Mistake> {
+    fn read(self, text: &str, found: &Spanned<toml::Value>) -> Result<usize, ConfigError> {
         let newest = self.newest();
-        let wrong = |what: String, remedy: String| Mistake {
+        let wrong = |what: String, remedy: String| ConfigError {
             line: Some(line(text, found.span().start)),
             what,
             remedy,
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     /// Two invented migrations: `servers` became `upstreams`, then `address` became `url`.
-    const MADE_UP: Ladder = Ladder(&[
+    const MADE_UP: Migrations = Migrations(&[
         |document| rename(document.as_table_mut(), "servers", "upstreams"),
         |document| {
             let upstreams = document.get_mut("upstreams").and_then(|item| item.as_table_like_mut());
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_file_without_a_version_has_version_1_and_is_unchanged() {
         for text in ["", "version = 1\n", "# mine\n[gateway]\nhold = 3\n"] {
-            assert_eq!(Ladder::KNOWN.migrate(text).unwrap(), None, "{text}");
+            assert_eq!(Migrations::KNOWN.migrate(text).unwrap(), None, "{text}");
             Config::parse(text).unwrap();
         }
     }

@@ -34,18 +34,18 @@ use sha2::{Digest as _, Sha256};
 
 use crate::catalog::filter::Filters;
 use crate::catalog::naming::UpstreamName;
-use crate::catalog::visibility::{Rules, entry};
-use crate::policy::app::auto_restart::Policy;
-use crate::policy::retry::Repetition;
-use crate::preset::Shelf;
-use crate::security::secret_ref::{Reference, Template};
-pub use diff::Change;
+use crate::catalog::visibility::{VisibilityRules, editor_heading};
+use crate::policy::app::auto_restart::AppPolicy;
+use crate::policy::retry::RetryPolicy;
+use crate::preset::PresetSet;
+use crate::security::secret_ref::{SecretRef, Template};
+pub use diff::ConfigDiff;
 pub(crate) use file::{DurationText, duration, line};
-use migrate::Ladder;
-pub use transport::address::Address;
-pub use transport::http::{Proxy, Reach, carries_secret};
-pub use transport::program::Program;
-pub use tray::{Notifications, TraySettings};
+use migrate::Migrations;
+pub use transport::address::UpstreamUrl;
+pub use transport::http::{HttpOptions, ProxySetting, carries_secret};
+pub use transport::program::StdioCommand;
+pub use tray::{NotificationLevel, TraySettings};
 
 /// The listen address if the configuration has none.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:7420";
@@ -53,29 +53,29 @@ pub const DEFAULT_LISTEN: &str = "127.0.0.1:7420";
 /// A valid configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    pub gateway: Gateway,
+    pub gateway: GatewayConfig,
     pub tray: TraySettings,
     /// The enabled upstreams, sorted by name, which is also the display order.
-    pub upstreams: Vec<Upstream>,
+    pub upstreams: Vec<UpstreamConfig>,
     /// The upstreams that are turned off.
-    pub off: Vec<Upstream>,
+    pub off: Vec<UpstreamConfig>,
     /// The rules of each editor; an editor without an entry sees everything.
-    pub editors: BTreeMap<String, Editor>,
+    pub editors: BTreeMap<String, EditorConfig>,
     /// Warnings: probably mistakes, but the configuration is valid.
-    pub doubts: Vec<Mistake>,
+    pub doubts: Vec<ConfigError>,
 }
 
 /// The entry of an editor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Editor {
+pub struct EditorConfig {
     /// The line where the entry starts, counted from 1.
     pub line: usize,
-    pub rules: Rules,
+    pub rules: VisibilityRules,
 }
 
 /// The `[gateway]` table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gateway {
+pub struct GatewayConfig {
     pub listen: SocketAddr,
     pub require_token: bool,
     /// How long a call waits for an upstream that is down.
@@ -84,23 +84,23 @@ pub struct Gateway {
 
 /// The entry of an upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Upstream {
+pub struct UpstreamConfig {
     pub name: UpstreamName,
     pub title: String,
     /// Whether the title comes from the file.
-    pub titled: bool,
-    pub transport: Transport,
+    pub has_own_title: bool,
+    pub transport: TransportConfig,
     /// The time limit of a call after it was sent.
     pub call_timeout: Duration,
     /// When it is pinged.
-    pub keepalive: Keepalive,
+    pub keepalive: KeepaliveConfig,
     /// Which of its tools may be called again after a failure.
-    pub repetition: Repetition,
+    pub retry_policy: RetryPolicy,
     pub sharing: Sharing,
     /// What editors see of it.
     pub filters: Filters,
     /// How it is watched and restarted, if it is an app.
-    pub policy: Policy,
+    pub policy: AppPolicy,
 }
 
 /// Whether editors share one connection to an upstream.
@@ -115,7 +115,7 @@ pub enum Sharing {
 
 /// When an upstream is pinged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keepalive {
+pub enum KeepaliveConfig {
     /// The default of its transport.
     Usual,
     /// After this much idle time.
@@ -126,11 +126,11 @@ pub enum Keepalive {
 
 /// How an upstream is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Transport {
+pub enum TransportConfig {
     /// MCP over HTTP.
-    Http { url: Address, reach: Reach },
+    Http { url: UpstreamUrl, reach: HttpOptions },
     /// MCP over stdio with a program that the gateway starts.
-    Stdio(Program),
+    Stdio(StdioCommand),
     /// MCP over HTTP with an app that is found, watched and restarted as its preset describes.
     App { preset: String },
     /// The built-in server that is used when nothing is configured.
@@ -140,7 +140,7 @@ pub enum Transport {
 /// An error in the file, with its line and a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} {remedy}")]
-pub struct Mistake {
+pub struct ConfigError {
     /// Counted from 1, if known.
     pub line: Option<usize>,
     pub what: String,
@@ -149,26 +149,28 @@ pub struct Mistake {
 
 impl Config {
     /// Parses a file of any version. An empty file is valid and yields the demo server.
-    pub fn parse(text: &str) -> Result<Self, Mistake> {
-        Ladder::KNOWN.parse(text).map(|(config, _)| config)
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        Migrations::KNOWN.parse(text).map(|(config, _)| config)
     }
 
     /// Uses the titles of these presets for upstreams that have no title in the file.
-    pub fn entitled(mut self, shelf: &Shelf) -> Self {
-        for upstream in self.upstreams.iter_mut().chain(&mut self.off).filter(|one| !one.titled) {
+    pub fn with_preset_titles(mut self, shelf: &PresetSet) -> Self {
+        for upstream in
+            self.upstreams.iter_mut().chain(&mut self.off).filter(|one| !one.has_own_title)
+        {
             upstream.title = app::title(&upstream.name, &upstream.transport, shelf);
         }
         self
     }
 
     /// Warnings about editors that have an entry but no token.
-    pub fn strangers(&self, has_token: impl Fn(&str) -> bool) -> Vec<Mistake> {
+    pub fn strangers(&self, has_token: impl Fn(&str) -> bool) -> Vec<ConfigError> {
         let unknown = self.editors.iter().filter(|(name, _)| !has_token(name));
-        let warning = |(name, editor): (&String, &Editor)| Mistake {
+        let warning = |(name, editor): (&String, &EditorConfig)| ConfigError {
             line: Some(editor.line),
             what: format!(
                 "No editor named `{name}` has a token, so {} has no effect.",
-                entry(name)
+                editor_heading(name)
             ),
             remedy: format!("See `evermoor tokens`, or run `evermoor tokens add {name}`."),
         };
@@ -182,15 +184,15 @@ impl Default for Config {
     }
 }
 
-impl Mistake {
+impl ConfigError {
     /// The error with its location in this file, in one sentence.
-    pub fn placed(&self, file: impl std::fmt::Display) -> String {
+    pub fn with_location(&self, file: impl std::fmt::Display) -> String {
         let location = self.line.map(|line| format!(", line {line}")).unwrap_or_default();
         format!("{file}{location}: {}", self.what)
     }
 }
 
-impl Transport {
+impl TransportConfig {
     /// Its address or command for display, without user name, password or query.
     pub fn target(&self) -> String {
         match self {
@@ -215,7 +217,7 @@ impl Transport {
     }
 
     /// The references to the secrets that it needs.
-    pub fn references(&self) -> Vec<&Reference> {
+    pub fn references(&self) -> Vec<&SecretRef> {
         match self {
             Self::Http { url, reach } => {
                 let headers = reach.headers.values().flat_map(Template::references);
@@ -258,7 +260,7 @@ impl Transport {
 mod tests {
     use super::*;
 
-    fn mistake(text: &str) -> Mistake {
+    fn mistake(text: &str) -> ConfigError {
         Config::parse(text).unwrap_err()
     }
 
@@ -267,7 +269,7 @@ mod tests {
         let config = Config::default();
         assert_eq!(config.gateway.listen.to_string(), "127.0.0.1:7420");
         assert!(config.gateway.require_token);
-        assert_eq!(config.upstreams[0].transport, Transport::Demo);
+        assert_eq!(config.upstreams[0].transport, TransportConfig::Demo);
     }
 
     #[test]
@@ -320,21 +322,21 @@ mod tests {
             let text = format!("[upstreams.a]\nurl = \"http://x\"\n{setting}\n");
             Config::parse(&text).unwrap().upstreams[0].keepalive
         };
-        assert_eq!(keepalive(""), Keepalive::Usual);
+        assert_eq!(keepalive(""), KeepaliveConfig::Usual);
         assert_eq!(
             keepalive("keepalive_interval = \"3m\""),
-            Keepalive::Every(Duration::from_secs(180))
+            KeepaliveConfig::Every(Duration::from_secs(180))
         );
-        assert_eq!(keepalive("keepalive_interval = 0"), Keepalive::Never);
+        assert_eq!(keepalive("keepalive_interval = 0"), KeepaliveConfig::Never);
     }
 
     #[test]
     fn the_file_says_which_tools_may_be_called_again() {
         let text = "[upstreams.a]\nurl = \"http://x\"\ntools.write.retry = \"safe\"\ntools.erase.retry = \"never\"\n";
-        let repetition = &Config::parse(text).unwrap().upstreams[0].repetition;
+        let retry_policy = &Config::parse(text).unwrap().upstreams[0].retry_policy;
         assert_eq!(
-            repetition,
-            &Repetition { trust_annotations: false, safe_tools: vec!["write".into()] }
+            retry_policy,
+            &RetryPolicy { trust_annotations: false, safe_tools: vec!["write".into()] }
         );
     }
 
@@ -352,8 +354,11 @@ mod tests {
     #[test]
     fn a_fingerprint_distinguishes_targets_and_reveals_no_secret() {
         let print = |url: &str| {
-            Transport::Http { url: Address::parse(url).unwrap(), reach: Reach::default() }
-                .fingerprint()
+            TransportConfig::Http {
+                url: UpstreamUrl::parse(url).unwrap(),
+                reach: HttpOptions::default(),
+            }
+            .fingerprint()
         };
         let (one, other) = ("https://x/mcp?key=secret", "https://x/mcp?key=other");
         assert_eq!(print(one), print(one));
@@ -378,9 +383,9 @@ mod tests {
 
     #[test]
     fn a_displayed_address_contains_no_secret() {
-        let url = Address::parse("https://me:secret@example.com/mcp?key=secret").unwrap();
+        let url = UpstreamUrl::parse("https://me:secret@example.com/mcp?key=secret").unwrap();
         assert_eq!(
-            Transport::Http { url, reach: Reach::default() }.target(),
+            TransportConfig::Http { url, reach: HttpOptions::default() }.target(),
             "https://example.com/mcp"
         );
     }

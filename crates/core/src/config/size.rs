@@ -1,7 +1,7 @@
 //! Amounts of memory as text: "800 MB", "2.5 GB".
 
 /// Parses "800 MB" or "2.5 GB". A number without a unit is bytes.
-pub fn parse(text: &str) -> Option<u64> {
+pub fn parse_bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|sign: char| !sign.is_ascii_digit() && sign != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -18,7 +18,7 @@ pub fn parse(text: &str) -> Option<u64> {
 }
 
 /// Formats an amount, rounded: "2.6 GB", "812 MB".
-pub fn shown(bytes: u64) -> String {
+pub fn format_bytes(bytes: u64) -> String {
     let bytes = bytes as f64;
     if bytes >= 999.5e6 {
         format!("{:.1} GB", bytes / 1e9)
@@ -36,26 +36,26 @@ mod tests {
 
     #[test]
     fn amounts_are_parsed_as_people_write_them() {
-        assert_eq!(parse("2.5 GB"), Some(2_500_000_000));
-        assert_eq!(parse("800MB"), Some(800_000_000));
-        assert_eq!(parse(" 512 "), Some(512));
+        assert_eq!(parse_bytes("2.5 GB"), Some(2_500_000_000));
+        assert_eq!(parse_bytes("800MB"), Some(800_000_000));
+        assert_eq!(parse_bytes(" 512 "), Some(512));
         for none in ["", "much", "2.5.1 GB", "0 GB", "-1 GB", "3 GiB", "9e99 GB"] {
-            assert_eq!(parse(none), None, "{none}");
+            assert_eq!(parse_bytes(none), None, "{none}");
         }
     }
 
     #[test]
     fn amounts_are_rounded() {
-        assert_eq!(shown(2_600_000_000), "2.6 GB");
-        assert_eq!(shown(812_345_678), "812 MB");
-        assert_eq!(shown(999_900_000), "1.0 GB");
-        assert_eq!(shown(4_096), "4 KB");
+        assert_eq!(format_bytes(2_600_000_000), "2.6 GB");
+        assert_eq!(format_bytes(812_345_678), "812 MB");
+        assert_eq!(format_bytes(999_900_000), "1.0 GB");
+        assert_eq!(format_bytes(4_096), "4 KB");
     }
 
     proptest! {
         #[test]
         fn a_formatted_amount_parses_to_about_the_same(bytes in 1_000_000_u64..1_000_000_000_000) {
-            let again = parse(&shown(bytes)).unwrap();
+            let again = parse_bytes(&format_bytes(bytes)).unwrap();
             prop_assert!(again.abs_diff(bytes) <= bytes / 15);
         }
     }

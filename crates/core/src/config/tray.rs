@@ -6,7 +6,7 @@ use toml::Spanned;
 #[cfg(test)]
 use ts_rs::TS;
 
-use super::Mistake;
+use super::ConfigError;
 use super::file::line;
 
 /// The settings of the tray.
@@ -14,7 +14,7 @@ use super::file::line;
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
 pub struct TraySettings {
-    pub notifications: Notifications,
+    pub notifications: NotificationLevel,
     /// Whether quitting the tray stops the gateway.
     pub quit_stops_gateway: bool,
 }
@@ -23,7 +23,7 @@ pub struct TraySettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(test, derive(TS))]
-pub enum Notifications {
+pub enum NotificationLevel {
     All,
     #[default]
     Problems,
@@ -38,7 +38,7 @@ pub(super) struct TrayTable {
     quit_stops_gateway: bool,
 }
 
-impl Notifications {
+impl NotificationLevel {
     /// Its value in the file.
     pub fn word(self) -> &'static str {
         match self {
@@ -49,13 +49,13 @@ impl Notifications {
     }
 }
 
-pub(super) fn read(text: &str, table: &TrayTable) -> Result<TraySettings, Mistake> {
-    let all = [Notifications::All, Notifications::Problems, Notifications::None];
+pub(super) fn read(text: &str, table: &TrayTable) -> Result<TraySettings, ConfigError> {
+    let all = [NotificationLevel::All, NotificationLevel::Problems, NotificationLevel::None];
     let notifications = match &table.notifications {
-        None => Notifications::default(),
+        None => NotificationLevel::default(),
         Some(written) => {
             let found = all.into_iter().find(|one| one.word() == written.get_ref());
-            found.ok_or_else(|| Mistake {
+            found.ok_or_else(|| ConfigError {
                 line: Some(line(text, written.span().start)),
                 what: format!("`{}` is not a valid value for `notifications`.", written.get_ref()),
                 remedy: "Write \"all\", \"problems\" or \"none\".".into(),
@@ -73,13 +73,13 @@ mod tests {
     #[test]
     fn the_default_is_problems_only_and_a_gateway_that_keeps_running() {
         let usual =
-            TraySettings { notifications: Notifications::Problems, quit_stops_gateway: false };
+            TraySettings { notifications: NotificationLevel::Problems, quit_stops_gateway: false };
         assert_eq!(Config::default().tray, usual);
     }
 
     #[test]
     fn the_notification_level_is_read() {
-        for one in [Notifications::All, Notifications::Problems, Notifications::None] {
+        for one in [NotificationLevel::All, NotificationLevel::Problems, NotificationLevel::None] {
             let text =
                 format!("[tray]\nnotifications = \"{}\"\nquit_stops_gateway = true\n", one.word());
             let wanted = TraySettings { notifications: one, quit_stops_gateway: true };

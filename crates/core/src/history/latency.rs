@@ -15,7 +15,7 @@ const MOST: usize = 1024;
 
 /// The latencies of one upstream.
 #[derive(Clone, Debug, Default)]
-pub struct Latencies {
+pub struct LatencyHistory {
     over: VecDeque<LatencyPoint>,
     now: Minute,
 }
@@ -29,7 +29,7 @@ struct Minute {
     every: u32,
 }
 
-impl Latencies {
+impl LatencyHistory {
     /// Records a call that ended at `at` (Unix time in milliseconds) after `ms`.
     pub fn took(&mut self, at: u64, ms: u64) {
         let minute = at - at % MINUTE;
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_minute_has_its_median_and_its_95th_percentile() {
-        let mut latencies = Latencies::default();
+        let mut latencies = LatencyHistory::default();
         for ms in 1..=100 {
             latencies.took(NOON + ms, ms);
         }
@@ -103,12 +103,12 @@ mod tests {
         let second = LatencyPoint { at: NOON + MINUTE, p50_ms: 7, p95_ms: 7, calls: 1 };
         assert_eq!(latencies.points(0), [first, second]);
         assert_eq!(latencies.points(NOON + MINUTE), [second]);
-        assert_eq!(Latencies::default().points(0), []);
+        assert_eq!(LatencyHistory::default().points(0), []);
     }
 
     #[test]
     fn only_one_day_is_kept() {
-        let mut latencies = Latencies::default();
+        let mut latencies = LatencyHistory::default();
         for minute in 0..2 * KEPT as u64 {
             latencies.took(NOON + minute * MINUTE, 1);
         }
@@ -118,7 +118,7 @@ mod tests {
     proptest! {
         #[test]
         fn sampling_bounds_memory_and_keeps_the_percentiles(calls in 1_u32..20_000) {
-            let mut latencies = Latencies::default();
+            let mut latencies = LatencyHistory::default();
             for call in 0..calls {
                 latencies.took(NOON, u64::from(call * 1000 / calls));
             }

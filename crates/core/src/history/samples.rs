@@ -13,7 +13,7 @@ use ts_rs::TS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Sample {
+pub struct ResourceSample {
     /// The start of `span` (Unix time in milliseconds).
     #[cfg_attr(test, ts(type = "number"))]
     pub at: u64,
@@ -36,33 +36,33 @@ const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
 /// How often a sample is taken.
-pub const EVERY: u64 = 15 * SECOND;
+pub const SAMPLE_INTERVAL: u64 = 15 * SECOND;
 /// The age from which samples are merged, and the span they then cover.
 const STEPS: [(u64, u64); 2] = [(DAY, 5 * MINUTE), (7 * DAY, HOUR)];
 /// The longest span of a sample.
-pub const LONGEST_SPAN: u64 = STEPS[STEPS.len() - 1].1;
+pub const MAX_SPAN: u64 = STEPS[STEPS.len() - 1].1;
 /// How long samples are kept.
-pub const KEPT: u64 = 365 * DAY;
+pub const SAMPLE_RETENTION: u64 = 365 * DAY;
 
 /// The span that a sample taken at `at` must cover at `now`; `None` if it is no longer kept. A span
 /// counts as old only when all of it is.
 pub fn span_of(at: u64, now: u64) -> Option<u64> {
     let old = |age: u64, span: u64| end_of_span(at, span).saturating_add(age) <= now;
-    if old(KEPT, LONGEST_SPAN) {
+    if old(SAMPLE_RETENTION, MAX_SPAN) {
         return None;
     }
     let step = STEPS.iter().rev().find(|(age, span)| old(*age, *span));
-    Some(step.map_or(EVERY, |(_, span)| *span))
+    Some(step.map_or(SAMPLE_INTERVAL, |(_, span)| *span))
 }
 
 /// Samples before this time may have to be thinned at `now`.
-pub fn young_from(now: u64) -> u64 {
+pub fn thinning_cutoff(now: u64) -> u64 {
     now.saturating_sub(STEPS[0].0)
 }
 
 /// Thins the samples of one app, given oldest first.
-pub fn thin(samples: impl IntoIterator<Item = Sample>, now: u64) -> Vec<Sample> {
-    let mut kept: Vec<Sample> = Vec::new();
+pub fn thin(samples: impl IntoIterator<Item = ResourceSample>, now: u64) -> Vec<ResourceSample> {
+    let mut kept: Vec<ResourceSample> = Vec::new();
     // The weighted sum of loads and the total weight of the span being merged.
     let mut weighed: (u128, u128) = (0, 0);
     for sample in samples {
@@ -82,7 +82,7 @@ pub fn thin(samples: impl IntoIterator<Item = Sample>, now: u64) -> Vec<Sample> 
             }
             Some(_) | None => {
                 weighed = weight;
-                kept.push(Sample { at, span, load: mean(weighed), ..sample });
+                kept.push(ResourceSample { at, span, load: mean(weighed), ..sample });
             }
         }
     }
@@ -104,20 +104,25 @@ mod tests {
 
     const NOW: u64 = 1_800_000_000_000;
 
-    fn sample(at: u64, memory: u64, load: u32) -> Sample {
-        Sample { at, span: EVERY, memory, load, uptime: 0 }
+    fn sample(at: u64, memory: u64, load: u32) -> ResourceSample {
+        ResourceSample { at, span: SAMPLE_INTERVAL, memory, load, uptime: 0 }
     }
 
-    fn year() -> impl Iterator<Item = Sample> {
-        let first = NOW - KEPT - 3 * DAY;
-        (0..(KEPT + 3 * DAY) / EVERY).map(move |n| sample(first + n * EVERY, n, 500))
+    fn year() -> impl Iterator<Item = ResourceSample> {
+        let first = NOW - SAMPLE_RETENTION - 3 * DAY;
+        (0..(SAMPLE_RETENTION + 3 * DAY) / SAMPLE_INTERVAL)
+            .map(move |n| sample(first + n * SAMPLE_INTERVAL, n, 500))
     }
 
     #[test]
     fn a_year_of_one_app_is_about_sixteen_thousand_samples() {
         let kept = thin(year(), NOW);
         let of_span = |span| kept.iter().filter(|sample| sample.span == span).count();
-        assert!((5_760..5_800).contains(&of_span(EVERY)), "a day: {}", of_span(EVERY));
+        assert!(
+            (5_760..5_800).contains(&of_span(SAMPLE_INTERVAL)),
+            "a day: {}",
+            of_span(SAMPLE_INTERVAL)
+        );
         assert!((1_728..1_760).contains(&of_span(5 * MINUTE)), "a week: {}", of_span(5 * MINUTE));
         assert!((8_580..8_620).contains(&of_span(HOUR)), "the rest: {}", of_span(HOUR));
     }
@@ -126,13 +131,16 @@ mod tests {
     fn merging_keeps_the_highest_memory_and_the_mean_load() {
         let old = NOW - 2 * DAY;
         let old = old - old % (5 * MINUTE);
-        let three =
-            [sample(old, 1, 100), sample(old + EVERY, 9, 200), sample(old + 2 * EVERY, 3, 600)];
-        let wanted = Sample { at: old, span: 5 * MINUTE, memory: 9, load: 300, uptime: 0 };
+        let three = [
+            sample(old, 1, 100),
+            sample(old + SAMPLE_INTERVAL, 9, 200),
+            sample(old + 2 * SAMPLE_INTERVAL, 3, 600),
+        ];
+        let wanted = ResourceSample { at: old, span: 5 * MINUTE, memory: 9, load: 300, uptime: 0 };
         assert_eq!(thin(three, NOW), [wanted]);
     }
 
-    fn times() -> impl Strategy<Value = Vec<Sample>> {
+    fn times() -> impl Strategy<Value = Vec<ResourceSample>> {
         let one = (0..400 * DAY, any::<u32>(), 0_u32..4000);
         prop::collection::vec(one, 0..80).prop_map(|mut all| {
             all.sort_by_key(|(age, ..)| std::cmp::Reverse(*age));
@@ -152,7 +160,7 @@ mod tests {
 
         #[test]
         fn thinning_in_between_changes_no_time_and_no_peak(samples in times(), earlier in 0..30 * DAY) {
-            let parts = |samples: Vec<Sample>| -> Vec<(u64, u64, u64)> {
+            let parts = |samples: Vec<ResourceSample>| -> Vec<(u64, u64, u64)> {
                 samples.iter().map(|sample| (sample.at, sample.span, sample.memory)).collect()
             };
             let then = NOW - earlier;
@@ -162,7 +170,7 @@ mod tests {
 
         #[test]
         fn the_highest_memory_of_the_year_is_never_lost(samples in times()) {
-            let kept = |sample: &&Sample| span_of(sample.at, NOW).is_some();
+            let kept = |sample: &&ResourceSample| span_of(sample.at, NOW).is_some();
             let highest = samples.iter().filter(kept).map(|sample| sample.memory).max();
             let thinned = thin(samples.clone(), NOW);
             prop_assert_eq!(thinned.iter().map(|sample| sample.memory).max(), highest);

@@ -7,20 +7,20 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::{Link, Span, SpanState};
+use crate::api::{TimelineSpan, TimelineState, UpstreamState};
 
 /// How far back the timeline goes.
-pub const DAY: u64 = 24 * 60 * 60 * 1000;
+pub const TIMELINE_RETENTION: u64 = 24 * 60 * 60 * 1000;
 /// Bounds the memory of an upstream that changes state all the time.
 const MOST: usize = 2000;
 
 /// The state changes of one upstream, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Log(VecDeque<(u64, SpanState)>);
+pub struct StateLog(VecDeque<(u64, TimelineState)>);
 
-impl Log {
+impl StateLog {
     /// Records a state from `at` (Unix time in milliseconds) on. Returns whether it changed.
-    pub fn note(&mut self, at: u64, state: SpanState) -> bool {
+    pub fn note(&mut self, at: u64, state: TimelineState) -> bool {
         let last = self.0.back().copied();
         if last.is_some_and(|(_, before)| before == state) {
             return false;
@@ -33,20 +33,20 @@ impl Log {
 
     /// Marks the time since `seen`, when a gateway last recorded a state, as unwatched.
     pub fn resume(&mut self, seen: u64) {
-        self.note(seen, SpanState::Unwatched);
+        self.note(seen, TimelineState::Unwatched);
     }
 
     /// The spans from `since` to `now`, oldest first and without gaps.
-    pub fn spans(&self, since: u64, now: u64) -> Vec<Span> {
-        let since = since.max(now.saturating_sub(DAY));
+    pub fn spans(&self, since: u64, now: u64) -> Vec<TimelineSpan> {
+        let since = since.max(now.saturating_sub(TIMELINE_RETENTION));
         let known = self.0.iter().copied();
-        let unknown = std::iter::once((0, SpanState::Unwatched));
-        let mut spans: Vec<Span> = Vec::new();
+        let unknown = std::iter::once((0, TimelineState::Unwatched));
+        let mut spans: Vec<TimelineSpan> = Vec::new();
         for (at, state) in unknown.chain(known) {
             if let Some(before) = spans.last_mut() {
                 before.to = Some(at.max(since));
             }
-            spans.push(Span { from: at.max(since), to: None, state });
+            spans.push(TimelineSpan { from: at.max(since), to: None, state });
         }
         spans.retain(|span| span.to.is_none_or(|to| to > span.from));
         // A state between two equal ones may have had no duration.
@@ -62,7 +62,7 @@ impl Log {
 
     /// Drops changes that no span of the last day needs.
     fn forget(&mut self, now: u64) {
-        let old = now.saturating_sub(DAY);
+        let old = now.saturating_sub(TIMELINE_RETENTION);
         while self.0.get(1).is_some_and(|(next, _)| *next <= old) || self.0.len() > MOST {
             self.0.pop_front();
         }
@@ -70,13 +70,13 @@ impl Log {
 }
 
 /// The kind of a connection state, without its data.
-pub fn state_of(link: &Link) -> SpanState {
+pub fn timeline_state(link: &UpstreamState) -> TimelineState {
     match link {
-        Link::Off => SpanState::Off,
-        Link::Connecting => SpanState::Connecting,
-        Link::Connected { .. } => SpanState::Connected,
-        Link::Down { .. } => SpanState::Down,
-        Link::Paused { .. } => SpanState::Paused,
+        UpstreamState::Off => TimelineState::Off,
+        UpstreamState::Connecting => TimelineState::Connecting,
+        UpstreamState::Connected { .. } => TimelineState::Connected,
+        UpstreamState::Down { .. } => TimelineState::Down,
+        UpstreamState::Paused { .. } => TimelineState::Paused,
     }
 }
 
@@ -89,15 +89,15 @@ mod tests {
 
     #[test]
     fn spans_are_contiguous_and_the_last_one_is_open() {
-        let mut log = Log::default();
-        log.note(NOW - 5_000, SpanState::Connecting);
-        log.note(NOW - 4_000, SpanState::Connected);
-        log.note(NOW - 3_000, SpanState::Connected);
+        let mut log = StateLog::default();
+        log.note(NOW - 5_000, TimelineState::Connecting);
+        log.note(NOW - 4_000, TimelineState::Connected);
+        log.note(NOW - 3_000, TimelineState::Connected);
         log.resume(NOW - 2_000);
-        log.note(NOW - 1_000, SpanState::Down);
+        log.note(NOW - 1_000, TimelineState::Down);
         let spans = log.spans(NOW - 4_500, NOW);
-        let states: Vec<SpanState> = spans.iter().map(|span| span.state).collect();
-        use SpanState::{Connected, Connecting, Down, Unwatched};
+        let states: Vec<TimelineState> = spans.iter().map(|span| span.state).collect();
+        use TimelineState::{Connected, Connecting, Down, Unwatched};
         assert_eq!(states, [Connecting, Connected, Unwatched, Down]);
         assert_eq!((spans[0].from, spans[1].to), (NOW - 4_500, Some(NOW - 2_000)));
         assert_eq!(spans[3].to, None);
@@ -105,19 +105,23 @@ mod tests {
 
     #[test]
     fn without_records_everything_is_unwatched() {
-        let unknown = Span { from: NOW - DAY, to: None, state: SpanState::Unwatched };
-        assert_eq!(Log::default().spans(0, NOW), [unknown]);
+        let unknown = TimelineSpan {
+            from: NOW - TIMELINE_RETENTION,
+            to: None,
+            state: TimelineState::Unwatched,
+        };
+        assert_eq!(StateLog::default().spans(0, NOW), [unknown]);
     }
 
     proptest! {
         #[test]
-        fn there_are_no_gaps_even_if_the_clock_is_set_back(times in prop::collection::vec((0..2 * DAY, any::<bool>()), 0..60)) {
-            let mut log = Log::default();
+        fn there_are_no_gaps_even_if_the_clock_is_set_back(times in prop::collection::vec((0..2 * TIMELINE_RETENTION, any::<bool>()), 0..60)) {
+            let mut log = StateLog::default();
             for (at, up) in times {
-                log.note(NOW + at, if up { SpanState::Connected } else { SpanState::Down });
+                log.note(NOW + at, if up { TimelineState::Connected } else { TimelineState::Down });
             }
-            let spans = log.spans(NOW, NOW + 2 * DAY);
-            prop_assert_eq!(spans.first().unwrap().from, NOW + DAY);
+            let spans = log.spans(NOW, NOW + 2 * TIMELINE_RETENTION);
+            prop_assert_eq!(spans.first().unwrap().from, NOW + TIMELINE_RETENTION);
             prop_assert_eq!(spans.last().unwrap().to, None);
             for pair in spans.windows(2) {
                 prop_assert_eq!(pair[0].to, Some(pair[1].from));

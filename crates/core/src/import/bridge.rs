@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::edit::Way;
+use crate::config::edit::ServerSpec;
 
 /// The server behind `mcp-remote`, if all options of the bridge have an equivalent here.
-pub(super) fn unwrapped(way: &Way) -> Way {
-    let Way::Program { args, env, .. } = way else { return way.clone() };
+pub(super) fn unwrapped(way: &ServerSpec) -> ServerSpec {
+    let ServerSpec::Program { args, env, .. } = way else { return way.clone() };
     behind(args, env).unwrap_or_else(|| way.clone())
 }
 
-fn behind(args: &[String], env: &BTreeMap<String, String>) -> Option<Way> {
+fn behind(args: &[String], env: &BTreeMap<String, String>) -> Option<ServerSpec> {
     let at =
         args.iter().position(|word| word == "mcp-remote" || word.starts_with("mcp-remote@"))?;
     let mut words = args[at + 1..].iter();
@@ -28,7 +28,7 @@ fn behind(args: &[String], env: &BTreeMap<String, String>) -> Option<Way> {
             _ => return None,
         }
     }
-    Some(Way::Http { url, headers })
+    Some(ServerSpec::Http { url, headers })
 }
 
 /// The bridge expands variables in header values.

@@ -23,60 +23,60 @@ use std::collections::{BTreeMap, BTreeSet};
 use url::Url;
 
 use crate::catalog::naming::UpstreamName;
-use crate::config::edit::Way;
-use crate::config::{Config, Transport};
+use crate::config::edit::ServerSpec;
+use crate::config::{Config, TransportConfig};
 use crate::security::redact::Secret;
 use crate::security::secret_ref::Template;
-pub use origin::{Origin, Whose};
+pub use origin::{EntryOrigin, EntryScope};
 use plain_secrets::SecretCollector;
-pub use variables::Untranslatable;
+pub use variables::UnsupportedVariable;
 
 /// A server in an editor's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Existing {
-    pub origin: Origin,
-    pub way: Way,
+pub struct EditorServer {
+    pub origin: EntryOrigin,
+    pub way: ServerSpec,
 }
 
 /// An upstream that replaces one or more entries of editors.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Adopted {
+pub struct ImportedServer {
     pub name: String,
     /// The server to add, with references instead of secrets; `None` if it is already an upstream.
-    pub way: Option<Way>,
+    pub way: Option<ServerSpec>,
     /// The secrets to store in the keychain first.
     pub secrets: Vec<(String, Secret)>,
     /// The entries that it replaces.
-    pub from: Vec<Origin>,
+    pub from: Vec<EntryOrigin>,
 }
 
 /// A server that is not imported; without a name, a whole file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
-    pub origin: Origin,
+pub struct SkippedServer {
+    pub origin: EntryOrigin,
     pub why: String,
 }
 
 /// What to do with each server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
-    pub adopted: Vec<Adopted>,
-    pub skipped: Vec<Skipped>,
+pub struct ImportPlan {
+    pub adopted: Vec<ImportedServer>,
+    pub skipped: Vec<SkippedServer>,
 }
 
 /// Plans the import of these servers, given the current configuration and the names of the secrets in
 /// the keychain.
-pub fn plan(existing: &[Existing], config: &Config, kept: &BTreeSet<String>) -> Plan {
-    let mut plan = Plan::default();
+pub fn plan(existing: &[EditorServer], config: &Config, kept: &BTreeSet<String>) -> ImportPlan {
+    let mut plan = ImportPlan::default();
     // The servers seen so far, with their index in the plan.
-    let mut known: Vec<(Way, usize)> = Vec::new();
+    let mut known: Vec<(ServerSpec, usize)> = Vec::new();
     let mut names: BTreeSet<String> = all(config).map(|(name, _)| name.to_owned()).collect();
     let mut secret_names = kept.clone();
     for entry in existing {
         if is_ours(&entry.way, config) {
             continue;
         }
-        let skip = |why: String| Skipped { origin: entry.origin.clone(), why };
+        let skip = |why: String| SkippedServer { origin: entry.origin.clone(), why };
         let way = match entry.origin.whose.folder() {
             Some(folder) => project::in_its_folder(&entry.way, folder),
             None => entry.way.clone(),
@@ -88,18 +88,21 @@ pub fn plan(existing: &[Existing], config: &Config, kept: &BTreeSet<String>) -> 
                 continue;
             }
         };
-        let way = if is_pieces(&way) { Way::Preset("pieces-os".into()) } else { way };
+        let way = if is_pieces(&way) { ServerSpec::Preset("pieces-os".into()) } else { way };
         let from = entry.origin.clone();
         if let Some((_, index)) = known.iter().find(|(other, _)| *other == way) {
             plan.adopted[*index].from.push(from);
             continue;
         }
         let adopted = match all(config).find(|(_, transport)| is_same(transport, &way)) {
-            Some((name, _)) => {
-                Adopted { name: name.to_owned(), way: None, secrets: Vec::new(), from: vec![from] }
-            }
+            Some((name, _)) => ImportedServer {
+                name: name.to_owned(),
+                way: None,
+                secrets: Vec::new(),
+                from: vec![from],
+            },
             None => {
-                let wanted = if way == Way::Preset("pieces-os".into()) {
+                let wanted = if way == ServerSpec::Preset("pieces-os".into()) {
                     "pieces"
                 } else {
                     &entry.origin.name
@@ -116,7 +119,7 @@ pub fn plan(existing: &[Existing], config: &Config, kept: &BTreeSet<String>) -> 
                 let secrets = collector.into_secrets();
                 secret_names.extend(secrets.iter().map(|(name, _)| name.clone()));
                 names.insert(name.clone());
-                Adopted { name, way: Some(cleaned), secrets, from: vec![from] }
+                ImportedServer { name, way: Some(cleaned), secrets, from: vec![from] }
             }
         };
         known.push((way, plan.adopted.len()));
@@ -125,14 +128,14 @@ pub fn plan(existing: &[Existing], config: &Config, kept: &BTreeSet<String>) -> 
     plan
 }
 
-fn all(config: &Config) -> impl Iterator<Item = (&str, &Transport)> {
+fn all(config: &Config) -> impl Iterator<Item = (&str, &TransportConfig)> {
     config.upstreams.iter().chain(&config.off).map(|one| (one.name.as_str(), &one.transport))
 }
 
 /// Whether an entry points to Evermoor itself.
-fn is_ours(way: &Way, config: &Config) -> bool {
+fn is_ours(way: &ServerSpec, config: &Config) -> bool {
     match way {
-        Way::Http { url, .. } => Url::parse(url).is_ok_and(|url| {
+        ServerSpec::Http { url, .. } => Url::parse(url).is_ok_and(|url| {
             let port = config.gateway.listen.port();
             let path = url.path();
             let served = ["/mcp", "/sse"]
@@ -140,15 +143,15 @@ fn is_ours(way: &Way, config: &Config) -> bool {
                 .any(|it| path == *it || path.starts_with(&format!("{it}/")));
             is_loopback(&url) && url.port_or_known_default() == Some(port) && served
         }),
-        Way::Program { command, args, .. } => {
+        ServerSpec::Program { command, args, .. } => {
             program(command) == "evermoor" && args.iter().any(|word| word == "connect")
         }
-        Way::Preset(_) => false,
+        ServerSpec::Preset(_) => false,
     }
 }
 
 /// Whether an entry points to PiecesOS: through its command-line tool, or at one of its ports.
-fn is_pieces(way: &Way) -> bool {
+fn is_pieces(way: &ServerSpec) -> bool {
     let leads = |text: &str| {
         Url::parse(text).is_ok_and(|url| {
             is_loopback(&url)
@@ -157,13 +160,13 @@ fn is_pieces(way: &Way) -> bool {
         })
     };
     match way {
-        Way::Http { url, .. } => leads(url),
-        Way::Program { command, args, .. } => {
+        ServerSpec::Http { url, .. } => leads(url),
+        ServerSpec::Program { command, args, .. } => {
             let starts = args.windows(2).any(|two| two[0] == "mcp" && two[1] == "start");
             let pieces = program(command) == "pieces" || args.iter().any(|word| word == "pieces");
             (pieces && starts) || args.iter().any(|word| leads(word))
         }
-        Way::Preset(_) => false,
+        ServerSpec::Preset(_) => false,
     }
 }
 
@@ -184,20 +187,23 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 /// Whether an upstream is the same server as an entry, ignoring secrets.
-fn is_same(upstream: &Transport, way: &Way) -> bool {
+fn is_same(upstream: &TransportConfig, way: &ServerSpec) -> bool {
     match (upstream, way) {
-        (Transport::App { preset }, Way::Preset(wanted)) => preset == wanted,
-        (Transport::Http { url, reach }, Way::Http { url: wanted, headers }) => {
+        (TransportConfig::App { preset }, ServerSpec::Preset(wanted)) => preset == wanted,
+        (TransportConfig::Http { url, reach }, ServerSpec::Http { url: wanted, headers }) => {
             fits(url.template(), wanted) && fit(&reach.headers, headers, str::to_ascii_lowercase)
         }
-        (Transport::Stdio(known), Way::Program { command, args, env, cwd }) => {
+        (TransportConfig::Stdio(known), ServerSpec::Program { command, args, env, cwd }) => {
             known.command == *command
                 && known.args == *args
                 && known.cwd == *cwd
                 && fit(&known.env, env, str::to_owned)
         }
-        (Transport::App { .. } | Transport::Http { .. } | Transport::Stdio(_), _)
-        | (Transport::Demo, _) => false,
+        (
+            TransportConfig::App { .. } | TransportConfig::Http { .. } | TransportConfig::Stdio(_),
+            _,
+        )
+        | (TransportConfig::Demo, _) => false,
     }
 }
 

@@ -6,7 +6,7 @@ use url::Url;
 
 use super::free;
 use crate::config::carries_secret;
-use crate::config::edit::Way;
+use crate::config::edit::ServerSpec;
 use crate::security::redact::Secret;
 use crate::security::secret_ref::Template;
 
@@ -71,19 +71,19 @@ impl SecretCollector {
     }
 
     /// The entry with references instead of secrets.
-    pub(super) fn clean(&mut self, way: &Way) -> Result<Way, InArguments> {
+    pub(super) fn clean(&mut self, way: &ServerSpec) -> Result<ServerSpec, InArguments> {
         Ok(match way {
-            Way::Preset(preset) => Way::Preset(preset.clone()),
-            Way::Http { url, headers } => {
+            ServerSpec::Preset(preset) => ServerSpec::Preset(preset.clone()),
+            ServerSpec::Http { url, headers } => {
                 let url = self.address(url);
-                Way::Http { url, headers: self.pairs(headers, carries_secret_in_header) }
+                ServerSpec::Http { url, headers: self.pairs(headers, carries_secret_in_header) }
             }
-            Way::Program { command, args, env, cwd } => {
+            ServerSpec::Program { command, args, env, cwd } => {
                 if has_secret(args) {
                     return Err(InArguments);
                 }
                 let (command, args, cwd) = (command.clone(), args.clone(), cwd.clone());
-                Way::Program { command, args, env: self.pairs(env, is_secret), cwd }
+                ServerSpec::Program { command, args, env: self.pairs(env, is_secret), cwd }
             }
         })
     }

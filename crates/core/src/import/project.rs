@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::edit::Way;
+use crate::config::edit::ServerSpec;
 
 /// The editors' variables for the open folder.
 const FOLDER: [&str; 2] = ["${workspaceFolder}", "${workspaceRoot}"];
@@ -12,16 +12,18 @@ const FOLDER: [&str; 2] = ["${workspaceFolder}", "${workspaceRoot}"];
 const FETCHING: [&str; 6] = ["npx", "bunx", "pnpx", "uvx", "docker", "podman"];
 
 /// Resolves a server's paths against the project's folder.
-pub(super) fn in_its_folder(way: &Way, folder: &str) -> Way {
+pub(super) fn in_its_folder(way: &ServerSpec, folder: &str) -> ServerSpec {
     let fill =
         |text: &String| FOLDER.iter().fold(text.clone(), |text, it| text.replace(it, folder));
     let pairs = |pairs: &BTreeMap<String, String>| {
         pairs.iter().map(|(name, value)| (name.clone(), fill(value))).collect()
     };
     match way {
-        Way::Preset(_) => way.clone(),
-        Way::Http { url, headers } => Way::Http { url: fill(url), headers: pairs(headers) },
-        Way::Program { command, args, env, cwd } => {
+        ServerSpec::Preset(_) => way.clone(),
+        ServerSpec::Http { url, headers } => {
+            ServerSpec::Http { url: fill(url), headers: pairs(headers) }
+        }
+        ServerSpec::Program { command, args, env, cwd } => {
             let (command, cwd) = (fill(command), cwd.as_ref().map(fill));
             let args: Vec<String> = args.iter().map(fill).collect();
             let cwd = match cwd {
@@ -32,7 +34,7 @@ pub(super) fn in_its_folder(way: &Way, folder: &str) -> Way {
             // A command with a path is relative to the project; any other is on the search path.
             let own = command.contains(['/', '\\']);
             let command = if own { below(folder, &command) } else { command };
-            Way::Program { command, args, env: pairs(env), cwd }
+            ServerSpec::Program { command, args, env: pairs(env), cwd }
         }
     }
 }
@@ -70,11 +72,11 @@ fn below(folder: &str, path: &str) -> String {
 mod tests {
     use super::*;
 
-    fn run(line: &str, cwd: Option<&str>) -> Way {
+    fn run(line: &str, cwd: Option<&str>) -> ServerSpec {
         let mut words = line.split(' ').map(str::to_owned);
         let command = words.next().unwrap();
         let (args, cwd) = (words.collect(), cwd.map(str::to_owned));
-        Way::Program { command, args, env: BTreeMap::new(), cwd }
+        ServerSpec::Program { command, args, env: BTreeMap::new(), cwd }
     }
 
     #[test]

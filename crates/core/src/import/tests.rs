@@ -7,36 +7,36 @@ fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-fn origin(editor: &str, name: &str) -> Origin {
-    Origin { editor: editor.into(), whose: Whose::Person, name: name.into() }
+fn origin(editor: &str, name: &str) -> EntryOrigin {
+    EntryOrigin { editor: editor.into(), whose: EntryScope::Person, name: name.into() }
 }
 
-fn server(editor: &str, name: &str, url: &str, headers: &[(&str, &str)]) -> Existing {
-    let way = Way::Http { url: url.into(), headers: pairs(headers) };
-    Existing { origin: origin(editor, name), way }
+fn server(editor: &str, name: &str, url: &str, headers: &[(&str, &str)]) -> EditorServer {
+    let way = ServerSpec::Http { url: url.into(), headers: pairs(headers) };
+    EditorServer { origin: origin(editor, name), way }
 }
 
-fn tool(editor: &str, name: &str, line: &[&str], env: &[(&str, &str)]) -> Existing {
-    let way = Way::Program {
+fn tool(editor: &str, name: &str, line: &[&str], env: &[(&str, &str)]) -> EditorServer {
+    let way = ServerSpec::Program {
         command: line[0].into(),
         args: line[1..].iter().map(|word| (*word).to_owned()).collect(),
         env: pairs(env),
         cwd: None,
     };
-    Existing { origin: origin(editor, name), way }
+    EditorServer { origin: origin(editor, name), way }
 }
 
-fn planned(existing: &[Existing]) -> Plan {
+fn planned(existing: &[EditorServer]) -> ImportPlan {
     plan(existing, &Config::default(), &BTreeSet::new())
 }
 
-fn only(existing: Existing) -> Adopted {
+fn only(existing: EditorServer) -> ImportedServer {
     let plan = planned(&[existing]);
     assert_eq!((plan.adopted.len(), plan.skipped.len()), (1, 0), "{plan:?}");
     plan.adopted[0].clone()
 }
 
-fn secrets(adopted: &Adopted) -> Vec<(&str, &str)> {
+fn secrets(adopted: &ImportedServer) -> Vec<(&str, &str)> {
     adopted.secrets.iter().map(|(name, secret)| (name.as_str(), secret.reveal())).collect()
 }
 
@@ -66,7 +66,7 @@ fn two_servers_with_one_name_get_different_names() {
 fn the_same_server_in_several_projects_is_one_unless_it_depends_on_the_folder() {
     let of = |folder: &str, line: &[&str]| {
         let mut entry = tool("claude-code", "x", line, &[]);
-        entry.origin.whose = Whose::PersonIn(folder.into());
+        entry.origin.whose = EntryScope::UserInProject(folder.into());
         entry
     };
     let plan = planned(&[
@@ -78,7 +78,7 @@ fn the_same_server_in_several_projects_is_one_unless_it_depends_on_the_folder() 
     ]);
     let counts: Vec<usize> = plan.adopted.iter().map(|it| it.from.len()).collect();
     assert_eq!(counts, [3, 1, 1]);
-    let Some(Way::Program { cwd, .. }) = &plan.adopted[2].way else { panic!("{plan:?}") };
+    let Some(ServerSpec::Program { cwd, .. }) = &plan.adopted[2].way else { panic!("{plan:?}") };
     assert_eq!(cwd.as_deref(), Some("/two"));
 }
 
@@ -88,7 +88,7 @@ fn secrets_move_to_the_keychain_and_are_replaced_by_references() {
     let adopted = only(server("cursor", "canny", "https://canny.example/mcp", &bearer));
     let headers = pairs(&[("Authorization", "Bearer ${keyring:canny}"), ("X-Team", "blue")]);
     let url = "https://canny.example/mcp".to_owned();
-    assert_eq!(adopted.way, Some(Way::Http { url, headers }));
+    assert_eq!(adopted.way, Some(ServerSpec::Http { url, headers }));
     assert_eq!(secrets(&adopted), [("canny", "t0ken-value")]);
 
     let env = [
@@ -102,7 +102,7 @@ fn secrets_move_to_the_keychain_and_are_replaced_by_references() {
     let adopted = only(tool("zed", "git", &["npx", "git"], &env));
     let kept: Vec<&str> = adopted.secrets.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(kept, ["git", "git-github-token", "git-other"]);
-    let Some(Way::Program { env, .. }) = &adopted.way else { panic!("{adopted:?}") };
+    let Some(ServerSpec::Program { env, .. }) = &adopted.way else { panic!("{adopted:?}") };
     assert_eq!(env["LOG_LEVEL"], "debug");
     assert_eq!((env["KEY_FILE"].as_str(), env["AUTH_ENABLED"].as_str()), ("/home/me/key", "true"));
     assert_eq!(env["DATABASE_URL"], "${keyring:git}");
@@ -112,7 +112,7 @@ fn secrets_move_to_the_keychain_and_are_replaced_by_references() {
 fn a_secret_in_an_address_is_found() {
     let url = "https://x.example/s/0a1b2c3d4e5f60718293a4b5c6/mcp?api_key=abc%2Bdef%3D&page=2";
     let adopted = only(server("cursor", "x", url, &[]));
-    let Some(Way::Http { url, .. }) = &adopted.way else { panic!("{adopted:?}") };
+    let Some(ServerSpec::Http { url, .. }) = &adopted.way else { panic!("{adopted:?}") };
     assert_eq!(url, "https://x.example/s/${keyring:x}/mcp?api_key=${keyring:x-api-key}&page=2");
     assert_eq!(secrets(&adopted), [("x", "0a1b2c3d4e5f60718293a4b5c6"), ("x-api-key", "abc+def=")]);
 }
@@ -140,7 +140,7 @@ fn a_server_with_a_secret_argument_is_skipped_with_the_reason() {
 fn environment_variables_are_translated_and_editor_variables_are_not() {
     for written in ["${API}", "${env:API}", "{env:API}", "$API", "${API:-none}"] {
         let adopted = only(server("x", "a", "https://a.example/", &[("X-Api-Key", written)]));
-        let Some(Way::Http { headers, .. }) = &adopted.way else { panic!("{adopted:?}") };
+        let Some(ServerSpec::Http { headers, .. }) = &adopted.way else { panic!("{adopted:?}") };
         assert_eq!(headers["X-Api-Key"], "${env:API}", "{written}");
         assert!(adopted.secrets.is_empty());
     }
@@ -171,7 +171,7 @@ fn every_entry_of_pieces_becomes_the_preset() {
         ),
     ]);
     assert_eq!(plan.adopted.len(), 1, "{plan:?}");
-    assert_eq!(plan.adopted[0].way, Some(Way::Preset("pieces-os".into())));
+    assert_eq!(plan.adopted[0].way, Some(ServerSpec::Preset("pieces-os".into())));
     assert_eq!((plan.adopted[0].name.as_str(), plan.adopted[0].from.len()), ("pieces", 3));
 }
 
@@ -186,7 +186,7 @@ fn a_bridge_is_unwrapped_if_its_options_are_supported() {
         "Authorization: Bearer ${T}",
     ];
     let adopted = only(tool("cursor", "a", &line, &[("T", "t0ken-value")]));
-    let Some(Way::Http { url, headers }) = &adopted.way else { panic!("{adopted:?}") };
+    let Some(ServerSpec::Http { url, headers }) = &adopted.way else { panic!("{adopted:?}") };
     assert_eq!(
         (url.as_str(), headers["Authorization"].as_str()),
         ("https://a.example/sse", "Bearer ${keyring:a}")
@@ -194,7 +194,7 @@ fn a_bridge_is_unwrapped_if_its_options_are_supported() {
     assert_eq!(secrets(&adopted), [("a", "t0ken-value")]);
     let line = ["npx", "mcp-remote", "https://a.example/sse", "--static-oauth-client-info", "x"];
     let adopted = only(tool("cursor", "a", &line, &[]));
-    assert!(matches!(adopted.way, Some(Way::Program { .. })));
+    assert!(matches!(adopted.way, Some(ServerSpec::Program { .. })));
 }
 
 #[test]
@@ -204,12 +204,12 @@ fn entries_that_point_to_evermoor_are_not_imported() {
         server("zed", "notes", "http://localhost:7420/mcp/notes", &[]),
         tool("x", "evermoor", &["/usr/bin/evermoor", "connect"], &[]),
     ]);
-    assert_eq!(plan, Plan::default());
+    assert_eq!(plan, ImportPlan::default());
 }
 
 /// The configuration after a plan was applied.
-fn after(plan: &Plan) -> Config {
-    let mut edit = crate::config::edit::Edit::of("").unwrap();
+fn after(plan: &ImportPlan) -> Config {
+    let mut edit = crate::config::edit::ConfigEdit::of("").unwrap();
     for adopted in &plan.adopted {
         let Some(way) = adopted.way.clone() else { continue };
         let new = crate::config::edit::NewUpstream { name: adopted.name.clone(), title: None, way };
@@ -218,20 +218,20 @@ fn after(plan: &Plan) -> Config {
     edit.done().unwrap().1
 }
 
-fn any_origin() -> impl Strategy<Value = Origin> {
+fn any_origin() -> impl Strategy<Value = EntryOrigin> {
     let whose = prop_oneof![
-        Just(Whose::Person),
-        Just(Whose::PersonIn("/one".into())),
-        Just(Whose::Project("/two".into())),
+        Just(EntryScope::Person),
+        Just(EntryScope::UserInProject("/one".into())),
+        Just(EntryScope::Project("/two".into())),
     ];
-    ("[A-Za-z ._]{0,30}", whose).prop_map(|(name, whose)| Origin {
+    ("[A-Za-z ._]{0,30}", whose).prop_map(|(name, whose)| EntryOrigin {
         editor: "one".into(),
         whose,
         name,
     })
 }
 
-fn any_entry() -> impl Strategy<Value = Existing> {
+fn any_entry() -> impl Strategy<Value = EditorServer> {
     let value = prop_oneof![
         "[a-z]{0,8}",
         "ghp_[A-Za-z0-9]{20}",
@@ -243,14 +243,17 @@ fn any_entry() -> impl Strategy<Value = Existing> {
     let headers = prop::collection::btree_map("X-(Api-Key|Team|Auth)", "[a-z0-9]{1,12}", 0..3);
     prop_oneof![
         (any_origin(), "[a-z]{1,5}", prop::collection::vec("[a-z@./-]{1,8}", 0..3), values)
-            .prop_map(|(origin, command, args, env)| Existing {
+            .prop_map(|(origin, command, args, env)| EditorServer {
                 origin,
-                way: Way::Program { command, args, env, cwd: None },
+                way: ServerSpec::Program { command, args, env, cwd: None },
             }),
         (any_origin(), "[a-z]{1,4}", "[a-zA-Z0-9]{0,30}", headers).prop_map(
-            |(origin, host, key, headers)| Existing {
+            |(origin, host, key, headers)| EditorServer {
                 origin,
-                way: Way::Http { url: format!("https://{host}.example/{key}?key={key}"), headers },
+                way: ServerSpec::Http {
+                    url: format!("https://{host}.example/{key}?key={key}"),
+                    headers
+                },
             }
         ),
     ]
@@ -267,9 +270,9 @@ proptest! {
         let first = planned(&existing);
         let config = after(&first);
         let again = plan(&existing, &config, &BTreeSet::new());
-        let fresh: Vec<&Adopted> = again.adopted.iter().filter(|it| it.way.is_some()).collect();
+        let fresh: Vec<&ImportedServer> = again.adopted.iter().filter(|it| it.way.is_some()).collect();
         prop_assert!(fresh.is_empty(), "{:?}", fresh);
-        let stands_for = |plan: &Plan| plan.adopted.iter().map(|it| it.from.len()).sum::<usize>();
+        let stands_for = |plan: &ImportPlan| plan.adopted.iter().map(|it| it.from.len()).sum::<usize>();
         prop_assert_eq!(stands_for(&first) + first.skipped.len(), existing.len());
     }
 

@@ -5,34 +5,36 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::edit::Way;
+use crate::config::edit::ServerSpec;
 use crate::security::secret_ref::Template;
 
 /// A variable that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Untranslatable {
+pub enum UnsupportedVariable {
     #[error("It uses `{0}`, which only the editor can fill in.")]
     OfTheEditor(String),
     #[error("Its arguments use `{0}`. Write the value itself, or pass it in `env`.")]
     InArguments(String),
 }
 
-pub(super) fn translate(way: &Way) -> Result<Way, Untranslatable> {
+pub(super) fn translate(way: &ServerSpec) -> Result<ServerSpec, UnsupportedVariable> {
     let pairs =
-        |pairs: &BTreeMap<String, String>| -> Result<BTreeMap<String, String>, Untranslatable> {
+        |pairs: &BTreeMap<String, String>| -> Result<BTreeMap<String, String>, UnsupportedVariable> {
             pairs.iter().map(|(name, text)| Ok((name.clone(), value(text)?))).collect()
         };
     Ok(match way {
-        Way::Preset(preset) => Way::Preset(preset.clone()),
-        Way::Http { url, headers } => Way::Http { url: value(url)?, headers: pairs(headers)? },
-        Way::Program { command, args, env, cwd } => {
+        ServerSpec::Preset(preset) => ServerSpec::Preset(preset.clone()),
+        ServerSpec::Http { url, headers } => {
+            ServerSpec::Http { url: value(url)?, headers: pairs(headers)? }
+        }
+        ServerSpec::Program { command, args, env, cwd } => {
             for word in [command].into_iter().chain(args).chain(cwd) {
                 if let Some(found) = opening(word) {
-                    return Err(Untranslatable::InArguments(found));
+                    return Err(UnsupportedVariable::InArguments(found));
                 }
             }
             let (command, args, cwd) = (command.clone(), args.clone(), cwd.clone());
-            Way::Program { command, args, env: pairs(env)?, cwd }
+            ServerSpec::Program { command, args, env: pairs(env)?, cwd }
         }
     })
 }
@@ -45,7 +47,7 @@ fn opening(text: &str) -> Option<String> {
 }
 
 /// A value with references instead of the editor's variables.
-fn value(text: &str) -> Result<String, Untranslatable> {
+fn value(text: &str) -> Result<String, UnsupportedVariable> {
     if let Some(name) = text.strip_prefix('$').filter(|name| is_variable(name)) {
         return Ok(format!("${{env:{name}}}"));
     }
@@ -62,7 +64,7 @@ fn value(text: &str) -> Result<String, Untranslatable> {
         // `${NAME:-default}` has a default, which references do not support.
         let name = inside.split(":-").next().unwrap_or(inside);
         if !is_variable(name) {
-            return Err(Untranslatable::OfTheEditor(format!("{opened}{inside}}}")));
+            return Err(UnsupportedVariable::OfTheEditor(format!("{opened}{inside}}}")));
         }
         done.push_str(Template::plain(&rest[..at]).as_written());
         done.push_str(&format!("${{env:{name}}}"));

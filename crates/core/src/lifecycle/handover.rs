@@ -23,12 +23,12 @@
 use serde::{Deserialize, Serialize};
 
 /// The version of this protocol. A gateway refuses a request with another one.
-pub const CONVERSATION: u32 = 1;
+pub const HANDOVER_VERSION: u32 = 1;
 
 /// A message of the successor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "word", rename_all = "camelCase")]
-pub enum Coming {
+pub enum SuccessorMessage {
     /// Asks to take over.
     Ask { conversation: u32, version: String, pid: u32 },
     /// It has received everything it needs.
@@ -37,7 +37,7 @@ pub enum Coming {
     Serving,
     /// Forwards an editor's message about a call that the predecessor still handles.
     #[serde(rename = "tell")]
-    Tell { session: String, message: String },
+    Forward { session: String, message: String },
     #[serde(other)]
     Unknown,
 }
@@ -45,14 +45,14 @@ pub enum Coming {
 /// A message of the predecessor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "word", rename_all = "camelCase")]
-pub enum Going {
+pub enum PredecessorMessage {
     /// It is ready for a handover to this successor.
     Welcome,
     /// It refuses the handover.
     Refused { why: String },
     /// Carries the listening socket and the lock.
     #[serde(rename = "yours")]
-    Yours,
+    Granted,
     /// The files belong to the successor from now on.
     Go {
         /// The unused one-time codes of dashboard links, with the age of each in milliseconds.
@@ -80,26 +80,39 @@ mod tests {
     #[test]
     fn unknown_messages_and_fields_are_ignored() {
         let unknown = br#"{"word":"sing","song":[1,2]}"#;
-        assert_eq!(serde_json::from_slice::<Coming>(unknown).unwrap(), Coming::Unknown);
-        assert_eq!(serde_json::from_slice::<Going>(unknown).unwrap(), Going::Unknown);
+        assert_eq!(
+            serde_json::from_slice::<SuccessorMessage>(unknown).unwrap(),
+            SuccessorMessage::Unknown
+        );
+        assert_eq!(
+            serde_json::from_slice::<PredecessorMessage>(unknown).unwrap(),
+            PredecessorMessage::Unknown
+        );
         let more = br#"{"word":"ready","inAHurry":true}"#;
-        assert_eq!(serde_json::from_slice::<Coming>(more).unwrap(), Coming::Ready);
+        assert_eq!(
+            serde_json::from_slice::<SuccessorMessage>(more).unwrap(),
+            SuccessorMessage::Ready
+        );
     }
 
     #[test]
     fn a_request_of_any_version_is_parsed() {
         let asked = br#"{"word":"ask","conversation":2,"version":"9.0.0","pid":7}"#;
-        let wanted = Coming::Ask { conversation: 2, version: "9.0.0".into(), pid: 7 };
-        assert_eq!(serde_json::from_slice::<Coming>(asked).unwrap(), wanted);
+        let wanted = SuccessorMessage::Ask { conversation: 2, version: "9.0.0".into(), pid: 7 };
+        assert_eq!(serde_json::from_slice::<SuccessorMessage>(asked).unwrap(), wanted);
     }
 
     #[test]
     fn the_tags_on_the_wire_never_change() {
         let tag = |message: serde_json::Value| message["word"].as_str().map(str::to_owned);
-        let tell = Coming::Tell { session: "s".into(), message: "m".into() };
-        let wishes = Going::Wishes { session: "s".into(), resources: Vec::new(), level: None };
+        let tell = SuccessorMessage::Forward { session: "s".into(), message: "m".into() };
+        let wishes =
+            PredecessorMessage::Wishes { session: "s".into(), resources: Vec::new(), level: None };
         assert_eq!(tag(serde_json::to_value(tell).unwrap()).as_deref(), Some("tell"));
         assert_eq!(tag(serde_json::to_value(wishes).unwrap()).as_deref(), Some("wishes"));
-        assert_eq!(tag(serde_json::to_value(Going::Yours).unwrap()).as_deref(), Some("yours"));
+        assert_eq!(
+            tag(serde_json::to_value(PredecessorMessage::Granted).unwrap()).as_deref(),
+            Some("yours")
+        );
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The content of the runtime file.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Runtime {
+pub struct RuntimeFile {
     pub pid: u32,
     pub version: String,
     /// Where the gateway listens, such as `http://127.0.0.1:7420`.
@@ -16,7 +16,7 @@ pub struct Runtime {
     pub control_token: String,
 }
 
-impl std::fmt::Debug for Runtime {
+impl std::fmt::Debug for RuntimeFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,

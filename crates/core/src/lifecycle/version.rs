@@ -15,7 +15,7 @@ pub fn is_older(running: &str, ours: &str) -> bool {
 /// Whether a program of version `ours` starts a gateway that takes over from one of version `running`.
 /// `tried` is the version of the previous attempt: if that version is still running, another attempt
 /// would fail as well.
-pub fn calls_for_takeover(running: &str, ours: &str, tried: Option<&str>) -> bool {
+pub fn should_take_over(running: &str, ours: &str, tried: Option<&str>) -> bool {
     is_older(running, ours) && tried != Some(running)
 }
 
@@ -61,9 +61,9 @@ mod tests {
 
     #[test]
     fn a_failed_takeover_is_not_tried_again() {
-        assert!(calls_for_takeover("0.1.0", "0.2.0", None));
-        assert!(calls_for_takeover("0.1.1", "0.2.0", Some("0.1.0")));
-        assert!(!calls_for_takeover("0.1.0", "0.2.0", Some("0.1.0")));
+        assert!(should_take_over("0.1.0", "0.2.0", None));
+        assert!(should_take_over("0.1.1", "0.2.0", Some("0.1.0")));
+        assert!(!should_take_over("0.1.0", "0.2.0", Some("0.1.0")));
     }
 
     fn version() -> impl Strategy<Value = String> {
@@ -86,9 +86,9 @@ mod tests {
         fn a_launcher_never_repeats_an_attempt(ours in version(), found in prop::collection::vec(version(), 1..20)) {
             let mut tried: Option<String> = None;
             for running in &found {
-                if calls_for_takeover(running, &ours, tried.as_deref()) {
+                if should_take_over(running, &ours, tried.as_deref()) {
                     tried = Some(running.clone());
-                    prop_assert!(!calls_for_takeover(running, &ours, tried.as_deref()));
+                    prop_assert!(!should_take_over(running, &ours, tried.as_deref()));
                 }
             }
         }

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 /// The paused upstreams. Saved in a file, so that a pause outlives the gateway.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Paused {
+pub struct PausedUpstreams {
     /// All upstreams, including those that are added later.
     all: bool,
     upstreams: BTreeSet<String>,
 }
 
-impl Paused {
+impl PausedUpstreams {
     pub fn is(&self, upstream: &str) -> bool {
         self.all || self.upstreams.contains(upstream)
     }
@@ -64,16 +64,16 @@ mod tests {
 
     #[test]
     fn pausing_all_includes_later_upstreams() {
-        let mut paused = Paused::default();
+        let mut paused = PausedUpstreams::default();
         paused.pause(None);
         assert!(paused.is("a") && paused.is("later"));
         paused.resume(None, ALL);
-        assert_eq!(paused, Paused::default());
+        assert_eq!(paused, PausedUpstreams::default());
     }
 
     #[test]
     fn resuming_one_keeps_the_others_paused() {
-        let mut paused = Paused::default();
+        let mut paused = PausedUpstreams::default();
         paused.pause(None);
         paused.resume(Some("b"), ALL);
         assert_eq!(ALL.map(|name| paused.is(name)), [true, false, true]);
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn a_corrupt_file_pauses_nothing() {
         for file in [&b""[..], b"[]", b"{\"all\":3}", b"\xff"] {
-            assert_eq!(Paused::read(file), Paused::default());
+            assert_eq!(PausedUpstreams::read(file), PausedUpstreams::default());
         }
     }
 
@@ -91,7 +91,7 @@ mod tests {
         fn the_last_request_for_an_upstream_wins_and_is_read_back(
             requests in prop::collection::vec((any::<bool>(), prop::option::of(0_usize..3)), 0..12),
         ) {
-            let (mut paused, mut wanted) = (Paused::default(), [false; 3]);
+            let (mut paused, mut wanted) = (PausedUpstreams::default(), [false; 3]);
             for (pause, which) in requests {
                 let upstream = which.map(|which| ALL[which]);
                 if pause { paused.pause(upstream) } else { paused.resume(upstream, ALL) }
@@ -101,7 +101,7 @@ mod tests {
                 }
                 prop_assert_eq!(ALL.map(|name| paused.is(name)), wanted);
             }
-            prop_assert_eq!(Paused::read(&paused.to_bytes()), paused);
+            prop_assert_eq!(PausedUpstreams::read(&paused.to_bytes()), paused);
         }
     }
 }

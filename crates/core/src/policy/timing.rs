@@ -9,7 +9,7 @@ const LOOP_EXITS: usize = 5;
 /// A run of this length ends a crash loop.
 const STABLE_RUN: Duration = Duration::from_secs(600);
 /// How often a program in a crash loop is started again, without a limit.
-pub const SLOW_LANE: Duration = Duration::from_secs(60);
+pub const CRASH_LOOP_RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Detects a program that keeps exiting.
 #[derive(Debug, Default)]
@@ -61,7 +61,7 @@ impl ClockJump {
 
 /// Reports each wake once, whether the clocks or the system notice it first.
 #[derive(Clone, Copy, Debug)]
-pub struct Sleeps {
+pub struct WakeDetector {
     clocks: ClockJump,
     /// The last wake that was reported, unless the system has announced another sleep since.
     woke: Option<(Instant, Source)>,
@@ -77,13 +77,13 @@ enum Source {
 /// A wake that the system and the clocks notice within this time is the same wake.
 const SAME_SLEEP: Duration = Duration::from_secs(10);
 
-impl Sleeps {
+impl WakeDetector {
     pub fn new(now: Instant, wall: SystemTime) -> Self {
         Self { clocks: ClockJump::new(now, wall), woke: None }
     }
 
     /// The system is about to sleep, so the next wake is a new one.
-    pub fn begins(&mut self) {
+    pub fn going_to_sleep(&mut self) {
         self.woke = None;
     }
 
@@ -204,15 +204,15 @@ mod tests {
     #[test]
     fn a_wake_is_reported_once_whether_the_system_or_the_clocks_notice_it_first() {
         let (now, wall) = start();
-        let mut sleeps = Sleeps::new(now, wall);
-        sleeps.begins();
+        let mut sleeps = WakeDetector::new(now, wall);
+        sleeps.going_to_sleep();
         assert!(sleeps.woke(now + SECOND, wall + NIGHT));
         assert!(!sleeps.woke(now + SECOND * 2, wall + NIGHT), "some systems report it twice");
         let found = sleeps.look(now + SECOND * 4, wall + NIGHT + SECOND * 3, SECOND * 2);
         assert_eq!(found, None);
 
-        let mut sleeps = Sleeps::new(now, wall);
-        sleeps.begins();
+        let mut sleeps = WakeDetector::new(now, wall);
+        sleeps.going_to_sleep();
         assert!(sleeps.look(now + SECOND, wall + NIGHT, SECOND).is_some());
         assert!(!sleeps.woke(now + SECOND * 2, wall + NIGHT + SECOND));
     }
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn a_wall_clock_corrected_after_the_wake_is_the_same_sleep() {
         let (now, wall) = start();
-        let mut sleeps = Sleeps::new(now, wall);
+        let mut sleeps = WakeDetector::new(now, wall);
         assert!(sleeps.woke(now + SECOND, wall + SECOND));
         assert_eq!(sleeps.look(now + SECOND * 3, wall + NIGHT, SECOND * 2), None);
         assert!(sleeps.look(now + SECOND * 5, wall + NIGHT * 2, SECOND * 2).is_none());
@@ -230,11 +230,11 @@ mod tests {
     #[test]
     fn the_next_wake_is_reported_however_soon_it_comes() {
         let (now, wall) = start();
-        let mut sleeps = Sleeps::new(now, wall);
+        let mut sleeps = WakeDetector::new(now, wall);
         assert!(sleeps.woke(now + SECOND, wall + NIGHT));
-        sleeps.begins();
+        sleeps.going_to_sleep();
         assert!(sleeps.woke(now + SECOND * 2, wall + NIGHT * 2));
-        sleeps.begins();
+        sleeps.going_to_sleep();
         assert!(sleeps.look(now + SECOND * 3, wall + NIGHT * 3, SECOND).is_some());
         assert!(sleeps.look(now + SECOND * 4, wall + NIGHT * 4, SECOND).is_some());
     }

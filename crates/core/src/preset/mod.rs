@@ -20,12 +20,12 @@ mod version;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-pub use probe::{Ask, Body, Expect, Is, Method};
+pub use probe::{Expectation, ExpectedBody, Probe, ProbeMethod, ValueCheck};
 pub(crate) use set::is_name;
-pub use set::{Misread, Shelf};
-pub use system::{OnSystem, Os};
-pub use user::Own;
-pub use version::{Fit, Version, VersionCheck};
+pub use set::{PresetSet, UnreadablePreset};
+pub use system::{Os, PlatformSpec};
+pub use user::UserPresets;
+pub use version::{AppVersion, VersionCheck, VersionFit};
 
 /// The description of one app.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,47 +38,47 @@ pub struct Preset {
     pub about: Option<String>,
     /// The app may hold unsaved work: it is asked to quit and never killed.
     pub unsaved_work: bool,
-    pub find: Find,
+    pub find: Discovery,
     /// Its MCP endpoints, preferred first. There is at least one.
-    pub mcp: Vec<Endpoint>,
-    pub health: Option<Ask>,
+    pub mcp: Vec<PresetEndpoint>,
+    pub health: Option<Probe>,
     pub version: Option<VersionCheck>,
     /// The request that makes it restart.
-    pub restart: Option<Request>,
+    pub restart: Option<AppRequest>,
     /// The request that makes it quit.
-    pub quit: Option<Request>,
+    pub quit: Option<AppRequest>,
     /// The request that makes it free memory, and how long that takes to show.
-    pub relief: Option<Request>,
-    pub memory: Option<Memory>,
+    pub relief: Option<AppRequest>,
+    pub memory: Option<MemoryLimits>,
     /// Conditions that the user should know about.
-    pub tells: Vec<Tell>,
+    pub tells: Vec<Condition>,
     /// The text for an app that is running but does not serve MCP.
-    pub off: Option<Words>,
-    pub macos: Option<OnSystem>,
-    pub linux: Option<OnSystem>,
-    pub windows: Option<OnSystem>,
+    pub off: Option<ConditionText>,
+    pub macos: Option<PlatformSpec>,
+    pub linux: Option<PlatformSpec>,
+    pub windows: Option<PlatformSpec>,
 }
 
 /// How the app is found on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Find {
+pub struct Discovery {
     pub ports: RangeInclusive<u16>,
     /// The listening process must have one of its names; nothing is sent to any other process.
     pub owner: bool,
     /// Requests that only this app answers as expected. All must match.
-    pub identity: Vec<Ask>,
+    pub identity: Vec<Probe>,
 }
 
 /// An MCP endpoint of the app.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Endpoint {
-    pub wire: Wire,
+pub struct PresetEndpoint {
+    pub wire: EndpointTransport,
     pub path: String,
 }
 
 /// The transport of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
+pub enum EndpointTransport {
     /// Streamable HTTP.
     Http,
     /// The older HTTP+SSE.
@@ -87,14 +87,14 @@ pub enum Wire {
 
 /// A request for an action, and the time limit until it takes effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
-    pub ask: Ask,
+pub struct AppRequest {
+    pub ask: Probe,
     pub within: Duration,
 }
 
 /// Memory thresholds in bytes, and when the app may be restarted to free memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
+pub struct MemoryLimits {
     pub normal: u64,
     pub alarm: u64,
     /// How long the app must be unused before it is restarted to free memory.
@@ -103,18 +103,18 @@ pub struct Memory {
 
 /// A condition that the app reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tell {
-    pub kind: TellKind,
+pub struct Condition {
+    pub kind: ConditionKind,
     /// The condition holds if the answer is as expected.
-    pub ask: Ask,
-    pub words: Words,
+    pub ask: Probe,
+    pub words: ConditionText,
     /// The tools that do not work under this condition; all if empty.
     pub tools: Vec<String>,
 }
 
 /// The kinds of conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TellKind {
+pub enum ConditionKind {
     SignedOut,
     /// A feature is turned off.
     FeatureOff {
@@ -124,14 +124,14 @@ pub enum TellKind {
 
 /// Two sentences for the user: what is the case, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Words {
+pub struct ConditionText {
     pub what: String,
     pub remedy: String,
 }
 
 impl Preset {
     /// The facts for one OS; `None` if the app does not run there.
-    pub fn on(&self, os: Os) -> Option<&OnSystem> {
+    pub fn on(&self, os: Os) -> Option<&PlatformSpec> {
         match os {
             Os::MacOs => self.macos.as_ref(),
             Os::Linux => self.linux.as_ref(),
@@ -141,13 +141,15 @@ impl Preset {
 
     /// The addresses of its endpoints at a port, preferred first.
     pub fn addresses(&self, port: u16) -> Vec<String> {
-        let address = |endpoint: &Endpoint| format!("http://127.0.0.1:{port}{}", endpoint.path);
+        let address =
+            |endpoint: &PresetEndpoint| format!("http://127.0.0.1:{port}{}", endpoint.path);
         self.mcp.iter().map(address).collect()
     }
 
     /// Whether a process with this name belongs to the app on this OS.
     pub fn is_process(&self, os: Os, name: &str) -> bool {
-        let known = |on: &OnSystem| on.processes.iter().any(|known| os.same_process(known, name));
+        let known =
+            |on: &PlatformSpec| on.processes.iter().any(|known| os.same_process(known, name));
         self.on(os).is_some_and(known)
     }
 }
@@ -158,7 +160,7 @@ mod tests {
 
     #[test]
     fn every_bundled_preset_is_valid_and_runs_on_some_os() {
-        let shelf = Shelf::of_our_own();
+        let shelf = PresetSet::bundled();
         let names: Vec<&str> = shelf.all().map(|preset| preset.name.as_str()).collect();
         assert_eq!(names, ["figma", "intellij-idea", "pieces-os", "sketch"]);
         for preset in shelf.all() {
@@ -170,7 +172,7 @@ mod tests {
 
     #[test]
     fn the_endpoints_of_pieces_os_are_local_and_the_preferred_one_is_first() {
-        let shelf = Shelf::of_our_own();
+        let shelf = PresetSet::bundled();
         let pieces = shelf.get("pieces-os").unwrap();
         assert_eq!(
             pieces.addresses(39301),
@@ -185,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_process_is_recognised_by_its_name_on_each_os() {
-        let shelf = Shelf::of_our_own();
+        let shelf = PresetSet::bundled();
         let figma = shelf.get("figma").unwrap();
         assert!(figma.is_process(Os::MacOs, "Figma"));
         assert!(figma.is_process(Os::Windows, "figma.EXE"));

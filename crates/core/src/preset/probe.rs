@@ -2,19 +2,19 @@
 
 use serde_json::Value;
 
-use super::Version;
+use super::AppVersion;
 
 /// A request and the expected answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ask {
-    pub method: Method,
+pub struct Probe {
+    pub method: ProbeMethod,
     /// An absolute path on the app's own port.
     pub path: String,
-    pub expect: Expect,
+    pub expect: Expectation,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum ProbeMethod {
     Get,
     Head,
     Post,
@@ -22,15 +22,15 @@ pub enum Method {
 
 /// The expected answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expect {
+pub struct Expectation {
     /// The expected status; any 2xx status if `None`.
     pub status: Option<u16>,
-    pub body: Body,
+    pub body: ExpectedBody,
 }
 
 /// The expected body.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Body {
+pub enum ExpectedBody {
     Anything,
     Starts(String),
     /// Only a version, or one of these words.
@@ -40,13 +40,13 @@ pub enum Body {
     /// JSON whose value at this pointer (RFC 6901) matches.
     Json {
         at: String,
-        is: Is,
+        is: ValueCheck,
     },
 }
 
 /// What a JSON value must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Is {
+pub enum ValueCheck {
     /// Present and not null.
     Present,
     /// Absent or null.
@@ -54,7 +54,7 @@ pub enum Is {
     Equal(String),
 }
 
-impl Method {
+impl ProbeMethod {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -64,7 +64,7 @@ impl Method {
     }
 }
 
-impl Expect {
+impl Expectation {
     /// Whether the status counts as an answer; a 500, for example, does not.
     pub fn answers(&self, status: u16) -> bool {
         match self.status {
@@ -81,28 +81,28 @@ impl Expect {
     /// Whether the condition holds according to the answer; `None` if it does not say.
     pub fn says(&self, status: u16, body: &[u8]) -> Option<bool> {
         let readable = match &self.body {
-            Body::Json { .. } => json(body).is_some(),
-            Body::Anything | Body::Starts(_) | Body::Version { .. } => true,
+            ExpectedBody::Json { .. } => json(body).is_some(),
+            ExpectedBody::Anything | ExpectedBody::Starts(_) | ExpectedBody::Version { .. } => true,
         };
         (self.answers(status) && readable).then(|| self.body.holds(body))
     }
 }
 
-impl Body {
+impl ExpectedBody {
     fn holds(&self, body: &[u8]) -> bool {
         let text = || std::str::from_utf8(body).ok().map(str::trim);
         match self {
             Self::Anything => true,
             Self::Starts(start) => text().is_some_and(|text| text.starts_with(start)),
             Self::Version { also } => text().is_some_and(|text| {
-                Version::parse(text).is_some() || also.iter().any(|word| word == text)
+                AppVersion::parse(text).is_some() || also.iter().any(|word| word == text)
             }),
             Self::Json { at, is } => json(body).is_some_and(|value| is.holds(value.pointer(at))),
         }
     }
 }
 
-impl Is {
+impl ValueCheck {
     fn holds(&self, found: Option<&Value>) -> bool {
         let found = found.filter(|value| !value.is_null());
         match self {
@@ -133,13 +133,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn expect(body: Body) -> Expect {
-        Expect { status: None, body }
+    fn expect(body: ExpectedBody) -> Expectation {
+        Expectation { status: None, body }
     }
 
     #[test]
     fn a_page_of_another_server_is_not_a_version() {
-        let version = expect(Body::Version { also: vec!["debug".into()] });
+        let version = expect(ExpectedBody::Version { also: vec!["debug".into()] });
         assert!(version.holds(200, b"12.3.10\n"));
         assert!(version.holds(200, b"debug"));
         assert!(!version.holds(200, b"<!doctype html><title>Vite</title>"));
@@ -150,7 +150,8 @@ mod tests {
 
     #[test]
     fn a_condition_holds_does_not_hold_or_is_unknown() {
-        let absent = expect(Body::Json { at: "/vision/activation".into(), is: Is::Absent });
+        let absent =
+            expect(ExpectedBody::Json { at: "/vision/activation".into(), is: ValueCheck::Absent });
         assert_eq!(absent.says(200, br#"{"vision":{"activation":null}}"#), Some(true));
         assert_eq!(absent.says(200, br#"{"vision":{}}"#), Some(true));
         assert_eq!(absent.says(200, br#"{"vision":{"activation":{"at":1}}}"#), Some(false));
@@ -162,11 +163,12 @@ mod tests {
     #[test]
     fn a_value_is_compared_as_text() {
         let equal = |wanted: &str| {
-            expect(Body::Json { at: "/a".into(), is: Is::Equal(wanted.into()) })
+            expect(ExpectedBody::Json { at: "/a".into(), is: ValueCheck::Equal(wanted.into()) })
                 .holds(200, br#"{"a":"x"}"#)
         };
         assert!(equal("x") && !equal("y"));
-        let number = expect(Body::Json { at: "/a".into(), is: Is::Equal("7".into()) });
+        let number =
+            expect(ExpectedBody::Json { at: "/a".into(), is: ValueCheck::Equal("7".into()) });
         assert!(number.holds(200, br#"{"a":7}"#) && !number.holds(200, br#"{"a":[7]}"#));
     }
 
@@ -177,8 +179,8 @@ mod tests {
             body in prop::collection::vec(any::<u8>(), 0..40),
             at in "(/[a-z]{1,3}){0,2}",
         ) {
-            for is in [Is::Present, Is::Absent, Is::Equal("x".into())] {
-                let expect = expect(Body::Json { at: at.clone(), is });
+            for is in [ValueCheck::Present, ValueCheck::Absent, ValueCheck::Equal("x".into())] {
+                let expect = expect(ExpectedBody::Json { at: at.clone(), is });
                 prop_assert_eq!(expect.holds(status, &body), expect.says(status, &body) == Some(true));
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Preset;
-use crate::config::Mistake;
+use crate::config::ConfigError;
 use crate::failure::{Code, Failure};
 
 /// The bundled presets, by file name.
@@ -16,19 +16,19 @@ const BUNDLED: [(&str, &str); 4] = [
 
 /// Presets by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shelf(BTreeMap<String, Preset>);
+pub struct PresetSet(BTreeMap<String, Preset>);
 
 /// A preset file of the user that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misread {
+pub struct UnreadablePreset {
     /// The name of the preset.
     pub name: String,
-    pub mistake: Mistake,
+    pub mistake: ConfigError,
 }
 
-impl Shelf {
+impl PresetSet {
     /// The bundled presets.
-    pub fn of_our_own() -> Self {
+    pub fn bundled() -> Self {
         let read = |(name, text): &(&str, &str)| {
             let preset = Preset::parse(name, text, |_| None);
             ((*name).to_owned(), preset.expect("bundled presets are tested"))
@@ -41,13 +41,13 @@ impl Shelf {
     pub fn with<'f>(
         mut self,
         files: impl IntoIterator<Item = (&'f str, &'f str)>,
-    ) -> (Self, Vec<Misread>) {
-        let ours = Self::of_our_own();
+    ) -> (Self, Vec<UnreadablePreset>) {
+        let ours = Self::bundled();
         let mut misread = Vec::new();
         for (name, text) in files {
             match Self::read(name, text, &ours) {
                 Ok(preset) => drop(self.0.insert(name.to_owned(), preset)),
-                Err(mistake) => misread.push(Misread { name: name.to_owned(), mistake }),
+                Err(mistake) => misread.push(UnreadablePreset { name: name.to_owned(), mistake }),
             }
         }
         (self, misread)
@@ -59,11 +59,11 @@ impl Shelf {
         self
     }
 
-    pub(super) fn read(name: &str, text: &str, ours: &Self) -> Result<Preset, Mistake> {
+    pub(super) fn read(name: &str, text: &str, ours: &Self) -> Result<Preset, ConfigError> {
         if !is_name(name) {
             let what = format!("`{name}` is not a preset name.");
             let remedy = "Rename the file: up to 40 lowercase letters, digits and dashes.";
-            return Err(Mistake { line: None, what, remedy: remedy.into() });
+            return Err(ConfigError { line: None, what, remedy: remedy.into() });
         }
         Preset::parse(name, text, |base| ours.0.get(base))
     }
@@ -100,8 +100,8 @@ mod tests {
     const NEW: &str = "title = \"Notes\"\n[find]\nports = 4000\nowner = true\n[[mcp]]\n\
                        transport = \"http\"\npath = \"/mcp\"\n[linux]\nprocesses = [\"notes\"]\n";
 
-    fn mistake(text: &str) -> Mistake {
-        let (_, misread) = Shelf::of_our_own().with([("mine", text)]);
+    fn mistake(text: &str) -> ConfigError {
+        let (_, misread) = PresetSet::bundled().with([("mine", text)]);
         misread.into_iter().next().expect("a mistake").mistake
     }
 
@@ -109,7 +109,7 @@ mod tests {
     fn a_user_adds_a_preset_and_replaces_a_bundled_one() {
         let changed = "extends = \"pieces-os\"\n[find]\nports = \"45000-45001\"\n\
                        [[find.identity]]\nask = \"GET /.well-known/version\"\nbody = \"version\"\n";
-        let (shelf, misread) = Shelf::of_our_own().with([("notes", NEW), ("pieces-os", changed)]);
+        let (shelf, misread) = PresetSet::bundled().with([("notes", NEW), ("pieces-os", changed)]);
         assert_eq!(misread, []);
         assert_eq!(shelf.get("notes").unwrap().find.ports, 4000..=4000);
         let pieces = shelf.get("pieces-os").unwrap();
@@ -121,16 +121,16 @@ mod tests {
 
     #[test]
     fn an_invalid_file_is_reported_and_the_others_are_read() {
-        let (shelf, misread) = Shelf::of_our_own().with([("bad", "title ="), ("notes", NEW)]);
+        let (shelf, misread) = PresetSet::bundled().with([("bad", "title ="), ("notes", NEW)]);
         assert!(shelf.get("notes").is_ok() && shelf.get("bad").is_err());
         assert_eq!((misread.len(), misread[0].name.as_str()), (1, "bad"));
-        let (_, misread) = Shelf::of_our_own().with([("Bad Name", NEW)]);
+        let (_, misread) = PresetSet::bundled().with([("Bad Name", NEW)]);
         assert!(misread[0].mistake.remedy.contains("Rename"), "{misread:?}");
     }
 
     #[test]
     fn an_unknown_preset_is_reported_with_the_known_names() {
-        let failure = Shelf::of_our_own().get("pieces").unwrap_err();
+        let failure = PresetSet::bundled().get("pieces").unwrap_err();
         assert_eq!(failure.code, Code::Configuration);
         assert!(failure.remedy.contains("pieces-os"), "{failure}");
     }

@@ -11,7 +11,7 @@ pub enum Os {
 /// How an app is installed and runs on one OS. Paths may start with `~` and, on Windows, contain
 /// variables such as `%LOCALAPPDATA%`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OnSystem {
+pub struct PlatformSpec {
     /// macOS: the bundle id.
     pub bundle: Option<String>,
     /// macOS: the bundle's name in an Applications folder.
@@ -81,7 +81,7 @@ fn variables(path: &str, set: impl Fn(&str) -> Option<String>) -> Option<String>
     Some(whole)
 }
 
-impl OnSystem {
+impl PlatformSpec {
     /// Its names in crash reports.
     pub fn crash_names(&self) -> &[String] {
         if self.crashes.is_empty() { &self.processes } else { &self.crashes }

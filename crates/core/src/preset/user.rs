@@ -2,31 +2,31 @@
 
 use std::collections::BTreeMap;
 
-use super::{Misread, Preset, Shelf};
-use crate::config::Mistake;
+use super::{Preset, PresetSet, UnreadablePreset};
+use crate::config::ConfigError;
 
 /// The last valid version of each of the user's preset files. While a file is invalid, for example
 /// during an edit, its last valid version is used.
 #[derive(Default)]
-pub struct Own {
+pub struct UserPresets {
     good: BTreeMap<String, Preset>,
 }
 
-impl Own {
+impl UserPresets {
     /// Updates from all current files, each with its text or the error from reading it. A file that
     /// is not among them was deleted.
     pub fn reread(
         &mut self,
-        files: impl IntoIterator<Item = (String, Result<String, Mistake>)>,
-    ) -> (Shelf, Vec<Misread>) {
-        let ours = Shelf::of_our_own();
+        files: impl IntoIterator<Item = (String, Result<String, ConfigError>)>,
+    ) -> (PresetSet, Vec<UnreadablePreset>) {
+        let ours = PresetSet::bundled();
         let mut before = std::mem::take(&mut self.good);
         let mut misread = Vec::new();
         for (name, text) in files {
-            let preset = match text.and_then(|text| Shelf::read(&name, &text, &ours)) {
+            let preset = match text.and_then(|text| PresetSet::read(&name, &text, &ours)) {
                 Ok(preset) => Some(preset),
                 Err(mistake) => {
-                    misread.push(Misread { name: name.clone(), mistake });
+                    misread.push(UnreadablePreset { name: name.clone(), mistake });
                     before.remove(&name)
                 }
             };
@@ -47,14 +47,14 @@ mod tests {
         )
     }
 
-    fn file(name: &str, text: &str) -> (String, Result<String, Mistake>) {
+    fn file(name: &str, text: &str) -> (String, Result<String, ConfigError>) {
         (name.to_owned(), Ok(text.to_owned()))
     }
 
     #[test]
     fn an_invalid_file_keeps_its_last_valid_version() {
-        let mut own = Own::default();
-        let title = |shelf: &Shelf, name: &str| shelf.get(name).unwrap().title.clone();
+        let mut own = UserPresets::default();
+        let title = |shelf: &PresetSet, name: &str| shelf.get(name).unwrap().title.clone();
         own.reread([file("notes", &notes("One")), file("other", &notes("Other"))]);
         let (shelf, misread) =
             own.reread([file("notes", "title ="), file("other", &notes("Changed"))]);
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_deleted_file_is_dropped_and_one_that_was_never_valid_is_ignored() {
-        let mut own = Own::default();
+        let mut own = UserPresets::default();
         own.reread([file("notes", &notes("One")), file("figma", &notes("Mine"))]);
         let (shelf, misread) = own.reread([file("bad", "title =")]);
         assert_eq!(shelf.get("figma").unwrap().title, "Figma", "the bundled one is back");
@@ -83,9 +83,9 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_read_is_reported_like_an_invalid_one() {
-        let mut own = Own::default();
-        let mistake = Mistake { line: None, what: "No.".into(), remedy: "Try.".into() };
+        let mut own = UserPresets::default();
+        let mistake = ConfigError { line: None, what: "No.".into(), remedy: "Try.".into() };
         let (_, misread) = own.reread([("notes".to_owned(), Err(mistake.clone()))]);
-        assert_eq!(misread, [Misread { name: "notes".into(), mistake }]);
+        assert_eq!(misread, [UnreadablePreset { name: "notes".into(), mistake }]);
     }
 }

@@ -15,14 +15,14 @@ use crate::protocol::json::Raw;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventId {
     /// On the notification stream of a session.
-    News { edition: String, number: u64 },
+    Notification { instance_id: String, number: u64 },
     /// On the response stream of a call.
-    Call { edition: String, stream: u64, event: u64, call: Call },
+    Call { instance_id: String, stream: u64, event: u64, call: CallRef },
 }
 
 /// A call, as far as it is needed to respond after its state is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct CallRef {
     pub id: Id,
     /// What was called, for display.
     pub subject: String,
@@ -32,7 +32,7 @@ pub struct Call {
 /// Longer names are truncated, because the id is sent in a header.
 const MAX_SUBJECT_LENGTH: usize = 80;
 
-impl Call {
+impl CallRef {
     pub fn of(request: &Request) -> Self {
         let (subject, is_tool) = outcome::subject(&request.method, request.params.as_ref());
         let subject = subject.chars().take(MAX_SUBJECT_LENGTH).collect();
@@ -44,19 +44,20 @@ impl EventId {
     pub fn parse(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.split('.').collect();
         match parts.as_slice() {
-            ["n", edition, number] => {
-                Some(Self::News { edition: (*edition).to_owned(), number: number.parse().ok()? })
-            }
-            ["c", edition, stream, event, call] => {
+            ["n", instance_id, number] => Some(Self::Notification {
+                instance_id: (*instance_id).to_owned(),
+                number: number.parse().ok()?,
+            }),
+            ["c", instance_id, stream, event, call] => {
                 let call = Raw::parse(BASE64.decode(call).ok()?.into()).ok()?.elements()?;
                 let [id, subject, is_tool] = call.as_slice() else { return None };
-                let call = Call {
+                let call = CallRef {
                     id: Id::from_raw(id.clone())?,
                     subject: subject.read().ok()?,
                     is_tool: is_tool.read().ok()?,
                 };
                 let (stream, event) = (stream.parse().ok()?, event.parse().ok()?);
-                Some(Self::Call { edition: (*edition).to_owned(), stream, event, call })
+                Some(Self::Call { instance_id: (*instance_id).to_owned(), stream, event, call })
             }
             _ => None,
         }
@@ -66,10 +67,10 @@ impl EventId {
 impl std::fmt::Display for EventId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::News { edition, number } => write!(f, "n.{edition}.{number}"),
-            Self::Call { edition, stream, event, call } => {
+            Self::Notification { instance_id, number } => write!(f, "n.{instance_id}.{number}"),
+            Self::Call { instance_id, stream, event, call } => {
                 let call = Raw::of(&(call.id.raw(), &call.subject, call.is_tool));
-                write!(f, "c.{edition}.{stream}.{event}.{}", BASE64.encode(call.as_bytes()))
+                write!(f, "c.{instance_id}.{stream}.{event}.{}", BASE64.encode(call.as_bytes()))
             }
         }
     }
@@ -90,8 +91,8 @@ mod tests {
     proptest! {
         #[test]
         fn an_id_is_parsed_back(stream: u64, event: u64, id: u64, subject: String, is_tool: bool) {
-            let call = Call { id: Id::number(id), subject, is_tool };
-            let one = EventId::Call { edition: "ab12".into(), stream, event, call };
+            let call = CallRef { id: Id::number(id), subject, is_tool };
+            let one = EventId::Call { instance_id: "ab12".into(), stream, event, call };
             prop_assert_eq!(EventId::parse(&one.to_string()), Some(one.clone()));
             prop_assert!(one.to_string().bytes().all(|byte| byte.is_ascii_graphic()));
         }

@@ -4,7 +4,7 @@ use crate::protocol::envelope::Notification;
 
 /// MCP's log levels, from the least to the most severe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
+pub enum LoggingLevel {
     Debug,
     Info,
     Notice,
@@ -15,7 +15,7 @@ pub enum Level {
     Emergency,
 }
 
-impl Level {
+impl LoggingLevel {
     const ALL: [(Self, &'static str); 8] = [
         (Self::Debug, "debug"),
         (Self::Info, "info"),
@@ -54,12 +54,12 @@ mod tests {
             let params = Raw::of(&serde_json::json!({ "level": level, "data": "x" }));
             Notification::new("notifications/message", Some(params))
         };
-        assert!(Level::Warning.hears(&message("warning")));
-        assert!(Level::Warning.hears(&message("error")));
-        assert!(!Level::Warning.hears(&message("notice")));
-        assert!(Level::Emergency.hears(&message("unknown")));
-        for (level, name) in Level::ALL {
-            assert_eq!((Level::parse(name), level.as_str()), (Some(level), name));
+        assert!(LoggingLevel::Warning.hears(&message("warning")));
+        assert!(LoggingLevel::Warning.hears(&message("error")));
+        assert!(!LoggingLevel::Warning.hears(&message("notice")));
+        assert!(LoggingLevel::Emergency.hears(&message("unknown")));
+        for (level, name) in LoggingLevel::ALL {
+            assert_eq!((LoggingLevel::parse(name), level.as_str()), (Some(level), name));
         }
     }
 }

@@ -4,18 +4,18 @@
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::json::Raw;
-use crate::protocol::translate::client_capabilities::Abilities;
+use crate::protocol::translate::client_capabilities::ClientCapabilities;
 
 /// A protocol version with a handshake and sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Revision {
+pub enum SessionVersion {
     V2024_11_05,
     V2025_03_26,
     V2025_06_18,
     V2025_11_25,
 }
 
-impl Revision {
+impl SessionVersion {
     pub const ALL: [Self; 4] =
         [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25];
 
@@ -42,7 +42,7 @@ pub const STATELESS: &str = "2026-07-28";
 /// Header names, in lower case as HTTP libraries expect them.
 pub mod header {
     pub const SESSION: &str = "mcp-session-id";
-    pub const REVISION: &str = "mcp-protocol-version";
+    pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 }
 
 /// Methods that the gateway treats specially. All others pass through.
@@ -76,7 +76,7 @@ pub mod method {
 
 /// The name and version of a client or server (MCP's `Implementation`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Program {
+pub struct Implementation {
     pub name: String,
     #[serde(default)]
     pub version: String,
@@ -88,21 +88,21 @@ pub struct Program {
 pub struct InitializeParams {
     pub protocol_version: String,
     #[serde(default)]
-    pub client_info: Program,
+    pub client_info: Implementation,
 }
 
 /// The parameters of the `initialize` request that the gateway sends to an upstream.
-pub fn initialize_params(revision: Revision, version: &str) -> Raw {
+pub fn initialize_params(revision: SessionVersion, version: &str) -> Raw {
     Raw::of(&serde_json::json!({
         "protocolVersion": revision.as_str(),
-        "capabilities": Abilities::ALL.capabilities(),
+        "capabilities": ClientCapabilities::ALL.capabilities(),
         "clientInfo": { "name": "evermoor", "title": "Evermoor", "version": version },
     }))
 }
 
 /// The keys of `_meta` that replace the handshake in 2026-07-28.
 pub mod meta {
-    pub const REVISION: &str = "io.modelcontextprotocol/protocolVersion";
+    pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
     pub const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
     pub const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
     pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
@@ -114,8 +114,8 @@ pub mod meta {
 /// upstream alone gets the original values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handshake {
-    pub revision: Revision,
-    pub server: Program,
+    pub revision: SessionVersion,
+    pub server: Implementation,
     pub capabilities: Raw,
     pub server_info: Raw,
     pub instructions: Option<String>,
@@ -126,7 +126,7 @@ impl Handshake {
     pub fn read(result: &Raw) -> Option<Self> {
         let server_info = result.member("serverInfo")?;
         Some(Self {
-            revision: Revision::parse(&result.text_member("protocolVersion")?)?,
+            revision: SessionVersion::parse(&result.text_member("protocolVersion")?)?,
             server: server_info.read().ok()?,
             capabilities: result
                 .member("capabilities")
@@ -138,13 +138,13 @@ impl Handshake {
 
     /// Reads a `server/discover` result of 2026-07-28, so that editors with a session get
     /// the same values.
-    pub fn discovered(result: &Raw) -> Option<Self> {
+    pub fn from_discover(result: &Raw) -> Option<Self> {
         result.member("supportedVersions")?;
         let own = result.member("_meta").and_then(|meta| meta.member(meta::SERVER));
         let unnamed = || Raw::of(&serde_json::json!({ "name": "server", "version": "" }));
         let server_info = own.or_else(|| result.member("serverInfo")).unwrap_or_else(unnamed);
         Some(Self {
-            revision: Revision::LATEST,
+            revision: SessionVersion::LATEST,
             server: server_info.read().ok()?,
             capabilities: result
                 .member("capabilities")
@@ -155,7 +155,7 @@ impl Handshake {
     }
 
     /// Whether the upstream supports `resources/subscribe`.
-    pub fn tells_of_resources(&self) -> bool {
+    pub fn supports_subscribe(&self) -> bool {
         let subscribe =
             self.capabilities.member("resources").and_then(|all| all.member("subscribe"));
         subscribe.is_some_and(|subscribe| subscribe.as_str() == "true")
@@ -169,7 +169,7 @@ impl Handshake {
 
 /// The result of an editor's `initialize`.
 pub fn initialize_result(
-    revision: Revision,
+    revision: SessionVersion,
     capabilities: &Raw,
     server_info: &Raw,
     instructions: Option<&str>,
@@ -202,10 +202,10 @@ mod tests {
 
     #[test]
     fn a_version_is_parsed_from_its_date() {
-        for revision in Revision::ALL {
-            assert_eq!(Revision::parse(revision.as_str()), Some(revision));
+        for revision in SessionVersion::ALL {
+            assert_eq!(SessionVersion::parse(revision.as_str()), Some(revision));
         }
-        assert_eq!(Revision::parse("2023-01-01"), None);
+        assert_eq!(SessionVersion::parse("2023-01-01"), None);
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
         ))
         .unwrap();
         let handshake = Handshake::read(&result).unwrap();
-        assert_eq!(handshake.revision, Revision::V2025_06_18);
+        assert_eq!(handshake.revision, SessionVersion::V2025_06_18);
         assert!(handshake.offers("tools") && !handshake.offers("prompts"));
         assert_eq!(handshake.server_info.as_str(), r#"{"name":"s","version":"1","icons":[]}"#);
         assert_eq!(handshake.instructions.as_deref(), Some("Use it."));

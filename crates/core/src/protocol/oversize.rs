@@ -28,7 +28,7 @@ const MAX_LENGTH: usize = 1024;
 
 impl IdFinder {
     /// Scans the next chunk.
-    pub fn look_at(&mut self, chunk: &[u8]) {
+    pub fn feed(&mut self, chunk: &[u8]) {
         for byte in chunk {
             self.step(*byte);
         }
@@ -100,7 +100,7 @@ mod tests {
 
     fn found(chunks: &[&[u8]]) -> Option<String> {
         let mut finder = IdFinder::default();
-        chunks.iter().for_each(|chunk| finder.look_at(chunk));
+        chunks.iter().for_each(|chunk| finder.feed(chunk));
         finder.id().map(|id| id.raw().as_str().to_owned())
     }
 

@@ -7,7 +7,7 @@ use crate::protocol::envelope::Notification;
 use crate::protocol::json::Raw;
 
 /// The parameters to send for call `number`, and the editor's token if it asked for progress.
-pub fn outbound(params: Option<&Raw>, number: u64) -> (Option<Raw>, Option<Raw>) {
+pub fn replace_token(params: Option<&Raw>, number: u64) -> (Option<Raw>, Option<Raw>) {
     let Some(params) = params else { return (None, None) };
     let meta = params.member("_meta");
     match meta.as_ref().and_then(|meta| meta.member("progressToken")).zip(meta.as_ref()) {
@@ -20,7 +20,7 @@ pub fn outbound(params: Option<&Raw>, number: u64) -> (Option<Raw>, Option<Raw>)
 }
 
 /// The number of the call that a progress notification is about, and its parameters.
-pub fn token_number(notification: &Notification) -> Option<(u64, Raw)> {
+pub fn call_number(notification: &Notification) -> Option<(u64, Raw)> {
     let params = notification.params.clone()?;
     let number = params.member("progressToken")?.read().ok()?;
     Some((number, params))
@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn only_the_progress_token_is_replaced() {
         let params = raw(r#"{"name":"x","_meta":{"traceparent":"t","progressToken":"mine"}}"#);
-        let (sent, token) = outbound(Some(&params), 7);
+        let (sent, token) = replace_token(Some(&params), 7);
         assert_eq!(
             sent.unwrap().as_str(),
             r#"{"name":"x","_meta":{"traceparent":"t","progressToken":7}}"#
@@ -48,8 +48,8 @@ mod tests {
     #[test]
     fn a_call_without_a_progress_token_is_unchanged() {
         let params = raw(r#"{"name":"x","_meta":{}}"#);
-        assert_eq!(outbound(Some(&params), 7), (Some(params), None));
-        assert_eq!(outbound(None, 7), (None, None));
+        assert_eq!(replace_token(Some(&params), 7), (Some(params), None));
+        assert_eq!(replace_token(None, 7), (None, None));
     }
 
     #[test]
@@ -58,9 +58,9 @@ mod tests {
             "notifications/progress",
             Some(raw(r#"{"progressToken":7,"progress":1}"#)),
         );
-        assert_eq!(token_number(&progress).unwrap().0, 7);
+        assert_eq!(call_number(&progress).unwrap().0, 7);
         let foreign =
             Notification::new("notifications/progress", Some(raw(r#"{"progressToken":"x"}"#)));
-        assert_eq!(token_number(&foreign), None);
+        assert_eq!(call_number(&foreign), None);
     }
 }

@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 
 /// One complete event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Event {
+pub struct SseEvent {
     /// The `event` field, or empty for the default `message`.
     pub kind: String,
     /// The `data` lines, joined by line feeds.
@@ -26,7 +26,7 @@ pub struct TooLarge {
 
 /// Parses chunks into events.
 #[derive(Debug)]
-pub struct Parser {
+pub struct SseParser {
     limit: usize,
     line: BytesMut,
     after_cr: bool,
@@ -38,7 +38,7 @@ pub struct Parser {
     retry: Option<u64>,
 }
 
-impl Parser {
+impl SseParser {
     /// A parser that buffers at most `limit` bytes of an unfinished event.
     pub fn new(limit: usize) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl Parser {
     }
 
     /// Parses a chunk and returns the events that it completed.
-    pub fn push(&mut self, chunk: &[u8]) -> Result<Vec<Event>, TooLarge> {
+    pub fn push(&mut self, chunk: &[u8]) -> Result<Vec<SseEvent>, TooLarge> {
         let mut events = Vec::new();
         let mut rest = chunk;
         if self.after_cr && rest.first() == Some(&b'\n') {
@@ -84,7 +84,7 @@ impl Parser {
         Ok(events)
     }
 
-    fn line(&mut self, line: &Bytes) -> Option<Event> {
+    fn line(&mut self, line: &Bytes) -> Option<SseEvent> {
         let line = if self.started {
             &line[..]
         } else {
@@ -120,11 +120,11 @@ impl Parser {
         None
     }
 
-    fn finish(&mut self) -> Option<Event> {
+    fn finish(&mut self) -> Option<SseEvent> {
         let kind = std::mem::take(&mut self.kind);
         let data = self.data.split().freeze();
         let has_data = std::mem::take(&mut self.has_data);
-        has_data.then(|| Event { kind, data, id: self.id.clone() })
+        has_data.then(|| SseEvent { kind, data, id: self.id.clone() })
     }
 }
 
@@ -154,12 +154,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn events(chunks: &[&str]) -> Vec<Event> {
-        let mut parser = Parser::new(1 << 20);
+    fn events(chunks: &[&str]) -> Vec<SseEvent> {
+        let mut parser = SseParser::new(1 << 20);
         chunks.iter().flat_map(|chunk| parser.push(chunk.as_bytes()).unwrap()).collect()
     }
 
-    fn data(events: &[Event]) -> Vec<&[u8]> {
+    fn data(events: &[SseEvent]) -> Vec<&[u8]> {
         events.iter().map(|event| &event.data[..]).collect()
     }
 
@@ -187,13 +187,13 @@ mod tests {
         let found = events(&["id: 7\n\nevent: x\ndata: 1\n\n"]);
         assert_eq!(
             found,
-            [Event { kind: "x".into(), data: Bytes::from_static(b"1"), id: Some("7".into()) }]
+            [SseEvent { kind: "x".into(), data: Bytes::from_static(b"1"), id: Some("7".into()) }]
         );
     }
 
     #[test]
     fn a_line_over_the_limit_is_an_error() {
-        let mut parser = Parser::new(64);
+        let mut parser = SseParser::new(64);
         assert_eq!(parser.push(&[b'x'; 65]), Err(TooLarge { limit: 64 }));
     }
 
@@ -211,7 +211,7 @@ mod tests {
         #[test]
         fn a_written_event_is_read_back(payload: String) {
             let payload = serde_json::to_vec(&payload).unwrap();
-            let mut parser = Parser::new(1 << 20);
+            let mut parser = SseParser::new(1 << 20);
             let read = parser.push(&write(None, Some("1"), &payload)).unwrap();
             prop_assert_eq!(&read[0].data[..], &payload[..]);
         }

@@ -10,40 +10,40 @@ use crate::protocol::envelope::{
     INVALID_PARAMS, METHOD_NOT_FOUND, Notification, Outcome, Request, Response,
 };
 use crate::protocol::json::Raw;
-use crate::protocol::log_level::Level;
+use crate::protocol::log_level::LoggingLevel;
 use crate::protocol::mcp::{STATELESS, header, meta, method};
 
-use super::translate::client_capabilities::Abilities;
-use super::translate::response::{HEADERS_DISAGREE, UNSUPPORTED_VERSION};
+use super::translate::client_capabilities::ClientCapabilities;
+use super::translate::response::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use super::translate::server_info::supported;
 use super::translate::task;
 
 /// What a request says about its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
-    pub abilities: Abilities,
+pub struct RequestMeta {
+    pub client_capabilities: ClientCapabilities,
     /// The client supports tasks.
     pub tasks: bool,
     /// The minimum level of log messages that the client wants about this request.
-    pub level: Option<Level>,
+    pub level: Option<LoggingLevel>,
 }
 
 /// A rejected request: the HTTP status and the error response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RejectedRequest {
     pub status: u16,
     pub response: Response,
 }
 
 /// The first notification on a subscription stream.
-pub const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+pub const SUBSCRIPTIONS_ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
 /// The shim sets this header because its editor uses stdio, where values cannot be repeated in
 /// headers.
-pub const OVER_PIPES: &str = "evermoor-over-pipes";
+pub const STDIO_CLIENT_HEADER: &str = "evermoor-over-pipes";
 
 /// The notification without the id of its subscription, which belongs to the gateway.
-pub fn unsubscribed(notification: Notification) -> Notification {
+pub fn without_subscription_id(notification: Notification) -> Notification {
     let meta = notification.params.as_ref().and_then(|params| params.member("_meta"));
     let Some(meta) = meta.filter(|meta| meta.member(meta::SUBSCRIPTION).is_some()) else {
         return notification;
@@ -56,31 +56,34 @@ pub fn unsubscribed(notification: Notification) -> Notification {
 }
 
 /// Whether the message says that it is of this protocol version.
-pub fn is_claimed(params: Option<&Raw>) -> bool {
+pub fn is_stateless(params: Option<&Raw>) -> bool {
     claimed_version(params).is_some()
 }
 
 fn claimed_version(params: Option<&Raw>) -> Option<String> {
-    params?.member("_meta")?.text_member(meta::REVISION)
+    params?.member("_meta")?.text_member(meta::PROTOCOL_VERSION)
 }
 
 /// Checks that the headers of a request match its body, and reads what it says about its client.
 /// `header` returns the value of a header.
-pub fn read(request: &Request, header: impl Fn(&str) -> Option<String>) -> Result<Asked, Refused> {
+pub fn read(
+    request: &Request,
+    header: impl Fn(&str) -> Option<String>,
+) -> Result<RequestMeta, RejectedRequest> {
     let reject = |status, code, why: &str| {
         let response = Response::error(Some(request.id.clone()), code, why);
-        Refused { status, response }
+        RejectedRequest { status, response }
     };
-    let mismatch = |why: &str| reject(400, HEADERS_DISAGREE, why);
+    let mismatch = |why: &str| reject(400, HEADER_MISMATCH, why);
     let meta = request.params.as_ref().and_then(|params| params.member("_meta"));
     let claimed = claimed_version(request.params.as_ref());
-    let revision = header(header::REVISION);
+    let revision = header(header::PROTOCOL_VERSION);
     match (&revision, &claimed) {
         (Some(revision), _) if revision != STATELESS => {
             return Err(unsupported(request, revision));
         }
         (Some(_), None) => {
-            let why = format!("`_meta` must contain `{}`.", meta::REVISION);
+            let why = format!("`_meta` must contain `{}`.", meta::PROTOCOL_VERSION);
             return Err(reject(400, INVALID_PARAMS, &why));
         }
         (Some(revision), Some(claimed)) if revision != claimed => {
@@ -95,8 +98,8 @@ pub fn read(request: &Request, header: impl Fn(&str) -> Option<String>) -> Resul
     if header("mcp-method").as_deref() != Some(&request.method) {
         return Err(mismatch("The Mcp-Method header does not match the method in the body."));
     }
-    if let Some(name) = named(request) {
-        let sent = header("mcp-name").and_then(|value| plain(&value));
+    if let Some(name) = mcp_name(request) {
+        let sent = header("mcp-name").and_then(|value| decode_header(&value));
         if sent.as_deref() != Some(&name) {
             return Err(mismatch(
                 "The Mcp-Name header does not match the name or URI in the body.",
@@ -113,19 +116,20 @@ pub fn read(request: &Request, header: impl Fn(&str) -> Option<String>) -> Resul
         return Err(reject(404, METHOD_NOT_FOUND, &why));
     }
     let level = meta.and_then(|meta| meta.text_member(meta::LOG_LEVEL));
-    let level = level.as_deref().and_then(Level::parse);
-    let (abilities, tasks) = (Abilities::read(&capabilities), task::is_declared(&capabilities));
-    Ok(Asked { abilities, tasks, level })
+    let level = level.as_deref().and_then(LoggingLevel::parse);
+    let (client_capabilities, tasks) =
+        (ClientCapabilities::read(&capabilities), task::is_declared(&capabilities));
+    Ok(RequestMeta { client_capabilities, tasks, level })
 }
 
-fn unsupported(request: &Request, requested: &str) -> Refused {
+fn unsupported(request: &Request, requested: &str) -> RejectedRequest {
     let error = serde_json::json!({
         "code": UNSUPPORTED_VERSION,
         "message": format!("Protocol version {requested} is not supported."),
         "data": { "supported": supported(), "requested": requested },
     });
     let outcome = Outcome::Error(Raw::of(&error));
-    Refused { status: 400, response: Response { id: Some(request.id.clone()), outcome } }
+    RejectedRequest { status: 400, response: Response { id: Some(request.id.clone()), outcome } }
 }
 
 /// Methods that this protocol version removed.
@@ -141,7 +145,7 @@ fn is_removed(called: &str) -> bool {
 }
 
 /// The value of the `Mcp-Name` header: the name, URI or task id in the body.
-pub fn named(request: &Request) -> Option<String> {
+pub fn mcp_name(request: &Request) -> Option<String> {
     let member = match request.method.as_str() {
         method::TOOLS_CALL | method::PROMPTS_GET => "name",
         method::RESOURCES_READ => "uri",
@@ -152,7 +156,7 @@ pub fn named(request: &Request) -> Option<String> {
 }
 
 /// Encodes a text as a header value: as it is if possible, otherwise in Base64 with a marker.
-pub fn header_text(text: &str) -> String {
+pub fn encode_header(text: &str) -> String {
     let plain = text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
     let ambiguous = text.starts_with(' ') || text.ends_with(' ') || text.starts_with("=?");
     if plain && !ambiguous {
@@ -163,7 +167,7 @@ pub fn header_text(text: &str) -> String {
 }
 
 /// Decodes a header value.
-pub fn plain(value: &str) -> Option<String> {
+pub fn decode_header(value: &str) -> Option<String> {
     match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         Some(encoded) => String::from_utf8(BASE64.decode(encoded).ok()?).ok(),
         None => Some(value.to_owned()),
@@ -179,14 +183,14 @@ mod tests {
     fn request(called: &str, params: serde_json::Value) -> Request {
         let mut params = params;
         params["_meta"] = serde_json::json!({
-            meta::REVISION: STATELESS,
+            meta::PROTOCOL_VERSION: STATELESS,
             meta::CAPABILITIES: { "roots": {} },
         });
         Request::new(Id::number(1), called, Some(Raw::of(&params)))
     }
 
     fn headers(called: &str, name: Option<&str>) -> impl Fn(&str) -> Option<String> {
-        let (called, name) = (called.to_owned(), name.map(header_text));
+        let (called, name) = (called.to_owned(), name.map(encode_header));
         move |header| match header {
             "mcp-protocol-version" => Some(STATELESS.to_owned()),
             "mcp-method" => Some(called.clone()),
@@ -195,7 +199,7 @@ mod tests {
         }
     }
 
-    fn code(result: Result<Asked, Refused>) -> (u16, i64) {
+    fn code(result: Result<RequestMeta, RejectedRequest>) -> (u16, i64) {
         let refused = result.unwrap_err();
         let Outcome::Error(error) = refused.response.outcome else { panic!("an error") };
         (refused.status, error.member("code").unwrap().read().unwrap())
@@ -205,7 +209,7 @@ mod tests {
     fn a_request_whose_headers_match_is_read() {
         let call = request("tools/call", serde_json::json!({ "name": "é" }));
         let asked = read(&call, headers("tools/call", Some("é"))).unwrap();
-        assert_eq!(asked.abilities, Abilities::from_bits(16));
+        assert_eq!(asked.client_capabilities, ClientCapabilities::from_bits(16));
     }
 
     #[test]
@@ -235,9 +239,9 @@ mod tests {
     proptest! {
         #[test]
         fn a_header_can_carry_any_text(text: String) {
-            let value = header_text(&text);
+            let value = encode_header(&text);
             prop_assert!(value.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' '));
-            prop_assert_eq!(plain(&value), Some(text));
+            prop_assert_eq!(decode_header(&value), Some(text));
         }
     }
 }

@@ -12,7 +12,7 @@ use subtle::ConstantTimeEq as _;
 
 /// Why a request is refused before its body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum AccessDenied {
     #[error("exactly one Host header is required")]
     NoHost,
     #[error("the Host header must name this gateway")]
@@ -29,7 +29,7 @@ pub enum Refusal {
 
 /// The parts of a request that access control looks at.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Visitor<'a> {
+pub struct AccessRequest<'a> {
     pub host: Option<&'a str>,
     /// The host of an absolute request target, which only requests to a proxy have.
     pub authority: Option<&'a str>,
@@ -40,7 +40,7 @@ pub struct Visitor<'a> {
 
 /// Limits wrong guesses per minute. Correct tokens are not affected.
 #[derive(Clone, Debug)]
-pub struct Guesses {
+pub struct GuessLimiter {
     most: usize,
     recent: VecDeque<Instant>,
 }
@@ -48,14 +48,14 @@ pub struct Guesses {
 /// How long a wrong guess counts.
 const RECENT: Duration = Duration::from_secs(60);
 
-impl Guesses {
+impl GuessLimiter {
     /// Allows `most` wrong guesses per minute.
     pub fn new(most: usize) -> Self {
         Self { most, recent: VecDeque::new() }
     }
 
     /// Records a wrong guess, and returns whether the limit was already reached.
-    pub fn is_one_too_many(&mut self, now: Instant) -> bool {
+    pub fn is_over_limit(&mut self, now: Instant) -> bool {
         while self.recent.front().is_some_and(|guess| now.duration_since(*guess) >= RECENT) {
             self.recent.pop_front();
         }
@@ -69,36 +69,40 @@ impl Guesses {
 
 /// Checks that a request is for this host and port, and does not come from a web page. With
 /// `own_page`, the dashboard's own origin is allowed.
-pub fn check_place(visitor: Visitor<'_>, port: u16, own_page: bool) -> Result<(), Refusal> {
+pub fn check_origin(
+    visitor: AccessRequest<'_>,
+    port: u16,
+    own_page: bool,
+) -> Result<(), AccessDenied> {
     let authorities =
         [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
     let here = |authority: &str| authorities.iter().any(|own| own.eq_ignore_ascii_case(authority));
     let Some(host) = visitor.host else {
-        return Err(Refusal::NoHost);
+        return Err(AccessDenied::NoHost);
     };
     if !here(host) || !visitor.authority.is_none_or(here) {
-        return Err(Refusal::Host);
+        return Err(AccessDenied::Host);
     }
     let own_origin = |origin: &str| origin.strip_prefix("http://").is_some_and(here);
     match visitor.origin {
-        Some(origin) if !(own_page && own_origin(origin)) => return Err(Refusal::Origin),
+        Some(origin) if !(own_page && own_origin(origin)) => return Err(AccessDenied::Origin),
         Some(_) | None => {}
     }
     match visitor.fetch_site {
         None | Some("none") => Ok(()),
         Some("same-origin") if own_page => Ok(()),
-        Some(_) => Err(Refusal::Origin),
+        Some(_) => Err(AccessDenied::Origin),
     }
 }
 
 /// The bearer token of a request.
-pub fn bearer<'a>(visitor: Visitor<'a>) -> Result<&'a str, Refusal> {
+pub fn bearer<'a>(visitor: AccessRequest<'a>) -> Result<&'a str, AccessDenied> {
     let token = visitor.authorization.and_then(|value| value.split_once(' '));
     match token {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() => {
             Ok(token)
         }
-        Some(_) | None => Err(Refusal::Token),
+        Some(_) | None => Err(AccessDenied::Token),
     }
 }
 
@@ -111,15 +115,15 @@ pub fn same_token(presented: &str, known: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn visitor() -> Visitor<'static> {
-        Visitor { host: Some("127.0.0.1:7420"), ..Visitor::default() }
+    fn visitor() -> AccessRequest<'static> {
+        AccessRequest { host: Some("127.0.0.1:7420"), ..AccessRequest::default() }
     }
 
     #[test]
     fn only_this_host_and_port_are_accepted() {
         for host in ["127.0.0.1:7420", "localhost:7420", "LOCALHOST:7420", "[::1]:7420"] {
             assert_eq!(
-                check_place(Visitor { host: Some(host), ..visitor() }, 7420, false),
+                check_origin(AccessRequest { host: Some(host), ..visitor() }, 7420, false),
                 Ok(()),
                 "{host}"
             );
@@ -133,19 +137,19 @@ mod tests {
             "localhost",
             "",
         ] {
-            let found = check_place(Visitor { host: Some(host), ..visitor() }, 7420, false);
-            assert_eq!(found, Err(Refusal::Host), "{host}");
+            let found = check_origin(AccessRequest { host: Some(host), ..visitor() }, 7420, false);
+            assert_eq!(found, Err(AccessDenied::Host), "{host}");
         }
-        assert_eq!(check_place(Visitor::default(), 7420, false), Err(Refusal::NoHost));
-        let proxied = Visitor { authority: Some("evil.com"), ..visitor() };
-        assert_eq!(check_place(proxied, 7420, false), Err(Refusal::Host));
+        assert_eq!(check_origin(AccessRequest::default(), 7420, false), Err(AccessDenied::NoHost));
+        let proxied = AccessRequest { authority: Some("evil.com"), ..visitor() };
+        assert_eq!(check_origin(proxied, 7420, false), Err(AccessDenied::Host));
     }
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "any moment will do to count from")]
     fn too_many_guesses_are_blocked_until_the_oldest_is_a_minute_old() {
-        let (mut guesses, start) = (Guesses::new(3), Instant::now());
-        let mut guess = |second| guesses.is_one_too_many(start + Duration::from_secs(second));
+        let (mut guesses, start) = (GuessLimiter::new(3), Instant::now());
+        let mut guess = |second| guesses.is_over_limit(start + Duration::from_secs(second));
         let guessed: Vec<bool> = [0, 1, 2, 3, 59, 60, 60, 61].into_iter().map(&mut guess).collect();
         assert_eq!(guessed, [false, false, false, true, true, false, true, false]);
     }
@@ -159,36 +163,38 @@ mod tests {
             "http://127.0.0.1.evil.com",
             "http://127.0.0.1:7420",
         ] {
-            let found = check_place(Visitor { origin: Some(origin), ..visitor() }, 7420, false);
-            assert_eq!(found, Err(Refusal::Origin), "{origin}");
+            let found =
+                check_origin(AccessRequest { origin: Some(origin), ..visitor() }, 7420, false);
+            assert_eq!(found, Err(AccessDenied::Origin), "{origin}");
         }
         for site in ["cross-site", "same-site", "same-origin"] {
-            let found = check_place(Visitor { fetch_site: Some(site), ..visitor() }, 7420, false);
-            assert_eq!(found, Err(Refusal::Origin), "{site}");
+            let found =
+                check_origin(AccessRequest { fetch_site: Some(site), ..visitor() }, 7420, false);
+            assert_eq!(found, Err(AccessDenied::Origin), "{site}");
         }
     }
 
     #[test]
     fn the_dashboard_may_use_the_control_api_from_its_own_origin_only() {
-        let page = Visitor {
+        let page = AccessRequest {
             origin: Some("http://127.0.0.1:7420"),
             fetch_site: Some("same-origin"),
             ..visitor()
         };
-        assert_eq!(check_place(page, 7420, true), Ok(()));
-        let other = Visitor { origin: Some("http://localhost:3000"), ..visitor() };
-        assert_eq!(check_place(other, 7420, true), Err(Refusal::Origin));
-        let site = Visitor { fetch_site: Some("same-site"), ..visitor() };
-        assert_eq!(check_place(site, 7420, true), Err(Refusal::Origin));
+        assert_eq!(check_origin(page, 7420, true), Ok(()));
+        let other = AccessRequest { origin: Some("http://localhost:3000"), ..visitor() };
+        assert_eq!(check_origin(other, 7420, true), Err(AccessDenied::Origin));
+        let site = AccessRequest { fetch_site: Some("same-site"), ..visitor() };
+        assert_eq!(check_origin(site, 7420, true), Err(AccessDenied::Origin));
     }
 
     #[test]
     fn a_token_is_a_bearer_token_that_is_not_empty() {
-        let with = |value| bearer(Visitor { authorization: Some(value), ..visitor() });
+        let with = |value| bearer(AccessRequest { authorization: Some(value), ..visitor() });
         assert_eq!(with("Bearer abc"), Ok("abc"));
         assert_eq!(with("bearer abc"), Ok("abc"));
         for bad in ["Bearer ", "Bearer", "Basic abc", ""] {
-            assert_eq!(with(bad), Err(Refusal::Token), "{bad}");
+            assert_eq!(with(bad), Err(AccessDenied::Token), "{bad}");
         }
         assert!(!same_token("", "") && !same_token("ab", "abc") && same_token("abc", "abc"));
     }

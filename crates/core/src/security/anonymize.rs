@@ -6,7 +6,7 @@
 
 /// The names to remove.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Private {
+pub struct PrivateNames {
     /// The home folder.
     pub home: Option<String>,
     /// The user name.
@@ -20,7 +20,7 @@ const MACHINE: &str = "<machine>";
 /// The parents of home folders, in lower case.
 const HOMES: [&str; 3] = ["/users/", "/home/", "\\users\\"];
 
-impl Private {
+impl PrivateNames {
     /// The text without these names.
     pub fn remove_from(&self, text: &str) -> String {
         let mut text = text.to_owned();
@@ -136,8 +136,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn private() -> Private {
-        Private {
+    fn private() -> PrivateNames {
+        PrivateNames {
             home: Some("/home/ann".into()),
             user: Some("ann".into()),
             machine: Some("anns-laptop".into()),
@@ -165,7 +165,8 @@ mod tests {
 
     #[test]
     fn a_home_folder_with_backslashes_is_found_in_json() {
-        let private = Private { home: Some(r"C:\Users\Ann B".into()), ..Private::default() };
+        let private =
+            PrivateNames { home: Some(r"C:\Users\Ann B".into()), ..PrivateNames::default() };
         assert_eq!(private.remove_from(r"c:\users\ann b\x"), r"~\x");
         assert_eq!(private.remove_from(r#"{"p":"C:\\Users\\Ann B\\x"}"#), r#"{"p":"~\\x"}"#);
     }
@@ -178,7 +179,8 @@ mod tests {
 
     #[test]
     fn a_root_home_and_an_empty_name_change_nothing() {
-        let nobody = Private { home: Some("/".into()), user: Some(String::new()), machine: None };
+        let nobody =
+            PrivateNames { home: Some("/".into()), user: Some(String::new()), machine: None };
         assert_eq!(nobody.remove_from("a / b"), "a / b");
     }
 

@@ -34,7 +34,7 @@ impl fmt::Debug for Secret {
 pub const REDACTED: &str = "[secret]";
 
 /// Shorter values would match unrelated text, so they are not redacted.
-pub const SHORTEST: usize = 6;
+pub const MIN_SECRET_LENGTH: usize = 6;
 
 /// Removes the known secrets from texts.
 #[derive(Clone, Default)]
@@ -58,7 +58,7 @@ impl Redactor {
     /// Adds a secret. Returns whether it is new.
     pub fn hide(&mut self, secret: &Secret) -> bool {
         let value = secret.reveal().trim();
-        if value.len() < SHORTEST || !self.known.insert(value.to_owned()) {
+        if value.len() < MIN_SECRET_LENGTH || !self.known.insert(value.to_owned()) {
             return false;
         }
         self.needles.extend(forms(value));
@@ -91,19 +91,19 @@ fn forms(value: &str) -> Vec<String> {
         value.to_owned(),
         hex.to_uppercase(),
         hex,
-        percent(value),
-        percent(value).replace("%20", "+"),
+        percent_encode(value),
+        percent_encode(value).replace("%20", "+"),
         json.trim_matches('"').to_owned(),
     ];
     for alphabet in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
         forms.extend((0..3).map(|before| inside_base64(alphabet, value, before)));
     }
-    forms.retain(|form| form.len() >= SHORTEST);
+    forms.retain(|form| form.len() >= MIN_SECRET_LENGTH);
     forms
 }
 
 /// Percent-encodes everything except unreserved characters.
-pub fn percent(value: &str) -> String {
+pub fn percent_encode(value: &str) -> String {
     let one = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
             char::from(byte).to_string()
@@ -174,7 +174,7 @@ mod tests {
             URL_SAFE.encode(format!("{value}:x")),
             value.bytes().map(|byte| format!("{byte:02x}")).collect(),
             value.bytes().map(|byte| format!("{byte:02X}")).collect(),
-            format!("https://x/?key={}", percent(value)),
+            format!("https://x/?key={}", percent_encode(value)),
             serde_json::json!({ "text": value }).to_string(),
         ] {
             assert!(redactor.scrub(&shown).contains(REDACTED), "{shown}");
@@ -190,7 +190,7 @@ mod tests {
             let text = format!("{before}{value}{after}");
             for shown in [
                 text.clone(),
-                percent(&text),
+                percent_encode(&text),
                 text.bytes().map(|byte| format!("{byte:02x}")).collect(),
             ] {
                 let left = redactor.scrub(&shown);

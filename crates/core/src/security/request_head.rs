@@ -6,7 +6,7 @@
 
 /// Inspects the bytes of one head, in chunks of any size.
 #[derive(Clone, Debug, Default)]
-pub struct Head {
+pub struct HeadInspector {
     last: u8,
     /// The start of the current line, up to the length of the longest relevant name.
     line: [u8; LONGEST],
@@ -23,7 +23,7 @@ const LONGEST: usize = TRANSFER_ENCODING.len();
 /// A byte that is invalid in every head.
 const UNREADABLE: u8 = 0;
 
-impl Head {
+impl HeadInspector {
     /// Starts the next head of a connection whose last byte was `last`.
     pub fn after(last: u8) -> Self {
         Self { last, ..Self::default() }
@@ -80,7 +80,7 @@ mod tests {
     /// The head after inspection in chunks of this size.
     fn hardened(text: &str, size: usize) -> String {
         let mut bytes = text.as_bytes().to_vec();
-        let mut head = Head::default();
+        let mut head = HeadInspector::default();
         bytes.chunks_mut(size).for_each(|chunk| head.harden(chunk));
         String::from_utf8(bytes).unwrap()
     }
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn a_carriage_return_in_the_previous_chunk_counts() {
         let mut rest = *b"\n\r\n";
-        Head::after(b'\r').harden(&mut rest);
+        HeadInspector::after(b'\r').harden(&mut rest);
         assert_eq!(&rest, b"\n\r\n");
     }
 }

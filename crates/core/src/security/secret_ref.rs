@@ -10,7 +10,7 @@ use crate::security::redact::Secret;
 
 /// Where a secret is stored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reference {
+pub enum SecretRef {
     /// In the system's keychain, under this name.
     Keyring(String),
     /// In an environment variable of the gateway.
@@ -30,12 +30,12 @@ pub struct Template {
 #[derive(Clone, PartialEq, Eq)]
 enum Part {
     Text(String),
-    Reference(Reference),
+    Reference(SecretRef),
 }
 
 /// An invalid reference. The message does not repeat the surrounding text, which may be a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Bad {
+pub enum InvalidSecretRef {
     #[error("A reference starts with `${{` but is not closed.")]
     Unclosed,
     #[error("`${{{0}}}` is not a reference to a secret.")]
@@ -51,7 +51,7 @@ pub enum Bad {
 /// The maximum length of a secret's name.
 const LONGEST_NAME: usize = 64;
 
-impl Bad {
+impl InvalidSecretRef {
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Unclosed | Self::Unknown(_) => {
@@ -69,30 +69,30 @@ impl Bad {
 }
 
 /// Checks that this is a valid name for a secret.
-pub fn check_name(name: &str) -> Result<(), Bad> {
+pub fn check_name(name: &str) -> Result<(), InvalidSecretRef> {
     let inside = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
     match begins && name.len() <= LONGEST_NAME && name.bytes().all(inside) {
         true => Ok(()),
-        false => Err(Bad::Name(name.to_owned())),
+        false => Err(InvalidSecretRef::Name(name.to_owned())),
     }
 }
 
-impl Reference {
+impl SecretRef {
     /// Parses the text between the braces.
-    fn parse(inside: &str) -> Result<Self, Bad> {
+    fn parse(inside: &str) -> Result<Self, InvalidSecretRef> {
         match inside.split_once(':') {
             Some(("keyring", name)) => {
                 check_name(name)?;
                 Ok(Self::Keyring(name.to_owned()))
             }
             Some(("env", name)) if name.is_empty() || name.contains(['=', ' ', '\0']) => {
-                Err(Bad::Variable(name.to_owned()))
+                Err(InvalidSecretRef::Variable(name.to_owned()))
             }
             Some(("env", name)) => Ok(Self::Env(name.to_owned())),
             Some(("file", path)) if is_whole(path) => Ok(Self::File(path.to_owned())),
-            Some(("file", path)) => Err(Bad::Relative(path.to_owned())),
-            Some(_) | None => Err(Bad::Unknown(inside.to_owned())),
+            Some(("file", path)) => Err(InvalidSecretRef::Relative(path.to_owned())),
+            Some(_) | None => Err(InvalidSecretRef::Unknown(inside.to_owned())),
         }
     }
 }
@@ -104,7 +104,7 @@ fn is_whole(path: &str) -> bool {
     path.starts_with(['/', '\\', '~']) || drive()
 }
 
-impl fmt::Display for Reference {
+impl fmt::Display for SecretRef {
     /// As it is written.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -116,7 +116,7 @@ impl fmt::Display for Reference {
 }
 
 impl Template {
-    pub fn parse(text: &str) -> Result<Self, Bad> {
+    pub fn parse(text: &str) -> Result<Self, InvalidSecretRef> {
         let (mut parts, mut plain, mut rest) = (Vec::new(), String::new(), text);
         while let Some(at) = rest.find("${") {
             let (before, after) = rest.split_at(at);
@@ -127,9 +127,9 @@ impl Template {
                 rest = after;
                 continue;
             }
-            let (inside, behind) = after.split_once('}').ok_or(Bad::Unclosed)?;
+            let (inside, behind) = after.split_once('}').ok_or(InvalidSecretRef::Unclosed)?;
             plain.push_str(before);
-            let reference = Reference::parse(inside)?;
+            let reference = SecretRef::parse(inside)?;
             if !plain.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut plain)));
             }
@@ -158,7 +158,7 @@ impl Template {
     }
 
     /// Its references, in order.
-    pub fn references(&self) -> impl Iterator<Item = &Reference> {
+    pub fn references(&self) -> impl Iterator<Item = &SecretRef> {
         self.parts.iter().filter_map(|part| match part {
             Part::Text(_) => None,
             Part::Reference(reference) => Some(reference),
@@ -181,7 +181,7 @@ impl Template {
     /// The text with each reference replaced by `value` of it.
     pub fn fill<E>(
         &self,
-        mut value: impl FnMut(&Reference) -> Result<String, E>,
+        mut value: impl FnMut(&SecretRef) -> Result<String, E>,
     ) -> Result<Secret, E> {
         let mut filled = String::new();
         for part in &self.parts {
@@ -256,11 +256,11 @@ mod tests {
         assert_eq!(template.literals().collect::<Vec<_>>(), ["Bearer "]);
     }
 
-    fn reference() -> impl Strategy<Value = Reference> {
+    fn reference() -> impl Strategy<Value = SecretRef> {
         prop_oneof![
-            "[A-Za-z0-9][A-Za-z0-9._-]{0,20}".prop_map(Reference::Keyring),
-            "[A-Z_]{1,10}".prop_map(Reference::Env),
-            "/[a-z/ ]{0,20}".prop_map(Reference::File),
+            "[A-Za-z0-9][A-Za-z0-9._-]{0,20}".prop_map(SecretRef::Keyring),
+            "[A-Z_]{1,10}".prop_map(SecretRef::Env),
+            "/[a-z/ ]{0,20}".prop_map(SecretRef::File),
         ]
     }
 

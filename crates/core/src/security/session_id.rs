@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
 
-use crate::protocol::mcp::{Program, Revision};
-use crate::protocol::translate::client_capabilities::Abilities;
+use crate::protocol::mcp::{Implementation, SessionVersion};
+use crate::protocol::translate::client_capabilities::ClientCapabilities;
 
 /// The key that signs session ids.
 #[derive(Clone)]
@@ -21,15 +21,15 @@ pub struct SessionKey([u8; 32]);
 
 /// The content of a session id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Session {
+pub struct SessionClaims {
     /// The negotiated MCP revision.
-    pub revision: Revision,
+    pub revision: SessionVersion,
     /// The editor's name in the token file: an id is invalid with another editor's token.
     pub editor: String,
     /// The client's name for itself.
-    pub client: Program,
+    pub client: Implementation,
     /// The requests of servers that the client can handle.
-    pub abilities: Abilities,
+    pub client_capabilities: ClientCapabilities,
     /// Distinguishes sessions of the same client.
     pub nonce: [u8; 16],
 }
@@ -54,14 +54,14 @@ impl SessionKey {
     }
 
     /// The id for a session.
-    pub fn sign(&self, session: &Session) -> String {
+    pub fn sign(&self, session: &SessionClaims) -> String {
         let claims = Claims {
             r: session.revision.as_str(),
             e: &session.editor,
             c: shorten(&session.client.name),
             v: shorten(&session.client.version),
             n: &BASE64.encode(session.nonce),
-            a: session.abilities.bits(),
+            a: session.client_capabilities.bits(),
         };
         let claims = BASE64.encode(serde_json::to_vec(&claims).expect("strings serialise"));
         let signature = BASE64.encode(self.signature(&claims));
@@ -69,7 +69,7 @@ impl SessionKey {
     }
 
     /// The content of `id`, if this key signed it.
-    pub fn verify(&self, id: &str) -> Option<Session> {
+    pub fn verify(&self, id: &str) -> Option<SessionClaims> {
         let (claims, signature) = id.split_once('.')?;
         let signature = BASE64.decode(signature).ok()?;
         if !bool::from(self.signature(claims).ct_eq(signature.as_slice())) {
@@ -77,12 +77,12 @@ impl SessionKey {
         }
         let claims = BASE64.decode(claims).ok()?;
         let claims: Claims<'_> = serde_json::from_slice(&claims).ok()?;
-        Some(Session {
-            revision: Revision::parse(claims.r)?,
+        Some(SessionClaims {
+            revision: SessionVersion::parse(claims.r)?,
             editor: claims.e.to_owned(),
-            client: Program { name: claims.c.to_owned(), version: claims.v.to_owned() },
+            client: Implementation { name: claims.c.to_owned(), version: claims.v.to_owned() },
             nonce: BASE64.decode(claims.n).ok()?.try_into().ok()?,
-            abilities: Abilities::from_bits(claims.a),
+            client_capabilities: ClientCapabilities::from_bits(claims.a),
         })
     }
 
@@ -132,13 +132,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn session(name: &str) -> Session {
-        Session {
-            revision: Revision::V2025_06_18,
+    fn session(name: &str) -> SessionClaims {
+        SessionClaims {
+            revision: SessionVersion::V2025_06_18,
             editor: "local".into(),
-            client: Program { name: name.into(), version: "1.2".into() },
+            client: Implementation { name: name.into(), version: "1.2".into() },
             nonce: [7; 16],
-            abilities: Abilities::from_bits(3),
+            client_capabilities: ClientCapabilities::from_bits(3),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::failure::{Code, Failure};
 use crate::security::access::same_token;
 
 /// The editor name of the stdio shim, and for configurations written by hand.
-pub const LOCAL: &str = "local";
+pub const LOCAL_EDITOR: &str = "local";
 
 /// The content of the token file.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ enum Written {
 
 /// Why a token file is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadTokens {
+pub enum InvalidTokenFile {
     #[error("it is not a token file ({0})")]
     Unreadable(String),
     #[error("`{0}` is not a valid editor name")]
@@ -57,14 +57,14 @@ pub enum BadTokens {
 
 /// Why a change of the tokens is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Denied {
+pub enum TokenError {
     #[error("`{0}` is not a valid editor name")]
     Name(String),
     #[error("the editor `{0}` already has a token")]
     Taken(String),
     #[error("there is no editor `{0}`")]
     Unknown(String),
-    #[error("`{LOCAL}` cannot be revoked: Evermoor's own programs use it")]
+    #[error("`{LOCAL_EDITOR}` cannot be revoked: Evermoor's own programs use it")]
     Local,
 }
 
@@ -72,24 +72,24 @@ const SHORTEST: usize = 32;
 const LONGEST_NAME: usize = 32;
 
 impl Tokens {
-    /// A new token file with a token for [`LOCAL`], from 32 random bytes.
+    /// A new token file with a token for [`LOCAL_EDITOR`], from 32 random bytes.
     pub fn first(random: [u8; 32], now: u64) -> Self {
-        Self { editors: BTreeMap::from([(LOCAL.to_owned(), Entry::new(random, now))]) }
+        Self { editors: BTreeMap::from([(LOCAL_EDITOR.to_owned(), Entry::new(random, now))]) }
     }
 
-    pub fn parse(content: &[u8]) -> Result<Self, BadTokens> {
+    pub fn parse(content: &[u8]) -> Result<Self, InvalidTokenFile> {
         let tokens: Self = serde_json::from_slice(content)
-            .map_err(|error| BadTokens::Unreadable(error.to_string()))?;
+            .map_err(|error| InvalidTokenFile::Unreadable(error.to_string()))?;
         if tokens.editors.is_empty() {
-            return Err(BadTokens::Empty);
+            return Err(InvalidTokenFile::Empty);
         }
         for (editor, entry) in &tokens.editors {
-            check_name(editor).map_err(|_| BadTokens::Name(editor.clone()))?;
+            check_name(editor).map_err(|_| InvalidTokenFile::Name(editor.clone()))?;
             if entry.token.len() < SHORTEST {
-                return Err(BadTokens::TooShort(editor.clone()));
+                return Err(InvalidTokenFile::TooShort(editor.clone()));
             }
             if tokens.editors.values().filter(|other| other.token == entry.token).count() > 1 {
-                return Err(BadTokens::Shared(editor.clone()));
+                return Err(InvalidTokenFile::Shared(editor.clone()));
             }
         }
         Ok(tokens)
@@ -117,30 +117,35 @@ impl Tokens {
     }
 
     /// Creates a token for a new editor.
-    pub fn add(&mut self, editor: &str, random: [u8; 32], now: u64) -> Result<String, Denied> {
+    pub fn add(&mut self, editor: &str, random: [u8; 32], now: u64) -> Result<String, TokenError> {
         check_name(editor)?;
         if self.editors.contains_key(editor) {
-            return Err(Denied::Taken(editor.to_owned()));
+            return Err(TokenError::Taken(editor.to_owned()));
         }
         Ok(self.put(editor, random, now))
     }
 
     /// Replaces an editor's token; the old one becomes invalid.
-    pub fn rotate(&mut self, editor: &str, random: [u8; 32], now: u64) -> Result<String, Denied> {
+    pub fn rotate(
+        &mut self,
+        editor: &str,
+        random: [u8; 32],
+        now: u64,
+    ) -> Result<String, TokenError> {
         // This restores the token of Evermoor's own programs if it was removed from the file.
-        if editor != LOCAL && !self.editors.contains_key(editor) {
-            return Err(Denied::Unknown(editor.to_owned()));
+        if editor != LOCAL_EDITOR && !self.editors.contains_key(editor) {
+            return Err(TokenError::Unknown(editor.to_owned()));
         }
         Ok(self.put(editor, random, now))
     }
 
     /// Removes an editor's token.
-    pub fn revoke(&mut self, editor: &str) -> Result<(), Denied> {
-        if editor == LOCAL {
-            return Err(Denied::Local);
+    pub fn revoke(&mut self, editor: &str) -> Result<(), TokenError> {
+        if editor == LOCAL_EDITOR {
+            return Err(TokenError::Local);
         }
         let gone = self.editors.remove(editor);
-        gone.map(drop).ok_or_else(|| Denied::Unknown(editor.to_owned()))
+        gone.map(drop).ok_or_else(|| TokenError::Unknown(editor.to_owned()))
     }
 
     fn put(&mut self, editor: &str, random: [u8; 32], now: u64) -> String {
@@ -172,15 +177,15 @@ impl std::fmt::Debug for Tokens {
     }
 }
 
-impl From<&Denied> for Failure {
-    fn from(denied: &Denied) -> Self {
+impl From<&TokenError> for Failure {
+    fn from(denied: &TokenError) -> Self {
         let (code, remedy) = match denied {
-            Denied::Name(_) => {
+            TokenError::Name(_) => {
                 (Code::Forbidden, "Use 1 to 32 letters, digits, dots, dashes and underscores.")
             }
-            Denied::Taken(_) => (Code::Forbidden, "Rotate it, or choose another name."),
-            Denied::Unknown(_) => (Code::NotFound, "`evermoor tokens` lists the editors."),
-            Denied::Local => {
+            TokenError::Taken(_) => (Code::Forbidden, "Rotate it, or choose another name."),
+            TokenError::Unknown(_) => (Code::NotFound, "`evermoor tokens` lists the editors."),
+            TokenError::Local => {
                 (Code::Forbidden, "Rotate it instead: `evermoor tokens rotate local`.")
             }
         };
@@ -191,13 +196,13 @@ impl From<&Denied> for Failure {
 }
 
 /// Checks an editor's name. It is part of paths and session ids, so it must not need escaping there.
-pub fn check_name(text: &str) -> Result<(), Denied> {
+pub fn check_name(text: &str) -> Result<(), TokenError> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let dots = text.chars().all(|c| c == '.');
     if (1..=LONGEST_NAME).contains(&text.len()) && text.chars().all(allowed) && !dots {
         Ok(())
     } else {
-        Err(Denied::Name(text.to_owned()))
+        Err(TokenError::Name(text.to_owned()))
     }
 }
 
@@ -212,8 +217,8 @@ mod tests {
     #[test]
     fn only_the_exact_token_identifies_its_editor() {
         let tokens = tokens();
-        let token = tokens.of(LOCAL).unwrap().to_owned();
-        assert_eq!(tokens.editor(&token), Some(LOCAL));
+        let token = tokens.of(LOCAL_EDITOR).unwrap().to_owned();
+        assert_eq!(tokens.editor(&token), Some(LOCAL_EDITOR));
         for wrong in ["", "em_", &token[1..], &format!("{token}x")] {
             assert_eq!(tokens.editor(wrong), None, "{wrong}");
         }
@@ -223,17 +228,17 @@ mod tests {
     fn an_invalid_token_file_is_refused() {
         let long = "x".repeat(SHORTEST);
         let refused = |text: &str| Tokens::parse(text.as_bytes()).unwrap_err();
-        assert_eq!(refused(r#"{"editors":{}}"#), BadTokens::Empty);
-        assert_eq!(refused(r#"{"editors":{"a":""}}"#), BadTokens::TooShort("a".into()));
+        assert_eq!(refused(r#"{"editors":{}}"#), InvalidTokenFile::Empty);
+        assert_eq!(refused(r#"{"editors":{"a":""}}"#), InvalidTokenFile::TooShort("a".into()));
         assert_eq!(
             refused(&format!(r#"{{"editors":{{"a b":"{long}"}}}}"#)),
-            BadTokens::Name("a b".into())
+            InvalidTokenFile::Name("a b".into())
         );
         assert_eq!(
             refused(&format!(r#"{{"editors":{{"a":"{long}","b":{{"token":"{long}"}}}}}}"#)),
-            BadTokens::Shared("a".into())
+            InvalidTokenFile::Shared("a".into())
         );
-        assert!(matches!(Tokens::parse(b""), Err(BadTokens::Unreadable(_))));
+        assert!(matches!(Tokens::parse(b""), Err(InvalidTokenFile::Unreadable(_))));
         assert_eq!(Tokens::parse(&tokens().to_bytes()).unwrap(), tokens());
     }
 
@@ -250,21 +255,21 @@ mod tests {
     fn a_token_is_added_rotated_and_revoked() {
         let mut tokens = tokens();
         let first = tokens.add("cursor", [1; 32], 2).unwrap();
-        assert_eq!(tokens.add("cursor", [2; 32], 3), Err(Denied::Taken("cursor".into())));
+        assert_eq!(tokens.add("cursor", [2; 32], 3), Err(TokenError::Taken("cursor".into())));
         let second = tokens.rotate("cursor", [2; 32], 3).unwrap();
         assert_eq!((tokens.editor(&first), tokens.editor(&second)), (None, Some("cursor")));
         tokens.revoke("cursor").unwrap();
         assert_eq!(tokens.editor(&second), None);
-        assert_eq!(tokens.revoke("cursor"), Err(Denied::Unknown("cursor".into())));
-        assert_eq!(tokens.rotate("cursor", [3; 32], 4), Err(Denied::Unknown("cursor".into())));
+        assert_eq!(tokens.revoke("cursor"), Err(TokenError::Unknown("cursor".into())));
+        assert_eq!(tokens.rotate("cursor", [3; 32], 4), Err(TokenError::Unknown("cursor".into())));
     }
 
     #[test]
     fn the_local_token_can_be_rotated_but_not_revoked() {
         let mut tokens = tokens();
-        assert_eq!(tokens.revoke(LOCAL), Err(Denied::Local));
-        let old = tokens.of(LOCAL).unwrap().to_owned();
-        tokens.rotate(LOCAL, [1; 32], 2).unwrap();
+        assert_eq!(tokens.revoke(LOCAL_EDITOR), Err(TokenError::Local));
+        let old = tokens.of(LOCAL_EDITOR).unwrap().to_owned();
+        tokens.rotate(LOCAL_EDITOR, [1; 32], 2).unwrap();
         assert_eq!(tokens.editor(&old), None);
     }
 
@@ -272,14 +277,14 @@ mod tests {
     fn a_name_needs_no_escaping_anywhere() {
         let long = "x".repeat(LONGEST_NAME + 1);
         for bad in ["", ".", "..", "a b", "a/b", "a\"b", "é", &long] {
-            assert_eq!(tokens().add(bad, [1; 32], 2), Err(Denied::Name(bad.into())));
+            assert_eq!(tokens().add(bad, [1; 32], 2), Err(TokenError::Name(bad.into())));
         }
         assert!(tokens().add("Claude-Code_2.1", [1; 32], 2).is_ok());
     }
 
     #[test]
     fn a_refusal_has_a_remedy() {
-        let failure = Failure::from(&Denied::Unknown("x".into()));
+        let failure = Failure::from(&TokenError::Unknown("x".into()));
         assert_eq!(
             failure.to_string(),
             "There is no editor `x`. `evermoor tokens` lists the editors."

@@ -50,18 +50,18 @@ impl App {
 
     /// Why no connection could be made. `failed` is the port where the application was found, and
     /// why connecting to it failed.
-    pub(crate) async fn why_not(
+    pub(crate) async fn connect_failure(
         &self,
         preset: &Arc<Preset>,
         failed: Option<(u16, Failure)>,
     ) -> Failure {
-        let standing = match failed {
+        let health = match failed {
             // It has served in this run, so it is not starting: its own failure says more.
             Some((_, failure)) if self.app.has_served() => return failure,
             Some((port, _)) => observe::half_up(preset, port),
             None => observe::at_none(preset, &self.app).await,
         };
-        standing.failure().unwrap_or_else(|| {
+        health.failure().unwrap_or_else(|| {
             let what = format!("Evermoor cannot connect to {}.", preset.title);
             Failure::new(Code::Internal, what, "Restart it.")
         })

@@ -11,11 +11,11 @@ use tokio::time::sleep;
 
 use evermoor_core::history::incident;
 use evermoor_core::policy::app::evidence;
-use evermoor_core::policy::app::evidence::{Cause, Ending, Report, Verdict};
-use evermoor_core::policy::app::{Run, command};
+use evermoor_core::policy::app::evidence::{CrashReport, ExitCause, ExitDiagnosis, ExitEvidence};
+use evermoor_core::policy::app::{AppRun, command};
 use evermoor_core::preset::{Os, Preset};
 use evermoor_platform::crash_reports;
-use evermoor_platform::process::child::Exit;
+use evermoor_platform::process::child::ProcessExit;
 use evermoor_platform::process::run;
 use evermoor_platform::system::System;
 
@@ -24,8 +24,8 @@ use crate::system::exit;
 
 /// An exit, as the watcher observed it.
 pub(super) struct ObservedExit {
-    pub(super) run: Run,
-    pub(super) exit: Exit,
+    pub(super) run: AppRun,
+    pub(super) exit: ProcessExit,
     pub(super) at: SystemTime,
     /// It was asked to quit, by or through Evermoor.
     pub(super) asked: bool,
@@ -37,10 +37,10 @@ pub(super) struct ObservedExit {
 
 /// What was found out about an exit.
 pub(super) struct ExitVerdict {
-    pub(super) run: Run,
+    pub(super) run: AppRun,
     pub(super) at: SystemTime,
     pub(super) lived: Duration,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: ExitDiagnosis,
     /// This is the first verdict, on which the policy decides.
     pub(super) first: bool,
 }
@@ -59,13 +59,13 @@ pub(super) async fn find_out(
     end: ObservedExit,
     verdicts: mpsc::Sender<ExitVerdict>,
 ) {
-    let mut sent: Option<Verdict> = None;
+    let mut sent: Option<ExitDiagnosis> = None;
     for (search, wait) in REPORT_SEARCHES.into_iter().enumerate() {
         sleep(wait).await;
         let is_last = search + 1 == REPORT_SEARCHES.len();
         let verdict = judge(&preset, &end, is_last).await;
         // Later searches may find more, so an unknown cause is only reported by the last one.
-        let is_final = is_last || verdict.cause != Cause::Unknown;
+        let is_final = is_last || verdict.cause != ExitCause::Unknown;
         if !is_final || sent.as_ref() == Some(&verdict) {
             continue;
         }
@@ -78,24 +78,24 @@ pub(super) async fn find_out(
     }
 }
 
-async fn judge(preset: &Preset, end: &ObservedExit, is_last: bool) -> Verdict {
+async fn judge(preset: &Preset, end: &ObservedExit, is_last: bool) -> ExitDiagnosis {
     let names = preset.on(OS).map_or(&[][..], |on| on.crash_names());
     let reports = find_reports(names, end.at).await;
-    evidence::judge(&Ending {
+    evidence::diagnose(&ExitEvidence {
         os: OS,
         pid: end.run.pid,
         names,
         at: end.at,
         exit: exit::evidence_of(end.exit),
         reports: &reports,
-        would_be_reported: is_last && crash_reports::are_written(),
+        would_be_reported: is_last && crash_reports::are_available(),
         asked: end.asked,
         hung: end.hung,
     })
 }
 
 /// The reports that the system wrote at about this time.
-async fn find_reports(names: &[String], at: SystemTime) -> Vec<Report> {
+async fn find_reports(names: &[String], at: SystemTime) -> Vec<CrashReport> {
     let since = at - REPORT_WINDOW;
     if OS == Os::Linux {
         let seconds = since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
@@ -122,23 +122,23 @@ async fn find_reports(names: &[String], at: SystemTime) -> Vec<Report> {
 }
 
 async fn output_of(line: &command::CommandLine) -> Option<String> {
-    run::said(&line.program, &line.args, COMMAND_TIMEOUT)
+    run::output(&line.program, &line.args, COMMAND_TIMEOUT)
         .await
-        .filter(|output| output.good)
+        .filter(|output| output.success)
         .map(|it| it.output)
 }
 
 /// The verdict on an application that runs but does not answer.
-pub(super) fn hung() -> Verdict {
+pub(super) fn hung() -> ExitDiagnosis {
     let evidence = "It runs but has not answered for some time.".to_owned();
-    Verdict { cause: Cause::Hung, evidence: vec![evidence], top: Vec::new() }
+    ExitDiagnosis { cause: ExitCause::Hung, evidence: vec![evidence], top: Vec::new() }
 }
 
 /// A verdict in the form that the history records.
-pub(super) fn incident_cause(title: &str, verdict: &Verdict) -> incident::Cause {
+pub(super) fn incident_cause(title: &str, verdict: &ExitDiagnosis) -> incident::IncidentCause {
     let excerpt = verdict.top.join("\n");
     let source = verdict.evidence.join(" ");
-    incident::Cause {
+    incident::IncidentCause {
         what: verdict.cause.sentence(title),
         evidence: Some(incident::Evidence { source, excerpt }),
     }

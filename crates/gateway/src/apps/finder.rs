@@ -47,7 +47,7 @@ async fn answers_at(preset: &Preset, probe: &ProbeClient, port: u16) -> bool {
         return false;
     }
     if preset.find.owner {
-        let Some(process) = info::behind(port).await else { return false };
+        let Some(process) = info::listening_on(port).await else { return false };
         if !preset.is_process(super::OS, &process.name) {
             return false;
         }

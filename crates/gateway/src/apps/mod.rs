@@ -30,14 +30,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::catalog::naming::UpstreamName;
-use evermoor_core::config::Transport;
+use evermoor_core::config::TransportConfig;
 use evermoor_core::failure::Failure;
-use evermoor_core::preset::{Os, Preset, Shelf};
+use evermoor_core::preset::{Os, Preset, PresetSet};
 use evermoor_platform::system::System;
 
 use crate::history::History;
-use crate::system::clock::Chance;
-use crate::upstream::Handle;
+use crate::system::clock::ClockAndRandom;
+use crate::upstream::UpstreamHandle;
 pub(crate) use app::App;
 pub(crate) use probe::ProbeClient;
 pub(crate) use state::AppState;
@@ -55,7 +55,7 @@ pub(crate) const OS: Os = match System::HERE {
 pub struct Apps(Arc<Inner>);
 
 struct Inner {
-    shelf: watch::Receiver<Arc<Shelf>>,
+    preset_set: watch::Receiver<Arc<PresetSet>>,
     states: Mutex<BTreeMap<UpstreamName, Arc<AppState>>>,
     /// Created on first use; `None` if that fails.
     probe: OnceLock<Option<ProbeClient>>,
@@ -70,28 +70,28 @@ pub struct WatcherContext {
     pub changed: Arc<Notify>,
     /// Counts how often the machine woke up.
     pub wakes: watch::Receiver<u64>,
-    pub chance: Chance,
+    pub clock: ClockAndRandom,
     pub tasks: TaskTracker,
 }
 
 impl Apps {
-    pub fn new(shelf: watch::Receiver<Arc<Shelf>>) -> Self {
-        Self(Arc::new(Inner { shelf, states: Mutex::default(), probe: OnceLock::new() }))
+    pub fn new(preset_set: watch::Receiver<Arc<PresetSet>>) -> Self {
+        Self(Arc::new(Inner { preset_set, states: Mutex::default(), probe: OnceLock::new() }))
     }
 
     /// The state of the application behind an upstream.
-    pub(crate) fn desk(&self, upstream: &UpstreamName) -> Arc<AppState> {
+    pub(crate) fn app_state(&self, upstream: &UpstreamName) -> Arc<AppState> {
         let mut states = self.0.states.lock();
         Arc::clone(states.entry(upstream.clone()).or_insert_with(|| Arc::new(AppState::new())))
     }
 
     /// The application behind an upstream, for its connector.
     pub(crate) fn of(&self, upstream: &UpstreamName) -> App {
-        App { apps: self.clone(), app: self.desk(upstream) }
+        App { apps: self.clone(), app: self.app_state(upstream) }
     }
 
     pub(crate) fn preset(&self, name: &str) -> Result<Arc<Preset>, Failure> {
-        self.0.shelf.borrow().get(name).cloned().map(Arc::new)
+        self.0.preset_set.borrow().get(name).cloned().map(Arc::new)
     }
 
     pub(crate) fn probe(&self) -> Option<&ProbeClient> {
@@ -102,22 +102,25 @@ impl Apps {
 impl Default for Apps {
     /// Applications of the built-in presets only.
     fn default() -> Self {
-        Self::new(watch::channel(Arc::new(Shelf::of_our_own())).1)
+        Self::new(watch::channel(Arc::new(PresetSet::bundled())).1)
     }
 }
 
 /// An application with a running watcher, which stops when this is dropped.
 struct WatchedApp {
-    upstream: Handle,
+    upstream: UpstreamHandle,
     preset: Arc<Preset>,
     stop: CancellationToken,
 }
 
 /// Runs a watcher for every application among the upstreams, as the configuration and the presets
 /// change.
-pub async fn run_watchers(context: WatcherContext, mut upstreams: watch::Receiver<Arc<[Handle]>>) {
+pub async fn run_watchers(
+    context: WatcherContext,
+    mut upstreams: watch::Receiver<Arc<[UpstreamHandle]>>,
+) {
     let mut watched: Vec<WatchedApp> = Vec::new();
-    let mut shelf = context.apps.0.shelf.clone();
+    let mut preset_set = context.apps.0.preset_set.clone();
     loop {
         let wanted = wanted(&context.apps, &upstreams.borrow_and_update());
         let unchanged = |one: &WatchedApp| {
@@ -137,7 +140,7 @@ pub async fn run_watchers(context: WatcherContext, mut upstreams: watch::Receive
         }
         tokio::select! {
             changed = upstreams.changed() => if changed.is_err() { return },
-            Ok(()) = shelf.changed() => {}
+            Ok(()) = preset_set.changed() => {}
         }
     }
 }
@@ -148,10 +151,10 @@ impl Drop for WatchedApp {
     }
 }
 
-fn wanted(apps: &Apps, upstreams: &[Handle]) -> Vec<(Handle, Arc<Preset>)> {
-    let app = |upstream: &Handle| match &upstream.config.transport {
-        Transport::App { preset } => Some((upstream.clone(), apps.preset(preset).ok()?)),
-        Transport::Http { .. } | Transport::Stdio(_) | Transport::Demo => None,
+fn wanted(apps: &Apps, upstreams: &[UpstreamHandle]) -> Vec<(UpstreamHandle, Arc<Preset>)> {
+    let app = |upstream: &UpstreamHandle| match &upstream.config.transport {
+        TransportConfig::App { preset } => Some((upstream.clone(), apps.preset(preset).ok()?)),
+        TransportConfig::Http { .. } | TransportConfig::Stdio(_) | TransportConfig::Demo => None,
     };
     upstreams.iter().filter_map(app).collect()
 }

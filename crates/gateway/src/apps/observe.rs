@@ -8,9 +8,9 @@ use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 
 use evermoor_core::policy::app::install;
-use evermoor_core::policy::app::install::Place;
-use evermoor_core::policy::app::state::{Facts, Standing};
-use evermoor_core::preset::{Ask, Preset};
+use evermoor_core::policy::app::install::LaunchMethod;
+use evermoor_core::policy::app::state::{AppHealth, AppObservation};
+use evermoor_core::preset::{Preset, Probe};
 use evermoor_platform::process::info;
 
 use super::probe::{ProbeClient, ProbeReply};
@@ -18,40 +18,43 @@ use super::process::Process;
 use super::state::AppState;
 use super::watcher::AppWatcher;
 use super::{OS, finder};
-use crate::upstream::{Handle, Link, Ready};
+use crate::upstream::{LinkState, LiveConnection, UpstreamHandle};
 
 /// How long a health or version request may take.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The standing of an application that was not found on any port.
-pub(crate) async fn at_none(preset: &Arc<Preset>, app: &AppState) -> Standing {
+pub(crate) async fn at_none(preset: &Arc<Preset>, app: &AppState) -> AppHealth {
     let running = processes(preset).await.first().map(|process| process.age);
     let seen = app.seen();
-    let facts = Facts {
+    let facts = AppObservation {
         installed: is_installed(preset),
         launching: seen.launching,
         // It answered before and still runs.
         silent: app.silent().filter(|_| running.is_some()),
         running,
         ended: seen.ended,
-        ..Facts::default()
+        ..AppObservation::default()
     };
-    Standing::of(preset, &facts)
+    AppHealth::of(preset, &facts)
 }
 
 /// The standing of an application whose MCP server answers on this port, before any probe.
-pub(crate) fn ready(preset: &Preset, port: u16) -> Standing {
-    Standing::of(preset, &Facts { port: Some(port), serves: true, ..Facts::default() })
+pub(crate) fn ready(preset: &Preset, port: u16) -> AppHealth {
+    AppHealth::of(
+        preset,
+        &AppObservation { port: Some(port), answers_mcp: true, ..AppObservation::default() },
+    )
 }
 
 /// The standing of an application that answers on this port while its MCP server does not.
-pub(crate) fn half_up(preset: &Preset, port: u16) -> Standing {
-    Standing::of(preset, &Facts { port: Some(port), ..Facts::default() })
+pub(crate) fn half_up(preset: &Preset, port: u16) -> AppHealth {
+    AppHealth::of(preset, &AppObservation { port: Some(port), ..AppObservation::default() })
 }
 
 /// Makes observations for a watcher.
 pub(super) struct Observer {
-    upstream: Handle,
+    upstream: UpstreamHandle,
     preset: Arc<Preset>,
     app: Arc<AppState>,
     probe: ProbeClient,
@@ -61,16 +64,16 @@ pub(super) enum Observation {
     /// The supervisor is connected. `process` is set when the connection is new, and then holds the
     /// process behind it, if that is visible.
     Serving {
-        standing: Standing,
+        health: AppHealth,
         version: Option<String>,
-        ready: Arc<Ready>,
+        ready: Arc<LiveConnection>,
         process: Option<Option<Box<Process>>>,
     },
     /// The supervisor is not connected. The application may answer on a port; its standing is not
     /// determined every time.
     Away {
         found: Option<u16>,
-        standing: Option<Standing>,
+        health: Option<AppHealth>,
     },
     Unknown,
 }
@@ -88,18 +91,18 @@ impl Observer {
     /// point.
     pub(super) async fn observe(&self, known: Option<u64>, scan: bool) -> Observation {
         match self.upstream.state().link {
-            Link::Ready(ready) => {
+            LinkState::Ready(ready) => {
                 let Some(port) = self.app.seen().port else { return Observation::Unknown };
                 let process = match known == Some(ready.generation()) {
                     true => None,
                     false => Some(Process::behind(port).await.map(Box::new)),
                 };
-                let (standing, version) = self.at(port, ready.silent_for()).await;
-                Observation::Serving { standing, version, ready, process }
+                let (health, version) = self.at(port, ready.silent_for()).await;
+                Observation::Serving { health, version, ready, process }
             }
-            Link::Connecting | Link::Down { .. } => {
+            LinkState::Connecting | LinkState::Down { .. } => {
                 let found = finder::find(&self.preset, &self.probe).next().await;
-                let standing = match found {
+                let health = match found {
                     Some(port) => {
                         self.app.found(port);
                         Some(half_up(&self.preset, port))
@@ -107,14 +110,14 @@ impl Observer {
                     None if scan => Some(at_none(&self.preset, &self.app).await),
                     None => None,
                 };
-                Observation::Away { found, standing }
+                Observation::Away { found, health }
             }
-            Link::Paused { .. } => Observation::Unknown,
+            LinkState::Paused { .. } => Observation::Unknown,
         }
     }
 
     /// The standing and the version of an application whose MCP server answers on this port.
-    async fn at(&self, port: u16, silent: Duration) -> (Standing, Option<String>) {
+    async fn at(&self, port: u16, silent: Duration) -> (AppHealth, Option<String>) {
         let (preset, probe) = (&self.preset, &self.probe);
         let health = async { answer(probe, port, preset.health.as_ref()?).await };
         let version = async {
@@ -126,28 +129,30 @@ impl Observer {
             let (status, body) = answer(probe, port, &tell.ask).await?;
             Some(tell.ask.expect.says(status, &body))
         });
-        let (health, version, told) = tokio::join!(health, version, join_all(tells));
-        let answered = health.is_some() || version.is_some() || told.iter().any(Option::is_some);
+        let (health, version, conditions) = tokio::join!(health, version, join_all(tells));
+        let answered =
+            health.is_some() || version.is_some() || conditions.iter().any(Option::is_some);
         if answered {
             self.app.found(port);
         }
-        let is_asked = preset.health.is_some() || preset.version.is_some() || !told.is_empty();
+        let is_asked =
+            preset.health.is_some() || preset.version.is_some() || !conditions.is_empty();
         // An answer over MCP counts, too.
         let silent = self.app.silent().map(|long| long.min(silent)).filter(|_| is_asked);
         let version = version.flatten();
-        let facts = Facts {
+        let facts = AppObservation {
             port: Some(port),
-            serves: true,
+            answers_mcp: true,
             silent,
             version: version.clone(),
-            told: told.into_iter().map(Option::flatten).collect(),
-            ..Facts::default()
+            conditions: conditions.into_iter().map(Option::flatten).collect(),
+            ..AppObservation::default()
         };
-        (Standing::of(preset, &facts), version)
+        (AppHealth::of(preset, &facts), version)
     }
 }
 
-async fn answer(probe: &ProbeClient, port: u16, ask: &Ask) -> Option<(u16, bytes::Bytes)> {
+async fn answer(probe: &ProbeClient, port: u16, ask: &Probe) -> Option<(u16, bytes::Bytes)> {
     match probe.send(port, ask, PROBE_TIMEOUT).await {
         ProbeReply::Answer { status, body } => Some((status, body)),
         ProbeReply::NoReply | ProbeReply::NotConnected => None,
@@ -155,9 +160,9 @@ async fn answer(probe: &ProbeClient, port: u16, ask: &Ask) -> Option<(u16, bytes
 }
 
 /// Its processes, oldest first.
-pub(super) async fn processes(preset: &Arc<Preset>) -> Vec<info::Facts> {
+pub(super) async fn processes(preset: &Arc<Preset>) -> Vec<info::ProcessInfo> {
     let preset = Arc::clone(preset);
-    let mut found = info::named(move |name| preset.is_process(OS, name)).await;
+    let mut found = info::find_by_name(move |name| preset.is_process(OS, name)).await;
     found.sort_by_key(|process| std::cmp::Reverse(process.age));
     found
 }
@@ -165,20 +170,20 @@ pub(super) async fn processes(preset: &Arc<Preset>) -> Vec<info::Facts> {
 /// Whether it is installed; `None` if that cannot be determined.
 fn is_installed(preset: &Preset) -> Option<bool> {
     let Some(on) = preset.on(OS) else { return Some(false) };
-    let signs = install::signs(OS, on, variable);
-    if signs.is_empty() {
+    let markers = install::install_markers(OS, on, variable);
+    if markers.is_empty() {
         return None;
     }
-    Some(signs.iter().any(|sign| Path::new(&sign.path).exists()))
+    Some(markers.iter().any(|sign| Path::new(&sign.path).exists()))
 }
 
 /// The ways to launch it, best first.
-pub(super) fn ways(preset: &Preset, executable: Option<&Path>) -> Vec<Place> {
+pub(super) fn launch_methods(preset: &Preset, executable: Option<&Path>) -> Vec<LaunchMethod> {
     let Some(on) = preset.on(OS) else { return Vec::new() };
-    let there = install::signs(OS, on, variable).into_iter();
+    let there = install::install_markers(OS, on, variable).into_iter();
     let there = there.filter(|sign| Path::new(&sign.path).exists());
     let found = there.filter_map(|sign| sign.place).collect();
-    install::ways(OS, on, found, executable.and_then(Path::to_str))
+    install::launch_methods(OS, on, found, executable.and_then(Path::to_str))
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 
-use evermoor_core::preset::{Ask, Method};
+use evermoor_core::preset::{Probe, ProbeMethod};
 
 /// Sends probe requests to applications.
 #[derive(Clone)]
@@ -44,11 +44,11 @@ impl ProbeClient {
             .map(Self)
     }
 
-    pub(super) async fn send(&self, port: u16, ask: &Ask, within: Duration) -> ProbeReply {
+    pub(super) async fn send(&self, port: u16, ask: &Probe, within: Duration) -> ProbeReply {
         let method = match ask.method {
-            Method::Get => http::Method::GET,
-            Method::Head => http::Method::HEAD,
-            Method::Post => http::Method::POST,
+            ProbeMethod::Get => http::Method::GET,
+            ProbeMethod::Head => http::Method::HEAD,
+            ProbeMethod::Post => http::Method::POST,
         };
         let address = format!("http://127.0.0.1:{port}{}", ask.path);
         let request = self.0.request(method, address).timeout(within);
@@ -62,7 +62,7 @@ impl ProbeClient {
     }
 
     /// Whether the response is the expected one.
-    pub(super) async fn matches(&self, port: u16, ask: &Ask, within: Duration) -> bool {
+    pub(super) async fn matches(&self, port: u16, ask: &Probe, within: Duration) -> bool {
         match self.send(port, ask, within).await {
             ProbeReply::Answer { status, body } => ask.expect.holds(status, &body),
             ProbeReply::NoReply | ProbeReply::NotConnected => false,

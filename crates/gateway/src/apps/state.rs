@@ -8,10 +8,10 @@ use tokio::time::Instant;
 
 use evermoor_core::api;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::history::incident::Event;
-use evermoor_core::policy::app::Run;
-use evermoor_core::policy::app::evidence::Cause;
-use evermoor_core::policy::app::state::{Standing, State};
+use evermoor_core::history::incident::TimedEvent;
+use evermoor_core::policy::app::AppRun;
+use evermoor_core::policy::app::evidence::ExitCause;
+use evermoor_core::policy::app::state::{AppHealth, AppHealthState};
 
 /// The shared state of one application, and the way to request a restart.
 pub(crate) struct AppState {
@@ -32,12 +32,12 @@ pub(crate) struct Observed {
     /// Its MCP server has answered in this run.
     pub(super) served: bool,
     /// The run that a restart is replacing: it does not count as found.
-    pub(super) leaving: Option<Run>,
+    pub(super) leaving: Option<AppRun>,
     /// Why its last run ended, if no other has begun since.
-    pub(super) ended: Option<Cause>,
+    pub(super) ended: Option<ExitCause>,
     /// It was just launched.
     pub(super) launching: bool,
-    pub(super) standing: Option<Standing>,
+    pub(super) health: Option<AppHealth>,
     pub(super) version: Option<String>,
     pub(super) pid: Option<u32>,
     pub(super) usage: Option<Usage>,
@@ -47,7 +47,7 @@ pub(crate) struct Observed {
     pub(super) offer: Option<String>,
     /// Evermoor no longer restarts it automatically.
     pub(super) gave_up: bool,
-    pub(super) restart: Option<api::Restart>,
+    pub(super) restart: Option<api::RestartProgress>,
     restart_requested: bool,
 }
 
@@ -91,13 +91,13 @@ impl AppState {
         });
     }
 
-    /// Records that its MCP server answered. `standing` holds until the next observation.
-    pub(crate) fn serves(&self, standing: Standing) {
+    /// Records that its MCP server answered. `health` holds until the next observation.
+    pub(crate) fn serves(&self, health: AppHealth) {
         self.change(|seen| {
             (seen.served, seen.answered) = (true, Some(Instant::now()));
-            if !seen.standing.as_ref().is_some_and(|before| before.state.is_usable()) {
+            if !seen.health.as_ref().is_some_and(|before| before.state.is_usable()) {
                 // Offers made while it was away no longer apply.
-                (seen.standing, seen.offer, seen.gave_up) = (Some(standing), None, false);
+                (seen.health, seen.offer, seen.gave_up) = (Some(health), None, false);
             }
         });
     }
@@ -107,7 +107,7 @@ impl AppState {
     }
 
     /// The run that a restart is replacing.
-    pub(crate) fn leaving(&self) -> Option<Run> {
+    pub(crate) fn leaving(&self) -> Option<AppRun> {
         self.seen.borrow().leaving
     }
 
@@ -125,7 +125,7 @@ impl AppState {
     }
 
     /// Requests a restart and returns its number. A request during a restart joins that restart.
-    pub(crate) fn wish_restart(&self) -> u64 {
+    pub(crate) fn request_restart(&self) -> u64 {
         let mut number = 0;
         self.change(|seen| {
             let last = seen.restart.as_ref();
@@ -151,19 +151,20 @@ impl AppState {
             seen.restart_requested = false;
             (seen.offer, seen.gave_up) = (None, false);
             let number = seen.restart.as_ref().map_or(0, |restart| restart.number) + 1;
-            seen.restart = Some(api::Restart { number, began: at, steps: vec![], end: None });
+            seen.restart =
+                Some(api::RestartProgress { number, began: at, steps: vec![], end: None });
         });
     }
 
     pub(super) fn step(&self, at: u64, what: String) {
         self.change(|seen| {
             if let Some(restart) = &mut seen.restart {
-                restart.steps.push(Event { at, what });
+                restart.steps.push(TimedEvent { at, what });
             }
         });
     }
 
-    pub(super) fn end_restart(&self, end: api::RestartEnd) {
+    pub(super) fn end_restart(&self, end: api::RestartResult) {
         self.change(|seen| {
             seen.restart_requested = false;
             if let Some(restart) = &mut seen.restart {
@@ -180,7 +181,7 @@ impl AppState {
                 let at = restart.steps.last().map_or(restart.began, |step| step.at);
                 let what = "The restart was interrupted because the configuration changed.";
                 let failure = Failure::new(Code::Configuration, what, "Restart it again.");
-                restart.end = Some(api::RestartEnd { at, failure: Some(failure) });
+                restart.end = Some(api::RestartResult { at, failure: Some(failure) });
             }
         });
     }
@@ -196,15 +197,15 @@ impl AppState {
     }
 
     /// What people are shown.
-    pub(crate) fn view(&self) -> Option<api::App> {
+    pub(crate) fn view(&self) -> Option<api::AppStatus> {
         let seen = self.seen.borrow();
-        let standing = seen.standing.as_ref()?;
-        let sentences = standing.notes.iter().map(|note| format!("{} {}", note.what, note.remedy));
-        Some(api::App {
-            word: standing.state.word().to_owned(),
-            what: standing.words.what.clone(),
-            remedy: standing.words.remedy.clone(),
-            next: standing.next,
+        let health = seen.health.as_ref()?;
+        let sentences = health.notes.iter().map(|note| format!("{} {}", note.what, note.remedy));
+        Some(api::AppStatus {
+            word: health.state.word().to_owned(),
+            what: health.words.what.clone(),
+            remedy: health.words.remedy.clone(),
+            next: health.next,
             notes: sentences.collect(),
             version: seen.version.clone(),
             port: seen.port,
@@ -214,7 +215,7 @@ impl AppState {
             load: seen.usage.as_ref().map(|usage| usage.load),
             trend: seen.usage.as_ref().map(|usage| usage.trend.clone()),
             offer: seen.offer.clone(),
-            signed_out: matches!(standing.state, State::SignedOut(_)),
+            signed_out: matches!(health.state, AppHealthState::SignedOut(_)),
             gave_up: seen.gave_up,
             restart: seen.restart.clone(),
         })

@@ -17,9 +17,11 @@ use tokio::time::{Instant, sleep_until, timeout};
 use evermoor_core::config::size;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::history::samples;
-use evermoor_core::history::samples::Sample;
-use evermoor_core::policy::app::auto_restart::{Care, Guard, Policy, Pressure, Response};
-use evermoor_core::policy::app::state::{Facts, HUNG, Standing, State};
+use evermoor_core::history::samples::ResourceSample;
+use evermoor_core::policy::app::auto_restart::{
+    AppPolicy, AutoRestart, ExitResponse, MemoryAction, MemoryPressure,
+};
+use evermoor_core::policy::app::state::{AppHealth, AppHealthState, AppObservation, HUNG_AFTER};
 use evermoor_core::preset::Preset;
 
 use super::WatcherContext;
@@ -31,17 +33,17 @@ use super::restart::{RestartDriver, RestartReason};
 use super::state::{AppState, Observed, Usage};
 use crate::history::millis;
 use crate::system::exit;
-use crate::upstream::{Handle, Link, Ready};
+use crate::upstream::{LinkState, LiveConnection, UpstreamHandle};
 
 pub(super) struct AppWatcher {
-    pub(super) upstream: Handle,
+    pub(super) upstream: UpstreamHandle,
     pub(super) preset: Arc<Preset>,
     pub(super) app: Arc<AppState>,
     pub(super) context: WatcherContext,
     pub(super) process: Option<Process>,
     /// The generation of the connection whose process is known.
     known_generation: Option<u64>,
-    guard: Guard,
+    auto_restart: AutoRestart,
     /// This run was already reported as hung.
     hung: bool,
     /// When the last sample was recorded.
@@ -74,7 +76,7 @@ const AWAY_INTERVAL: Duration = Duration::from_millis(800);
 /// How often all processes are listed while the application is away. This is more expensive.
 const PROCESS_SCAN_INTERVAL: Duration = Duration::from_secs(4);
 const NOT_INSTALLED_INTERVAL: Duration = Duration::from_secs(5);
-const SERVING_INTERVAL: Duration = Duration::from_millis(samples::EVERY);
+const SERVING_INTERVAL: Duration = Duration::from_millis(samples::SAMPLE_INTERVAL);
 /// The interval while somebody has the application's page open.
 const VIEWED_INTERVAL: Duration = Duration::from_secs(2);
 /// An application that exited cleanly may restart by itself, for example after an update.
@@ -87,8 +89,12 @@ const RELIEF_TIMEOUT: Duration = Duration::from_secs(20);
 const DEFAULT_IDLE: Duration = Duration::from_secs(120);
 
 impl AppWatcher {
-    pub(super) fn new(upstream: Handle, preset: Arc<Preset>, context: WatcherContext) -> Self {
-        let app = context.apps.desk(upstream.name());
+    pub(super) fn new(
+        upstream: UpstreamHandle,
+        preset: Arc<Preset>,
+        context: WatcherContext,
+    ) -> Self {
+        let app = context.apps.app_state(upstream.name());
         let (verdict_sender, verdicts) = mpsc::channel(4);
         Self {
             upstream,
@@ -97,7 +103,7 @@ impl AppWatcher {
             context,
             process: None,
             known_generation: None,
-            guard: Guard::default(),
+            auto_restart: AutoRestart::default(),
             hung: false,
             sampled: None,
             verdict_sender,
@@ -172,34 +178,39 @@ impl AppWatcher {
     /// Returns how long to wait before the next observation.
     async fn on_observation(&mut self, observation: Observation) -> Duration {
         match observation {
-            Observation::Serving { standing, version, ready, process } => {
+            Observation::Serving { health, version, ready, process } => {
                 if let Some(process) = process {
                     self.track(process.map(|process| *process), &ready);
                 }
-                self.on_serving(standing, version, &ready).await;
+                self.on_serving(health, version, &ready).await;
                 match *self.app.viewers().borrow() {
                     0 => SERVING_INTERVAL,
                     _ => VIEWED_INTERVAL,
                 }
             }
-            Observation::Away { found, standing } => self.on_away(found, standing).await,
+            Observation::Away { found, health } => self.on_away(found, health).await,
             Observation::Unknown => AWAY_INTERVAL,
         }
     }
 
     /// Tracks the process behind a new connection, which may be the process that was known before.
-    fn track(&mut self, process: Option<Process>, ready: &Ready) {
+    fn track(&mut self, process: Option<Process>, ready: &LiveConnection) {
         self.known_generation = Some(ready.generation());
         let run = |process: &Option<Process>| process.as_ref().map(Process::run);
         if self.process.is_none() || run(&self.process) != run(&process) {
             self.process = process;
             self.hung = false;
-            self.guard.begins();
+            self.auto_restart.run_started();
             self.update(|seen| seen.offer = None);
         }
     }
 
-    async fn on_serving(&mut self, standing: Standing, version: Option<String>, ready: &Ready) {
+    async fn on_serving(
+        &mut self,
+        health: AppHealth,
+        version: Option<String>,
+        ready: &LiveConnection,
+    ) {
         let alarm = self.alarm();
         let usage = self.process.as_mut().and_then(|process| process.sample(alarm));
         let pid = self.process.as_ref().map(|process| process.run().pid);
@@ -208,7 +219,7 @@ impl AppWatcher {
             if answers_again {
                 seen.offer = None;
             }
-            (seen.standing, seen.version, seen.alarm) = (Some(standing), version, alarm);
+            (seen.health, seen.version, seen.alarm) = (Some(health), version, alarm);
             (seen.usage, seen.pid) = (usage.clone(), pid);
             (seen.ended, seen.launching) = (None, false);
         });
@@ -218,41 +229,41 @@ impl AppWatcher {
         }
     }
 
-    async fn on_away(&mut self, found: Option<u16>, standing: Option<Standing>) -> Duration {
+    async fn on_away(&mut self, found: Option<u16>, health: Option<AppHealth>) -> Duration {
         if found.is_some() {
-            self.upstream.is_there().await;
+            self.upstream.app_is_reachable().await;
         }
-        let Some(standing) = standing else { return AWAY_INTERVAL };
-        let (state, served) = (standing.state.clone(), self.app.has_served());
+        let Some(health) = health else { return AWAY_INTERVAL };
+        let (state, served) = (health.state.clone(), self.app.has_served());
         self.update(|seen| {
             seen.usage = None;
             // An application that served earlier in this run is not starting: its link says what
             // is wrong.
             if !(served && found.is_some()) {
-                seen.standing = Some(standing);
+                seen.health = Some(health);
             }
         });
-        if let State::Hung { silent } = state
-            && silent >= HUNG
+        if let AppHealthState::Hung { silent } = state
+            && silent >= HUNG_AFTER
         {
             self.on_hang().await;
         }
-        if state == State::NotInstalled { NOT_INSTALLED_INTERVAL } else { AWAY_INTERVAL }
+        if state == AppHealthState::NotInstalled { NOT_INSTALLED_INTERVAL } else { AWAY_INTERVAL }
     }
 
     async fn on_exit(&mut self) {
         let Some(process) = self.process.take() else { return };
-        let (at, title) = (self.context.chance.now(), &self.preset.title);
+        let (at, title) = (self.context.clock.now(), &self.preset.title);
         let hung = self.hung;
         let what = format!("{title} exited.");
         let failure = Failure::new(Code::ConnectionLost, what, "Evermoor is finding out why.");
-        self.upstream.broke(failure, SUPERVISOR_NOTICE).await;
+        self.upstream.report_app_exit(failure, SUPERVISOR_NOTICE).await;
         let exit = process.how().await;
         self.record_event(format!("Its process {}.", exit::sentence(exit)));
-        let away = Standing::of(&self.preset, &Facts::default());
+        let away = AppHealth::of(&self.preset, &AppObservation::default());
         self.update(|seen| {
             (seen.pid, seen.usage, seen.served, seen.answered) = (None, None, false, None);
-            seen.standing = Some(away);
+            seen.health = Some(away);
         });
         let (run, lived) = (process.run(), process.age());
         let end = exit_cause::ObservedExit { run, exit, at, asked: false, hung, lived };
@@ -275,8 +286,8 @@ impl AppWatcher {
         }
         tracing::warn!(upstream = %self.upstream.name(), run = exit.run.pid, "{}", cause.sentence(&title));
         let (policy, now) = (self.policy(), Instant::now().into_std());
-        let response = self.guard.ended(policy, &cause, exit.lived, now);
-        if response == Response::Restart && !cause.is_crash() && self.restarts_itself().await {
+        let response = self.auto_restart.ended(policy, &cause, exit.lived, now);
+        if response == ExitResponse::Restart && !cause.is_crash() && self.restarts_itself().await {
             return;
         }
         self.respond(response, RestartReason::Exited).await;
@@ -287,26 +298,26 @@ impl AppWatcher {
         if std::mem::replace(&mut self.hung, true) {
             return;
         }
-        let (at, verdict) = (self.context.chance.now(), exit_cause::hung());
+        let (at, verdict) = (self.context.clock.now(), exit_cause::hung());
         let record = exit_cause::incident_cause(&self.preset.title, &verdict);
         self.context.history.explain(self.upstream.name().as_str(), at, record);
         let lived = self.process.as_ref().map(Process::age).unwrap_or_default();
-        let response = self.guard.hung(self.policy(), lived, Instant::now().into_std());
+        let response = self.auto_restart.hung(self.policy(), lived, Instant::now().into_std());
         self.respond(response, RestartReason::Hung).await;
     }
 
     async fn on_restart_requested(&mut self) {
-        self.guard.forgive();
+        self.auto_restart.reset();
         self.restart(RestartReason::Requested).await;
     }
 
-    async fn respond(&mut self, response: Response, reason: RestartReason) {
-        if response == Response::Restart {
+    async fn respond(&mut self, response: ExitResponse, reason: RestartReason) {
+        if response == ExitResponse::Restart {
             return self.restart(reason).await;
         }
         if let Some(sentence) = response.sentence(&self.preset.title) {
             self.record_event(sentence.clone());
-            let gave_up = self.guard.has_stopped();
+            let gave_up = self.auto_restart.has_given_up();
             self.update(|seen| (seen.offer, seen.gave_up) = (Some(sentence), gave_up));
         }
     }
@@ -319,28 +330,28 @@ impl AppWatcher {
     /// Waits briefly for the application to come back without help.
     async fn restarts_itself(&self) -> bool {
         let mut state = self.upstream.watch();
-        let back = state.wait_for(|state| matches!(state.link, Link::Ready(_)));
+        let back = state.wait_for(|state| matches!(state.link, LinkState::Ready(_)));
         timeout(SELF_RESTART, back).await.is_ok()
     }
 
     fn is_back(&self) -> bool {
-        self.process.is_some() || matches!(self.upstream.state().link, Link::Ready(_))
+        self.process.is_some() || matches!(self.upstream.state().link, LinkState::Ready(_))
     }
 
-    async fn check_memory(&mut self, used: u64, ready: &Ready) {
+    async fn check_memory(&mut self, used: u64, ready: &LiveConnection) {
         let Some(alarm) = self.alarm() else { return };
         let relief = self.preset.relief.clone();
-        let pressure = Pressure {
+        let pressure = MemoryPressure {
             used,
             alarm,
             relief: relief.as_ref().map(|request| request.within),
             idle: ready.calls().none_for(),
             idle_after: self.preset.memory.map_or(DEFAULT_IDLE, |memory| memory.idle),
         };
-        match self.guard.memory(self.policy(), pressure, Instant::now().into_std()) {
-            Care::Nothing => self.update(|seen| seen.offer = None),
-            Care::Wait => {}
-            Care::Relieve => {
+        match self.auto_restart.memory(self.policy(), pressure, Instant::now().into_std()) {
+            MemoryAction::Nothing => self.update(|seen| seen.offer = None),
+            MemoryAction::Wait => {}
+            MemoryAction::Relieve => {
                 let Some((probe, port)) = self.context.apps.probe().zip(self.app.seen().port)
                 else {
                     return;
@@ -352,9 +363,9 @@ impl AppWatcher {
                     self.context.tasks.spawn(asking);
                 }
             }
-            Care::Recycle => self.restart(RestartReason::Memory).await,
-            Care::Offer => {
-                let used = size::shown(used);
+            MemoryAction::Recycle => self.restart(RestartReason::Memory).await,
+            MemoryAction::Offer => {
+                let used = size::format_bytes(used);
                 let offer = format!(
                     "{} uses {used} of memory. Restart it before it fails; no calls are lost.",
                     self.preset.title
@@ -372,9 +383,9 @@ impl AppWatcher {
             return;
         }
         self.sampled = Some(Instant::now());
-        let sample = Sample {
-            at: millis(self.context.chance.now()),
-            span: samples::EVERY,
+        let sample = ResourceSample {
+            at: millis(self.context.clock.now()),
+            span: samples::SAMPLE_INTERVAL,
             memory: usage.memory,
             load: usage.load,
             uptime: u64::try_from(process.age().as_millis()).unwrap_or(u64::MAX),
@@ -382,7 +393,7 @@ impl AppWatcher {
         self.context.history.sample(self.upstream.name().as_str(), sample);
     }
 
-    fn policy(&self) -> Policy {
+    fn policy(&self) -> AppPolicy {
         self.upstream.config.policy
     }
 
@@ -394,7 +405,7 @@ impl AppWatcher {
     /// Adds an event to the incident in the history.
     pub(super) fn record_event(&self, what: String) {
         let name = self.upstream.name().as_str();
-        self.context.history.add_event(name, self.context.chance.now(), what);
+        self.context.history.add_event(name, self.context.clock.now(), what);
     }
 
     /// Changes the observed state, and publishes it if people would see a difference.
@@ -407,11 +418,11 @@ impl AppWatcher {
     }
 }
 
-fn link_kind(link: &Link) -> LinkKind {
+fn link_kind(link: &LinkState) -> LinkKind {
     match link {
-        Link::Ready(ready) => LinkKind::Serving { generation: ready.generation() },
-        Link::Connecting | Link::Down { .. } => LinkKind::Away,
-        Link::Paused { .. } => LinkKind::Paused,
+        LinkState::Ready(ready) => LinkKind::Serving { generation: ready.generation() },
+        LinkState::Connecting | LinkState::Down { .. } => LinkKind::Away,
+        LinkState::Paused { .. } => LinkKind::Paused,
     }
 }
 

@@ -12,24 +12,24 @@ use tokio::sync::{Mutex, watch};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::config::edit::Edit;
-use evermoor_core::config::{Config, Mistake};
+use evermoor_core::config::edit::ConfigEdit;
+use evermoor_core::config::{Config, ConfigError};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::preset::Shelf;
+use evermoor_core::preset::PresetSet;
 use evermoor_platform::fs::private;
 
 /// Edits `config.toml` and waits until a change is in force.
-pub struct ConfigBook {
+pub struct ConfigEditor {
     pub path: PathBuf,
     pub in_force: watch::Receiver<Arc<Config>>,
-    pub shelf: watch::Receiver<Arc<Shelf>>,
+    pub preset_set: watch::Receiver<Arc<PresetSet>>,
     pub tasks: TaskTracker,
     pub turn: Mutex<()>,
 }
 
 /// Why a change was not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unwritten {
+pub enum ConfigEditError {
     /// The change is invalid.
     Refused(Failure),
     /// The file cannot be written.
@@ -39,12 +39,12 @@ pub enum Unwritten {
 /// A written file is in force within this time, or a warning says why not.
 const APPLY_TIMEOUT: Duration = Duration::from_secs(3);
 
-impl ConfigBook {
+impl ConfigEditor {
     /// Makes a change and waits until it is in force.
     pub async fn edit(
         &self,
-        how: impl FnOnce(&mut Edit) -> Result<(), Mistake> + Send + 'static,
-    ) -> Result<(), Unwritten> {
+        how: impl FnOnce(&mut ConfigEdit) -> Result<(), ConfigError> + Send + 'static,
+    ) -> Result<(), ConfigEditError> {
         let _turn = self.turn.lock().await;
         let path = self.path.clone();
         let edited = self.tasks.spawn_blocking(move || edit(&path, how)).await;
@@ -55,7 +55,7 @@ impl ConfigBook {
 
     /// Runs `work`, which writes the file itself, while no other edit runs, and waits until its change
     /// is in force.
-    pub async fn written_by<T>(&self, work: impl Future<Output = T>) -> T {
+    pub async fn write_exclusively<T>(&self, work: impl Future<Output = T>) -> T {
         let _turn = self.turn.lock().await;
         let done = work.await;
         let path = self.path.clone();
@@ -67,7 +67,7 @@ impl ConfigBook {
     }
 
     async fn in_force(&self, written: Config) {
-        let written = written.entitled(&self.shelf.borrow().clone());
+        let written = written.with_preset_titles(&self.preset_set.borrow().clone());
         let mut in_force = self.in_force.clone();
         let _ = timeout(APPLY_TIMEOUT, in_force.wait_for(|now| **now == written)).await;
     }
@@ -75,21 +75,21 @@ impl ConfigBook {
 
 fn edit(
     path: &Path,
-    how: impl FnOnce(&mut Edit) -> Result<(), Mistake>,
-) -> Result<Config, Unwritten> {
+    how: impl FnOnce(&mut ConfigEdit) -> Result<(), ConfigError>,
+) -> Result<Config, ConfigEditError> {
     let before = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(failed(&error.to_string())),
     };
-    let refused = |mistake: Mistake| {
+    let refused = |mistake: ConfigError| {
         let what = match mistake.line {
-            Some(_) => mistake.placed("config.toml"),
+            Some(_) => mistake.with_location("config.toml"),
             None => mistake.what,
         };
-        Unwritten::Refused(Failure::new(Code::Configuration, what, mistake.remedy))
+        ConfigEditError::Refused(Failure::new(Code::Configuration, what, mistake.remedy))
     };
-    let mut edit = Edit::of(&before).map_err(refused)?;
+    let mut edit = ConfigEdit::of(&before).map_err(refused)?;
     how(&mut edit).map_err(refused)?;
     let (after, config) = edit.done().map_err(refused)?;
     if after != before {
@@ -101,9 +101,13 @@ fn edit(
     Ok(config)
 }
 
-fn failed(why: &str) -> Unwritten {
+fn failed(why: &str) -> ConfigEditError {
     let what = format!("Cannot change config.toml: {why}.");
-    Unwritten::Failed(Failure::new(Code::Internal, what, "Make the file writable and try again."))
+    ConfigEditError::Failed(Failure::new(
+        Code::Internal,
+        what,
+        "Make the file writable and try again.",
+    ))
 }
 
 #[cfg(test)]
@@ -117,7 +121,9 @@ mod tests {
         let set =
             |hold: &'static str| edit(&path, move |edit| edit.set(&["gateway", "hold"], hold));
         assert_eq!(set("40s").unwrap().gateway.hold.as_secs(), 40);
-        let Unwritten::Refused(refused) = set("soon").unwrap_err() else { panic!("a mistake") };
+        let ConfigEditError::Refused(refused) = set("soon").unwrap_err() else {
+            panic!("a mistake")
+        };
         assert!(refused.what.starts_with("config.toml, line 2: `soon`"), "{refused}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "[gateway]\nhold = \"40s\"\n");
     }

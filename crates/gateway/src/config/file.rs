@@ -3,17 +3,17 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use evermoor_core::config::migrate::{Ladder, Upgraded};
-use evermoor_core::config::{Config, Mistake};
+use evermoor_core::config::migrate::{Migrated, Migrations};
+use evermoor_core::config::{Config, ConfigError};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::fs::private;
 
 /// Reads the file; `None` if there is none. An older version is rewritten, with a backup beside it.
 pub fn read(path: &Path) -> Result<Option<Config>, Failure> {
-    read_with(path, Ladder::KNOWN)
+    read_with(path, Migrations::KNOWN)
 }
 
-fn read_with(path: &Path, ladder: Ladder) -> Result<Option<Config>, Failure> {
+fn read_with(path: &Path, ladder: Migrations) -> Result<Option<Config>, Failure> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -22,11 +22,12 @@ fn read_with(path: &Path, ladder: Ladder) -> Result<Option<Config>, Failure> {
             return Err(Failure::new(Code::Configuration, what, "Make it a readable text file."));
         }
     };
-    let (config, upgraded) = ladder.parse(&text).map_err(|Mistake { line, what, remedy }| {
-        let place = line.map(|line| format!(", line {line}")).unwrap_or_default();
-        let what = format!("{}{place}: {what}", path.display());
-        Failure::new(Code::Configuration, what, remedy)
-    })?;
+    let (config, upgraded) =
+        ladder.parse(&text).map_err(|ConfigError { line, what, remedy }| {
+            let place = line.map(|line| format!(", line {line}")).unwrap_or_default();
+            let what = format!("{}{place}: {what}", path.display());
+            Failure::new(Code::Configuration, what, remedy)
+        })?;
     if let Some(upgraded) = upgraded {
         match replace(path, &text, &upgraded) {
             Ok(copy) => tracing::info!(
@@ -45,7 +46,7 @@ fn read_with(path: &Path, ladder: Ladder) -> Result<Option<Config>, Failure> {
 }
 
 /// Saves the old text as a backup, then replaces the file.
-fn replace(path: &Path, old: &str, new: &Upgraded) -> io::Result<PathBuf> {
+fn replace(path: &Path, old: &str, new: &Migrated) -> io::Result<PathBuf> {
     // Keep a symlink: rewrite its target.
     let path = std::fs::canonicalize(path)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     /// A made-up step: `servers` became `upstreams`.
-    const MADE_UP: Ladder = Ladder(&[|document| {
+    const MADE_UP: Migrations = Migrations(&[|document| {
         if let Some(servers) = document.remove("servers") {
             document.insert("upstreams", servers);
         }

@@ -16,7 +16,7 @@ use evermoor_platform::paths::Paths;
 
 /// The first-run state and its file.
 #[derive(Clone)]
-pub struct Welcome(Arc<Inner>);
+pub struct FirstRun(Arc<Inner>);
 
 struct Inner {
     first: AtomicBool,
@@ -25,7 +25,7 @@ struct Inner {
     tasks: TaskTracker,
 }
 
-impl Welcome {
+impl FirstRun {
     pub fn new(paths: &Paths, changed: Arc<Notify>, tasks: TaskTracker) -> Self {
         let file = paths.welcome_file();
         let first = AtomicBool::new(!file.exists() && !paths.config.exists());
@@ -58,7 +58,7 @@ mod tests {
     async fn it_is_the_first_run_until_the_welcome_was_seen() {
         let folder = tempfile::tempdir().unwrap();
         let paths = Paths::find(Some(folder.path().to_owned())).unwrap();
-        let begin = || Welcome::new(&paths, Arc::default(), TaskTracker::new());
+        let begin = || FirstRun::new(&paths, Arc::default(), TaskTracker::new());
         let welcome = begin();
         assert!(welcome.is_first());
         welcome.over().await.unwrap();
@@ -70,6 +70,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = Paths::find(Some(folder.path().to_owned())).unwrap();
         std::fs::write(&paths.config, "").unwrap();
-        assert!(!Welcome::new(&paths, Arc::default(), TaskTracker::new()).is_first());
+        assert!(!FirstRun::new(&paths, Arc::default(), TaskTracker::new()).is_first());
     }
 }

@@ -6,12 +6,12 @@ use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::policy::pause::Paused;
+use evermoor_core::policy::pause::PausedUpstreams;
 use evermoor_platform::fs::private;
 
 /// What is paused, and the file that records it.
 pub struct Pauses {
-    now: watch::Sender<Paused>,
+    now: watch::Sender<PausedUpstreams>,
     file: PathBuf,
     tasks: TaskTracker,
 }
@@ -23,17 +23,18 @@ impl Pauses {
             tracing::warn!(%error, "cannot read what was paused");
             None
         });
-        let now =
-            watch::Sender::new(content.map_or_else(Paused::default, |text| Paused::read(&text)));
+        let now = watch::Sender::new(
+            content.map_or_else(PausedUpstreams::default, |text| PausedUpstreams::read(&text)),
+        );
         Self { now, file, tasks }
     }
 
-    pub fn subscribe(&self) -> watch::Receiver<Paused> {
+    pub fn subscribe(&self) -> watch::Receiver<PausedUpstreams> {
         self.now.subscribe()
     }
 
     /// Changes what is paused, at once and for later gateways.
-    pub async fn change(&self, change: impl FnOnce(&mut Paused)) -> Result<(), Failure> {
+    pub async fn change(&self, change: impl FnOnce(&mut PausedUpstreams)) -> Result<(), Failure> {
         self.now.send_modify(change);
         let (file, content) = (self.file.clone(), self.now.borrow().to_bytes());
         let writing =

@@ -11,16 +11,16 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::config::Mistake;
+use evermoor_core::config::ConfigError;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::preset::{Misread, Own, Shelf};
+use evermoor_core::preset::{PresetSet, UnreadablePreset, UserPresets};
 
 use crate::system::file_watch;
 
 /// The presets, kept up to date by a [`PresetWatcher`].
 pub struct Presets {
     /// All presets: the built-in ones and the user's.
-    pub shelf: watch::Receiver<Arc<Shelf>>,
+    pub preset_set: watch::Receiver<Arc<PresetSet>>,
     pub problems: watch::Receiver<Vec<PresetProblem>>,
 }
 
@@ -35,14 +35,14 @@ pub struct PresetProblem {
 /// Reads the presets again whenever the folder changes.
 pub struct PresetWatcher {
     folder: PathBuf,
-    own: Own,
-    shelf: watch::Sender<Arc<Shelf>>,
+    own: UserPresets,
+    preset_set: watch::Sender<Arc<PresetSet>>,
     problems: watch::Sender<Vec<PresetProblem>>,
     tasks: TaskTracker,
 }
 
 /// The text of each file, or why it cannot be used, by the name of the preset.
-type Files = BTreeMap<String, Result<String, Mistake>>;
+type Files = BTreeMap<String, Result<String, ConfigError>>;
 
 /// A preset is a page or two; a larger file is not a preset.
 const MAX_FILE_SIZE: u64 = 256 * 1024;
@@ -55,22 +55,22 @@ pub fn folder_of(config: &Path) -> PathBuf {
 impl Presets {
     /// Reads the folder, which need not exist.
     pub async fn read(folder: PathBuf, tasks: TaskTracker) -> (Self, PresetWatcher) {
-        let (shelf, preset_receiver) = watch::channel(Arc::new(Shelf::of_our_own()));
+        let (preset_set, preset_receiver) = watch::channel(Arc::new(PresetSet::bundled()));
         let (problems, problem_receiver) = watch::channel(Vec::new());
         let mut preset_watcher =
-            PresetWatcher { folder, own: Own::default(), shelf, problems, tasks };
+            PresetWatcher { folder, own: UserPresets::default(), preset_set, problems, tasks };
         let path = preset_watcher.folder.clone();
         if let Ok(found) = preset_watcher.tasks.spawn_blocking(move || read(&path)).await {
             preset_watcher.take(found);
         }
-        (Self { shelf: preset_receiver, problems: problem_receiver }, preset_watcher)
+        (Self { preset_set: preset_receiver, problems: problem_receiver }, preset_watcher)
     }
 
     /// The built-in presets only.
     #[cfg(test)]
-    pub(crate) fn of_our_own() -> Self {
-        let shelf = watch::channel(Arc::new(Shelf::of_our_own())).1;
-        Self { shelf, problems: watch::channel(Vec::new()).1 }
+    pub(crate) fn bundled() -> Self {
+        let preset_set = watch::channel(Arc::new(PresetSet::bundled())).1;
+        Self { preset_set, problems: watch::channel(Vec::new()).1 }
     }
 }
 
@@ -90,11 +90,11 @@ impl PresetWatcher {
     fn take(&mut self, found: io::Result<Files>) {
         let problems = match found {
             Ok(files) => {
-                let (shelf, misread) = self.own.reread(files);
-                self.shelf.send_if_modified(|old| {
-                    let differs = **old != shelf;
+                let (preset_set, misread) = self.own.reread(files);
+                self.preset_set.send_if_modified(|old| {
+                    let differs = **old != preset_set;
                     if differs {
-                        *old = Arc::new(shelf);
+                        *old = Arc::new(preset_set);
                     }
                     differs
                 });
@@ -121,7 +121,7 @@ impl PresetWatcher {
     }
 }
 
-fn of_file(Misread { name, mistake }: Misread) -> PresetProblem {
+fn of_file(UnreadablePreset { name, mistake }: UnreadablePreset) -> PresetProblem {
     let place = mistake.line.map(|line| format!(", line {line}")).unwrap_or_default();
     let what = format!("presets/{name}.toml{place}: {}", mistake.what);
     let failure = Failure::new(Code::Configuration, what, mistake.remedy);
@@ -155,8 +155,9 @@ fn name(path: &Path) -> Option<String> {
     (is_toml && !name.starts_with('.') && !other).then_some(name)
 }
 
-fn text(path: &Path) -> Result<String, Mistake> {
-    let wrong = |what: String, remedy: &str| Mistake { line: None, what, remedy: remedy.into() };
+fn text(path: &Path) -> Result<String, ConfigError> {
+    let wrong =
+        |what: String, remedy: &str| ConfigError { line: None, what, remedy: remedy.into() };
     let mut text = Vec::new();
     let opened = std::fs::File::open(path);
     let read = opened.and_then(|file| file.take(MAX_FILE_SIZE + 1).read_to_end(&mut text));
@@ -204,10 +205,10 @@ mod tests {
         }
 
         async fn until_title(&mut self, name: &str, title: Option<&str>) {
-            let is_so = |shelf: &Arc<Shelf>| {
-                shelf.get(name).ok().map(|preset| preset.title.as_str()) == title
+            let is_so = |preset_set: &Arc<PresetSet>| {
+                preset_set.get(name).ok().map(|preset| preset.title.as_str()) == title
             };
-            timeout(PATIENCE, self.presets.shelf.wait_for(is_so)).await.unwrap().unwrap();
+            timeout(PATIENCE, self.presets.preset_set.wait_for(is_so)).await.unwrap().unwrap();
         }
 
         /// Waits until there are this many problems, and returns them.
@@ -231,7 +232,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join("notes.toml"), preset("Notes")).unwrap();
         let (presets, _) = Presets::read(home.path().to_owned(), TaskTracker::new()).await;
-        assert_eq!(presets.shelf.borrow().get("notes").unwrap().title, "Notes");
+        assert_eq!(presets.preset_set.borrow().get("notes").unwrap().title, "Notes");
         assert!(presets.problems.borrow().is_empty());
     }
 

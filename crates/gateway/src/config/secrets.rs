@@ -9,8 +9,8 @@ use std::path::Path;
 
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::security::redact::Secret;
-use evermoor_core::security::secret_ref::Reference;
-use evermoor_platform::keychain::{Keychain, Manner, PATIENCE, StoreError};
+use evermoor_core::security::secret_ref::SecretRef;
+use evermoor_platform::keychain::{KEYCHAIN_TIMEOUT, Keychain, KeychainError, Prompting};
 use evermoor_platform::paths;
 
 use crate::system::redaction;
@@ -23,14 +23,14 @@ pub struct Secrets {
 
 /// The secrets of one connection.
 #[derive(Debug, Default)]
-pub struct Found(BTreeMap<Reference, Secret>);
+pub struct Found(BTreeMap<SecretRef, Secret>);
 
 /// No secret file is larger.
 const MAX_FILE_SIZE: u64 = 64 << 10;
 
 impl Secrets {
-    pub fn of_the_system() -> Self {
-        Self { keychain: Keychain::of_the_system(Manner::Quiet) }
+    pub fn system_default() -> Self {
+        Self { keychain: Keychain::system_default(Prompting::Never) }
     }
 
     /// Uses another keychain.
@@ -39,7 +39,7 @@ impl Secrets {
     }
 
     /// Looks up all of these, or fails with the first that is missing.
-    pub async fn find(&self, needed: &[Reference]) -> Result<Found, Failure> {
+    pub async fn find(&self, needed: &[SecretRef]) -> Result<Found, Failure> {
         let mut found = Found::default();
         for reference in needed {
             let secret = Secret::new(self.look_up(reference).await?);
@@ -49,19 +49,19 @@ impl Secrets {
         Ok(found)
     }
 
-    async fn look_up(&self, reference: &Reference) -> Result<String, Failure> {
+    async fn look_up(&self, reference: &SecretRef) -> Result<String, Failure> {
         match reference {
-            Reference::Keyring(name) => match self.keychain.get(name).await {
+            SecretRef::Keyring(name) => match self.keychain.get(name).await {
                 Ok(Some(value)) => Ok(value),
                 Ok(None) => Err(not_set(name)),
-                Err(error) => Err(unusable(&error, Some(name))),
+                Err(error) => Err(keychain_failure(&error, Some(name))),
             },
-            Reference::Env(name) => std::env::var(name).map_err(|_| {
+            SecretRef::Env(name) => std::env::var(name).map_err(|_| {
                 let what = format!("The environment variable `{name}` is not set for the gateway.");
                 let remedy = "Set it and restart Evermoor, or keep the secret in the keychain.";
                 Failure::new(Code::SecretMissing, what, remedy)
             }),
-            Reference::File(path) => {
+            SecretRef::File(path) => {
                 let path = paths::expand(path);
                 let reading = tokio::task::spawn_blocking(move || read(&path)).await;
                 reading.unwrap_or_else(|_| {
@@ -75,7 +75,7 @@ impl Secrets {
 
 impl Found {
     /// The value of a reference.
-    pub fn value(&self, reference: &Reference) -> Result<String, Failure> {
+    pub fn value(&self, reference: &SecretRef) -> Result<String, Failure> {
         let found = self.0.get(reference).map(|secret| secret.reveal().to_owned());
         found.ok_or_else(|| {
             let what = format!("`{reference}` was not looked up.");
@@ -95,31 +95,31 @@ fn not_set(name: &str) -> Failure {
 }
 
 /// Why the keychain cannot be used; `name` is the secret that is needed.
-pub fn unusable(error: &StoreError, name: Option<&str>) -> Failure {
+pub fn keychain_failure(error: &KeychainError, name: Option<&str>) -> Failure {
     let needed =
         name.map(|name| format!(", and the secret `{name}` is needed")).unwrap_or_default();
     match error {
-        StoreError::Locked => Failure::new(
+        KeychainError::Locked => Failure::new(
             Code::KeychainLocked,
             format!("The keychain is locked{needed}."),
             "Unlock it in your password manager or with `evermoor secret list`; Evermoor retries automatically.",
         ),
-        StoreError::Missing(why) => Failure::new(
+        KeychainError::Unavailable(why) => Failure::new(
             Code::KeychainMissing,
             format!("This session has no keychain{needed} ({why})."),
             "Start Evermoor in a desktop session, or use `${file:PATH}` or `${env:NAME}` on a machine without one.",
         ),
-        StoreError::Silent => Failure::new(
+        KeychainError::NoReply => Failure::new(
             Code::KeychainMissing,
-            format!("The keychain did not answer within {} s{needed}.", PATIENCE.as_secs()),
+            format!("The keychain did not answer within {} s{needed}.", KEYCHAIN_TIMEOUT.as_secs()),
             "Check whether it is waiting for your input; Evermoor retries automatically.",
         ),
-        StoreError::Refused(why) => Failure::new(
+        KeychainError::Refused(why) => Failure::new(
             Code::KeychainLocked,
             format!("The keychain refused access{needed} ({why})."),
             "Allow Evermoor to use it in your password manager.",
         ),
-        StoreError::TooLong(most) => Failure::new(
+        KeychainError::TooLong(most) => Failure::new(
             Code::Refused,
             format!("A secret in this system's keychain can have at most {most} bytes."),
             "Keep it in a file that only you can read, and refer to it with `${file:PATH}`.",
@@ -145,28 +145,28 @@ fn read(path: &Path) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evermoor_platform::keychain::Store;
+    use evermoor_platform::keychain::SecretStore;
 
     /// A keychain with one secret.
     struct One;
 
-    impl Store for One {
-        fn get(&self, name: &str) -> Result<Option<String>, StoreError> {
+    impl SecretStore for One {
+        fn get(&self, name: &str) -> Result<Option<String>, KeychainError> {
             Ok((name == "known").then(|| "value-of-known".to_owned()))
         }
-        fn set(&self, _: &str, _: &str) -> Result<(), StoreError> {
-            Err(StoreError::Locked)
+        fn set(&self, _: &str, _: &str) -> Result<(), KeychainError> {
+            Err(KeychainError::Locked)
         }
-        fn delete(&self, _: &str) -> Result<bool, StoreError> {
-            Err(StoreError::Locked)
+        fn delete(&self, _: &str) -> Result<bool, KeychainError> {
+            Err(KeychainError::Locked)
         }
-        fn list(&self) -> Result<Vec<String>, StoreError> {
+        fn list(&self) -> Result<Vec<String>, KeychainError> {
             Ok(vec!["known".into()])
         }
     }
 
     fn secrets() -> Secrets {
-        Secrets::of(Keychain::opened_by(|| Ok(Box::new(One)), PATIENCE))
+        Secrets::of(Keychain::with_store(|| Ok(Box::new(One)), KEYCHAIN_TIMEOUT))
     }
 
     #[tokio::test]
@@ -175,7 +175,7 @@ mod tests {
         let path = folder.path().join("token");
         std::fs::write(&path, "value-of-file\n").unwrap();
         let needed =
-            [Reference::Keyring("known".into()), Reference::File(path.display().to_string())];
+            [SecretRef::Keyring("known".into()), SecretRef::File(path.display().to_string())];
         let found = secrets().find(&needed).await.unwrap();
         assert_eq!(found.value(&needed[0]).unwrap(), "value-of-known");
         assert_eq!(found.value(&needed[1]).unwrap(), "value-of-file");
@@ -186,16 +186,16 @@ mod tests {
     #[tokio::test]
     async fn a_missing_secret_is_named_with_what_to_do() {
         for (needed, code, says) in [
-            (Reference::Keyring("other".into()), Code::SecretMissing, "secret set other"),
-            (Reference::Env("EVERMOOR_NO_SUCH".into()), Code::SecretMissing, "EVERMOOR_NO_SUCH"),
-            (Reference::File("/no/such/file".into()), Code::SecretMissing, "/no/such/file"),
+            (SecretRef::Keyring("other".into()), Code::SecretMissing, "secret set other"),
+            (SecretRef::Env("EVERMOOR_NO_SUCH".into()), Code::SecretMissing, "EVERMOOR_NO_SUCH"),
+            (SecretRef::File("/no/such/file".into()), Code::SecretMissing, "/no/such/file"),
         ] {
             let failure = secrets().find(&[needed]).await.unwrap_err();
             assert_eq!(failure.code, code);
             assert!(failure.to_string().contains(says), "{failure}");
         }
-        let locked = Keychain::opened_by(|| Err(StoreError::Locked), PATIENCE);
-        let needed = [Reference::Keyring("known".into())];
+        let locked = Keychain::with_store(|| Err(KeychainError::Locked), KEYCHAIN_TIMEOUT);
+        let needed = [SecretRef::Keyring("known".into())];
         let failure = Secrets::of(locked).find(&needed).await.unwrap_err();
         assert_eq!(failure.code, Code::KeychainLocked);
         assert!(failure.what.contains("locked") && failure.what.contains("known"), "{failure}");

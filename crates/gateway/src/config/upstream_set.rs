@@ -15,10 +15,10 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::config::{self, Change, Config};
+use evermoor_core::config::{self, Config, ConfigDiff};
 use evermoor_core::failure::Failure;
-use evermoor_core::policy::pause::Paused;
-use evermoor_core::preset::Shelf;
+use evermoor_core::policy::pause::PausedUpstreams;
+use evermoor_core::preset::PresetSet;
 
 use crate::apps::Apps;
 use crate::config::presets::PresetProblem;
@@ -26,11 +26,11 @@ use crate::config::secrets::Secrets;
 use crate::config::warnings;
 use crate::config::watch::Reading;
 use crate::history::History;
-use crate::system::clock::Chance;
-use crate::upstream::catalog_cache::Store;
-use crate::upstream::notification_log::Newsroom;
-use crate::upstream::subscriptions::Interests;
-use crate::upstream::{self, Handle, Known};
+use crate::system::clock::ClockAndRandom;
+use crate::upstream::catalog_cache::CatalogCache;
+use crate::upstream::notification_log::NotificationLog;
+use crate::upstream::subscriptions::Subscriptions;
+use crate::upstream::{self, KnownCatalog, UpstreamHandle};
 
 /// Owns the upstreams. [`UpstreamSet::run`] is its task.
 pub struct UpstreamSet {
@@ -50,10 +50,10 @@ pub struct UpstreamSet {
 /// What runs and what is in force, for everyone but the task that owns the set.
 #[derive(Clone)]
 pub struct UpstreamSetHandle {
-    pub upstreams: watch::Receiver<Arc<[Handle]>>,
+    pub upstreams: watch::Receiver<Arc<[UpstreamHandle]>>,
     /// The configuration in force.
     pub config: watch::Receiver<Arc<Config>>,
-    pub settings: watch::Receiver<config::Gateway>,
+    pub settings: watch::Receiver<config::GatewayConfig>,
     pub warnings: watch::Receiver<Vec<Failure>>,
     pub apps: Apps,
 }
@@ -61,37 +61,37 @@ pub struct UpstreamSetHandle {
 /// What the set and its upstreams need from the rest of the gateway.
 #[derive(Clone)]
 pub struct UpstreamSetContext {
-    pub store: Store,
+    pub store: CatalogCache,
     /// Notified when something that people see has changed.
     pub changed: Arc<Notify>,
     /// Counts how often the machine woke up.
     pub wakes: watch::Receiver<u64>,
-    pub chance: Chance,
+    pub clock: ClockAndRandom,
     pub tasks: TaskTracker,
     pub stop: CancellationToken,
-    pub news: Newsroom,
-    pub interests: Interests,
+    pub notification_log: NotificationLog,
+    pub upstream_subscriptions: Subscriptions,
     pub history: History,
     /// What the user paused.
-    pub paused: watch::Receiver<Paused>,
+    pub paused: watch::Receiver<PausedUpstreams>,
     pub apps: Apps,
     pub secrets: Secrets,
     /// The built-in presets and the user's.
-    pub shelf: watch::Receiver<Arc<Shelf>>,
+    pub preset_set: watch::Receiver<Arc<PresetSet>>,
     /// What is wrong with the user's presets.
     pub problems: watch::Receiver<Vec<PresetProblem>>,
 }
 
 struct Member {
-    handle: Handle,
+    handle: UpstreamHandle,
     stop: CancellationToken,
 }
 
 /// The sending side of [`UpstreamSetHandle`].
 struct Publisher {
-    upstreams: watch::Sender<Arc<[Handle]>>,
+    upstreams: watch::Sender<Arc<[UpstreamHandle]>>,
     config: watch::Sender<Arc<Config>>,
-    settings: watch::Sender<config::Gateway>,
+    settings: watch::Sender<config::GatewayConfig>,
     warnings: watch::Sender<Vec<Failure>>,
 }
 
@@ -140,7 +140,7 @@ impl UpstreamSet {
             tokio::select! {
                 // Presets first: a warning about one must go once it is used.
                 biased;
-                Ok(()) = self.context.shelf.changed() => self.adopt().await,
+                Ok(()) = self.context.preset_set.changed() => self.adopt().await,
                 Ok(()) = self.context.problems.changed() => {}
                 reading = readings.recv() => match reading {
                     Some(reading) => self.read(reading).await,
@@ -167,18 +167,18 @@ impl UpstreamSet {
 
     /// Publishes the current warnings.
     fn warn(&self) {
-        let shelf = Arc::clone(&self.context.shelf.borrow());
+        let preset_set = Arc::clone(&self.context.preset_set.borrow());
         let mut warnings = warnings::of(self.listen, &self.config, self.mistake.as_ref());
         let problems = self.context.problems.borrow();
-        warnings.extend(warnings::of_presets(&self.config, &shelf, &problems));
+        warnings.extend(warnings::of_presets(&self.config, &preset_set, &problems));
         self.publisher.warnings.send_replace(warnings);
     }
 
     /// Applies the written configuration to the running upstreams.
     async fn adopt(&mut self) {
-        let shelf = Arc::clone(&self.context.shelf.borrow_and_update());
-        let config = self.written.clone().entitled(&shelf);
-        let change = Change::between(&self.config, &config);
+        let preset_set = Arc::clone(&self.context.preset_set.borrow_and_update());
+        let config = self.written.clone().with_preset_titles(&preset_set);
+        let change = ConfigDiff::between(&self.config, &config);
         self.publisher.settings.send_replace(config.gateway.clone());
         let (stopped, mut members): (Vec<Member>, Vec<Member>) = std::mem::take(&mut self.members)
             .into_iter()
@@ -196,7 +196,7 @@ impl UpstreamSet {
         }
         for upstream in change.start {
             tracing::info!(upstream = %upstream.name, "upstream started");
-            let known = self.context.store.recall(&upstream).await;
+            let known = self.context.store.load(&upstream).await;
             members.push(self.member(upstream, known));
         }
         members.sort_by(|one, other| one.handle.name().cmp(other.handle.name()));
@@ -205,44 +205,48 @@ impl UpstreamSet {
         self.publisher.config.send_replace(Arc::clone(&self.config));
         self.publisher.upstreams.send_replace(handles);
         let names = members.iter().map(|member| member.handle.name().to_string()).collect();
-        self.context.history.set_upstreams(names, self.context.chance.now());
+        self.context.history.set_upstreams(names, self.context.clock.now());
         self.members = members;
     }
 
-    fn member(&self, upstream: config::Upstream, known: Option<Arc<Known>>) -> Member {
+    fn member(&self, upstream: config::UpstreamConfig, known: Option<Arc<KnownCatalog>>) -> Member {
         let stop = self.context.stop.child_token();
-        let context = upstream::Surroundings {
+        let context = upstream::UpstreamContext {
             settings: self.publisher.settings.subscribe(),
             changed: Arc::clone(&self.context.changed),
             wakes: self.context.wakes.clone(),
-            chance: self.context.chance.clone(),
+            clock: self.context.clock.clone(),
             tasks: self.context.tasks.clone(),
-            news: self.context.news.clone(),
-            interests: self.context.interests.clone(),
+            notification_log: self.context.notification_log.clone(),
+            upstream_subscriptions: self.context.upstream_subscriptions.clone(),
             history: self.context.history.clone(),
             paused: self.context.paused.clone(),
             apps: self.context.apps.clone(),
             secrets: self.context.secrets.clone(),
         };
-        let handle = Handle::start(upstream, known, &context, stop.clone());
+        let handle = UpstreamHandle::start(upstream, known, &context, stop.clone());
         Member { handle, stop }
     }
 }
 
 /// The catalog and handshake to use until a reconfigured upstream has connected: the current ones if
 /// it is the same server, otherwise the cached ones.
-async fn known(store: &Store, new: &config::Upstream, old: &Handle) -> Option<Arc<Known>> {
+async fn known(
+    store: &CatalogCache,
+    new: &config::UpstreamConfig,
+    old: &UpstreamHandle,
+) -> Option<Arc<KnownCatalog>> {
     if old.config.transport.fingerprint() == new.transport.fingerprint() {
         return old.state().known;
     }
-    store.recall(new).await
+    store.load(new).await
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::presets::Presets;
-    use crate::system::write_lease::Pen;
+    use crate::system::write_lease::WriteLease;
     use evermoor_core::failure::Code;
     use futures_util::FutureExt as _;
     use std::time::Duration;
@@ -260,21 +264,25 @@ mod tests {
     ) -> (UpstreamSetHandle, mpsc::Sender<Reading>, tempfile::TempDir) {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
-        let (tasks, presets) = (TaskTracker::new(), Presets::of_our_own());
+        let (tasks, presets) = (TaskTracker::new(), Presets::bundled());
         let context = UpstreamSetContext {
-            store: Store::new(folder.path().to_owned(), Pen::new(true), tasks.clone()),
+            store: CatalogCache::new(
+                folder.path().to_owned(),
+                WriteLease::new(true),
+                tasks.clone(),
+            ),
             wakes: watch::channel(0).1,
-            chance: Chance::real(),
+            clock: ClockAndRandom::real(),
             changed: Arc::default(),
             tasks: tasks.clone(),
             stop: CancellationToken::new(),
-            news: Newsroom::default(),
-            interests: Interests::default(),
-            history: History::nowhere(),
-            paused: watch::channel(Paused::default()).1,
+            notification_log: NotificationLog::default(),
+            upstream_subscriptions: Subscriptions::default(),
+            history: History::disabled(),
+            paused: watch::channel(PausedUpstreams::default()).1,
             apps: Default::default(),
-            secrets: Secrets::of_the_system(),
-            shelf: presets.shelf,
+            secrets: Secrets::system_default(),
+            preset_set: presets.preset_set,
             problems: presets.problems,
         };
         let (set, handle) =
@@ -284,11 +292,11 @@ mod tests {
         (handle, readings, folder)
     }
 
-    fn names(upstreams: &[Handle]) -> Vec<&str> {
+    fn names(upstreams: &[UpstreamHandle]) -> Vec<&str> {
         upstreams.iter().map(|upstream| upstream.name().as_str()).collect()
     }
 
-    fn runs(upstream: &Handle) -> bool {
+    fn runs(upstream: &UpstreamHandle) -> bool {
         upstream.stopped().now_or_never().is_none()
     }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-use evermoor_core::config::{Config, Mistake, Transport, Upstream};
+use evermoor_core::config::{Config, ConfigError, TransportConfig, UpstreamConfig};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::preset::Shelf;
+use evermoor_core::preset::PresetSet;
 
 use crate::config::presets::PresetProblem;
 
@@ -29,19 +29,23 @@ pub(crate) fn of(started: SocketAddr, now: &Config, mistake: Option<&Failure>) -
 
 /// What is wrong with the user's presets, and which upstreams name an unknown preset. A preset that
 /// cannot be read is reported once.
-pub(crate) fn of_presets(now: &Config, shelf: &Shelf, problems: &[PresetProblem]) -> Vec<Failure> {
-    let named = |upstream: &Upstream| match &upstream.transport {
-        Transport::App { preset } => Some(preset.clone()),
-        Transport::Http { .. } | Transport::Stdio(_) | Transport::Demo => None,
+pub(crate) fn of_presets(
+    now: &Config,
+    preset_set: &PresetSet,
+    problems: &[PresetProblem],
+) -> Vec<Failure> {
+    let named = |upstream: &UpstreamConfig| match &upstream.transport {
+        TransportConfig::App { preset } => Some(preset.clone()),
+        TransportConfig::Http { .. } | TransportConfig::Stdio(_) | TransportConfig::Demo => None,
     };
     let names: BTreeSet<String> = now.upstreams.iter().filter_map(named).collect();
     let untold = |name: &&String| problems.iter().all(|it| it.preset.as_ref() != Some(*name));
-    let unknown = names.iter().filter(untold).filter_map(|name| shelf.get(name).err());
+    let unknown = names.iter().filter(untold).filter_map(|name| preset_set.get(name).err());
     problems.iter().map(|trouble| trouble.failure.clone()).chain(unknown).collect()
 }
 
 /// A questionable setting in the file, as a warning.
-pub(crate) fn doubt(doubt: &Mistake) -> Failure {
+pub(crate) fn doubt(doubt: &ConfigError) -> Failure {
     let place = doubt.line.map(|line| format!(", line {line}")).unwrap_or_default();
     let what = format!("config.toml{place}: {}", doubt.what);
     Failure::new(Code::Configuration, what, doubt.remedy.clone())
@@ -73,14 +77,14 @@ mod tests {
     fn an_unknown_preset_is_reported_once_with_the_known_ones() {
         let text = "[upstreams.a]\npreset = \"pieces\"\n[upstreams.b]\npreset = \"pieces\"\n\
                     [upstreams.c]\npreset = \"figma\"\n";
-        let (now, shelf) = (Config::parse(text).unwrap(), Shelf::of_our_own());
-        let warnings = of_presets(&now, &shelf, &[]);
+        let (now, preset_set) = (Config::parse(text).unwrap(), PresetSet::bundled());
+        let warnings = of_presets(&now, &preset_set, &[]);
         assert_eq!(warnings.len(), 1);
         assert_eq!(warnings[0].what, "There is no preset `pieces`.");
         assert!(warnings[0].remedy.contains("pieces-os"), "{}", warnings[0]);
         let failure = Failure::new(Code::Configuration, "It is wrong.", "Write it right.");
         let trouble = PresetProblem { preset: Some("pieces".into()), failure: failure.clone() };
-        assert_eq!(of_presets(&now, &shelf, &[trouble]), [failure]);
+        assert_eq!(of_presets(&now, &preset_set, &[trouble]), [failure]);
     }
 
     #[test]

@@ -26,10 +26,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::api;
-use evermoor_core::security::tokens::{Denied, LOCAL, Tokens};
+use evermoor_core::security::tokens::{LOCAL_EDITOR, TokenError, Tokens};
 use evermoor_platform::paths::Paths;
 
-use crate::system::clock::Chance;
+use crate::system::clock::ClockAndRandom;
 use crate::system::file_watch;
 use crate::system::keys;
 use crate::system::keys::{ChangeError, KeyError};
@@ -42,7 +42,7 @@ pub struct Editors {
     turn: Mutex<()>,
     /// Notified when the list of editors has changed.
     changed: Arc<Notify>,
-    chance: Chance,
+    clock: ClockAndRandom,
     tasks: TaskTracker,
 }
 
@@ -75,11 +75,11 @@ impl Editors {
         tokens: Tokens,
         paths: Paths,
         changed: Arc<Notify>,
-        chance: Chance,
+        clock: ClockAndRandom,
         tasks: TaskTracker,
     ) -> Self {
         let table = RwLock::new(TokenTable::of(tokens));
-        Self { paths, table, turn: Mutex::default(), changed, chance, tasks }
+        Self { paths, table, turn: Mutex::default(), changed, clock, tasks }
     }
 
     /// The editor that presents this token.
@@ -90,13 +90,13 @@ impl Editors {
     }
 
     /// The editor to use when no token is required.
-    pub fn anybody(&self) -> Editor {
-        self.seen(&self.table.read(), LOCAL)
+    pub fn without_token(&self) -> Editor {
+        self.seen(&self.table.read(), LOCAL_EDITOR)
     }
 
     /// The token that Evermoor's own programs use.
-    pub fn own_token(&self) -> Option<String> {
-        self.table.read().tokens.of(LOCAL).map(str::to_owned)
+    pub fn local_token(&self) -> Option<String> {
+        self.table.read().tokens.of(LOCAL_EDITOR).map(str::to_owned)
     }
 
     /// Whether this is an editor's token.
@@ -110,13 +110,13 @@ impl Editors {
     }
 
     /// The editors as people see them.
-    pub fn list(&self) -> Vec<api::Editor> {
+    pub fn list(&self) -> Vec<api::EditorStatus> {
         let table = self.table.read();
-        let editor = |(name, made): (&str, Option<u64>)| api::Editor {
+        let editor = |(name, made): (&str, Option<u64>)| api::EditorStatus {
             name: name.to_owned(),
             made,
             seen: table.statuses.get(name).and_then(EditorStatus::last_seen),
-            own: name == LOCAL,
+            own: name == LOCAL_EDITOR,
             shown: None,
             hint: None,
         };
@@ -166,7 +166,7 @@ impl Editors {
 
     async fn change<T: Send + 'static>(
         &self,
-        change: impl FnOnce(&mut Tokens, [u8; 32], u64) -> Result<T, Denied> + Send + 'static,
+        change: impl FnOnce(&mut Tokens, [u8; 32], u64) -> Result<T, TokenError> + Send + 'static,
     ) -> Result<T, ChangeError> {
         let _turn = self.turn.lock().await;
         let paths = self.paths.clone();
@@ -188,7 +188,7 @@ impl Editors {
         let Some(status) = table.statuses.get(name) else {
             return Editor { name: name.to_owned(), revoked: CancellationToken::new() };
         };
-        let now = millis(self.chance.now());
+        let now = millis(self.clock.now());
         let before = status.seen.load(Ordering::Relaxed);
         if Duration::from_millis(now.abs_diff(before)) >= SEEN_PRECISION {
             status.seen.store(now, Ordering::Relaxed);
@@ -239,8 +239,8 @@ mod tests {
     fn editors(folder: &tempfile::TempDir) -> Arc<Editors> {
         let paths = Paths::find(Some(folder.path().to_owned())).unwrap();
         let tokens = keys::tokens(&paths).unwrap();
-        let chance = Chance::new(|| 0, || UNIX_EPOCH + 1_000 * SEEN_PRECISION);
-        Arc::new(Editors::new(tokens, paths, Arc::default(), chance, TaskTracker::new()))
+        let clock = ClockAndRandom::new(|| 0, || UNIX_EPOCH + 1_000 * SEEN_PRECISION);
+        Arc::new(Editors::new(tokens, paths, Arc::default(), clock, TaskTracker::new()))
     }
 
     #[tokio::test]
@@ -279,7 +279,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let editors = editors(&folder);
         let made = editors.add("cursor".into()).await.unwrap();
-        let (local, cursor) = (editors.anybody(), editors.by_token(&made.token).unwrap());
+        let (local, cursor) = (editors.without_token(), editors.by_token(&made.token).unwrap());
         editors.tasks.spawn(Arc::clone(&editors).follow());
         let file = editors.paths.token_file();
         let without = {
@@ -299,10 +299,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let editors = editors(&folder);
         assert_eq!(editors.list()[0].seen, None);
-        editors.anybody();
+        editors.without_token();
         let seen = editors.list()[0].seen;
         assert_eq!(seen, Some(60_000_000));
-        editors.rotate(LOCAL.into()).await.unwrap();
+        editors.rotate(LOCAL_EDITOR.into()).await.unwrap();
         assert_eq!(editors.list()[0].seen, seen, "a new token keeps when it was seen");
     }
 }

@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::oneshot;
 
 use evermoor_core::failure::Failure;
-use evermoor_core::history::incident::{Cause, How, Incident};
-use evermoor_core::history::samples::Sample;
+use evermoor_core::history::incident::{Incident, IncidentCause, Resolution};
+use evermoor_core::history::samples::ResourceSample;
 
 use super::Tally;
 
@@ -30,11 +30,11 @@ pub(crate) enum HistoryMessage {
     Explained {
         upstream: String,
         at: u64,
-        cause: Cause,
+        cause: IncidentCause,
     },
     IncidentEnded {
         upstream: String,
-        how: How,
+        how: Resolution,
         at: u64,
     },
     /// The list of upstreams; the incidents of all others end.
@@ -44,13 +44,13 @@ pub(crate) enum HistoryMessage {
     },
     Sampled {
         app: String,
-        sample: Sample,
+        sample: ResourceSample,
     },
-    QueryIncidents(Asked, oneshot::Sender<Result<Vec<Incident>, Failure>>),
+    QueryIncidents(IncidentQuery, oneshot::Sender<Result<Vec<Incident>, Failure>>),
     QuerySamples {
         app: String,
         since: u64,
-        answer: oneshot::Sender<Result<Vec<Sample>, Failure>>,
+        answer: oneshot::Sender<Result<Vec<ResourceSample>, Failure>>,
     },
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct IncidentOpened {
 
 /// Which incidents to return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct IncidentQuery {
     /// Only of this upstream.
     pub upstream: Option<String>,
     /// Only those that ended at or after this time, or have not ended.

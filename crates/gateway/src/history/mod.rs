@@ -38,16 +38,16 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::history::incident::{Cause, Incident};
-use evermoor_core::history::samples::Sample;
+use evermoor_core::history::incident::{Incident, IncidentCause};
+use evermoor_core::history::samples::ResourceSample;
 
-use crate::system::clock::Chance;
-use crate::system::write_lease::Pen;
-pub use message::Asked;
+use crate::system::clock::ClockAndRandom;
+use crate::system::write_lease::WriteLease;
 use message::HistoryMessage;
+pub use message::IncidentQuery;
 pub(crate) use message::millis;
-use recorder::Chronicle;
-pub(crate) use tally::{CallEnd, Count, Tallies, Tally, Touched};
+use recorder::IncidentRecorder;
+pub(crate) use tally::{AffectedCall, CallEnd, CurrentTally, ReplyTally, Tally};
 use writer::HistoryWriter;
 
 /// The handle through which the gateway records and queries the history.
@@ -68,22 +68,22 @@ impl History {
     /// holds the lease.
     pub fn start(
         path: PathBuf,
-        pen: Pen,
-        chance: Chance,
+        lease: WriteLease,
+        clock: ClockAndRandom,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> (Self, impl Future<Output = ()>) {
         let (messages, received) = mpsc::channel(QUEUE_CAPACITY);
         let history = Self { messages, loss_reported: Arc::default() };
-        let writer = match pen.is_held() {
+        let writer = match lease.is_held() {
             true => HistoryWriter::new(path),
             false => HistoryWriter::continuing(path),
         };
-        (history, task::run(writer, received, pen, chance, tasks, stop))
+        (history, task::run(writer, received, lease, clock, tasks, stop))
     }
 
     /// A history that drops everything.
-    pub(crate) fn nowhere() -> Self {
+    pub(crate) fn disabled() -> Self {
         let (messages, _) = mpsc::channel(1);
         Self { messages, loss_reported: Arc::new(AtomicBool::new(true)) }
     }
@@ -95,8 +95,8 @@ impl History {
         (Self { messages, loss_reported: Arc::default() }, received)
     }
 
-    pub(crate) fn of(&self, upstream: &str) -> Chronicle {
-        Chronicle::new(upstream, self.clone())
+    pub(crate) fn of(&self, upstream: &str) -> IncidentRecorder {
+        IncidentRecorder::new(upstream, self.clone())
     }
 
     /// Adds an event to the upstream's incident, during it or within minutes after it.
@@ -106,7 +106,7 @@ impl History {
     }
 
     /// Records the cause of the upstream's incident, during it or within minutes after it.
-    pub fn explain(&self, upstream: &str, at: SystemTime, cause: Cause) {
+    pub fn explain(&self, upstream: &str, at: SystemTime, cause: IncidentCause) {
         self.send(HistoryMessage::Explained {
             upstream: upstream.to_owned(),
             at: millis(at),
@@ -115,7 +115,7 @@ impl History {
     }
 
     /// Records a sample of an application's process.
-    pub fn sample(&self, app: &str, sample: Sample) {
+    pub fn sample(&self, app: &str, sample: ResourceSample) {
         self.send(HistoryMessage::Sampled { app: app.to_owned(), sample });
     }
 
@@ -125,12 +125,12 @@ impl History {
     }
 
     /// The incidents that match, newest first.
-    pub async fn incidents(&self, asked: Asked) -> Result<Vec<Incident>, Failure> {
+    pub async fn incidents(&self, asked: IncidentQuery) -> Result<Vec<Incident>, Failure> {
         self.ask(|answer| HistoryMessage::QueryIncidents(asked, answer)).await
     }
 
     /// The samples of one application since this time, oldest first.
-    pub async fn samples(&self, app: &str, since: u64) -> Result<Vec<Sample>, Failure> {
+    pub async fn samples(&self, app: &str, since: u64) -> Result<Vec<ResourceSample>, Failure> {
         let app = app.to_owned();
         self.ask(|answer| HistoryMessage::QuerySamples { app, since, answer }).await
     }

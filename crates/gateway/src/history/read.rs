@@ -3,16 +3,21 @@
 use rusqlite::{Connection, Row, params};
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::history::incident::{Calls, End, Event, How, Incident};
-use evermoor_core::history::samples::Sample;
+use evermoor_core::history::incident::{
+    AffectedCalls, Incident, IncidentEnd, Resolution, TimedEvent,
+};
+use evermoor_core::history::samples::ResourceSample;
 
-use super::message::Asked;
+use super::message::IncidentQuery;
 
 /// The maximum number of incidents in an answer.
 const MAX_INCIDENTS: u32 = 1000;
 
 /// The incidents that match, newest first.
-pub(super) fn incidents(connection: &Connection, asked: &Asked) -> rusqlite::Result<Vec<Incident>> {
+pub(super) fn incidents(
+    connection: &Connection,
+    asked: &IncidentQuery,
+) -> rusqlite::Result<Vec<Incident>> {
     let mut select = connection.prepare_cached(
         "SELECT * FROM incidents
          WHERE (?1 IS NULL OR upstream = ?1) AND (ended IS NULL OR ended >= ?2)
@@ -25,7 +30,7 @@ pub(super) fn incidents(connection: &Connection, asked: &Asked) -> rusqlite::Res
         .prepare_cached("SELECT at, what FROM events WHERE incident = ?1 ORDER BY at, rowid")?;
     for incident in &mut found {
         let found_events = events.query_map([signed(incident.id)], |row| {
-            Ok(Event { at: unsigned(row, "at")?, what: row.get("what")? })
+            Ok(TimedEvent { at: unsigned(row, "at")?, what: row.get("what")? })
         })?;
         incident.events = found_events.collect::<rusqlite::Result<_>>()?;
     }
@@ -37,15 +42,15 @@ pub(super) fn samples(
     connection: &Connection,
     app: &str,
     since: u64,
-) -> rusqlite::Result<Vec<Sample>> {
+) -> rusqlite::Result<Vec<ResourceSample>> {
     let mut select = connection
         .prepare_cached("SELECT * FROM samples WHERE app = ?1 AND at >= ?2 ORDER BY at")?;
     let found = select.query_map(params![app, signed(since)], sample)?;
     found.collect()
 }
 
-pub(super) fn sample(row: &Row<'_>) -> rusqlite::Result<Sample> {
-    Ok(Sample {
+pub(super) fn sample(row: &Row<'_>) -> rusqlite::Result<ResourceSample> {
+    Ok(ResourceSample {
         at: unsigned(row, "at")?,
         span: unsigned(row, "span")?,
         memory: unsigned(row, "memory")?,
@@ -58,7 +63,7 @@ fn incident(row: &Row<'_>) -> rusqlite::Result<Incident> {
     let (sign, cause): (String, Option<String>) = (row.get("sign")?, row.get("cause")?);
     let ended: Option<i64> = row.get("ended")?;
     let how: Option<String> = row.get("how")?;
-    let how = how.and_then(|code| How::parse(&code)).unwrap_or(How::Reconnected);
+    let how = how.and_then(|code| Resolution::parse(&code)).unwrap_or(Resolution::Reconnected);
     Ok(Incident {
         id: unsigned(row, "id")?,
         upstream: row.get("upstream")?,
@@ -75,14 +80,14 @@ fn incident(row: &Row<'_>) -> rusqlite::Result<Incident> {
         cause: cause.and_then(|cause| serde_json::from_str(&cause).ok()),
         memory: row.get::<_, Option<i64>>("memory")?.and_then(|bytes| u64::try_from(bytes).ok()),
         uptime: row.get::<_, Option<i64>>("uptime")?.and_then(|time| u64::try_from(time).ok()),
-        calls: Calls {
+        calls: AffectedCalls {
             held: unsigned(row, "held")?,
             answered: unsigned(row, "answered")?,
             unknown: unsigned(row, "unknown")?,
             not_sent: unsigned(row, "not_sent")?,
         },
         events: Vec::new(),
-        end: ended.map(|at| End { at: u64::try_from(at).unwrap_or_default(), how }),
+        end: ended.map(|at| IncidentEnd { at: u64::try_from(at).unwrap_or_default(), how }),
         unwatched: unsigned(row, "unwatched")?,
     })
 }

@@ -6,13 +6,13 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
 
 use evermoor_core::failure::Failure;
-use evermoor_core::history::incident::How;
+use evermoor_core::history::incident::Resolution;
 
 use super::message::{HistoryMessage, IncidentOpened, millis};
-use super::{History, Tallies, Tally};
+use super::{CurrentTally, History, Tally};
 
 /// Records the incidents of one upstream.
-pub(crate) struct Chronicle {
+pub(crate) struct IncidentRecorder {
     upstream: String,
     history: History,
     tally: watch::Sender<Arc<Tally>>,
@@ -25,7 +25,7 @@ pub(crate) struct Chronicle {
 /// A call that was lost longer before an incident is not part of it.
 const RELATED: Duration = Duration::from_secs(60);
 
-impl Chronicle {
+impl IncidentRecorder {
     pub(crate) fn new(upstream: &str, history: History) -> Self {
         let (upstream, tally) = (upstream.to_owned(), Arc::new(Tally::new()));
         history.send(HistoryMessage::UpstreamStarted {
@@ -37,8 +37,8 @@ impl Chronicle {
     }
 
     /// The counters for calls.
-    pub(crate) fn tallies(&self) -> Tallies {
-        Tallies(self.tally.subscribe())
+    pub(crate) fn current_tally(&self) -> CurrentTally {
+        CurrentTally(self.tally.subscribe())
     }
 
     /// Whether an incident is open.
@@ -78,8 +78,8 @@ impl Chronicle {
     }
 
     /// Ends the incident. The first connection also ends one that an earlier gateway left open.
-    pub(crate) fn is_over(&mut self, how: How, at: SystemTime) {
-        let is_up = matches!(how, How::Reconnected | How::Answered);
+    pub(crate) fn is_over(&mut self, how: Resolution, at: SystemTime) {
+        let is_up = matches!(how, Resolution::Reconnected | Resolution::Answered);
         let first = is_up && !self.was_up;
         self.was_up = is_up;
         if self.down.take().is_some() || first {
@@ -97,9 +97,9 @@ mod tests {
     use evermoor_platform::clock;
     use tokio::sync::mpsc;
 
-    fn recorder() -> (Chronicle, mpsc::Receiver<HistoryMessage>) {
+    fn recorder() -> (IncidentRecorder, mpsc::Receiver<HistoryMessage>) {
         let (history, mut messages) = History::observed();
-        let recorder = Chronicle::new("a", history);
+        let recorder = IncidentRecorder::new("a", history);
         assert!(matches!(messages.try_recv(), Ok(HistoryMessage::UpstreamStarted { .. })));
         (recorder, messages)
     }
@@ -137,24 +137,24 @@ mod tests {
     async fn an_incident_begins_once_and_ends_once() {
         let (mut recorder, mut messages) = recorder();
         let now = clock::now();
-        recorder.is_over(How::Reconnected, now);
+        recorder.is_over(Resolution::Reconnected, now);
         assert_eq!(kinds(&mut messages), ["ended"], "an earlier gateway may have left one open");
         recorder.went_down("A", &failure(), now);
         recorder.went_down("A", &failure(), now);
         let other = Failure::new(Code::ConnectionRefused, "Nothing listens.", "Start it.");
         recorder.went_down("A", &other, now);
         recorder.went_down("A", &other, now);
-        recorder.is_over(How::Reconnected, now);
-        recorder.is_over(How::Answered, now);
+        recorder.is_over(Resolution::Reconnected, now);
+        recorder.is_over(Resolution::Answered, now);
         assert_eq!(kinds(&mut messages), ["opened", "event", "ended"]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_call_lost_long_before_the_incident_is_not_counted() {
         let (mut recorder, mut messages) = recorder();
-        recorder.is_over(How::Reconnected, clock::now());
+        recorder.is_over(Resolution::Reconnected, clock::now());
         for (wait, counted) in [(RELATED / 2, 1), (RELATED * 2, 0)] {
-            recorder.tallies().touch().end(super::super::CallEnd::Unknown);
+            recorder.current_tally().affect().end(super::super::CallEnd::Unknown);
             tokio::time::advance(wait).await;
             recorder.went_down("A", &failure(), clock::now());
             while let Ok(message) = messages.try_recv() {
@@ -162,7 +162,7 @@ mod tests {
                     assert_eq!(opened.tally.calls().unknown, counted);
                 }
             }
-            recorder.is_over(How::Reconnected, clock::now());
+            recorder.is_over(Resolution::Reconnected, clock::now());
         }
     }
 }

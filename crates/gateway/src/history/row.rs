@@ -4,16 +4,16 @@ use std::collections::HashMap;
 
 use rusqlite::{OptionalExtension as _, Result, Transaction, params};
 
-use evermoor_core::history::incident::text::moment;
-use evermoor_core::history::incident::{Calls, Cause, Evidence, How};
-use evermoor_core::history::samples::Sample;
+use evermoor_core::history::incident::text::format_time;
+use evermoor_core::history::incident::{AffectedCalls, Evidence, IncidentCause, Resolution};
+use evermoor_core::history::samples::ResourceSample;
 
 use super::message::{HistoryMessage, IncidentOpened};
 use super::read::signed;
 use super::writer::OpenIncident;
 
 /// The last sample of each application.
-pub(super) type Latest = HashMap<String, Sample>;
+pub(super) type Latest = HashMap<String, ResourceSample>;
 
 /// Findings this long after an incident still belong to it, in milliseconds.
 const LATE_FINDINGS: u64 = 120_000;
@@ -58,7 +58,7 @@ pub(super) fn write(
         HistoryMessage::UpstreamsChanged { upstreams, at } => {
             for gone in open_upstreams(transaction)?.iter().filter(|open| !upstreams.contains(open))
             {
-                end(transaction, gone, How::Removed, *at)?;
+                end(transaction, gone, Resolution::Removed, *at)?;
             }
         }
         HistoryMessage::Sampled { app, sample } => {
@@ -78,7 +78,7 @@ fn open(
     // The end of the previous incident may have been lost with a full queue.
     transaction.execute(
         "UPDATE incidents SET ended = max(seen, began), how = ?2 WHERE upstream = ?1 AND ended IS NULL",
-        params![opened.upstream, How::Reconnected.code()],
+        params![opened.upstream, Resolution::Reconnected.code()],
     )?;
     let look =
         latest.get(&opened.upstream).filter(|look| opened.at.abs_diff(look.at) <= MAX_SAMPLE_AGE);
@@ -106,7 +106,7 @@ fn open(
         id,
         upstream: opened.upstream.clone(),
         tally: opened.tally.clone(),
-        before: Calls::default(),
+        before: AffectedCalls::default(),
         written: calls,
         is_over: false,
     })
@@ -124,7 +124,10 @@ fn current(transaction: &Transaction<'_>, upstream: &str, at: u64) -> Result<Opt
         .optional()
 }
 
-fn left_open(transaction: &Transaction<'_>, upstream: &str) -> Result<Option<(i64, Calls)>> {
+fn left_open(
+    transaction: &Transaction<'_>,
+    upstream: &str,
+) -> Result<Option<(i64, AffectedCalls)>> {
     let count = |number: i64| u64::try_from(number).unwrap_or_default();
     transaction
         .query_row(
@@ -132,7 +135,7 @@ fn left_open(transaction: &Transaction<'_>, upstream: &str) -> Result<Option<(i6
              WHERE upstream = ?1 AND ended IS NULL",
             [upstream],
             |row| {
-                let calls = Calls {
+                let calls = AffectedCalls {
                     held: count(row.get(1)?),
                     answered: count(row.get(2)?),
                     unknown: count(row.get(3)?),
@@ -150,7 +153,7 @@ fn open_upstreams(transaction: &Transaction<'_>) -> Result<Vec<String>> {
     open.query_map([], |row| row.get(0))?.collect()
 }
 
-fn end(transaction: &Transaction<'_>, upstream: &str, how: How, at: u64) -> Result<()> {
+fn end(transaction: &Transaction<'_>, upstream: &str, how: Resolution, at: u64) -> Result<()> {
     transaction.execute(
         "UPDATE incidents SET ended = max(began, ?3), how = ?2, seen = ?3
          WHERE upstream = ?1 AND ended IS NULL",
@@ -169,7 +172,11 @@ fn add_event(transaction: &Transaction<'_>, id: i64, at: u64, what: &str) -> Res
     Ok(())
 }
 
-pub(super) fn add_sample(transaction: &Transaction<'_>, app: &str, sample: &Sample) -> Result<()> {
+pub(super) fn add_sample(
+    transaction: &Transaction<'_>,
+    app: &str,
+    sample: &ResourceSample,
+) -> Result<()> {
     transaction
         .prepare_cached(
             "INSERT INTO samples (app, at, span, memory, load, uptime)
@@ -189,7 +196,7 @@ pub(super) fn add_sample(transaction: &Transaction<'_>, app: &str, sample: &Samp
 }
 
 /// Updates the counts of an incident.
-pub(super) fn count(transaction: &Transaction<'_>, id: i64, calls: &Calls) -> Result<()> {
+pub(super) fn count(transaction: &Transaction<'_>, id: i64, calls: &AffectedCalls) -> Result<()> {
     transaction.execute(
         "UPDATE incidents SET held = ?2, answered = ?3, unknown = ?4, not_sent = ?5 WHERE id = ?1",
         params![
@@ -216,7 +223,7 @@ pub(super) fn mark_unwatched(transaction: &Transaction<'_>, now: u64) -> Result<
         open.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_>>()?;
     for (id, seen) in open {
         let seen = u64::try_from(seen).unwrap_or_default();
-        let what = format!("No gateway ran since about {}.", moment(seen));
+        let what = format!("No gateway ran since about {}.", format_time(seen));
         add_event(transaction, id, now, &what)?;
         transaction.execute(
             "UPDATE incidents SET unwatched = unwatched + ?2, seen = ?3 WHERE id = ?1",
@@ -226,10 +233,10 @@ pub(super) fn mark_unwatched(transaction: &Transaction<'_>, now: u64) -> Result<
     Ok(())
 }
 
-fn shortened(cause: &Cause) -> Cause {
+fn shortened(cause: &IncidentCause) -> IncidentCause {
     let evidence = cause.evidence.as_ref().map(|evidence| Evidence {
         source: evidence.source.chars().take(MAX_EVENT_LENGTH).collect(),
         excerpt: evidence.excerpt.chars().take(MAX_EXCERPT_LENGTH).collect(),
     });
-    Cause { what: cause.what.chars().take(MAX_EVENT_LENGTH).collect(), evidence }
+    IncidentCause { what: cause.what.chars().take(MAX_EVENT_LENGTH).collect(), evidence }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use evermoor_core::history::incident::Calls;
+use evermoor_core::history::incident::AffectedCalls;
 
 /// The counts of one incident.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct Tally {
     open: AtomicU64,
     made: Instant,
     /// When the first call was affected, in milliseconds since `made`, plus one; 0 is never.
-    touched: AtomicU64,
+    affected: AtomicU64,
 }
 
 impl Tally {
@@ -34,12 +34,12 @@ impl Tally {
             not_sent: AtomicU64::new(0),
             open: AtomicU64::new(0),
             made: Instant::now(),
-            touched: AtomicU64::new(0),
+            affected: AtomicU64::new(0),
         }
     }
 
-    pub(crate) fn calls(&self) -> Calls {
-        Calls {
+    pub(crate) fn calls(&self) -> AffectedCalls {
+        AffectedCalls {
             held: self.held.load(Ordering::Relaxed),
             answered: self.answered.load(Ordering::Relaxed),
             unknown: self.unknown.load(Ordering::Relaxed),
@@ -54,29 +54,29 @@ impl Tally {
 
     /// How long ago the first call was affected.
     pub(super) fn affected_since(&self) -> Option<std::time::Duration> {
-        let at = self.touched.load(Ordering::Relaxed).checked_sub(1)?;
+        let at = self.affected.load(Ordering::Relaxed).checked_sub(1)?;
         Some(self.made.elapsed().saturating_sub(std::time::Duration::from_millis(at)))
     }
 }
 
 /// The tally of the current or next incident.
 #[derive(Clone, Debug)]
-pub(crate) struct Tallies(pub(super) watch::Receiver<Arc<Tally>>);
+pub(crate) struct CurrentTally(pub(super) watch::Receiver<Arc<Tally>>);
 
-impl Tallies {
+impl CurrentTally {
     /// Counts a call as affected.
-    pub(crate) fn touch(&self) -> Touched {
+    pub(crate) fn affect(&self) -> AffectedCall {
         let tally = Arc::clone(&self.0.borrow());
         tally.open.fetch_add(1, Ordering::Relaxed);
         let now = u64::try_from(tally.made.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
-        let _ = tally.touched.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
-        Touched { tally, held: false, ended: false }
+        let _ = tally.affected.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+        AffectedCall { tally, held: false, ended: false }
     }
 }
 
 /// A call that an incident affects.
 #[derive(Debug)]
-pub(crate) struct Touched {
+pub(crate) struct AffectedCall {
     tally: Arc<Tally>,
     held: bool,
     ended: bool,
@@ -90,7 +90,7 @@ pub(crate) enum CallEnd {
     NotSent,
 }
 
-impl Touched {
+impl AffectedCall {
     /// Counts the call as held, once.
     pub(crate) fn held(&mut self) {
         if !std::mem::replace(&mut self.held, true) {
@@ -113,33 +113,33 @@ impl Touched {
 }
 
 /// Counts the end of a call whose reply is a stream.
-pub(crate) struct Count {
-    tallies: Tallies,
-    touched: Option<Touched>,
+pub(crate) struct ReplyTally {
+    current_tally: CurrentTally,
+    affected: Option<AffectedCall>,
 }
 
-impl Count {
-    pub(crate) fn new(tallies: &Tallies, touched: Option<Touched>) -> Self {
-        Self { tallies: tallies.clone(), touched }
+impl ReplyTally {
+    pub(crate) fn new(current_tally: &CurrentTally, affected: Option<AffectedCall>) -> Self {
+        Self { current_tally: current_tally.clone(), affected }
     }
 
     /// The upstream answered; counts if an incident affected the call before.
     pub(crate) fn answered(mut self) {
-        self.touched.iter_mut().for_each(|call| call.end(CallEnd::Answered));
+        self.affected.iter_mut().for_each(|call| call.end(CallEnd::Answered));
     }
 
     /// The connection broke before the answer.
     pub(crate) fn lost(self) {
-        self.touched.unwrap_or_else(|| self.tallies.touch()).end(CallEnd::Unknown);
+        self.affected.unwrap_or_else(|| self.current_tally.affect()).end(CallEnd::Unknown);
     }
 
     /// The call timed out, which is not an incident; counts if one affected the call before.
     pub(crate) fn late(mut self) {
-        self.touched.iter_mut().for_each(|call| call.end(CallEnd::Unknown));
+        self.affected.iter_mut().for_each(|call| call.end(CallEnd::Unknown));
     }
 }
 
-impl Drop for Touched {
+impl Drop for AffectedCall {
     fn drop(&mut self) {
         self.tally.open.fetch_sub(1, Ordering::Relaxed);
     }
@@ -149,20 +149,20 @@ impl Drop for Touched {
 mod tests {
     use super::*;
 
-    fn tallies() -> (watch::Sender<Arc<Tally>>, Tallies) {
+    fn current_tally() -> (watch::Sender<Arc<Tally>>, CurrentTally) {
         let (sender, receiver) = watch::channel(Arc::new(Tally::new()));
-        (sender, Tallies(receiver))
+        (sender, CurrentTally(receiver))
     }
 
     #[tokio::test]
     async fn a_call_counts_once_even_if_it_is_held_or_ended_twice() {
-        let (sender, tallies) = tallies();
-        let mut call = tallies.touch();
+        let (sender, current_tally) = current_tally();
+        let mut call = current_tally.affect();
         call.held();
         call.held();
         call.end(CallEnd::Answered);
         call.end(CallEnd::Unknown);
-        let wanted = Calls { held: 1, answered: 1, ..Calls::default() };
+        let wanted = AffectedCalls { held: 1, answered: 1, ..AffectedCalls::default() };
         assert_eq!(sender.borrow().calls(), wanted);
         assert!(sender.borrow().is_open());
         drop(call);
@@ -171,8 +171,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_counts_in_the_incident_that_affected_it() {
-        let (sender, tallies) = tallies();
-        let mut call = tallies.touch();
+        let (sender, current_tally) = current_tally();
+        let mut call = current_tally.affect();
         let old = sender.send_replace(Arc::new(Tally::new()));
         call.end(CallEnd::NotSent);
         assert_eq!((old.calls().not_sent, sender.borrow().calls().not_sent), (1, 0));
@@ -180,13 +180,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_tally_knows_when_its_first_call_was_affected() {
-        let (sender, tallies) = tallies();
+        let (sender, current_tally) = current_tally();
         let second = std::time::Duration::from_secs(1);
         tokio::time::advance(second).await;
         assert_eq!(sender.borrow().affected_since(), None);
-        drop(tallies.touch());
+        drop(current_tally.affect());
         tokio::time::advance(second).await;
-        drop(tallies.touch());
+        drop(current_tally.affect());
         assert_eq!(sender.borrow().affected_since(), Some(second));
     }
 }

@@ -13,8 +13,8 @@ use tokio_util::task::TaskTracker;
 use super::QUEUE_CAPACITY;
 use super::message::{HistoryMessage, millis};
 use super::writer::HistoryWriter;
-use crate::system::clock::Chance;
-use crate::system::write_lease::Pen;
+use crate::system::clock::ClockAndRandom;
+use crate::system::write_lease::WriteLease;
 
 /// How often the counts of open incidents are checked.
 const COUNT_INTERVAL: Duration = Duration::from_secs(1);
@@ -23,8 +23,8 @@ const COUNT_INTERVAL: Duration = Duration::from_secs(1);
 pub(super) async fn run(
     mut writer: HistoryWriter,
     mut received: mpsc::Receiver<HistoryMessage>,
-    pen: Pen,
-    chance: Chance,
+    lease: WriteLease,
+    clock: ClockAndRandom,
     tasks: TaskTracker,
     stop: CancellationToken,
 ) {
@@ -37,12 +37,12 @@ pub(super) async fn run(
         {
             batch.push(message);
         }
-        let writing = pen.take().await;
+        let writing = lease.take().await;
         let ours = writing.is_some();
         let (asked, kept_back): (Vec<HistoryMessage>, Vec<HistoryMessage>) =
             batch.drain(..).partition(|message| ours || !message.is_written());
         batch = kept_back;
-        let now = millis(chance.now());
+        let now = millis(clock.now());
         let work = tasks.spawn_blocking(move || {
             match writing {
                 Some(_guard) => writer.write(asked, now),
@@ -71,11 +71,11 @@ pub(super) async fn run(
                     None => return,
                 },
                 () = sleep(interval) => {}
-                () = pen.until_ours(), if !ours => break,
+                () = lease.until_held(), if !ours => break,
                 () = stop.cancelled() => break,
             }
             let asked = batch.last().is_some_and(|message| !message.is_written());
-            let due = !batch.is_empty() || writer.is_due(millis(chance.now()));
+            let due = !batch.is_empty() || writer.is_due(millis(clock.now()));
             if asked || (ours && due) {
                 break;
             }

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Result, Transaction, params};
 
 use evermoor_core::history::samples;
-use evermoor_core::history::samples::{KEPT, Sample};
+use evermoor_core::history::samples::{ResourceSample, SAMPLE_RETENTION};
 
 use super::database::{self, DatabaseError, MAX_FILE_SIZE, PAGE_SIZE};
 use super::read::{sample, signed};
@@ -16,8 +16,8 @@ const MAX_INCIDENTS: u32 = 5000;
 
 /// Merges old samples.
 pub(super) fn thin(transaction: &Transaction<'_>, now: u64) -> Result<()> {
-    let young = samples::young_from(now);
-    let dead = now.saturating_sub(KEPT + samples::LONGEST_SPAN);
+    let young = samples::thinning_cutoff(now);
+    let dead = now.saturating_sub(SAMPLE_RETENTION + samples::MAX_SPAN);
     for app in apps(transaction)? {
         let forgotten = params![app, signed(dead)];
         transaction.execute("DELETE FROM samples WHERE app = ?1 AND at < ?2", forgotten)?;
@@ -47,7 +47,7 @@ fn apps(transaction: &Transaction<'_>) -> Result<Vec<String>> {
 }
 
 /// The samples of an application before this time that can still be thinned.
-fn fine(transaction: &Transaction<'_>, app: &str, before: u64) -> Result<Vec<Sample>> {
+fn fine(transaction: &Transaction<'_>, app: &str, before: u64) -> Result<Vec<ResourceSample>> {
     // A literal for the longest span, so that SQLite uses the partial index.
     let mut fine = transaction.prepare_cached(
         "SELECT * FROM samples WHERE app = ?1 AND at < ?2 AND span < 3600000 ORDER BY at",
@@ -60,7 +60,7 @@ pub(super) fn forget_old(transaction: &Transaction<'_>, now: u64) -> Result<()> 
     transaction.execute(
         "DELETE FROM incidents WHERE ended IS NOT NULL AND (ended < ?1 OR id <=
          (SELECT id FROM incidents ORDER BY id DESC LIMIT 1 OFFSET ?2))",
-        params![signed(now.saturating_sub(KEPT)), MAX_INCIDENTS],
+        params![signed(now.saturating_sub(SAMPLE_RETENTION)), MAX_INCIDENTS],
     )?;
     Ok(())
 }
@@ -83,11 +83,11 @@ pub(super) fn make_room(file: &Connection) -> std::result::Result<bool, Database
 
 /// Binary search in samples sorted by time.
 trait Sorted {
-    fn contains_sorted(&self, sample: &Sample) -> bool;
+    fn contains_sorted(&self, sample: &ResourceSample) -> bool;
 }
 
-impl Sorted for [Sample] {
-    fn contains_sorted(&self, sample: &Sample) -> bool {
+impl Sorted for [ResourceSample] {
+    fn contains_sorted(&self, sample: &ResourceSample) -> bool {
         let found = self.binary_search_by_key(&sample.at, |other| other.at);
         found.is_ok_and(|at| self[at] == *sample)
     }

@@ -16,20 +16,20 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::api::Span;
-use evermoor_core::history::timeline::{Log, state_of};
+use evermoor_core::api::TimelineSpan;
+use evermoor_core::history::timeline::{StateLog, timeline_state};
 use evermoor_platform::clock::unix_millis as now;
 use evermoor_platform::fs::private;
 
 use crate::monitoring::status::Overview;
-use crate::system::write_lease::Pen;
+use crate::system::write_lease::WriteLease;
 
 /// The timelines of all upstreams.
 #[derive(Clone)]
 pub struct Timelines {
-    logs: Arc<Mutex<BTreeMap<String, Log>>>,
+    logs: Arc<Mutex<BTreeMap<String, StateLog>>>,
     file: PathBuf,
-    pen: Pen,
+    lease: WriteLease,
 }
 
 /// The content of the file.
@@ -37,7 +37,7 @@ pub struct Timelines {
 struct TimelineFile {
     /// When it was written, in Unix milliseconds.
     seen: u64,
-    upstreams: BTreeMap<String, Log>,
+    upstreams: BTreeMap<String, StateLog>,
 }
 
 /// How often the file is written.
@@ -45,20 +45,20 @@ const WRITE_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
 impl Timelines {
     /// Reads the file of the previous gateway. A file that cannot be read is ignored.
-    pub fn read(file: PathBuf, pen: Pen) -> Self {
+    pub fn read(file: PathBuf, lease: WriteLease) -> Self {
         let content = private::read_private(&file).ok().flatten().unwrap_or_default();
         let mut written: TimelineFile = serde_json::from_slice(&content).unwrap_or_default();
         // Without the lease another gateway still runs, so there is no gap to mark.
-        if pen.is_held() {
+        if lease.is_held() {
             written.upstreams.values_mut().for_each(|log| log.resume(written.seen));
         }
-        Self { logs: Arc::new(Mutex::new(written.upstreams)), file, pen }
+        Self { logs: Arc::new(Mutex::new(written.upstreams)), file, lease }
     }
 
     /// The spans of an upstream since this time.
-    pub fn spans(&self, upstream: &str, since: u64) -> Vec<Span> {
+    pub fn spans(&self, upstream: &str, since: u64) -> Vec<TimelineSpan> {
         let logs = self.logs.lock();
-        let nothing = Log::default();
+        let nothing = StateLog::default();
         logs.get(upstream).unwrap_or(&nothing).spans(since, now())
     }
 
@@ -92,7 +92,7 @@ impl Timelines {
         let upstreams = &overview.status.upstreams;
         logs.retain(|name, _| upstreams.iter().any(|one| one.name == *name));
         for upstream in upstreams {
-            let state = state_of(&upstream.link);
+            let state = timeline_state(&upstream.link);
             match logs.get_mut(&upstream.name) {
                 Some(log) => log.note(at, state),
                 None => logs.entry(upstream.name.clone()).or_default().note(at, state),
@@ -101,7 +101,7 @@ impl Timelines {
     }
 
     async fn write(&self, tasks: &TaskTracker) {
-        if !self.pen.is_held() {
+        if !self.lease.is_held() {
             return;
         }
         let written = TimelineFile { seen: now(), upstreams: self.logs.lock().clone() };

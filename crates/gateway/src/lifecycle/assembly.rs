@@ -19,8 +19,8 @@ use evermoor_platform::paths::Paths;
 
 use crate::apps;
 use crate::apps::{Apps, WatcherContext};
-use crate::config::edit::ConfigBook;
-use crate::config::first_run::Welcome;
+use crate::config::edit::ConfigEditor;
+use crate::config::first_run::FirstRun;
 use crate::config::pauses::Pauses;
 use crate::config::presets;
 use crate::config::presets::Presets;
@@ -29,49 +29,49 @@ use crate::config::upstream_set::{UpstreamSet, UpstreamSetContext};
 use crate::editors::Editors;
 use crate::history::History;
 use crate::history::timelines::Timelines;
-use crate::mcp::endpoint::{Endpoint, LARGEST_REQUEST};
+use crate::mcp::endpoint::{MAX_REQUEST_BYTES, McpEndpoint};
 use crate::mcp::handoff_queue;
-use crate::mcp::handoff_queue::Parcel;
+use crate::mcp::handoff_queue::Handoff;
 use crate::mcp::predecessor::Predecessor;
-use crate::mcp::{Continuations, Finished, Notes, Parked, Sessions};
+use crate::mcp::{FinishedTasks, InputRequiredTasks, PendingInput, Sessions, SubscriptionStore};
 use crate::monitoring::activity::Activity;
-use crate::monitoring::clients::Attendance;
+use crate::monitoring::clients::Clients;
 use crate::monitoring::status;
 use crate::monitoring::status::Sources;
-use crate::monitoring::user_actions::Touches;
+use crate::monitoring::user_actions::UserActions;
 use crate::routing::router;
-use crate::server::auth::Door;
-use crate::server::control::Control;
-use crate::server::control::editors::setup::Whereabouts;
-use crate::server::control::login_links::Links;
-use crate::server::listener::{Ending, Limits, Reception};
+use crate::server::auth::Authenticator;
+use crate::server::control::ControlApi;
+use crate::server::control::editors::setup::GatewayLocation;
+use crate::server::control::login_links::LoginLinks;
+use crate::server::listener::{ConnectionLimits, ConnectionShutdown, Connections};
 use crate::server::routes;
-use crate::system::clock::Chance;
+use crate::system::clock::ClockAndRandom;
 use crate::system::keys;
 use crate::system::keys::KeyError;
 use crate::system::wake;
 use crate::system::wake::WakeNotifier;
-use crate::system::write_lease::Pen;
-use crate::upstream::Handle;
-use crate::upstream::catalog_cache::Store;
-use crate::upstream::notification_log::Newsroom;
-use crate::upstream::subscriptions::Interests;
+use crate::system::write_lease::WriteLease;
+use crate::upstream::UpstreamHandle;
+use crate::upstream::catalog_cache::CatalogCache;
+use crate::upstream::notification_log::NotificationLog;
+use crate::upstream::subscriptions::Subscriptions;
 
 /// The parts of a running gateway.
 pub(crate) struct Assembly {
-    pub(crate) reception: Arc<Reception>,
-    pub(crate) endpoint: Arc<Endpoint>,
-    pub(crate) control: Arc<Control>,
-    pub(crate) pen: Pen,
+    pub(crate) connections: Arc<Connections>,
+    pub(crate) endpoint: Arc<McpEndpoint>,
+    pub(crate) control: Arc<ControlApi>,
+    pub(crate) lease: WriteLease,
     /// What is queued for the successor.
-    pub(crate) parcels: mpsc::Receiver<Parcel>,
+    pub(crate) queued_handoffs: mpsc::Receiver<Handoff>,
     /// Cancelled when another gateway serves, or on shutdown.
     pub(crate) moved: CancellationToken,
     /// Calls, which continue after a handover.
     pub(crate) calls: TaskTracker,
     /// All other tasks.
     pub(crate) tasks: TaskTracker,
-    upstreams: watch::Receiver<Arc<[Handle]>>,
+    upstreams: watch::Receiver<Arc<[UpstreamHandle]>>,
 }
 
 /// What a gateway needs before it can serve.
@@ -83,7 +83,7 @@ pub(crate) struct AssemblyInput {
     pub(crate) control_token: String,
     pub(crate) address: SocketAddr,
     /// Held from the start, unless this gateway takes over from another.
-    pub(crate) pen: Pen,
+    pub(crate) lease: WriteLease,
     pub(crate) stop: CancellationToken,
 }
 
@@ -94,45 +94,47 @@ const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(2);
 impl Assembly {
     /// Creates the parts and starts to connect to the upstreams.
     pub(crate) async fn start(plan: AssemblyInput) -> Result<Self, KeyError> {
-        let AssemblyInput { config, paths, tokens, key, control_token, address, pen, stop } = plan;
-        let (origin, edition) = (format!("http://{address}"), keys::edition()?);
+        let AssemblyInput { config, paths, tokens, key, control_token, address, lease, stop } =
+            plan;
+        let (origin, instance_id) = (format!("http://{address}"), keys::instance_id()?);
         let (tasks, calls, moved) = (TaskTracker::new(), TaskTracker::new(), stop.child_token());
         let changed = Arc::new(Notify::new());
-        let store = Store::new(paths.catalog_folder(), pen.clone(), tasks.clone());
+        let store = CatalogCache::new(paths.catalog_folder(), lease.clone(), tasks.clone());
         let (file, stopped) = (paths.history_file(), stop.clone());
         let (history, history_task) =
-            History::start(file, pen.clone(), Chance::real(), tasks.clone(), stopped);
+            History::start(file, lease.clone(), ClockAndRandom::real(), tasks.clone(), stopped);
         // Not cancelled by `stop`: it first writes what is queued.
         tasks.spawn(history_task);
         let pauses = Pauses::read(paths.paused_file(), tasks.clone());
         let (presets, preset_watcher) =
             Presets::read(presets::folder_of(&paths.config), tasks.clone()).await;
         let (wake_notifier, wake_signals) = WakeNotifier::new(Arc::clone(&changed));
-        let apps = Apps::new(presets.shelf.clone());
-        let (news, interests) = (Newsroom::default(), Interests::default());
+        let apps = Apps::new(presets.preset_set.clone());
+        let (notification_log, upstream_subscriptions) =
+            (NotificationLog::default(), Subscriptions::default());
         let set_context = UpstreamSetContext {
             store: store.clone(),
             changed: changed.clone(),
             wakes: wake_signals.times,
-            chance: Chance::real(),
+            clock: ClockAndRandom::real(),
             tasks: tasks.clone(),
             stop: stop.clone(),
-            news: news.clone(),
-            interests: interests.clone(),
+            notification_log: notification_log.clone(),
+            upstream_subscriptions: upstream_subscriptions.clone(),
             history: history.clone(),
             paused: pauses.subscribe(),
-            shelf: presets.shelf.clone(),
+            preset_set: presets.preset_set.clone(),
             problems: presets.problems,
             apps: apps.clone(),
-            secrets: Secrets::of_the_system(),
+            secrets: Secrets::system_default(),
         };
-        let shelf = presets.shelf;
+        let preset_set = presets.preset_set;
         let watcher_context = WatcherContext {
             apps: apps.clone(),
             history: history.clone(),
             changed: changed.clone(),
             wakes: set_context.wakes.clone(),
-            chance: Chance::real(),
+            clock: ClockAndRandom::real(),
             tasks: tasks.clone(),
         };
         let (upstream_set, set_handle) =
@@ -141,37 +143,38 @@ impl Assembly {
             tokens,
             paths.clone(),
             Arc::clone(&changed),
-            Chance::real(),
+            ClockAndRandom::real(),
             tasks.clone(),
         ));
-        let attendance = Attendance::new(Arc::clone(&changed));
-        let welcome = Welcome::new(&paths, Arc::clone(&changed), tasks.clone());
-        let touches = Touches::default();
+        let clients = Clients::new(Arc::clone(&changed));
+        let welcome = FirstRun::new(&paths, Arc::clone(&changed), tasks.clone());
+        let user_actions = UserActions::default();
         let sources = Sources {
             set: set_handle.clone(),
             editors: Arc::clone(&editors),
-            clients: attendance.clone(),
+            clients: clients.clone(),
             welcome: welcome.clone(),
-            touches: touches.clone(),
+            user_actions: user_actions.clone(),
             origin: origin.clone(),
             supervised: std::env::var_os(SUPERVISED).is_some_and(|set| !set.is_empty()),
         };
         let first = status::overview(&sources, None, None);
         let (show, overview) = watch::channel(first);
         let (readings, read) = mpsc::channel(1);
-        let status_task = status::keep(sources, wake_signals.last, changed, news.clone(), show);
-        let timelines = Timelines::read(paths.timelines_file(), pen.clone());
+        let status_task =
+            status::keep(sources, wake_signals.last, changed, notification_log.clone(), show);
+        let timelines = Timelines::read(paths.timelines_file(), lease.clone());
         let timeline_task = timelines.clone().keep(overview.clone(), tasks.clone(), stop.clone());
         // Not cancelled by `stop`: it first writes the file.
         tasks.spawn(timeline_task);
         let catalog_task = store.keep(set_handle.upstreams.clone(), overview.clone());
         let config_task =
             crate::config::watch::follow(paths.config.clone(), Ok(config), readings, tasks.clone());
-        let wake_task = wake::watch(wake_notifier, Chance::real());
-        let (own_lease, upstreams) = (pen.clone(), set_handle.upstreams.clone());
+        let wake_task = wake::watch(wake_notifier, ClockAndRandom::real());
+        let (own_lease, upstreams) = (lease.clone(), set_handle.upstreams.clone());
         let watchers = async move {
             // Two gateways must not both restart an application.
-            own_lease.until_ours().await;
+            own_lease.until_held().await;
             apps::run_watchers(watcher_context, upstreams).await;
         };
         let (upstream_set, token_file_task) =
@@ -193,50 +196,56 @@ impl Assembly {
 
         let upstreams = set_handle.upstreams.clone();
         let router = router::Router::new(set_handle.upstreams, overview);
-        let door = Arc::new(Door {
+        let authenticator = Arc::new(Authenticator {
             port: address.port(),
             editors: Arc::clone(&editors),
             settings: set_handle.settings,
             control_token,
             guesses: Mutex::default(),
         });
-        let (outbox, parcels) = mpsc::channel(handoff_queue::ROOM);
-        let notes = Notes::new(paths.sessions_file(), pen.clone(), outbox.clone(), calls.clone());
-        let (routes, wanted, asking) = (router.clone(), interests.clone(), calls.clone());
-        let continuations = Continuations::new(key.clone(), &edition, Chance::real());
+        let (handoffs, queued_handoffs) = mpsc::channel(handoff_queue::CAPACITY);
+        let notes = SubscriptionStore::new(
+            paths.sessions_file(),
+            lease.clone(),
+            handoffs.clone(),
+            calls.clone(),
+        );
+        let (routes, wanted, asking) =
+            (router.clone(), upstream_subscriptions.clone(), calls.clone());
+        let pending_input = PendingInput::new(key.clone(), &instance_id, ClockAndRandom::real());
         let activity = Activity::default();
-        let endpoint = Arc::new(Endpoint {
-            sessions: Sessions::new(key, &edition, notes, routes, wanted, asking),
+        let endpoint = Arc::new(McpEndpoint {
+            sessions: Sessions::new(key, &instance_id, notes, routes, wanted, asking),
             router: router.clone(),
-            interests,
-            news,
+            upstream_subscriptions,
+            notification_log,
             activity: activity.clone(),
-            attendance: attendance.clone(),
-            edition,
-            continuations,
-            finished: Finished::default(),
-            parked: Parked::default(),
+            clients: clients.clone(),
+            instance_id,
+            pending_input,
+            finished: FinishedTasks::default(),
+            input_required_tasks: InputRequiredTasks::default(),
             tasks: calls.clone(),
             moved: moved.clone(),
-            given_up: CancellationToken::new(),
+            abandon_calls: CancellationToken::new(),
             predecessor: Predecessor::default(),
         });
-        let book = ConfigBook {
+        let config_editor = ConfigEditor {
             path: paths.config.clone(),
             in_force: set_handle.config,
-            shelf,
+            preset_set,
             tasks: tasks.clone(),
             turn: tokio::sync::Mutex::default(),
         };
-        let control = Arc::new(Control {
+        let control = Arc::new(ControlApi {
             router,
             editors,
             history,
             pauses,
             apps,
-            here: Whereabouts { paths: paths.clone(), origin: origin.clone() },
-            links: Links::new(origin),
-            control_token: door.control_token.clone(),
+            here: GatewayLocation { paths: paths.clone(), origin: origin.clone() },
+            links: LoginLinks::new(origin),
+            control_token: authenticator.control_token.clone(),
             moved: moved.clone(),
             stop: stop.clone(),
             again: CancellationToken::new(),
@@ -244,31 +253,41 @@ impl Assembly {
             endpoint: Arc::clone(&endpoint),
             activity,
             timelines,
-            book,
+            config_editor,
             welcome,
-            touches,
+            user_actions,
         });
         let waiting = Arc::clone(&endpoint);
-        let tidy = async move { waiting.continuations.tidy().await };
-        let leaving = async move { attendance.tidy().await };
-        for task in [tidy.boxed(), leaving.boxed()] {
+        let evict_expired = async move { waiting.pending_input.evict_expired().await };
+        let leaving = async move { clients.evict_expired().await };
+        for task in [evict_expired.boxed(), leaving.boxed()] {
             tasks.spawn(stop.clone().run_until_cancelled_owned(task));
         }
-        let app = routes::app(&door, Arc::clone(&endpoint), Arc::clone(&control));
-        let limits = Limits { body: LARGEST_REQUEST, ..Limits::default() };
-        let ending = Ending { stop, moved: moved.clone(), outbox };
-        let reception = Arc::new(Reception::new(app, limits, ending));
-        Ok(Self { reception, endpoint, control, pen, parcels, moved, calls, tasks, upstreams })
+        let app = routes::app(&authenticator, Arc::clone(&endpoint), Arc::clone(&control));
+        let limits = ConnectionLimits { body: MAX_REQUEST_BYTES, ..ConnectionLimits::default() };
+        let ending = ConnectionShutdown { stop, moved: moved.clone(), handoffs };
+        let connections = Arc::new(Connections::new(app, limits, ending));
+        Ok(Self {
+            connections,
+            endpoint,
+            control,
+            lease,
+            queued_handoffs,
+            moved,
+            calls,
+            tasks,
+            upstreams,
+        })
     }
 
     /// Waits until every call is answered, including those whose client is gone.
     pub(crate) async fn answered(&self) {
         self.calls.close();
         loop {
-            self.reception.emptied().await;
+            self.connections.all_closed().await;
             self.calls.wait().await;
             // The predecessor may have handed over another connection meanwhile.
-            if self.reception.is_empty() {
+            if self.connections.is_empty() {
                 return;
             }
         }
@@ -277,7 +296,7 @@ impl Assembly {
     /// Answers the calls still in flight with what is known about them.
     pub(crate) async fn give_up(&self) {
         tracing::warn!("giving up the calls in flight");
-        self.endpoint.given_up.cancel();
+        self.endpoint.abandon_calls.cancel();
         let _ = timeout(LAST_ANSWERS_TIMEOUT, self.answered()).await;
     }
 
@@ -293,6 +312,6 @@ impl Assembly {
     /// Waits up to `patience` until each upstream is connected or has failed once.
     pub(crate) async fn warmed_up(&self, patience: Duration) {
         let upstreams = Arc::clone(&self.upstreams.borrow());
-        let _ = timeout(patience, join_all(upstreams.iter().map(Handle::tried))).await;
+        let _ = timeout(patience, join_all(upstreams.iter().map(UpstreamHandle::tried))).await;
     }
 }

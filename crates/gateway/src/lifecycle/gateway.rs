@@ -16,31 +16,31 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::config::Config;
-use evermoor_core::lifecycle::runtime::Runtime;
+use evermoor_core::lifecycle::runtime::RuntimeFile;
 use evermoor_platform::fs::lock::InstanceLock;
-use evermoor_platform::handover::{Line, Stand};
+use evermoor_platform::handover::{HandoverConnection, HandoverListener};
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::child::orphans;
 
 use crate::lifecycle::assembly::{Assembly, AssemblyInput};
 use crate::lifecycle::handover;
 use crate::lifecycle::handover::HandoverRequest;
-use crate::lifecycle::start_error::StartError;
+use crate::lifecycle::start_error::ServeError;
 use crate::lifecycle::takeover;
-use crate::lifecycle::takeover::{CurrentGateway, Terms};
+use crate::lifecycle::takeover::{CurrentGateway, TakeoverTerms};
 use crate::server::bind;
 use crate::system::keys;
 use crate::system::keys::KeyError;
-use crate::system::write_lease::Pen;
+use crate::system::write_lease::WriteLease;
 
 /// A gateway that has the lock and the port.
 pub struct Gateway {
     listener: TcpListener,
     lock: InstanceLock,
     /// Where another gateway can request a handover; `None` if that cannot be opened.
-    stand: Option<Stand>,
+    stand: Option<HandoverListener>,
     assembly: Assembly,
-    runtime: Runtime,
+    runtime: RuntimeFile,
     paths: Paths,
     stop: CancellationToken,
 }
@@ -60,7 +60,7 @@ impl Gateway {
         config: Config,
         paths: Paths,
         stop: CancellationToken,
-    ) -> Result<Self, StartError> {
+    ) -> Result<Self, ServeError> {
         let lock = bind::take_lock(&paths).await?;
         Self::start_with(lock, config, paths, stop).await
     }
@@ -70,7 +70,7 @@ impl Gateway {
         config: Config,
         paths: Paths,
         stop: CancellationToken,
-    ) -> Result<Self, StartError> {
+    ) -> Result<Self, ServeError> {
         prepare_process().await;
         // A killed gateway may have left its runtime file, which must not be mistaken for ours.
         let _ = std::fs::remove_file(paths.runtime_file());
@@ -79,7 +79,8 @@ impl Gateway {
         let address = listener.local_addr().unwrap_or(config.gateway.listen);
         let control_token = keys::control_token(&paths)?;
         let runtime = bind::runtime(format!("http://{address}"), control_token.clone());
-        let (pen, assembly_paths, assembly_stop) = (Pen::new(true), paths.clone(), stop.clone());
+        let (lease, assembly_paths, assembly_stop) =
+            (WriteLease::new(true), paths.clone(), stop.clone());
         let assembly = Assembly::start(AssemblyInput {
             config,
             paths: assembly_paths,
@@ -87,11 +88,11 @@ impl Gateway {
             key,
             control_token,
             address,
-            pen,
+            lease,
             stop: assembly_stop,
         })
         .await?;
-        assembly.endpoint.sessions.recall();
+        assembly.endpoint.sessions.load();
         let stand = bind::open_stand(&paths);
         bind::announce(&paths, &runtime)?;
         Ok(Self { listener, lock, stand, assembly, runtime, paths, stop })
@@ -103,8 +104,8 @@ impl Gateway {
         config: Config,
         paths: Paths,
         stop: CancellationToken,
-        terms: Terms,
-    ) -> Result<Self, StartError> {
+        terms: TakeoverTerms,
+    ) -> Result<Self, ServeError> {
         let running = match takeover::find(&paths, terms).await? {
             CurrentGateway::None(lock) => return Self::start_with(lock, config, paths, stop).await,
             CurrentGateway::Running(running) => running,
@@ -122,7 +123,7 @@ impl Gateway {
             tokens,
             key,
             control_token: runtime.control_token.clone(),
-            pen: Pen::new(false),
+            lease: WriteLease::new(false),
             stop: stop.clone(),
         };
         let assembly = Assembly::start(plan).await?;
@@ -170,13 +171,13 @@ impl Gateway {
     }
 
     /// Serves. Returns the connection to the successor, if the gateway was taken over.
-    async fn serve(&mut self) -> Option<Line> {
+    async fn serve(&mut self) -> Option<HandoverConnection> {
         loop {
             let requested = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return None,
                 requested = handover::requested(self.stand.as_mut()) => requested,
-                never = self.assembly.reception.accept_from(&self.listener) => match never {},
+                never = self.assembly.connections.accept_from(&self.listener) => match never {},
             };
             // A stop at this moment waits until it is clear which gateway serves.
             if let Some(line) = self.give(requested).await {
@@ -186,7 +187,7 @@ impl Gateway {
     }
 
     /// Hands over to another gateway, or keeps serving if that fails.
-    async fn give(&mut self, requested: HandoverRequest) -> Option<Line> {
+    async fn give(&mut self, requested: HandoverRequest) -> Option<HandoverConnection> {
         let (pid, version) = (requested.pid, requested.version.clone());
         tracing::info!(pid, version, "another gateway requests a handover");
         match requested.give(&self.listener, &self.lock, &self.assembly).await {
@@ -202,9 +203,9 @@ impl Gateway {
         if let Err(error) = self.lock.take_back() {
             tracing::warn!(%error, "cannot take the lock back");
         }
-        self.assembly.pen.grant();
-        while self.assembly.parcels.try_recv().is_ok() {}
-        self.assembly.endpoint.sessions.write_again();
+        self.assembly.lease.grant();
+        while self.assembly.queued_handoffs.try_recv().is_ok() {}
+        self.assembly.endpoint.sessions.rewrite();
         if let Err(error) = bind::announce(&self.paths, &self.runtime) {
             tracing::warn!(%error, "other Evermoor programs may not find this gateway");
         }
@@ -224,12 +225,13 @@ impl Gateway {
     }
 
     /// Finishes the calls in flight after another gateway has taken over.
-    async fn leave(mut self, line: Line) {
+    async fn leave(mut self, line: HandoverConnection) {
         drop((self.stand, self.listener, self.lock));
         let (done, handover_task) = (CancellationToken::new(), TaskTracker::new());
-        let parcels = std::mem::replace(&mut self.assembly.parcels, mpsc::channel(1).1);
+        let queued_handoffs =
+            std::mem::replace(&mut self.assembly.queued_handoffs, mpsc::channel(1).1);
         let endpoint = Arc::clone(&self.assembly.endpoint);
-        handover_task.spawn(handover::attend(line, parcels, endpoint, done.clone()));
+        handover_task.spawn(handover::attend(line, queued_handoffs, endpoint, done.clone()));
         handover_task.close();
         self.assembly.moved.cancel();
         let stopped = async {

@@ -20,19 +20,21 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use evermoor_core::lifecycle::handover::{CONVERSATION, Coming, Going};
+use evermoor_core::lifecycle::handover::{HANDOVER_VERSION, PredecessorMessage, SuccessorMessage};
 use evermoor_platform::fs::lock::InstanceLock;
-use evermoor_platform::handover::{Hearing, Line, Speaking, Stand};
+use evermoor_platform::handover::{
+    HandoverConnection, HandoverListener, HandoverReceiver, HandoverSender,
+};
 
 use crate::lifecycle::assembly::Assembly;
-use crate::mcp::endpoint::Endpoint;
-use crate::mcp::handoff_queue::Parcel;
+use crate::mcp::endpoint::McpEndpoint;
+use crate::mcp::handoff_queue::Handoff;
 
 /// A gateway that requests a handover.
 pub(crate) struct HandoverRequest {
     pub(crate) version: String,
     pub(crate) pid: u32,
-    line: Line,
+    line: HandoverConnection,
 }
 
 /// Why the handover failed.
@@ -54,7 +56,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Waits for a request; forever without a handover socket.
-pub(crate) async fn requested(stand: Option<&mut Stand>) -> HandoverRequest {
+pub(crate) async fn requested(stand: Option<&mut HandoverListener>) -> HandoverRequest {
     let Some(stand) = stand else { return std::future::pending().await };
     loop {
         let mut line = match stand.next().await {
@@ -65,16 +67,16 @@ pub(crate) async fn requested(stand: Option<&mut Stand>) -> HandoverRequest {
                 continue;
             }
         };
-        if send_message(&mut line.speaking, &Going::Welcome).await.is_err() {
+        if send_message(&mut line.sender, &PredecessorMessage::Welcome).await.is_err() {
             continue;
         }
-        match timeout(REQUEST_TIMEOUT, receive_message(&mut line.hearing)).await {
-            Ok(Ok(Coming::Ask { conversation: CONVERSATION, version, pid })) => {
+        match timeout(REQUEST_TIMEOUT, receive_message(&mut line.receiver)).await {
+            Ok(Ok(SuccessorMessage::Ask { conversation: HANDOVER_VERSION, version, pid })) => {
                 return HandoverRequest { version, pid, line };
             }
-            Ok(Ok(Coming::Ask { version, .. })) => {
+            Ok(Ok(SuccessorMessage::Ask { version, .. })) => {
                 let why = format!("version {version} uses another handover protocol");
-                let _ = send_message(&mut line.speaking, &Going::Refused { why }).await;
+                let _ = send_message(&mut line.sender, &PredecessorMessage::Refused { why }).await;
             }
             Ok(Ok(_) | Err(_)) | Err(_) => {
                 tracing::debug!("a gateway connected but sent no request")
@@ -90,66 +92,73 @@ impl HandoverRequest {
         listener: &TcpListener,
         lock: &InstanceLock,
         assembly: &Assembly,
-    ) -> Result<Line, HandoverError> {
+    ) -> Result<HandoverConnection, HandoverError> {
         let mut line = self.line;
-        let encoded = encoded(&Going::Yours);
-        with_timeout(line.speaking.give_place(&encoded, listener, lock)).await?;
-        expect_message(&mut line.hearing, &Coming::Ready).await?;
-        assembly.pen.give_away().await;
+        let encoded = encoded(&PredecessorMessage::Granted);
+        with_timeout(line.sender.send_listener(&encoded, listener, lock)).await?;
+        expect_message(&mut line.receiver, &SuccessorMessage::Ready).await?;
+        assembly.lease.release().await;
         let millis = |age: Duration| u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
         let unused = assembly.control.links.unused().into_iter();
         let links = unused.map(|(code, age)| (code, millis(age))).collect();
-        send_message(&mut line.speaking, &Going::Go { links }).await?;
-        expect_message(&mut line.hearing, &Coming::Serving).await?;
+        send_message(&mut line.sender, &PredecessorMessage::Go { links }).await?;
+        expect_message(&mut line.receiver, &SuccessorMessage::Serving).await?;
         Ok(line)
     }
 }
 
 /// Sends queued handoffs to the successor and handles its messages, until `done` and all is sent.
 pub(crate) async fn attend(
-    line: Line,
-    parcels: mpsc::Receiver<Parcel>,
-    endpoint: Arc<Endpoint>,
+    line: HandoverConnection,
+    queued_handoffs: mpsc::Receiver<Handoff>,
+    endpoint: Arc<McpEndpoint>,
     done: CancellationToken,
 ) {
-    let receiving = done.clone().run_until_cancelled_owned(receive(line.hearing, endpoint));
-    tokio::join!(send(line.speaking, parcels, done), receiving);
+    let receiving = done.clone().run_until_cancelled_owned(receive(line.receiver, endpoint));
+    tokio::join!(send(line.sender, queued_handoffs, done), receiving);
 }
 
-async fn receive(mut hearing: Hearing, endpoint: Arc<Endpoint>) {
-    while let Ok(message) = receive_message(&mut hearing).await {
+async fn receive(mut receiver: HandoverReceiver, endpoint: Arc<McpEndpoint>) {
+    while let Ok(message) = receive_message(&mut receiver).await {
         match message {
-            Coming::Tell { session, message } => endpoint.overhear(&session, &message.into()),
-            Coming::Ask { .. } | Coming::Ready | Coming::Serving | Coming::Unknown => {}
+            SuccessorMessage::Forward { session, message } => {
+                endpoint.receive_forwarded(&session, &message.into())
+            }
+            SuccessorMessage::Ask { .. }
+            | SuccessorMessage::Ready
+            | SuccessorMessage::Serving
+            | SuccessorMessage::Unknown => {}
         }
     }
 }
 
 async fn send(
-    mut speaking: Speaking,
-    mut parcels: mpsc::Receiver<Parcel>,
+    mut sender: HandoverSender,
+    mut queued_handoffs: mpsc::Receiver<Handoff>,
     done: CancellationToken,
 ) {
     loop {
         let parcel = tokio::select! {
-            parcel = parcels.recv() => parcel,
-            () = done.cancelled(), if !parcels.is_closed() => {
-                parcels.close();
+            parcel = queued_handoffs.recv() => parcel,
+            () = done.cancelled(), if !queued_handoffs.is_closed() => {
+                queued_handoffs.close();
                 continue;
             }
         };
         let sent = match parcel {
             None => return,
-            Some(Parcel::Connection { stream, known, read }) => {
-                let encoded = encoded(&Going::Connection { known, read: BASE64.encode(read) });
+            Some(Handoff::Connection { stream, known, read }) => {
+                let encoded =
+                    encoded(&PredecessorMessage::Connection { known, read: BASE64.encode(read) });
                 match stream.into_std() {
-                    Ok(stream) => with_timeout(speaking.give(&encoded, &stream)).await,
+                    Ok(stream) => with_timeout(sender.give(&encoded, &stream)).await,
                     Err(error) => Err(error.into()),
                 }
             }
-            Some(Parcel::Wishes { session, wishes }) => {
+            Some(Handoff::Wishes { session, wishes }) => {
                 let (resources, level) = (wishes.resources, wishes.level);
-                send_message(&mut speaking, &Going::Wishes { session, resources, level }).await
+                send_message(&mut sender, &PredecessorMessage::Wishes { session, resources, level })
+                    .await
             }
         };
         if let Err(error) = sent {
@@ -158,20 +167,28 @@ async fn send(
     }
 }
 
-async fn expect_message(hearing: &mut Hearing, wanted: &Coming) -> Result<(), HandoverError> {
-    let message = timeout(STEP_TIMEOUT, receive_message(hearing))
+async fn expect_message(
+    receiver: &mut HandoverReceiver,
+    wanted: &SuccessorMessage,
+) -> Result<(), HandoverError> {
+    let message = timeout(STEP_TIMEOUT, receive_message(receiver))
         .await
         .map_err(|_| HandoverError::Silent)??;
     if message == *wanted { Ok(()) } else { Err(HandoverError::HungUp) }
 }
 
-async fn receive_message(hearing: &mut Hearing) -> Result<Coming, HandoverError> {
-    let packet = hearing.next().await?.ok_or(HandoverError::HungUp)?;
-    Ok(serde_json::from_slice(&packet.words).unwrap_or(Coming::Unknown))
+async fn receive_message(
+    receiver: &mut HandoverReceiver,
+) -> Result<SuccessorMessage, HandoverError> {
+    let packet = receiver.next().await?.ok_or(HandoverError::HungUp)?;
+    Ok(serde_json::from_slice(&packet.payload).unwrap_or(SuccessorMessage::Unknown))
 }
 
-async fn send_message(speaking: &mut Speaking, message: &Going) -> Result<(), HandoverError> {
-    with_timeout(speaking.say(&encoded(message))).await
+async fn send_message(
+    sender: &mut HandoverSender,
+    message: &PredecessorMessage,
+) -> Result<(), HandoverError> {
+    with_timeout(sender.say(&encoded(message))).await
 }
 
 async fn with_timeout(
@@ -180,6 +197,6 @@ async fn with_timeout(
     Ok(timeout(STEP_TIMEOUT, work).await.map_err(|_| HandoverError::Silent)??)
 }
 
-fn encoded(message: &Going) -> Vec<u8> {
+fn encoded(message: &PredecessorMessage) -> Vec<u8> {
     serde_json::to_vec(message).expect("strings and numbers serialise")
 }

@@ -8,9 +8,9 @@ use crate::lifecycle::takeover::TakeoverError;
 use crate::system::keys::KeyError;
 
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum ServeError {
     #[error("Evermoor is already running.")]
-    RunsAlready,
+    AlreadyRunning,
     #[error("{0}")]
     PortTaken(Failure),
     #[error(transparent)]
@@ -20,21 +20,21 @@ pub enum StartError {
     #[error("cannot listen on {address}: {source}")]
     Listen { address: SocketAddr, source: std::io::Error },
     #[error("Taking over from the running gateway failed: {0}")]
-    NotHandedOver(TakeoverError),
+    NotTakenOver(TakeoverError),
 }
 
-impl From<&StartError> for Failure {
-    fn from(error: &StartError) -> Self {
+impl From<&ServeError> for Failure {
+    fn from(error: &ServeError) -> Self {
         match error {
-            StartError::PortTaken(failure) => failure.clone(),
-            StartError::NotHandedOver(_) => {
+            ServeError::PortTaken(failure) => failure.clone(),
+            ServeError::NotTakenOver(_) => {
                 let remedy = "It keeps serving. To replace it, end its process (`evermoor status --json` shows the `pid`) and start Evermoor again.";
                 Self::new(Code::Timeout, format!("{error}."), remedy)
             }
-            StartError::RunsAlready
-            | StartError::Keys(_)
-            | StartError::Unwritable { .. }
-            | StartError::Listen { .. } => {
+            ServeError::AlreadyRunning
+            | ServeError::Keys(_)
+            | ServeError::Unwritable { .. }
+            | ServeError::Listen { .. } => {
                 Self::new(Code::Configuration, format!("{error}."), "Then start Evermoor again.")
             }
         }

@@ -16,25 +16,25 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep, timeout};
 
-use evermoor_core::lifecycle::handover::{CONVERSATION, Coming, Going};
-use evermoor_core::lifecycle::runtime::Runtime;
+use evermoor_core::lifecycle::handover::{HANDOVER_VERSION, PredecessorMessage, SuccessorMessage};
+use evermoor_core::lifecycle::runtime::RuntimeFile;
 use evermoor_core::lifecycle::version;
 use evermoor_platform::fs::lock::InstanceLock;
 use evermoor_platform::fs::private;
-use evermoor_platform::fs::private::Prepared;
-use evermoor_platform::handover::{Line, Packet, Stand};
+use evermoor_platform::fs::private::PreparedFile;
+use evermoor_platform::handover::{HandoverConnection, HandoverListener, HandoverPacket};
 use evermoor_platform::paths::Paths;
 
 use crate::VERSION;
 use crate::lifecycle::assembly::Assembly;
-use crate::lifecycle::start_error::StartError;
+use crate::lifecycle::start_error::ServeError;
 use crate::mcp::predecessor;
 use crate::server::bind;
 use crate::server::bind::LOCK_PATIENCE;
 
 /// Which gateway may be taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Terms {
+pub enum TakeoverTerms {
     /// Any version.
     Any,
     /// Only an older version.
@@ -43,8 +43,8 @@ pub enum Terms {
 
 /// The running gateway, connected and ready to hand over.
 pub(crate) struct RunningGateway {
-    pub(crate) runtime: Runtime,
-    line: Line,
+    pub(crate) runtime: RuntimeFile,
+    line: HandoverConnection,
 }
 
 /// Why the takeover failed.
@@ -77,24 +77,24 @@ const STEP_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl RunningGateway {
     /// Connects to the running gateway and waits until it accepts.
-    pub(crate) async fn find(paths: &Paths, terms: Terms) -> Result<Self, TakeoverError> {
+    pub(crate) async fn find(paths: &Paths, terms: TakeoverTerms) -> Result<Self, TakeoverError> {
         let runtime = announced(paths).ok_or(TakeoverError::Unannounced)?;
         let stand = paths.handover_file();
-        let line = timeout(STEP_TIMEOUT, Line::to(&stand, runtime.pid)).await;
+        let line = timeout(STEP_TIMEOUT, HandoverConnection::connect(&stand, runtime.pid)).await;
         let line = line.map_err(|_| TakeoverError::Silent)?.map_err(TakeoverError::NoStand)?;
         let mut running = Self { runtime, line };
         match running.receive_within(TURN_TIMEOUT).await?.1 {
-            Going::Welcome => {}
-            Going::Refused { why } => return Err(TakeoverError::Refused(why)),
-            Going::Yours
-            | Going::Go { .. }
-            | Going::Connection { .. }
-            | Going::Wishes { .. }
-            | Going::Unknown => return Err(TakeoverError::HungUp),
+            PredecessorMessage::Welcome => {}
+            PredecessorMessage::Refused { why } => return Err(TakeoverError::Refused(why)),
+            PredecessorMessage::Granted
+            | PredecessorMessage::Go { .. }
+            | PredecessorMessage::Connection { .. }
+            | PredecessorMessage::Wishes { .. }
+            | PredecessorMessage::Unknown => return Err(TakeoverError::HungUp),
         }
         // Another gateway may have taken over since the file was read; by now it has written its own.
         running.runtime = announced(paths).ok_or(TakeoverError::Unannounced)?;
-        if terms == Terms::Older && !version::is_older(&running.runtime.version, VERSION) {
+        if terms == TakeoverTerms::Older && !version::is_older(&running.runtime.version, VERSION) {
             return Err(TakeoverError::NotOlder);
         }
         Ok(running)
@@ -106,18 +106,18 @@ impl RunningGateway {
         paths: &Paths,
     ) -> Result<(TcpListener, InstanceLock), TakeoverError> {
         let (version, pid) = (VERSION.to_owned(), std::process::id());
-        self.send(&Coming::Ask { conversation: CONVERSATION, version, pid }).await?;
+        self.send(&SuccessorMessage::Ask { conversation: HANDOVER_VERSION, version, pid }).await?;
         let (packet, message) = self.receive().await?;
         match message {
-            Going::Yours => {}
-            Going::Refused { why } => return Err(TakeoverError::Refused(why)),
-            Going::Welcome
-            | Going::Go { .. }
-            | Going::Connection { .. }
-            | Going::Wishes { .. }
-            | Going::Unknown => return Err(TakeoverError::HungUp),
+            PredecessorMessage::Granted => {}
+            PredecessorMessage::Refused { why } => return Err(TakeoverError::Refused(why)),
+            PredecessorMessage::Welcome
+            | PredecessorMessage::Go { .. }
+            | PredecessorMessage::Connection { .. }
+            | PredecessorMessage::Wishes { .. }
+            | PredecessorMessage::Unknown => return Err(TakeoverError::HungUp),
         }
-        let place = packet.into_place(&paths.lock_file());
+        let place = packet.into_listener(&paths.lock_file());
         let usable = |(listener, lock): (std::net::TcpListener, _)| {
             listener.set_nonblocking(true)?;
             Ok((TcpListener::from_std(listener)?, lock))
@@ -129,55 +129,56 @@ impl RunningGateway {
     /// its unused login links.
     pub(crate) async fn ready(&mut self) -> Result<Vec<(String, Duration)>, TakeoverError> {
         let ready = Instant::now();
-        self.send(&Coming::Ready).await?;
+        self.send(&SuccessorMessage::Ready).await?;
         match self.receive().await?.1 {
             // If this process was suspended meanwhile, the old gateway no longer waits.
-            Going::Go { links } if ready.elapsed() < STEP_TIMEOUT => {
+            PredecessorMessage::Go { links } if ready.elapsed() < STEP_TIMEOUT => {
                 let age = |(code, millis)| (code, Duration::from_millis(millis));
                 Ok(links.into_iter().map(age).collect())
             }
-            Going::Go { .. } => Err(TakeoverError::Silent),
-            Going::Refused { why } => Err(TakeoverError::Refused(why)),
-            Going::Welcome
-            | Going::Yours
-            | Going::Connection { .. }
-            | Going::Wishes { .. }
-            | Going::Unknown => Err(TakeoverError::HungUp),
+            PredecessorMessage::Go { .. } => Err(TakeoverError::Silent),
+            PredecessorMessage::Refused { why } => Err(TakeoverError::Refused(why)),
+            PredecessorMessage::Welcome
+            | PredecessorMessage::Granted
+            | PredecessorMessage::Connection { .. }
+            | PredecessorMessage::Wishes { .. }
+            | PredecessorMessage::Unknown => Err(TakeoverError::HungUp),
         }
     }
 
     /// Reports that this gateway serves, and handles what the old one still sends.
     pub(crate) async fn serving(mut self, assembly: &Assembly) -> Result<(), TakeoverError> {
-        self.send(&Coming::Serving).await?;
-        let (endpoint, reception) =
-            (Arc::clone(&assembly.endpoint), Arc::clone(&assembly.reception));
-        let stop = assembly.reception.stop();
-        let attending = predecessor::attend(self.line, endpoint, reception);
+        self.send(&SuccessorMessage::Serving).await?;
+        let (endpoint, connections) =
+            (Arc::clone(&assembly.endpoint), Arc::clone(&assembly.connections));
+        let stop = assembly.connections.stop();
+        let attending = predecessor::attend(self.line, endpoint, connections);
         assembly.calls.spawn(stop.run_until_cancelled_owned(attending));
         Ok(())
     }
 
-    async fn send(&mut self, message: &Coming) -> Result<(), TakeoverError> {
-        let words = serde_json::to_vec(message).expect("strings and numbers serialise");
-        match timeout(STEP_TIMEOUT, self.line.speaking.say(&words)).await {
+    async fn send(&mut self, message: &SuccessorMessage) -> Result<(), TakeoverError> {
+        let payload = serde_json::to_vec(message).expect("strings and numbers serialise");
+        match timeout(STEP_TIMEOUT, self.line.sender.say(&payload)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(TakeoverError::HungUp),
             Err(_) => Err(TakeoverError::Silent),
         }
     }
 
-    async fn receive(&mut self) -> Result<(Packet, Going), TakeoverError> {
+    async fn receive(&mut self) -> Result<(HandoverPacket, PredecessorMessage), TakeoverError> {
         self.receive_within(STEP_TIMEOUT).await
     }
 
     async fn receive_within(
         &mut self,
         patience: Duration,
-    ) -> Result<(Packet, Going), TakeoverError> {
-        let received = timeout(patience, self.line.hearing.next()).await;
+    ) -> Result<(HandoverPacket, PredecessorMessage), TakeoverError> {
+        let received = timeout(patience, self.line.receiver.next()).await;
         match received.map_err(|_| TakeoverError::Silent)? {
             Ok(Some(packet)) => {
-                let message = serde_json::from_slice(&packet.words).unwrap_or(Going::Unknown);
+                let message =
+                    serde_json::from_slice(&packet.payload).unwrap_or(PredecessorMessage::Unknown);
                 Ok((packet, message))
             }
             Ok(None) | Err(_) => Err(TakeoverError::HungUp),
@@ -185,7 +186,7 @@ impl RunningGateway {
     }
 }
 
-fn announced(paths: &Paths) -> Option<Runtime> {
+fn announced(paths: &Paths) -> Option<RuntimeFile> {
     let content = private::read_private(&paths.runtime_file()).ok()??;
     serde_json::from_slice(&content).ok()
 }
@@ -194,18 +195,18 @@ fn announced(paths: &Paths) -> Option<Runtime> {
 pub(crate) async fn move_in(
     mut running: RunningGateway,
     assembly: &Assembly,
-    announcement: Prepared,
+    announcement: PreparedFile,
     paths: &Paths,
-) -> Result<(TcpListener, InstanceLock, Option<Stand>), StartError> {
-    let (listener, lock) = running.ask(paths).await.map_err(StartError::NotHandedOver)?;
-    let links = running.ready().await.map_err(StartError::NotHandedOver)?;
+) -> Result<(TcpListener, InstanceLock, Option<HandoverListener>), ServeError> {
+    let (listener, lock) = running.ask(paths).await.map_err(ServeError::NotTakenOver)?;
+    let links = running.ready().await.map_err(ServeError::NotTakenOver)?;
     assembly.control.links.inherit(links);
     // From here on the old gateway writes nothing, and its files are complete.
-    assembly.pen.grant();
-    assembly.endpoint.sessions.recall();
+    assembly.lease.grant();
+    assembly.endpoint.sessions.load();
     announcement.put().map_err(|source| bind::unwritable(paths, source))?;
     let stand = bind::open_stand(paths);
-    running.serving(assembly).await.map_err(StartError::NotHandedOver)?;
+    running.serving(assembly).await.map_err(ServeError::NotTakenOver)?;
     Ok((listener, lock, stand))
 }
 
@@ -216,7 +217,10 @@ pub(crate) enum CurrentGateway {
 }
 
 /// Finds the running gateway, or takes the lock if there is none. Retries while one starts or ends.
-pub(crate) async fn find(paths: &Paths, terms: Terms) -> Result<CurrentGateway, StartError> {
+pub(crate) async fn find(
+    paths: &Paths,
+    terms: TakeoverTerms,
+) -> Result<CurrentGateway, ServeError> {
     let (deadline, mut turns) = (Instant::now() + LOCK_PATIENCE, 0);
     loop {
         if let Some(lock) = bind::try_lock(paths)? {
@@ -224,11 +228,11 @@ pub(crate) async fn find(paths: &Paths, terms: Terms) -> Result<CurrentGateway, 
         }
         match RunningGateway::find(paths, terms).await {
             Ok(running) => return Ok(CurrentGateway::Running(running)),
-            Err(TakeoverError::NotOlder) => return Err(StartError::RunsAlready),
+            Err(TakeoverError::NotOlder) => return Err(ServeError::AlreadyRunning),
             // It has just handed over to another gateway.
             Err(TakeoverError::HungUp) if turns < MAX_TURNS => turns += 1,
             Err(error) if Instant::now() >= deadline => {
-                return Err(StartError::NotHandedOver(error));
+                return Err(ServeError::NotTakenOver(error));
             }
             Err(_) => sleep(LOCK_PATIENCE / 20).await,
         }

@@ -9,12 +9,14 @@ use axum::response::{IntoResponse as _, Response as HttpResponse};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use evermoor_core::protocol::envelope::{INVALID_PARAMS, Message, Request, Response};
-use evermoor_core::protocol::mcp::{InitializeParams, Revision, header as mcp_header, method};
+use evermoor_core::protocol::mcp::{
+    InitializeParams, SessionVersion, header as mcp_header, method,
+};
 use evermoor_core::protocol::stateless;
-use evermoor_core::protocol::translate::client_capabilities::Abilities;
-use evermoor_core::security::session_id::Session;
+use evermoor_core::protocol::translate::client_capabilities::ClientCapabilities;
+use evermoor_core::security::session_id::SessionClaims;
 
-use super::endpoint::Endpoint;
+use super::endpoint::McpEndpoint;
 use super::http_message::wire;
 use super::http_message::{check_types, json, json_with, refuse, value};
 use super::session::table::Sessions;
@@ -25,7 +27,7 @@ use crate::routing::router::View;
 
 /// Handles one message from an editor.
 pub async fn post(
-    State(endpoint): State<Arc<Endpoint>>,
+    State(endpoint): State<Arc<McpEndpoint>>,
     Extension(editor): Extension<Editor>,
     upstream: Option<Path<String>>,
     headers: HeaderMap,
@@ -69,7 +71,7 @@ pub async fn post(
 
 /// Ends a session.
 pub async fn delete(
-    State(endpoint): State<Arc<Endpoint>>,
+    State(endpoint): State<Arc<McpEndpoint>>,
     Extension(editor): Extension<Editor>,
     headers: HeaderMap,
 ) -> HttpResponse {
@@ -96,11 +98,11 @@ pub async fn method_not_allowed() -> HttpResponse {
 /// Whether a message is stateless: the protocol version header or the message's own `_meta` says
 /// so. A message with a session id is not.
 fn is_stateless(message: &Message, headers: &HeaderMap) -> bool {
-    let newer = |revision: &str| Revision::parse(revision).is_none();
-    let announced = value(headers, mcp_header::REVISION).is_some_and(newer);
+    let newer = |revision: &str| SessionVersion::parse(revision).is_none();
+    let announced = value(headers, mcp_header::PROTOCOL_VERSION).is_some_and(newer);
     match message {
         Message::Request(request) => {
-            let claimed = stateless::is_claimed(request.params.as_ref());
+            let claimed = stateless::is_stateless(request.params.as_ref());
             // A client that sends `initialize` uses sessions unless both the header and the body
             // say otherwise.
             if request.method == method::INITIALIZE {
@@ -113,7 +115,7 @@ fn is_stateless(message: &Message, headers: &HeaderMap) -> bool {
 }
 
 async fn initialize(
-    endpoint: &Endpoint,
+    endpoint: &McpEndpoint,
     view: &View,
     editor: &Editor,
     headers: &HeaderMap,
@@ -135,18 +137,24 @@ async fn initialize(
 }
 
 /// Reads the session that an `initialize` request asks for.
-pub(super) fn read_initialize(request: &Request, editor: &Editor) -> Result<Session, Response> {
+pub(super) fn read_initialize(
+    request: &Request,
+    editor: &Editor,
+) -> Result<SessionClaims, Response> {
     let read = request.params.as_ref().and_then(|raw| raw.read::<InitializeParams>().ok());
     let (Some(params), Ok(nonce)) = (read, Sessions::nonce()) else {
         let why = "`initialize` needs `protocolVersion` and `clientInfo`.";
         return Err(Response::error(Some(request.id.clone()), INVALID_PARAMS, why));
     };
     let capabilities = request.params.as_ref().and_then(|params| params.member("capabilities"));
-    Ok(Session {
-        revision: Revision::parse(&params.protocol_version).unwrap_or(Revision::LATEST),
+    Ok(SessionClaims {
+        revision: SessionVersion::parse(&params.protocol_version).unwrap_or(SessionVersion::LATEST),
         editor: editor.name.clone(),
         client: params.client_info,
-        abilities: capabilities.as_ref().map(Abilities::read).unwrap_or_default(),
+        client_capabilities: capabilities
+            .as_ref()
+            .map(ClientCapabilities::read)
+            .unwrap_or_default(),
         nonce,
     })
 }

@@ -9,55 +9,55 @@ use http::{HeaderMap, StatusCode};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::api::Wire;
+use evermoor_core::api::ClientTransport;
 use evermoor_core::protocol::envelope::{Message, Request, Response};
-use evermoor_core::protocol::mcp::{Program, STATELESS, header as mcp_header, meta, method};
+use evermoor_core::protocol::mcp::{Implementation, STATELESS, header as mcp_header, meta, method};
 
 use super::http_message::{Refused, wire};
 use super::session::ActiveSession;
 use super::session::subscriptions::SubscriptionRequest;
 use super::session::table::Sessions;
-use super::stateless::pending_input::Continuations;
-use super::tasks::finished::Finished;
-use super::tasks::input_required::Parked;
+use super::stateless::pending_input::PendingInput;
+use super::tasks::finished::FinishedTasks;
+use super::tasks::input_required::InputRequiredTasks;
 use crate::editors::Editor;
 use crate::mcp::predecessor::Predecessor;
 use crate::monitoring::activity::Activity;
-use crate::monitoring::clients::{Attendance, Stream, Who};
+use crate::monitoring::clients::{ClientKey, ClientStream, Clients};
 use crate::routing::router::{Router, View};
 use crate::routing::view::NoView;
-use crate::upstream::notification_log::Newsroom;
-use crate::upstream::subscriptions::Interests;
+use crate::upstream::notification_log::NotificationLog;
+use crate::upstream::subscriptions::Subscriptions;
 
 /// What every MCP transport needs to answer a message.
-pub struct Endpoint {
+pub struct McpEndpoint {
     pub router: Router,
     pub sessions: Sessions,
-    pub interests: Interests,
-    pub news: Newsroom,
+    pub upstream_subscriptions: Subscriptions,
+    pub notification_log: NotificationLog,
     /// The recent calls, for the control API.
     pub activity: Activity,
     /// The connected clients, for the control API.
-    pub attendance: Attendance,
+    pub clients: Clients,
     /// Identifies this run of the gateway.
-    pub edition: String,
-    pub continuations: Continuations,
-    pub finished: Finished,
-    pub parked: Parked,
+    pub instance_id: String,
+    pub pending_input: PendingInput,
+    pub finished: FinishedTasks,
+    pub input_required_tasks: InputRequiredTasks,
     /// Calls that continue when their client disconnects.
     pub tasks: TaskTracker,
     /// Cancelled when this gateway stops serving, because another one took over or it shuts down.
     pub moved: CancellationToken,
     /// Cancelled when shutdown no longer waits for calls in flight.
-    pub given_up: CancellationToken,
+    pub abandon_calls: CancellationToken,
     /// The gateway that this one took over from, while it has calls in flight.
     pub predecessor: Predecessor,
 }
 
 /// The largest message an editor may send, in bytes.
-pub const LARGEST_REQUEST: usize = 4 << 20;
+pub const MAX_REQUEST_BYTES: usize = 4 << 20;
 
-impl Endpoint {
+impl McpEndpoint {
     /// The view that an editor asks for, if it may see it. Otherwise says why not.
     pub(super) fn view(
         &self,
@@ -92,9 +92,10 @@ impl Endpoint {
         session: &Arc<ActiveSession>,
         request: &Request,
     ) -> Response {
-        let (router, interests) = (&self.router, &self.interests);
-        let answer =
-            SubscriptionRequest { router, interests, view, session, request }.apply().await;
+        let (router, upstream_subscriptions) = (&self.router, &self.upstream_subscriptions);
+        let answer = SubscriptionRequest { router, upstream_subscriptions, view, session, request }
+            .apply()
+            .await;
         self.sessions.keep(session);
         answer
     }
@@ -110,7 +111,7 @@ impl Endpoint {
     }
 
     /// Handles such a message when the gateway that took over forwards it.
-    pub fn overhear(&self, session: &str, message: &Bytes) {
+    pub fn receive_forwarded(&self, session: &str, message: &Bytes) {
         let Ok(message) = Message::parse(message) else { return };
         let undelivered = match self.sessions.active(session) {
             Some(session) => deliver_to_call(&session, message),
@@ -122,21 +123,21 @@ impl Endpoint {
     }
 
     /// Notes that a session sent a message.
-    pub(super) fn client_seen(&self, session: &ActiveSession, wire: Wire, view: &View) {
-        self.attendance.speaks(&Who::Session(session.number), wire, view.one(), || {
+    pub(super) fn client_seen(&self, session: &ActiveSession, wire: ClientTransport, view: &View) {
+        self.clients.speaks(&ClientKey::Session(session.number), wire, view.one(), || {
             let claims = session.claims();
             (claims.editor, claims.client, claims.revision.as_str().to_owned())
         });
     }
 
     /// Notes that a session opened a stream, for as long as the result lives.
-    pub(super) fn client_listens(&self, session: &ActiveSession) -> Stream {
-        self.attendance.listens(Who::Session(session.number))
+    pub(super) fn client_listens(&self, session: &ActiveSession) -> ClientStream {
+        self.clients.listens(ClientKey::Session(session.number))
     }
 
     /// Notes that a session ended.
     pub(super) fn client_left(&self, session: &ActiveSession) {
-        self.attendance.leaves(&Who::Session(session.number));
+        self.clients.leaves(&ClientKey::Session(session.number));
     }
 
     /// Notes that a client without a session sent a request.
@@ -146,14 +147,14 @@ impl Endpoint {
         request: &Request,
         headers: &HeaderMap,
         view: &View,
-    ) -> Who {
+    ) -> ClientKey {
         let program = program(request);
-        let who = Who::Program {
+        let who = ClientKey::Program {
             editor: editor.name.clone(),
             client: program.name.clone(),
             version: program.version.clone(),
         };
-        self.attendance.speaks(&who, wire(headers), view.one(), || {
+        self.clients.speaks(&who, wire(headers), view.one(), || {
             (editor.name.clone(), program, STATELESS.to_owned())
         });
         who
@@ -174,7 +175,7 @@ fn deliver_to_call(session: &ActiveSession, message: Message) -> Option<Message>
 }
 
 /// The client that a stateless request names in its `_meta`.
-fn program(request: &Request) -> Program {
+fn program(request: &Request) -> Implementation {
     let request_meta = request.params.as_ref().and_then(|params| params.member("_meta"));
     let program = request_meta.and_then(|request_meta| request_meta.member(meta::CLIENT));
     program.and_then(|raw| raw.read().ok()).unwrap_or_default()

@@ -6,12 +6,12 @@ use bytes::Bytes;
 use tokio::net::TcpStream;
 
 /// An item for the successor.
-pub enum Parcel {
+pub enum Handoff {
     /// An idle connection, with what was already read from it.
     Connection { stream: TcpStream, known: bool, read: Bytes },
     /// A session's subscriptions have changed.
-    Wishes { session: String, wishes: crate::mcp::Remembered },
+    Wishes { session: String, wishes: crate::mcp::StoredSubscriptions },
 }
 
 /// How many items the queue holds; senders wait when it is full.
-pub const ROOM: usize = 64;
+pub const CAPACITY: usize = 64;

@@ -3,7 +3,7 @@
 use axum::response::{IntoResponse as _, Response as HttpResponse};
 use http::{HeaderMap, StatusCode, header};
 
-use evermoor_core::api::Wire;
+use evermoor_core::api::ClientTransport;
 use evermoor_core::protocol::envelope::{INVALID_REQUEST, Response};
 
 /// The User-Agent that the stdio shim sends.
@@ -57,7 +57,7 @@ pub(super) fn json_with(status: StatusCode, response: &Response) -> HttpResponse
 }
 
 /// How the client reached the gateway.
-pub(super) fn wire(headers: &HeaderMap) -> Wire {
+pub(super) fn wire(headers: &HeaderMap) -> ClientTransport {
     let agent = value(headers, http::header::USER_AGENT.as_str()).unwrap_or_default();
-    if agent.starts_with(SHIM) { Wire::Stdio } else { Wire::Http }
+    if agent.starts_with(SHIM) { ClientTransport::Stdio } else { ClientTransport::Http }
 }

@@ -24,8 +24,8 @@ pub mod session;
 mod stateless;
 pub(crate) mod tasks;
 
-pub use session::store::{Notes, Remembered};
+pub use session::store::{StoredSubscriptions, SubscriptionStore};
 pub use session::table::Sessions;
-pub use stateless::pending_input::Continuations;
-pub use tasks::finished::Finished;
-pub use tasks::input_required::Parked;
+pub use stateless::pending_input::PendingInput;
+pub use tasks::finished::FinishedTasks;
+pub use tasks::input_required::InputRequiredTasks;

@@ -11,11 +11,11 @@ use tokio::time::{Instant, sleep_until};
 use evermoor_core::protocol::envelope::Notification;
 use evermoor_core::protocol::mcp::method;
 
-use crate::upstream::notification_log::{Missed, News, Newsroom};
+use crate::upstream::notification_log::{EntriesExpired, LoggedNotification, NotificationLog};
 
 /// Decides which notifications an editor receives.
 pub(super) trait NotificationFilter: Send + Sync {
-    fn accepts(&self, published: &News) -> bool;
+    fn accepts(&self, published: &LoggedNotification) -> bool;
 
     /// The notifications that make an editor read everything again, for when it may have missed
     /// some.
@@ -23,7 +23,7 @@ pub(super) trait NotificationFilter: Send + Sync {
 }
 
 pub(super) struct NotificationReader<E> {
-    log: Newsroom,
+    log: NotificationLog,
     latest: watch::Receiver<u64>,
     filter: E,
     /// The number of the last notification that was read from the log.
@@ -39,7 +39,7 @@ const LIST_CHANGED_INTERVAL: Duration = Duration::from_secs(1);
 
 impl<E: NotificationFilter> NotificationReader<E> {
     /// Reads what is published from now on.
-    pub(super) fn new(log: Newsroom, filter: E) -> Self {
+    pub(super) fn new(log: NotificationLog, filter: E) -> Self {
         let latest = log.follow();
         let at = *latest.borrow();
         Self {
@@ -55,7 +55,7 @@ impl<E: NotificationFilter> NotificationReader<E> {
 
     /// Continues after notification `at`. If the log no longer reaches back that far, the editor
     /// reads everything again.
-    pub(super) fn resume(log: Newsroom, filter: E, at: Option<u64>) -> Self {
+    pub(super) fn resume(log: NotificationLog, filter: E, at: Option<u64>) -> Self {
         let mut reader = Self::new(log, filter);
         match at.filter(|at| reader.log.after(*at).is_ok()) {
             Some(at) => reader.at = at,
@@ -103,7 +103,7 @@ impl<E: NotificationFilter> NotificationReader<E> {
                     if !self.filter.accepts(&one) {
                         continue;
                     }
-                    if one.is_of_lists() {
+                    if one.is_list_change() {
                         self.pending_lists.insert(one.told.method.clone(), one.number);
                     } else {
                         self.ready.push_back((one.number, one.told.clone()));
@@ -111,7 +111,7 @@ impl<E: NotificationFilter> NotificationReader<E> {
                 }
             }
             // The log has already dropped what comes next.
-            Err(Missed) => {
+            Err(EntriesExpired) => {
                 self.at = *self.latest.borrow();
                 let now = self.at;
                 self.ready.extend(
@@ -154,13 +154,13 @@ pub(super) fn updated_resource(notification: &Notification) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::upstream::Lane;
+    use crate::upstream::ConnectionScope;
     use evermoor_core::catalog::naming::UpstreamName;
 
     struct All;
 
     impl NotificationFilter for All {
-        fn accepts(&self, _: &News) -> bool {
+        fn accepts(&self, _: &LoggedNotification) -> bool {
             true
         }
 
@@ -169,14 +169,14 @@ mod tests {
         }
     }
 
-    fn publish(log: &Newsroom, method: &str) {
-        let lane = Lane::shared(&UpstreamName::parse("a").unwrap());
-        log.publish(&lane, Notification::new(method, None));
+    fn publish(log: &NotificationLog, method: &str) {
+        let scope = ConnectionScope::shared(&UpstreamName::parse("a").unwrap());
+        log.publish(&scope, Notification::new(method, None));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_list_that_keeps_changing_is_announced_once_a_second() {
-        let log = Newsroom::default();
+        let log = NotificationLog::default();
         let mut reader = NotificationReader::new(log.clone(), All);
         let began = Instant::now();
         publish(&log, "notifications/tools/list_changed");
@@ -193,7 +193,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_resumes_gets_what_it_missed_or_reads_everything_again() {
-        let log = Newsroom::default();
+        let log = NotificationLog::default();
         publish(&log, "notifications/message");
         publish(&log, "notifications/message");
         let mut back = NotificationReader::resume(log.clone(), All, Some(1));

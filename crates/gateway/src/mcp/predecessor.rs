@@ -11,19 +11,21 @@ use parking_lot::Mutex;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
-use evermoor_core::lifecycle::handover::{Coming, Going};
+use evermoor_core::lifecycle::handover::{PredecessorMessage, SuccessorMessage};
 use evermoor_core::protocol::envelope::Message;
-use evermoor_platform::handover::{Hearing, Line, Packet, Speaking};
+use evermoor_platform::handover::{
+    HandoverConnection, HandoverPacket, HandoverReceiver, HandoverSender,
+};
 
-use crate::mcp::Remembered;
-use crate::mcp::endpoint::Endpoint;
-use crate::server::listener::Reception;
+use crate::mcp::StoredSubscriptions;
+use crate::mcp::endpoint::McpEndpoint;
+use crate::server::listener::Connections;
 
 const CAPACITY: usize = 64;
 
 /// The predecessor, if there is one and it still has calls.
 #[derive(Default)]
-pub struct Predecessor(Mutex<Option<mpsc::Sender<Coming>>>);
+pub struct Predecessor(Mutex<Option<mpsc::Sender<SuccessorMessage>>>);
 
 impl Predecessor {
     /// Forwards an editor's message about one of its calls. Returns `false` if there is no predecessor.
@@ -31,10 +33,10 @@ impl Predecessor {
         let line = self.0.lock();
         let Some(line) = line.as_ref() else { return false };
         let message = String::from_utf8_lossy(&message.to_bytes()).into_owned();
-        line.try_send(Coming::Tell { session: session.to_owned(), message }).is_ok()
+        line.try_send(SuccessorMessage::Forward { session: session.to_owned(), message }).is_ok()
     }
 
-    fn connected_to(&self) -> mpsc::Receiver<Coming> {
+    fn connected_to(&self) -> mpsc::Receiver<SuccessorMessage> {
         let (line, messages) = mpsc::channel(CAPACITY);
         *self.0.lock() = Some(line);
         messages
@@ -46,21 +48,25 @@ impl Predecessor {
 }
 
 /// Exchanges messages with the predecessor until it closes the connection.
-pub(crate) async fn attend(line: Line, endpoint: Arc<Endpoint>, reception: Arc<Reception>) {
+pub(crate) async fn attend(
+    line: HandoverConnection,
+    endpoint: Arc<McpEndpoint>,
+    reception: Arc<Connections>,
+) {
     let messages = endpoint.predecessor.connected_to();
     tokio::select! {
-        () = forward(line.speaking, messages) => {}
-        () = receive(line.hearing, &endpoint, &reception) => {}
+        () = forward(line.sender, messages) => {}
+        () = receive(line.receiver, &endpoint, &reception) => {}
     }
     endpoint.predecessor.disconnected();
     tracing::info!("the predecessor has finished its calls");
 }
 
 /// Sends editors' messages to the predecessor.
-async fn forward(mut speaking: Speaking, mut messages: mpsc::Receiver<Coming>) {
+async fn forward(mut speaking: HandoverSender, mut messages: mpsc::Receiver<SuccessorMessage>) {
     while let Some(message) = messages.recv().await {
-        let words = serde_json::to_vec(&message).expect("strings serialise");
-        if speaking.say(&words).await.is_err() {
+        let payload = serde_json::to_vec(&message).expect("strings serialise");
+        if speaking.say(&payload).await.is_err() {
             break;
         }
     }
@@ -68,10 +74,10 @@ async fn forward(mut speaking: Speaking, mut messages: mpsc::Receiver<Coming>) {
 }
 
 /// Receives connections and subscriptions until the predecessor closes the connection.
-async fn receive(mut hearing: Hearing, endpoint: &Endpoint, reception: &Reception) {
+async fn receive(mut hearing: HandoverReceiver, endpoint: &McpEndpoint, reception: &Connections) {
     while let Ok(Some(packet)) = hearing.next().await {
-        match serde_json::from_slice(&packet.words).unwrap_or(Going::Unknown) {
-            Going::Connection { known, read } => {
+        match serde_json::from_slice(&packet.payload).unwrap_or(PredecessorMessage::Unknown) {
+            PredecessorMessage::Connection { known, read } => {
                 let read = BASE64.decode(read).unwrap_or_default().into();
                 match connected(packet) {
                     Ok(stream) => reception.adopt(stream, known, read),
@@ -80,19 +86,19 @@ async fn receive(mut hearing: Hearing, endpoint: &Endpoint, reception: &Receptio
                     }
                 }
             }
-            Going::Wishes { session, resources, level } => {
-                endpoint.sessions.inherit(session, Remembered { resources, level });
+            PredecessorMessage::Wishes { session, resources, level } => {
+                endpoint.sessions.inherit(session, StoredSubscriptions { resources, level });
             }
-            Going::Welcome
-            | Going::Refused { .. }
-            | Going::Yours
-            | Going::Go { .. }
-            | Going::Unknown => {}
+            PredecessorMessage::Welcome
+            | PredecessorMessage::Refused { .. }
+            | PredecessorMessage::Granted
+            | PredecessorMessage::Go { .. }
+            | PredecessorMessage::Unknown => {}
         }
     }
 }
 
-fn connected(packet: Packet) -> std::io::Result<TcpStream> {
+fn connected(packet: HandoverPacket) -> std::io::Result<TcpStream> {
     let stream = packet.into_connection()?;
     stream.set_nonblocking(true)?;
     TcpStream::from_std(stream)

@@ -12,16 +12,16 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use evermoor_core::api::{Attached, Wire};
-use evermoor_core::protocol::mcp::Program;
+use evermoor_core::api::{ClientTransport, ConnectedClient};
+use evermoor_core::protocol::mcp::Implementation;
 use evermoor_platform::clock;
 
 /// The connected clients.
 #[derive(Clone)]
-pub struct Attendance(Arc<Inner>);
+pub struct Clients(Arc<Inner>);
 
 struct Inner {
-    clients: Mutex<HashMap<Who, ClientEntry>>,
+    clients: Mutex<HashMap<ClientKey, ClientEntry>>,
     /// Notified when the list has changed.
     changed: Arc<Notify>,
     /// Notified when the next client to expire may be another one.
@@ -30,14 +30,14 @@ struct Inner {
 
 /// What identifies a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Who {
+pub enum ClientKey {
     /// A client with a session, by the session's number.
     Session(u64),
     /// A client without a session, by the editor whose token it uses, its name and its version.
     Program { editor: String, client: String, version: String },
 }
 
-impl Who {
+impl ClientKey {
     /// The name of a client without a session.
     pub fn client(self) -> Option<String> {
         match self {
@@ -48,16 +48,16 @@ impl Who {
 }
 
 struct ClientEntry {
-    attached: Attached,
+    attached: ConnectedClient,
     spoke: Instant,
     /// The number of open streams.
     streams: usize,
 }
 
 /// An open stream of a client, until dropped.
-pub struct Stream {
-    attendance: Attendance,
-    who: Who,
+pub struct ClientStream {
+    attendance: Clients,
+    who: ClientKey,
 }
 
 /// A client without a stream is gone after this time without a request.
@@ -67,7 +67,7 @@ const MAX_CLIENTS: usize = 512;
 /// The client name of Evermoor's own programs.
 const OWN_PROGRAM: &str = "evermoor";
 
-impl Attendance {
+impl Clients {
     pub fn new(changed: Arc<Notify>) -> Self {
         Self(Arc::new(Inner { clients: Mutex::default(), changed, entry_added: Notify::new() }))
     }
@@ -76,10 +76,10 @@ impl Attendance {
     /// client that is not known yet.
     pub fn speaks(
         &self,
-        who: &Who,
-        wire: Wire,
+        who: &ClientKey,
+        wire: ClientTransport,
         view: Option<&str>,
-        introduction: impl FnOnce() -> (String, Program, String),
+        introduction: impl FnOnce() -> (String, Implementation, String),
     ) {
         let now = Instant::now();
         let mut clients = self.0.clients.lock();
@@ -96,7 +96,7 @@ impl Attendance {
                 return;
             }
             let some = |text: String| Some(text).filter(|text| !text.is_empty());
-            let attached = Attached {
+            let attached = ConnectedClient {
                 editor,
                 client: some(client.name),
                 client_version: some(client.version),
@@ -113,7 +113,7 @@ impl Attendance {
     }
 
     /// Records the name and version that a known client sent later.
-    pub fn introduced(&self, who: &Who, client: &Program, revision: &str) {
+    pub fn introduced(&self, who: &ClientKey, client: &Implementation, revision: &str) {
         let mut clients = self.0.clients.lock();
         let Some(known) = clients.get_mut(who) else { return };
         let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
@@ -125,32 +125,32 @@ impl Attendance {
     }
 
     /// Records that a client has a stream open until the result is dropped.
-    pub fn listens(&self, who: Who) -> Stream {
+    pub fn listens(&self, who: ClientKey) -> ClientStream {
         if let Some(known) = self.0.clients.lock().get_mut(&who) {
             known.streams += 1;
         }
-        Stream { attendance: self.clone(), who }
+        ClientStream { attendance: self.clone(), who }
     }
 
     /// Removes a client that ended its session.
-    pub fn leaves(&self, who: &Who) {
+    pub fn leaves(&self, who: &ClientKey) {
         if self.0.clients.lock().remove(who).is_some() {
             self.0.changed.notify_one();
         }
     }
 
     /// The connected clients, oldest first.
-    pub fn list(&self) -> Vec<Attached> {
+    pub fn list(&self) -> Vec<ConnectedClient> {
         let now = Instant::now();
         let clients = self.0.clients.lock();
         let here = clients.values().filter(|one| one.is_here(now));
-        let mut here: Vec<Attached> = here.map(|one| one.attached.clone()).collect();
+        let mut here: Vec<ConnectedClient> = here.map(|one| one.attached.clone()).collect();
         here.sort_by(|one, other| (one.since, &one.client).cmp(&(other.since, &other.client)));
         here
     }
 
     /// Removes clients whose time is up. Never returns.
-    pub async fn tidy(&self) {
+    pub async fn evict_expired(&self) {
         loop {
             let next = {
                 let clients = self.0.clients.lock();
@@ -182,7 +182,7 @@ impl ClientEntry {
     }
 }
 
-impl Drop for Stream {
+impl Drop for ClientStream {
     fn drop(&mut self) {
         let mut clients = self.attendance.0.clients.lock();
         if let Some(known) = clients.get_mut(&self.who) {
@@ -199,18 +199,18 @@ mod tests {
     use super::*;
     use tokio_util::task::TaskTracker;
 
-    fn attendance() -> Attendance {
-        Attendance::new(Arc::default())
+    fn attendance() -> Clients {
+        Clients::new(Arc::default())
     }
 
-    fn speaks(attendance: &Attendance, number: u64, client: &str, view: Option<&str>) {
-        attendance.speaks(&Who::Session(number), Wire::Http, view, || {
-            let client = Program { name: client.to_owned(), version: "1".into() };
+    fn speaks(attendance: &Clients, number: u64, client: &str, view: Option<&str>) {
+        attendance.speaks(&ClientKey::Session(number), ClientTransport::Http, view, || {
+            let client = Implementation { name: client.to_owned(), version: "1".into() };
             ("zed".into(), client, "2025-11-25".into())
         });
     }
 
-    fn names(attendance: &Attendance) -> Vec<String> {
+    fn names(attendance: &Clients) -> Vec<String> {
         attendance.list().into_iter().filter_map(|one| one.client).collect()
     }
 
@@ -220,7 +220,7 @@ mod tests {
         speaks(&attendance, 1, "Zed", None);
         speaks(&attendance, 2, "Cursor", Some("notes"));
         speaks(&attendance, 3, "evermoor", None);
-        let stream = attendance.listens(Who::Session(2));
+        let stream = attendance.listens(ClientKey::Session(2));
         let mut here = names(&attendance);
         here.sort();
         assert_eq!(here, ["Cursor", "Zed"], "our own programs are not counted");
@@ -237,7 +237,7 @@ mod tests {
         let attendance = attendance();
         let tasks = TaskTracker::new();
         let tidying = attendance.clone();
-        tasks.spawn(async move { tidying.tidy().await });
+        tasks.spawn(async move { tidying.evict_expired().await });
         speaks(&attendance, 1, "Zed", None);
         attendance.0.changed.notified().await;
         attendance.0.changed.notified().await;
@@ -250,10 +250,10 @@ mod tests {
         speaks(&attendance, 1, "Zed", None);
         speaks(&attendance, 1, "Zed", Some("notes"));
         assert_eq!(attendance.list()[0].view.as_deref(), Some("notes"));
-        let client = Program { name: "Zed Preview".into(), version: "2".into() };
-        attendance.introduced(&Who::Session(1), &client, "2025-06-18");
+        let client = Implementation { name: "Zed Preview".into(), version: "2".into() };
+        attendance.introduced(&ClientKey::Session(1), &client, "2025-06-18");
         assert_eq!(attendance.list()[0].client.as_deref(), Some("Zed Preview"));
-        attendance.leaves(&Who::Session(1));
+        attendance.leaves(&ClientKey::Session(1));
         assert_eq!(attendance.list(), []);
     }
 }

@@ -1,7 +1,7 @@
 //! The gateway's log: its newest lines in memory, all lines in a file.
 //!
 //! # Theory of operation
-//! A [`Layer`] formats `tracing` events as lines. [`scrub`] removes secrets from every line. The
+//! A [`LogLayer`] formats `tracing` events as lines. [`scrub`] removes secrets from every line. The
 //! line then goes into a ring buffer for the dashboard, to followers, and to a thread that writes
 //! the file ([`evermoor_log::file`]). The queue to that thread is bounded: when the disk is slow or
 //! full, lines are lost and counted, and nobody waits.
@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 
 use evermoor_core::api::LogLine;
-use evermoor_log::{Desk, Layer};
+use evermoor_log::{LogLayer, LogWriter};
 
 use crate::system::redaction;
 
@@ -30,28 +30,28 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A handle to the log.
 #[derive(Clone)]
-pub struct Log {
+pub struct GatewayLog {
     inner: Arc<Inner>,
 }
 
 struct Inner {
     newest: Mutex<VecDeque<LogLine>>,
     followers: broadcast::Sender<LogLine>,
-    writer: Option<Desk>,
+    writer: Option<LogWriter>,
 }
 
-static CURRENT: OnceLock<Log> = OnceLock::new();
+static CURRENT: OnceLock<GatewayLog> = OnceLock::new();
 
 /// The log of this process, if it keeps one.
-pub fn here() -> Option<Log> {
+pub fn here() -> Option<GatewayLog> {
     CURRENT.get().cloned()
 }
 
 /// Starts the log of this process in the given file. Add the layer to the subscriber.
-pub fn start(path: &Path) -> Layer<impl Fn(LogLine) + use<>> {
-    let log = Log::new(Desk::start(path.to_owned()));
+pub fn start(path: &Path) -> LogLayer<impl Fn(LogLine) + use<>> {
+    let log = GatewayLog::new(LogWriter::start(path.to_owned()));
     let log = CURRENT.get_or_init(|| log).clone();
-    Layer::to(move |line| log.take(line))
+    LogLayer::new(move |line| log.take(line))
 }
 
 /// Every line passes through this before it is kept, shown or written.
@@ -60,8 +60,8 @@ fn scrub(line: LogLine) -> LogLine {
     LogLine { text, ..line }
 }
 
-impl Log {
-    fn new(writer: Option<Desk>) -> Self {
+impl GatewayLog {
+    fn new(writer: Option<LogWriter>) -> Self {
         let (followers, _) = broadcast::channel(FOLLOWER_LAG);
         Self { inner: Arc::new(Inner { newest: Mutex::default(), followers, writer }) }
     }
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_newest_lines_of_one_upstream_are_returned() {
-        let log = Log::new(None);
+        let log = GatewayLog::new(None);
         for number in 0..MAX_LINES + 10 {
             log.take(line(Some(["a", "b"][number % 2]), &number.to_string()));
         }
@@ -133,7 +133,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_follower_gets_new_lines_without_secrets() {
-        let log = Log::new(None);
+        let log = GatewayLog::new(None);
         log.take(line(None, "before"));
         let (seen, mut more) = log.tail(None, 10);
         log.take(line(None, "token=abcdef"));

@@ -10,30 +10,30 @@ use evermoor_core::api::Status;
 use evermoor_core::config;
 use evermoor_platform::clock;
 
-use crate::config::first_run::Welcome;
+use crate::config::first_run::FirstRun;
 use crate::config::upstream_set::UpstreamSetHandle;
 use crate::config::warnings;
 use crate::editors::Editors;
-use crate::monitoring::clients::Attendance;
-use crate::monitoring::user_actions::Touches;
-use crate::routing::editor_catalogs::Sights;
-use crate::upstream::notification_log::Newsroom;
-use crate::upstream::{Handle, Link, State};
+use crate::monitoring::clients::Clients;
+use crate::monitoring::user_actions::UserActions;
+use crate::routing::editor_catalogs::EditorCatalogs;
+use crate::upstream::notification_log::NotificationLog;
+use crate::upstream::{LinkState, UpstreamHandle, UpstreamSnapshot};
 
 /// The status, and what each editor may see, derived from all upstreams.
 #[derive(Clone)]
 pub struct Overview {
     pub status: Status,
-    pub sights: Arc<Sights>,
+    pub editor_catalogs: Arc<EditorCatalogs>,
 }
 
 /// What the status is derived from.
 pub struct Sources {
     pub set: UpstreamSetHandle,
     pub editors: Arc<Editors>,
-    pub clients: Attendance,
-    pub welcome: Welcome,
-    pub touches: Touches,
+    pub clients: Clients,
+    pub welcome: FirstRun,
+    pub user_actions: UserActions,
     pub origin: String,
     /// The system's service manager runs this gateway.
     pub supervised: bool,
@@ -43,29 +43,31 @@ pub struct Sources {
 pub fn overview(
     sources: &Sources,
     woke: Option<SystemTime>,
-    before: Option<&Arc<Sights>>,
+    before: Option<&Arc<EditorCatalogs>>,
 ) -> Overview {
     let Sources { set, editors, origin, .. } = sources;
     let upstreams = Arc::clone(&set.upstreams.borrow());
     let config = Arc::clone(&set.config.borrow());
-    let sights = Sights::of(&upstreams, &config.editors, before);
+    let editor_catalogs = EditorCatalogs::of(&upstreams, &config.editors, before);
     let running = upstreams.iter().map(|handle| {
-        let hidden = sights.hidden(handle.name());
+        let hidden = editor_catalogs.hidden(handle.name());
         let app = match handle.config.transport.is_app() {
-            true => set.apps.desk(handle.name()).view(),
+            true => set.apps.app_state(handle.name()).view(),
             false => None,
         };
-        let touched = sources.touches.last(handle.name().as_str());
-        api::Upstream { hidden, app, touched, ..view(handle, &handle.state(), origin) }
+        let touched = sources.user_actions.last(handle.name().as_str());
+        api::UpstreamStatus { hidden, app, touched, ..view(handle, &handle.state(), origin) }
     });
-    let mut views: Vec<api::Upstream> = running.collect();
-    views.extend(config.off.iter().map(|upstream| shown(upstream, api::Link::Off, 0, origin)));
+    let mut views: Vec<api::UpstreamStatus> = running.collect();
+    views.extend(
+        config.off.iter().map(|upstream| shown(upstream, api::UpstreamState::Off, 0, origin)),
+    );
     views.sort_by(|one, other| one.name.cmp(&other.name));
     let mut seen = editors.list();
     let strangers = config.strangers(|name| seen.iter().any(|editor| editor.name == name));
     let mut warnings = set.warnings.borrow().clone();
     warnings.extend(strangers.iter().map(warnings::doubt));
-    seen = seen.into_iter().map(|editor| with_shown(editor, &sights)).collect();
+    seen = seen.into_iter().map(|editor| with_shown(editor, &editor_catalogs)).collect();
     let (version, process) = (crate::VERSION.into(), std::process::id());
     let status = Status::of(version, process, format!("{origin}/mcp"), views, warnings);
     let status = Status {
@@ -75,12 +77,15 @@ pub fn overview(
         supervised: sources.supervised,
         ..status.with_editors(seen).since_wake(woke.map(millis))
     };
-    Overview { status, sights }
+    Overview { status, editor_catalogs }
 }
 
 /// An editor, with how many tools it sees.
-pub fn with_shown(editor: api::Editor, sights: &Sights) -> api::Editor {
-    let shown = sights.shown(&editor.name);
+pub fn with_shown(
+    editor: api::EditorStatus,
+    editor_catalogs: &EditorCatalogs,
+) -> api::EditorStatus {
+    let shown = editor_catalogs.shown(&editor.name);
     editor.with_shown(shown)
 }
 
@@ -90,31 +95,31 @@ pub async fn keep(
     sources: Sources,
     woke: watch::Receiver<Option<SystemTime>>,
     changed: Arc<Notify>,
-    news: Newsroom,
+    notification_log: NotificationLog,
     show: watch::Sender<Overview>,
 ) {
     loop {
         changed.notified().await;
-        let before = Arc::clone(&show.borrow().sights);
+        let before = Arc::clone(&show.borrow().editor_catalogs);
         let woke = *woke.borrow();
         let after = overview(&sources, woke, Some(&before));
-        let told = match Arc::ptr_eq(&before, &after.sights) {
+        let told = match Arc::ptr_eq(&before, &after.editor_catalogs) {
             true => Vec::new(),
-            false => after.sights.changes_since(&before),
+            false => after.editor_catalogs.changes_since(&before),
         };
         // Publish first: an editor that reacts to the notification must get the new list.
         show.send_replace(after);
         for list in told {
-            news.list_changed(list);
+            notification_log.list_changed(list);
         }
     }
 }
 
-fn view(handle: &Handle, state: &State, origin: &str) -> api::Upstream {
+fn view(handle: &UpstreamHandle, state: &UpstreamSnapshot, origin: &str) -> api::UpstreamStatus {
     let link = match &state.link {
-        Link::Connecting => api::Link::Connecting,
-        Link::Ready(ready) => match ready.stalled() {
-            None => api::Link::Connected {
+        LinkState::Connecting => api::UpstreamState::Connecting,
+        LinkState::Ready(ready) => match ready.stalled() {
+            None => api::UpstreamState::Connected {
                 since: millis(ready.since),
                 server: state.known.as_ref().map_or_else(String::new, |known| {
                     let server = &known.handshake.server;
@@ -124,28 +129,28 @@ fn view(handle: &Handle, state: &State, origin: &str) -> api::Upstream {
             // Connected but not answering: show it as down.
             Some(failure) => {
                 let now = clock::unix_millis();
-                api::Link::Down { since: now, retry_at: now, attempts: 0, failure }
+                api::UpstreamState::Down { since: now, retry_at: now, attempts: 0, failure }
             }
         },
-        Link::Down { since, retry_at, attempts, failure } => api::Link::Down {
+        LinkState::Down { since, retry_at, attempts, failure } => api::UpstreamState::Down {
             since: millis(*since),
             retry_at: millis(*retry_at),
             attempts: *attempts,
             failure: failure.clone(),
         },
-        Link::Paused { since } => api::Link::Paused { since: millis(*since) },
+        LinkState::Paused { since } => api::UpstreamState::Paused { since: millis(*since) },
     };
     let tools = state.known.as_ref().map_or(0, |known| known.catalog.tools.len());
     shown(&handle.config, link, tools, origin)
 }
 
 fn shown(
-    upstream: &config::Upstream,
-    link: api::Link,
+    upstream: &config::UpstreamConfig,
+    link: api::UpstreamState,
     tools: usize,
     origin: &str,
-) -> api::Upstream {
-    api::Upstream {
+) -> api::UpstreamStatus {
+    api::UpstreamStatus {
         name: upstream.name.to_string(),
         title: upstream.title.clone(),
         target: upstream.transport.target(),

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use evermoor_core::api::Touched;
+use evermoor_core::api::UserAction;
 use evermoor_platform::clock;
 
 #[derive(Clone, Default)]
-pub struct Touches(Arc<Mutex<BTreeMap<String, Touched>>>);
+pub struct UserActions(Arc<Mutex<BTreeMap<String, UserAction>>>);
 
-impl Touches {
+impl UserActions {
     /// Records that the user restarts this upstream. Call it before acting, so that it is visible
     /// together with the effects.
     pub fn restarts(&self, upstream: &str) {
@@ -24,12 +24,12 @@ impl Touches {
         self.note(upstream, false);
     }
 
-    pub fn last(&self, upstream: &str) -> Option<Touched> {
+    pub fn last(&self, upstream: &str) -> Option<UserAction> {
         self.0.lock().get(upstream).copied()
     }
 
     fn note(&self, upstream: &str, restarts: bool) {
         let at = clock::unix_millis();
-        self.0.lock().insert(upstream.to_owned(), Touched { at, restarts });
+        self.0.lock().insert(upstream.to_owned(), UserAction { at, restarts });
     }
 }

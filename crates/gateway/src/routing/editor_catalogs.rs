@@ -7,27 +7,27 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use evermoor_core::api::Shown;
+use evermoor_core::api::VisibleCounts;
 use evermoor_core::catalog::list_changes;
-use evermoor_core::catalog::list_changes::{Changed, Exhibition, Offer};
+use evermoor_core::catalog::list_changes::{CatalogSnapshot, ListChange, UpstreamCatalog};
 use evermoor_core::catalog::naming::UpstreamName;
-use evermoor_core::catalog::visibility::{Rules, Window};
-use evermoor_core::catalog::{List, Merged};
+use evermoor_core::catalog::visibility::{Visibility, VisibilityRules};
+use evermoor_core::catalog::{ListKind, MergedCatalog};
 use evermoor_core::config;
 
-use crate::upstream::{Handle, Known};
+use crate::upstream::{KnownCatalog, UpstreamHandle};
 
 /// What editors with the same lists see.
 #[derive(Clone)]
 pub struct EditorCatalog {
     /// `None` if they see everything.
-    pub rules: Option<Arc<Rules>>,
+    pub rules: Option<Arc<VisibilityRules>>,
     /// The merged catalog of the upstreams that they see.
-    pub merged: Arc<Merged>,
+    pub merged: Arc<MergedCatalog>,
 }
 
 /// What every editor sees.
-pub struct Sights {
+pub struct EditorCatalogs {
     /// What editors without lists see.
     common: EditorCatalog,
     editors: HashMap<String, EditorCatalog>,
@@ -36,39 +36,42 @@ pub struct Sights {
 
 /// An upstream, its entry and its catalog.
 struct VisibleUpstream {
-    config: Arc<config::Upstream>,
-    known: Option<Arc<Known>>,
+    config: Arc<config::UpstreamConfig>,
+    known: Option<Arc<KnownCatalog>>,
     /// How many of its tools its own lists hide.
     hidden: usize,
 }
 
 impl EditorCatalog {
     /// What these editors see of an upstream; `None` if it is hidden from them.
-    pub fn visibility<'a>(&'a self, upstream: &'a config::Upstream) -> Option<Window<'a>> {
-        Window::of(self.rules.as_deref(), &upstream.name, &upstream.filters)
+    pub fn visibility<'a>(
+        &'a self,
+        upstream: &'a config::UpstreamConfig,
+    ) -> Option<Visibility<'a>> {
+        Visibility::of(self.rules.as_deref(), &upstream.name, &upstream.filters)
     }
 
-    fn of(rules: Option<Arc<Rules>>, sources: &[VisibleUpstream]) -> Self {
+    fn of(rules: Option<Arc<VisibilityRules>>, sources: &[VisibleUpstream]) -> Self {
         let seen: Vec<_> = sources
             .iter()
             .filter_map(|source| {
                 let (config, known) = (&source.config, source.known.as_ref()?);
-                let visibility = Window::of(rules.as_deref(), &config.name, &config.filters)?;
+                let visibility = Visibility::of(rules.as_deref(), &config.name, &config.filters)?;
                 Some((&config.name, visibility.catalog(&known.catalog), &known.catalog))
             })
             .collect();
-        let merged = Merged::of(seen.iter().map(|(name, seen, _)| (*name, &**seen)));
+        let merged = MergedCatalog::of(seen.iter().map(|(name, seen, _)| (*name, &**seen)));
         let hiding = seen.iter().filter(|(_, seen, _)| matches!(seen, Cow::Owned(_)));
         let merged = hiding.fold(merged, |merged, (name, _, all)| merged.with_unlisted(name, all));
         Self { rules, merged: Arc::new(merged) }
     }
 }
 
-impl Sights {
+impl EditorCatalogs {
     /// What is visible of these upstreams. Returns `before` if nothing changed.
     pub fn of(
-        upstreams: &[Handle],
-        editors: &BTreeMap<String, config::Editor>,
+        upstreams: &[UpstreamHandle],
+        editors: &BTreeMap<String, config::EditorConfig>,
         before: Option<&Arc<Self>>,
     ) -> Arc<Self> {
         let current: Vec<_> = upstreams
@@ -104,13 +107,13 @@ impl Sights {
     }
 
     /// How many items an editor sees.
-    pub fn shown(&self, editor: &str) -> Shown {
+    pub fn shown(&self, editor: &str) -> VisibleCounts {
         let merged = &self.of_editor(editor).merged;
         let count = |list| small(merged.list(list).len());
-        Shown {
-            tools: count(List::Tools),
-            prompts: count(List::Prompts),
-            resources: count(List::Resources),
+        VisibleCounts {
+            tools: count(ListKind::Tools),
+            prompts: count(ListKind::Prompts),
+            resources: count(ListKind::Resources),
         }
     }
 
@@ -120,12 +123,12 @@ impl Sights {
     }
 
     /// The configuration of an upstream that the catalogs were built with.
-    pub fn config(&self, upstream: &UpstreamName) -> Option<&config::Upstream> {
+    pub fn config(&self, upstream: &UpstreamName) -> Option<&config::UpstreamConfig> {
         self.source(upstream).map(|source| &*source.config)
     }
 
     /// Whether the catalogs were built with the upstream's current configuration and catalog.
-    pub fn covers(&self, upstream: &Handle) -> bool {
+    pub fn covers(&self, upstream: &UpstreamHandle) -> bool {
         self.source(upstream.name()).is_some_and(|source| {
             let now = upstream.state().known;
             Arc::ptr_eq(&source.config, &upstream.config)
@@ -134,14 +137,14 @@ impl Sights {
     }
 
     /// Which lists changed since `before`, and for whom.
-    pub fn changes_since(&self, before: &Self) -> Vec<Changed> {
+    pub fn changes_since(&self, before: &Self) -> Vec<ListChange> {
         list_changes::changes(&before.exhibition(), &self.exhibition())
     }
 
-    fn exhibition(&self) -> Exhibition<'_> {
+    fn exhibition(&self) -> CatalogSnapshot<'_> {
         let limited = self.editors.iter();
         let offered = self.sources.iter();
-        Exhibition {
+        CatalogSnapshot {
             rules: limited
                 .filter_map(|(name, catalog)| Some((name.as_str(), catalog.rules.as_deref()?)))
                 .collect(),
@@ -153,16 +156,18 @@ impl Sights {
         self.sources.iter().find(|source| source.config.name == *upstream)
     }
 
-    fn is_of(&self, current: &[(Arc<config::Upstream>, Option<Arc<Known>>)]) -> bool {
-        let is_it =
-            |(source, (config, known)): (&VisibleUpstream, &(Arc<_>, Option<Arc<Known>>))| {
-                Arc::ptr_eq(&source.config, config) && same(source.known.as_ref(), known.as_ref())
-            };
+    fn is_of(&self, current: &[(Arc<config::UpstreamConfig>, Option<Arc<KnownCatalog>>)]) -> bool {
+        let is_it = |(source, (config, known)): (
+            &VisibleUpstream,
+            &(Arc<_>, Option<Arc<KnownCatalog>>),
+        )| {
+            Arc::ptr_eq(&source.config, config) && same(source.known.as_ref(), known.as_ref())
+        };
         self.sources.len() == current.len() && self.sources.iter().zip(current).all(is_it)
     }
 
-    fn is_for(&self, editors: &BTreeMap<String, config::Editor>) -> bool {
-        let known = |(name, rules): (&String, &Rules)| {
+    fn is_for(&self, editors: &BTreeMap<String, config::EditorConfig>) -> bool {
+        let known = |(name, rules): (&String, &VisibilityRules)| {
             self.editors.get(name).is_some_and(|catalog| catalog.rules.as_deref() == Some(rules))
         };
         limited(editors).count() == self.editors.len() && limited(editors).all(known)
@@ -170,24 +175,26 @@ impl Sights {
 }
 
 impl VisibleUpstream {
-    fn new(config: Arc<config::Upstream>, known: Option<Arc<Known>>) -> Self {
+    fn new(config: Arc<config::UpstreamConfig>, known: Option<Arc<KnownCatalog>>) -> Self {
         let offered = known.as_ref().map_or(0, |known| known.catalog.tools.len());
         let shown = known.as_ref().and_then(|known| {
-            let visibility = Window::of(None, &config.name, &config.filters)?;
+            let visibility = Visibility::of(None, &config.name, &config.filters)?;
             Some(visibility.catalog(&known.catalog).tools.len())
         });
         let hidden = shown.map_or(0, |shown| offered - shown);
         Self { config, known, hidden }
     }
 
-    fn offer(&self) -> Option<(&UpstreamName, Offer<'_>)> {
+    fn offer(&self) -> Option<(&UpstreamName, UpstreamCatalog<'_>)> {
         let (config, known) = (&*self.config, self.known.as_deref()?);
-        Some((&config.name, Offer { filters: &config.filters, catalog: &known.catalog }))
+        Some((&config.name, UpstreamCatalog { filters: &config.filters, catalog: &known.catalog }))
     }
 }
 
 /// The editors with lists that hide something.
-fn limited(editors: &BTreeMap<String, config::Editor>) -> impl Iterator<Item = (&String, &Rules)> {
+fn limited(
+    editors: &BTreeMap<String, config::EditorConfig>,
+) -> impl Iterator<Item = (&String, &VisibilityRules)> {
     let rules = editors.iter().map(|(name, editor)| (name, &editor.rules));
     rules.filter(|(_, rules)| !rules.is_open())
 }
@@ -222,7 +229,7 @@ mod tests {
         Config::parse(&format!("{UPSTREAM}{lists}")).unwrap()
     }
 
-    impl Handle {
+    impl UpstreamHandle {
         /// Upstreams that never answer and have a cached catalog of two tools.
         pub(crate) fn remembered(config: &Config) -> Vec<Self> {
             let _ = rustls::crypto::ring::default_provider().install_default();
@@ -232,21 +239,21 @@ mod tests {
             );
             let tools = vec![raw(r#"{"name":"x"}"#), raw(r#"{"name":"y"}"#)];
             let catalog = Catalog { tools, ..Catalog::default() };
-            let known = Known::new(Handshake::read(&handshake).unwrap(), catalog, None);
-            let around = crate::upstream::Surroundings {
+            let known = KnownCatalog::new(Handshake::read(&handshake).unwrap(), catalog, None);
+            let around = crate::upstream::UpstreamContext {
                 settings: watch::channel(config.gateway.clone()).1,
                 changed: Arc::default(),
                 wakes: watch::channel(0).1,
-                chance: crate::system::clock::Chance::real(),
+                clock: crate::system::clock::ClockAndRandom::real(),
                 tasks: TaskTracker::new(),
-                news: crate::upstream::notification_log::Newsroom::default(),
-                interests: crate::upstream::subscriptions::Interests::default(),
-                history: crate::history::History::nowhere(),
+                notification_log: crate::upstream::notification_log::NotificationLog::default(),
+                upstream_subscriptions: crate::upstream::subscriptions::Subscriptions::default(),
+                history: crate::history::History::disabled(),
                 paused: watch::channel(Default::default()).1,
                 apps: Default::default(),
-                secrets: crate::config::secrets::Secrets::of_the_system(),
+                secrets: crate::config::secrets::Secrets::system_default(),
             };
-            let start = |upstream: &config::Upstream| {
+            let start = |upstream: &config::UpstreamConfig| {
                 let (known, stop) = (Some(Arc::new(known.clone())), CancellationToken::new());
                 Self::start(upstream.clone(), known, &around, stop)
             };
@@ -257,11 +264,12 @@ mod tests {
     #[tokio::test]
     async fn editors_without_lists_share_one_catalog() {
         let config = config("[editors.p]\n");
-        let sights = Sights::of(&Handle::remembered(&config), &config.editors, None);
-        let merged = |editor| &sights.of_editor(editor).merged;
+        let editor_catalogs =
+            EditorCatalogs::of(&UpstreamHandle::remembered(&config), &config.editors, None);
+        let merged = |editor| &editor_catalogs.of_editor(editor).merged;
         assert!(Arc::ptr_eq(merged("p"), merged("anybody")));
-        assert!(sights.of_editor("p").rules.is_none(), "an entry that hides nothing");
-        assert_eq!(sights.shown("p").tools, 2);
+        assert!(editor_catalogs.of_editor("p").rules.is_none(), "an entry that hides nothing");
+        assert_eq!(editor_catalogs.shown("p").tools, 2);
     }
 
     #[tokio::test]
@@ -269,10 +277,11 @@ mod tests {
         let lists = "[editors.p]\ntools.deny = [\"a__x\"]\n[editors.q]\ntools.deny = [\"a__x\"]\n\
                      [editors.r]\nupstreams.deny = [\"a\"]\n";
         let config = config(lists);
-        let sights = Sights::of(&Handle::remembered(&config), &config.editors, None);
-        let merged = |editor| &sights.of_editor(editor).merged;
+        let editor_catalogs =
+            EditorCatalogs::of(&UpstreamHandle::remembered(&config), &config.editors, None);
+        let merged = |editor| &editor_catalogs.of_editor(editor).merged;
         assert!(Arc::ptr_eq(merged("p"), merged("q")));
-        let shown = ["p", "r", "anybody"].map(|editor| sights.shown(editor).tools);
+        let shown = ["p", "r", "anybody"].map(|editor| editor_catalogs.shown(editor).tools);
         assert_eq!(shown, [1, 0, 2]);
     }
 
@@ -281,13 +290,13 @@ mod tests {
         let lists = "[editors.p]\ntools.deny = [\"a__x\"]\n";
         let (first, moved) = (config(lists), config(&format!("# a line more\n{lists}")));
         let other = config("[editors.p]\ntools.deny = [\"a__y\"]\n");
-        let upstreams = Handle::remembered(&first);
-        let sights = Sights::of(&upstreams, &first.editors, None);
-        let again = Sights::of(&upstreams, &moved.editors, Some(&sights));
-        assert!(Arc::ptr_eq(&sights, &again));
-        let changed = Sights::of(&upstreams, &other.editors, Some(&sights));
-        assert!(!Arc::ptr_eq(&sights, &changed));
-        let changes = changed.changes_since(&sights);
+        let upstreams = UpstreamHandle::remembered(&first);
+        let editor_catalogs = EditorCatalogs::of(&upstreams, &first.editors, None);
+        let again = EditorCatalogs::of(&upstreams, &moved.editors, Some(&editor_catalogs));
+        assert!(Arc::ptr_eq(&editor_catalogs, &again));
+        let changed = EditorCatalogs::of(&upstreams, &other.editors, Some(&editor_catalogs));
+        assert!(!Arc::ptr_eq(&editor_catalogs, &changed));
+        let changes = changed.changes_since(&editor_catalogs);
         assert_eq!(changes.len(), 1);
         assert!(changes[0].audience.includes("p") && !changes[0].audience.includes("anybody"));
     }

@@ -11,23 +11,23 @@ use futures_util::future::join_all;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use evermoor_core::catalog::naming::{UpstreamName, merged};
+use evermoor_core::catalog::naming::{UpstreamName, merged_name};
 use evermoor_core::catalog::visibility::{Hidden, asked_for};
-use evermoor_core::catalog::{List, Origin, list_result};
+use evermoor_core::catalog::{ItemOrigin, ListKind, list_result};
 use evermoor_core::protocol::envelope::{INVALID_PARAMS, METHOD_NOT_FOUND, Request, Response};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{gateway_info, method};
-use evermoor_core::protocol::translate::server_info::Introduction;
+use evermoor_core::protocol::translate::server_info::ServerDescription;
 
 use crate::monitoring::status::Overview;
 pub use crate::routing::view::View;
-use crate::routing::view::{NoView, Scope};
-use crate::upstream::{Handle, Known, Link};
+use crate::routing::view::{NoView, ViewScope};
+use crate::upstream::{KnownCatalog, LinkState, UpstreamHandle};
 
 /// Finds the upstream for a request.
 #[derive(Clone)]
 pub struct Router {
-    upstreams: watch::Receiver<Arc<[Handle]>>,
+    upstreams: watch::Receiver<Arc<[UpstreamHandle]>>,
     overview: watch::Receiver<Overview>,
 }
 
@@ -36,7 +36,7 @@ pub enum Destination {
     /// The gateway, with this response.
     Gateway(Response),
     /// An upstream, with the request under its own names.
-    Upstream(Handle, Request),
+    Upstream(UpstreamHandle, Request),
 }
 
 /// Why no upstream has a resource, and what to do about it.
@@ -52,7 +52,7 @@ pub const ENABLE_REMEDY: &str = "Remove `enabled = false` from its entry in conf
 
 impl Router {
     pub fn new(
-        upstreams: watch::Receiver<Arc<[Handle]>>,
+        upstreams: watch::Receiver<Arc<[UpstreamHandle]>>,
         overview: watch::Receiver<Overview>,
     ) -> Self {
         Self { upstreams, overview }
@@ -62,19 +62,19 @@ impl Router {
         self.overview.clone()
     }
 
-    pub fn upstream(&self, name: &str) -> Option<Handle> {
+    pub fn upstream(&self, name: &str) -> Option<UpstreamHandle> {
         let upstreams = self.upstreams.borrow();
         upstreams.iter().find(|upstream| upstream.name().as_str() == name).cloned()
     }
 
     /// Every upstream, whether or not an editor may see it.
-    pub fn all_upstreams(&self) -> Arc<[Handle]> {
+    pub fn all_upstreams(&self) -> Arc<[UpstreamHandle]> {
         Arc::clone(&self.upstreams.borrow())
     }
 
     /// The merged view of all upstreams that an editor may see.
     pub fn all(&self, editor: &str) -> View {
-        View::new(Scope::All, editor, self.overview())
+        View::new(ViewScope::All, editor, self.overview())
     }
 
     /// The view of one upstream, if the editor may see it. Otherwise says why not and what to do.
@@ -96,32 +96,32 @@ impl Router {
     }
 
     /// The upstreams in a view.
-    pub fn upstreams(&self, view: &View) -> Vec<Handle> {
+    pub fn upstreams(&self, view: &View) -> Vec<UpstreamHandle> {
         match &view.scope {
-            Scope::All => {
+            ViewScope::All => {
                 let all = Arc::clone(&self.upstreams.borrow());
                 all.iter().filter(|one| view.sees(one.name())).cloned().collect()
             }
-            Scope::One(upstream) => vec![upstream.clone()],
+            ViewScope::One(upstream) => vec![upstream.clone()],
         }
     }
 
     /// The `initialize` or `server/discover` answer for a view.
-    pub async fn server_description(&self, view: &View) -> Introduction {
+    pub async fn server_description(&self, view: &View) -> ServerDescription {
         match &view.scope {
-            Scope::One(upstream) => match upstream.known(DISCOVERY_TIMEOUT).await {
-                Some(known) => Introduction::of_upstream(&known.handshake, known.spoken()),
-                None => Introduction::of_gateway(crate::VERSION, &[]),
+            ViewScope::One(upstream) => match upstream.known(DISCOVERY_TIMEOUT).await {
+                Some(known) => ServerDescription::of_upstream(&known.handshake, known.spoken()),
+                None => ServerDescription::of_gateway(crate::VERSION, &[]),
             },
-            Scope::All => {
+            ViewScope::All => {
                 let upstreams = self.upstreams(view);
-                let known: Vec<(String, Arc<Known>)> = upstreams
+                let known: Vec<(String, Arc<KnownCatalog>)> = upstreams
                     .iter()
                     .filter_map(|one| Some((one.config.title.clone(), one.state().known?)))
                     .collect();
                 let handshakes: Vec<_> =
                     known.iter().map(|(title, known)| (title.as_str(), &known.handshake)).collect();
-                Introduction::of_gateway(crate::VERSION, &handshakes)
+                ServerDescription::of_gateway(crate::VERSION, &handshakes)
             }
         }
     }
@@ -129,8 +129,8 @@ impl Router {
     /// The `serverInfo` for a view, as known at this moment.
     pub fn server_info(&self, view: &View) -> Raw {
         let known = match &view.scope {
-            Scope::One(upstream) => upstream.state().known,
-            Scope::All => None,
+            ViewScope::One(upstream) => upstream.state().known,
+            ViewScope::All => None,
         };
         match known {
             Some(known) => known.handshake.server_info.clone(),
@@ -144,37 +144,37 @@ impl Router {
             return answered(request, Raw::of(&serde_json::json!({})));
         }
         match &view.scope {
-            Scope::One(upstream) => match view.refuses(upstream, request, request) {
+            ViewScope::One(upstream) => match view.refuses(upstream, request, request) {
                 Some(refusal) => Destination::Gateway(refusal),
                 None => one(upstream, request).await,
             },
-            Scope::All => self.route_merged(view, request).await,
+            ViewScope::All => self.route_merged(view, request).await,
         }
     }
 
     /// The upstream that has a resource. Otherwise says why none has it and what to do.
-    pub fn owner(&self, view: &View, uri: &str) -> Result<Handle, ResourceError> {
+    pub fn owner(&self, view: &View, uri: &str) -> Result<UpstreamHandle, ResourceError> {
         let owner = match &view.scope {
-            Scope::One(upstream) => Some(upstream.clone()),
-            Scope::All => self.by_name(view.catalog().merged.owner(uri)),
+            ViewScope::One(upstream) => Some(upstream.clone()),
+            ViewScope::All => self.by_name(view.catalog().merged.owner(uri)),
         };
         let hiding = match owner {
-            Some(owner) => match view.hides(&owner, List::Resources, uri) {
+            Some(owner) => match view.hides(&owner, ListKind::Resources, uri) {
                 Some(hidden) => Some((owner, hidden)),
                 None => return Ok(owner),
             },
-            None => self.hidden_by(view, List::Resources, uri),
+            None => self.hidden_by(view, ListKind::Resources, uri),
         };
         Err(match hiding {
             Some((upstream, hidden)) => {
                 ResourceError::Hidden(view.hidden_message(&upstream, uri, hidden))
             }
-            None => ResourceError::Unknown(not_found(view, List::Resources, uri)),
+            None => ResourceError::Unknown(not_found(view, ListKind::Resources, uri)),
         })
     }
 
     async fn route_merged(&self, view: &View, request: &Request) -> Destination {
-        if let Some(list) = List::asked_by(&request.method) {
+        if let Some(list) = ListKind::from_method(&request.method) {
             self.catalogs_loaded(view).await;
             return answered(request, list_result(list, view.catalog().merged.list(list)));
         }
@@ -209,11 +209,11 @@ impl Router {
         &self,
         view: &View,
         request: &Request,
-        list: List,
+        list: ListKind,
         name: &str,
-    ) -> Option<(Handle, Request)> {
+    ) -> Option<(UpstreamHandle, Request)> {
         let merged = view.catalog().merged;
-        let renamed = |origin: &Origin| {
+        let renamed = |origin: &ItemOrigin| {
             let named = |params: &Raw| params.with("name", &Raw::of(&origin.name));
             let params = request.params.as_ref().map(named);
             let upstream = self.by_name(Some(&origin.upstream))?;
@@ -224,24 +224,30 @@ impl Router {
             return Some((self.by_name(Some(&upstream))?, own));
         }
         match list {
-            List::Tools => merged.tool(name).and_then(renamed),
-            List::Prompts => merged.prompt(name).and_then(renamed),
-            List::Resources | List::Templates => {
+            ListKind::Tools => merged.tool(name).and_then(renamed),
+            ListKind::Prompts => merged.prompt(name).and_then(renamed),
+            ListKind::Resources | ListKind::Templates => {
                 Some((self.by_name(merged.owner(name))?, request.clone()))
             }
         }
     }
 
     /// The upstream that has an item of this name which is hidden from the view.
-    fn hidden_by(&self, view: &View, list: List, name: &str) -> Option<(Handle, Hidden)> {
+    fn hidden_by(
+        &self,
+        view: &View,
+        list: ListKind,
+        name: &str,
+    ) -> Option<(UpstreamHandle, Hidden)> {
         let catalog = view.catalog();
         self.upstreams(view).into_iter().find_map(|upstream| {
-            let visibility =
-                catalog.visibility(&upstream.config).filter(|visibility| !visibility.is_clear())?;
+            let visibility = catalog
+                .visibility(&upstream.config)
+                .filter(|visibility| !visibility.hides_nothing())?;
             let known = upstream.state().known?;
             let shown = |own: &str| match list {
-                List::Tools | List::Prompts => merged(upstream.name(), own) == name,
-                List::Resources | List::Templates => own == name,
+                ListKind::Tools | ListKind::Prompts => merged_name(upstream.name(), own) == name,
+                ListKind::Resources | ListKind::Templates => own == name,
             };
             let items = known.catalog.list(list).iter();
             let mut names = items.filter_map(|item| item.text_member(list.key()));
@@ -250,7 +256,7 @@ impl Router {
         })
     }
 
-    fn by_name(&self, name: Option<&UpstreamName>) -> Option<Handle> {
+    fn by_name(&self, name: Option<&UpstreamName>) -> Option<UpstreamHandle> {
         name.and_then(|name| self.upstream(name.as_str()))
     }
 
@@ -261,17 +267,17 @@ impl Router {
         join_all(upstreams.iter().map(|upstream| upstream.known(DISCOVERY_TIMEOUT))).await;
         let mut overview = self.overview.clone();
         let covered = overview.wait_for(|overview| {
-            self.upstreams.borrow().iter().all(|one| overview.sights.covers(one))
+            self.upstreams.borrow().iter().all(|one| overview.editor_catalogs.covers(one))
         });
         let _ = timeout(DISCOVERY_TIMEOUT, covered).await;
     }
 }
 
 /// Sends a request to its upstream. While that is down, its lists come from the cached catalog.
-async fn one(upstream: &Handle, request: &Request) -> Destination {
-    if let Some(list) = List::asked_by(&request.method) {
+async fn one(upstream: &UpstreamHandle, request: &Request) -> Destination {
+    if let Some(list) = ListKind::from_method(&request.method) {
         let known = upstream.known(DISCOVERY_TIMEOUT).await;
-        let away = !matches!(upstream.state().link, Link::Ready(_));
+        let away = !matches!(upstream.state().link, LinkState::Ready(_));
         if let Some(known) = known.filter(|_| away) {
             return answered(request, list_result(list, known.catalog.list(list)));
         }
@@ -288,12 +294,12 @@ fn rejected(request: &Request, code: i32, why: &str) -> Destination {
 }
 
 /// Says that something was not found, and what to do.
-fn not_found(view: &View, list: List, name: &str) -> String {
+fn not_found(view: &View, list: ListKind, name: &str) -> String {
     let what = match list {
-        List::Tools => "tool",
-        List::Prompts => "prompt",
-        List::Resources => "resource",
-        List::Templates => "resource template",
+        ListKind::Tools => "tool",
+        ListKind::Prompts => "prompt",
+        ListKind::Resources => "resource",
+        ListKind::Templates => "resource template",
     };
     format!("There is no {what} `{name}`. Request the list again.{}", view.hidden_hint())
 }

@@ -8,30 +8,30 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use evermoor_core::catalog::List;
+use evermoor_core::catalog::ListKind;
 use evermoor_core::catalog::naming::UpstreamName;
-use evermoor_core::catalog::visibility::{Hidden, entry, sees};
-use evermoor_core::failure::outcome::{Fate, NotSent, Undelivered, subject};
+use evermoor_core::catalog::visibility::{Hidden, can_see, editor_heading};
+use evermoor_core::failure::outcome::{DeliveryStatus, NotSent, UndeliveredCall, subject};
 use evermoor_core::protocol::envelope::{Outcome, Request, Response};
 use evermoor_core::protocol::mcp::method;
 
 use crate::monitoring::status::Overview;
 use crate::routing::editor_catalogs::EditorCatalog;
-use crate::upstream::Handle;
-use crate::upstream::notification_log::News;
+use crate::upstream::UpstreamHandle;
+use crate::upstream::notification_log::LoggedNotification;
 
 #[derive(Clone)]
 pub struct View {
-    pub scope: Scope,
+    pub scope: ViewScope,
     editor: Arc<str>,
     overview: watch::Receiver<Overview>,
 }
 
 /// What a URL gives access to.
 #[derive(Clone)]
-pub enum Scope {
+pub enum ViewScope {
     All,
-    One(Handle),
+    One(UpstreamHandle),
 }
 
 /// Why an editor cannot see an upstream, and what to do.
@@ -46,18 +46,18 @@ pub enum NoView {
 /// Removes from an upstream's list what the editor may not see.
 pub struct ListFilter {
     view: View,
-    upstream: Handle,
-    list: List,
+    upstream: UpstreamHandle,
+    list: ListKind,
 }
 
 impl View {
-    pub fn new(scope: Scope, editor: &str, overview: watch::Receiver<Overview>) -> Self {
+    pub fn new(scope: ViewScope, editor: &str, overview: watch::Receiver<Overview>) -> Self {
         Self { scope, editor: editor.into(), overview }
     }
 
     /// The same editor's view of one upstream.
-    pub fn of_one(self, upstream: Handle) -> Self {
-        Self { scope: Scope::One(upstream), ..self }
+    pub fn of_one(self, upstream: UpstreamHandle) -> Self {
+        Self { scope: ViewScope::One(upstream), ..self }
     }
 
     /// The editor's name.
@@ -68,69 +68,74 @@ impl View {
     /// The upstream, if the view is of one.
     pub fn one(&self) -> Option<&str> {
         match &self.scope {
-            Scope::All => None,
-            Scope::One(upstream) => Some(upstream.name().as_str()),
+            ViewScope::All => None,
+            ViewScope::One(upstream) => Some(upstream.name().as_str()),
         }
     }
 
     /// What the editor sees now.
     pub fn catalog(&self) -> EditorCatalog {
-        self.overview.borrow().sights.of_editor(&self.editor).clone()
+        self.overview.borrow().editor_catalogs.of_editor(&self.editor).clone()
     }
 
     /// Whether the editor may see this upstream.
     pub fn sees(&self, upstream: &UpstreamName) -> bool {
         let overview = self.overview.borrow();
-        sees(overview.sights.of_editor(&self.editor).rules.as_deref(), upstream)
+        can_see(overview.editor_catalogs.of_editor(&self.editor).rules.as_deref(), upstream)
     }
 
     /// Whether the editor may receive a notification.
-    pub fn accepts(&self, published: &News) -> bool {
+    pub fn accepts(&self, published: &LoggedNotification) -> bool {
         let in_scope = match &self.scope {
-            Scope::All => true,
-            Scope::One(one) => *one.name() == published.lane.upstream,
+            ViewScope::All => true,
+            ViewScope::One(one) => *one.name() == published.scope.upstream,
         };
         if !in_scope || !published.audience.includes(&self.editor) {
             return false;
         }
         // An editor whose list changed is told so even if nothing is left in it.
-        if published.is_of_lists() {
+        if published.is_list_change() {
             return true;
         }
         let overview = self.overview.borrow();
-        let catalog = overview.sights.of_editor(&self.editor);
-        let Some(config) = overview.sights.config(&published.lane.upstream) else {
-            return sees(catalog.rules.as_deref(), &published.lane.upstream);
+        let catalog = overview.editor_catalogs.of_editor(&self.editor);
+        let Some(config) = overview.editor_catalogs.config(&published.scope.upstream) else {
+            return can_see(catalog.rules.as_deref(), &published.scope.upstream);
         };
         let Some(visibility) = catalog.visibility(config) else { return false };
         let resource = published.told.params.as_ref().filter(|_| {
-            !visibility.is_clear() && published.told.method == method::RESOURCE_UPDATED
+            !visibility.hides_nothing() && published.told.method == method::RESOURCE_UPDATED
         });
         let uri = resource.and_then(|params| params.text_member("uri"));
-        uri.is_none_or(|uri| visibility.hides(List::Resources, &uri).is_none())
+        uri.is_none_or(|uri| visibility.hides(ListKind::Resources, &uri).is_none())
     }
 
     /// What hides an item of an upstream from the editor, if anything does.
-    pub fn hides(&self, upstream: &Handle, list: List, name: &str) -> Option<Hidden> {
+    pub fn hides(&self, upstream: &UpstreamHandle, list: ListKind, name: &str) -> Option<Hidden> {
         self.catalog().visibility(&upstream.config)?.hides(list, name)
     }
 
     /// The response to a request that names something hidden; `None` if nothing is. `own` is the
     /// request under the upstream's own names.
-    pub fn refuses(&self, upstream: &Handle, asked: &Request, own: &Request) -> Option<Response> {
+    pub fn refuses(
+        &self,
+        upstream: &UpstreamHandle,
+        asked: &Request,
+        own: &Request,
+    ) -> Option<Response> {
         let hidden = self.catalog().visibility(&upstream.config)?.refuses(own)?;
         Some(self.refusal(upstream, asked, hidden))
     }
 
     /// The response to a request for something hidden.
-    pub fn refusal(&self, upstream: &Handle, asked: &Request, hidden: Hidden) -> Response {
+    pub fn refusal(&self, upstream: &UpstreamHandle, asked: &Request, hidden: Hidden) -> Response {
         let (subject, is_tool) = subject(&asked.method, asked.params.as_ref());
-        let undelivered = Undelivered {
+        let undelivered = UndeliveredCall {
             subject: &subject,
             is_tool,
             upstream: upstream.name().as_str(),
             title: &upstream.config.title,
-            fate: Fate::NotSent(NotSent::Hidden),
+            fate: DeliveryStatus::NotSent(NotSent::Hidden),
             detail: &hidden.place(upstream.name(), &self.editor),
             attempts: 0,
             held: Duration::ZERO,
@@ -140,7 +145,7 @@ impl View {
     }
 
     /// Says what hides a resource.
-    pub fn hidden_message(&self, upstream: &Handle, uri: &str, hidden: Hidden) -> String {
+    pub fn hidden_message(&self, upstream: &UpstreamHandle, uri: &str, hidden: Hidden) -> String {
         let place = hidden.place(upstream.name(), &self.editor);
         format!("A list in config.toml hides `{uri}` ({place}). To use it, change that list.")
     }
@@ -149,7 +154,7 @@ impl View {
     pub fn hidden_hint(&self) -> String {
         match self.catalog().rules {
             Some(_) => {
-                let lists = entry(&self.editor);
+                let lists = editor_heading(&self.editor);
                 format!(" The lists under {lists} in config.toml may hide it.")
             }
             None => String::new(),
@@ -159,13 +164,18 @@ impl View {
     /// The filter for the response to this request, if it is a list that the upstream itself
     /// returns.
     pub fn list_filter(&self, request: &Request) -> Option<ListFilter> {
-        let list = List::asked_by(&request.method)?;
+        let list = ListKind::from_method(&request.method)?;
         // Merged lists contain only what the editor may see.
-        let Scope::One(upstream) = &self.scope else { return None };
+        let ViewScope::One(upstream) = &self.scope else { return None };
         let catalog = self.catalog();
-        let is_clear =
-            catalog.visibility(&upstream.config).is_some_and(|visibility| visibility.is_clear());
-        (!is_clear).then(|| ListFilter { view: self.clone(), upstream: upstream.clone(), list })
+        let hides_nothing = catalog
+            .visibility(&upstream.config)
+            .is_some_and(|visibility| visibility.hides_nothing());
+        (!hides_nothing).then(|| ListFilter {
+            view: self.clone(),
+            upstream: upstream.clone(),
+            list,
+        })
     }
 }
 
@@ -186,8 +196,8 @@ impl ListFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routing::editor_catalogs::Sights;
-    use crate::upstream::notification_log::Newsroom;
+    use crate::routing::editor_catalogs::EditorCatalogs;
+    use crate::upstream::notification_log::NotificationLog;
     use evermoor_core::api::Status;
     use evermoor_core::config::Config;
     use evermoor_core::protocol::envelope::Notification;
@@ -198,20 +208,20 @@ mod tests {
     fn receives(lists: &str, editor: &str) -> [bool; 3] {
         let upstream = "[upstreams.a]\nurl = \"http://127.0.0.1:1/mcp\"\n";
         let config = Config::parse(&format!("{upstream}{lists}")).unwrap();
-        let handles = Handle::remembered(&config);
-        let sights = Sights::of(&handles, &config.editors, None);
+        let handles = UpstreamHandle::remembered(&config);
+        let editor_catalogs = EditorCatalogs::of(&handles, &config.editors, None);
         let status = Status::of("0".into(), 1, String::new(), vec![], vec![]);
-        let (_show, overview) = watch::channel(Overview { status, sights });
-        let log = Newsroom::default();
+        let (_show, overview) = watch::channel(Overview { status, editor_catalogs });
+        let log = NotificationLog::default();
         let uri = Raw::of(&serde_json::json!({ "uri": "x://1" }));
         for (method, params) in [
             (method::LOG, None),
             (method::RESOURCE_UPDATED, Some(uri)),
-            (List::Tools.changed(), None),
+            (ListKind::Tools.changed(), None),
         ] {
-            log.publish(handles[0].lane(), Notification::new(method, params));
+            log.publish(handles[0].scope(), Notification::new(method, params));
         }
-        let view = View::new(Scope::All, editor, overview);
+        let view = View::new(ViewScope::All, editor, overview);
         let log_entries = log.after(0).unwrap();
         [0, 1, 2].map(|place: usize| view.accepts(&log_entries[place]))
     }

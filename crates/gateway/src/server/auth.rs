@@ -23,18 +23,20 @@ use evermoor_core::api;
 use evermoor_core::config;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::mcp::header as mcp_header;
-use evermoor_core::security::access::{Guesses, Refusal, Visitor, bearer, check_place, same_token};
+use evermoor_core::security::access::{
+    AccessDenied, AccessRequest, GuessLimiter, bearer, check_origin, same_token,
+};
 
 use crate::editors::Editors;
 use crate::server::listener::unauthenticated::ConnectionState;
 
 /// What requests are checked against.
-pub struct Door {
+pub struct Authenticator {
     pub port: u16,
     pub editors: Arc<Editors>,
-    pub settings: watch::Receiver<config::Gateway>,
+    pub settings: watch::Receiver<config::GatewayConfig>,
     pub control_token: String,
-    pub guesses: Mutex<HashMap<GuessTarget, Guesses>>,
+    pub guesses: Mutex<HashMap<GuessTarget, GuessLimiter>>,
 }
 
 /// What a client may be guessing: a token, or a session of an authenticated editor.
@@ -50,38 +52,41 @@ const MAX_WRONG_TOKENS: usize = 20;
 /// per call in flight.
 const MAX_UNKNOWN_SESSIONS: usize = 200;
 
-impl Door {
-    fn is_one_too_many(&self, target: GuessTarget, most: usize) -> bool {
+impl Authenticator {
+    fn is_over_limit(&self, target: GuessTarget, most: usize) -> bool {
         let mut guesses = self.guesses.lock();
-        let guesses = guesses.entry(target).or_insert_with(|| Guesses::new(most));
-        guesses.is_one_too_many(Instant::now().into_std())
+        let guesses = guesses.entry(target).or_insert_with(|| GuessLimiter::new(most));
+        guesses.is_over_limit(Instant::now().into_std())
     }
 
     /// The refusal of a wrong token. A request without a token does not count as a guess.
-    fn wrong_token(&self) -> Refusal {
-        match self.is_one_too_many(GuessTarget::Token, MAX_WRONG_TOKENS) {
-            true => Refusal::TooManyTokens,
-            false => Refusal::Token,
+    fn wrong_token(&self) -> AccessDenied {
+        match self.is_over_limit(GuessTarget::Token, MAX_WRONG_TOKENS) {
+            true => AccessDenied::TooManyTokens,
+            false => AccessDenied::Token,
         }
     }
 
     /// Checks Host and Origin. A preflight is always refused: pages that need one have no access.
-    fn check_place(&self, request: &Request, own_page: bool) -> Result<(), Refusal> {
-        check_place(access_request(request), self.port, own_page)?;
-        if request.method() == Method::OPTIONS { Err(Refusal::Origin) } else { Ok(()) }
+    fn check_place(&self, request: &Request, own_page: bool) -> Result<(), AccessDenied> {
+        check_origin(access_request(request), self.port, own_page)?;
+        if request.method() == Method::OPTIONS { Err(AccessDenied::Origin) } else { Ok(()) }
     }
 }
 
 /// Requires an editor's token. Adds the [`Editor`](crate::editors::Editor) to the request.
 pub async fn require_editor_token(
-    State(door): State<Arc<Door>>,
+    State(authenticator): State<Arc<Authenticator>>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let editor = match door.check_place(&request, false) {
-        Ok(()) if !door.settings.borrow().require_token => Ok(door.editors.anybody()),
-        Ok(()) => bearer(access_request(&request))
-            .and_then(|token| door.editors.by_token(token).ok_or_else(|| door.wrong_token())),
+    let editor = match authenticator.check_place(&request, false) {
+        Ok(()) if !authenticator.settings.borrow().require_token => {
+            Ok(authenticator.editors.without_token())
+        }
+        Ok(()) => bearer(access_request(&request)).and_then(|token| {
+            authenticator.editors.by_token(token).ok_or_else(|| authenticator.wrong_token())
+        }),
         Err(refusal) => Err(refusal),
     };
     let editor = match editor {
@@ -94,8 +99,8 @@ pub async fn require_editor_token(
     let response = next.run(request).await;
     if in_session && response.status() == StatusCode::NOT_FOUND {
         let target = GuessTarget::Session(editor.name);
-        if door.is_one_too_many(target, MAX_UNKNOWN_SESSIONS) {
-            return refuse(Refusal::TooManySessions);
+        if authenticator.is_over_limit(target, MAX_UNKNOWN_SESSIONS) {
+            return refuse(AccessDenied::TooManySessions);
         }
     }
     until_revoked(response, editor.revoked)
@@ -103,30 +108,31 @@ pub async fn require_editor_token(
 
 /// Requires the control token, which the tray, the command line and the dashboard have.
 pub async fn require_control_token(
-    State(door): State<Arc<Door>>,
+    State(authenticator): State<Arc<Authenticator>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let known = door.check_place(&request, true).and_then(|()| bearer(access_request(&request)));
+    let known =
+        authenticator.check_place(&request, true).and_then(|()| bearer(access_request(&request)));
     match known {
         // To an editor, the control API does not exist.
-        Ok(token) if door.editors.knows(token) => StatusCode::NOT_FOUND.into_response(),
-        Ok(token) if same_token(token, &door.control_token) => {
+        Ok(token) if authenticator.editors.knows(token) => StatusCode::NOT_FOUND.into_response(),
+        Ok(token) if same_token(token, &authenticator.control_token) => {
             mark_authenticated(&request);
             next.run(request).await
         }
-        Ok(_) => refuse(door.wrong_token()),
+        Ok(_) => refuse(authenticator.wrong_token()),
         Err(refusal) => refuse(refusal),
     }
 }
 
 /// Requires only the dashboard's own origin, for pages that have no token yet.
 pub async fn require_own_origin(
-    State(door): State<Arc<Door>>,
+    State(authenticator): State<Arc<Authenticator>>,
     request: Request,
     next: Next,
 ) -> Response {
-    match door.check_place(&request, true) {
+    match authenticator.check_place(&request, true) {
         Ok(()) => next.run(request).await,
         Err(refusal) => refuse(refusal),
     }
@@ -150,7 +156,7 @@ fn mark_authenticated(request: &Request) {
     }
 }
 
-fn access_request(request: &Request) -> Visitor<'_> {
+fn access_request(request: &Request) -> AccessRequest<'_> {
     let headers = request.headers();
     // A header that is sent twice is ambiguous, so it counts as missing.
     let one = |name: HeaderName| {
@@ -158,7 +164,7 @@ fn access_request(request: &Request) -> Visitor<'_> {
         let first = values.next()?;
         values.next().is_none().then(|| first.to_str().unwrap_or("unreadable"))
     };
-    Visitor {
+    AccessRequest {
         host: one(header::HOST),
         authority: request.uri().authority().map(Authority::as_str),
         origin: headers.get(header::ORIGIN).map(|value| value.to_str().unwrap_or("unreadable")),
@@ -169,26 +175,30 @@ fn access_request(request: &Request) -> Visitor<'_> {
     }
 }
 
-fn refuse(refusal: Refusal) -> Response {
+fn refuse(refusal: AccessDenied) -> Response {
     let (status, remedy) = match refusal {
-        Refusal::NoHost => (StatusCode::BAD_REQUEST, "Send one Host header."),
-        Refusal::Host => (StatusCode::FORBIDDEN, "Use the address that `evermoor status` shows."),
-        Refusal::Origin => (StatusCode::FORBIDDEN, "Use an MCP client, not a web page."),
-        Refusal::Token => {
+        AccessDenied::NoHost => (StatusCode::BAD_REQUEST, "Send one Host header."),
+        AccessDenied::Host => {
+            (StatusCode::FORBIDDEN, "Use the address that `evermoor status` shows.")
+        }
+        AccessDenied::Origin => (StatusCode::FORBIDDEN, "Use an MCP client, not a web page."),
+        AccessDenied::Token => {
             (StatusCode::UNAUTHORIZED, "Send the header `Authorization: Bearer <token>`.")
         }
-        Refusal::TooManyTokens => {
+        AccessDenied::TooManyTokens => {
             (StatusCode::TOO_MANY_REQUESTS, "Correct the token in the client's configuration.")
         }
-        Refusal::TooManySessions => (StatusCode::TOO_MANY_REQUESTS, "Send `initialize` again."),
+        AccessDenied::TooManySessions => {
+            (StatusCode::TOO_MANY_REQUESTS, "Send `initialize` again.")
+        }
     };
     let what = format!("Refused: {refusal}.");
-    let body = api::Refusal { error: Failure::new(Code::Forbidden, what, remedy) };
+    let body = api::ErrorBody { error: Failure::new(Code::Forbidden, what, remedy) };
     let mut response = (status, axum::Json(body)).into_response();
     let more = match refusal {
-        Refusal::Token => (header::WWW_AUTHENTICATE, "Bearer"),
-        Refusal::TooManyTokens | Refusal::TooManySessions => (header::RETRY_AFTER, "60"),
-        Refusal::NoHost | Refusal::Host | Refusal::Origin => return response,
+        AccessDenied::Token => (header::WWW_AUTHENTICATE, "Bearer"),
+        AccessDenied::TooManyTokens | AccessDenied::TooManySessions => (header::RETRY_AFTER, "60"),
+        AccessDenied::NoHost | AccessDenied::Host | AccessDenied::Origin => return response,
     };
     response.headers_mut().insert(more.0, HeaderValue::from_static(more.1));
     response

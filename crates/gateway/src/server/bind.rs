@@ -7,83 +7,83 @@ use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep};
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::lifecycle::runtime::Runtime;
+use evermoor_core::lifecycle::runtime::RuntimeFile;
 use evermoor_platform::fs::lock::InstanceLock;
 use evermoor_platform::fs::private;
-use evermoor_platform::fs::private::Prepared;
-use evermoor_platform::handover::Stand;
+use evermoor_platform::fs::private::PreparedFile;
+use evermoor_platform::handover::HandoverListener;
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::port;
 
 use crate::VERSION;
-use crate::lifecycle::start_error::StartError;
+use crate::lifecycle::start_error::ServeError;
 
 /// A program that checks for a gateway holds the lock briefly; wait for that.
 pub(crate) const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Takes the lock; `None` if another gateway has it.
-pub(crate) fn try_lock(paths: &Paths) -> Result<Option<InstanceLock>, StartError> {
+pub(crate) fn try_lock(paths: &Paths) -> Result<Option<InstanceLock>, ServeError> {
     let path = paths.lock_file();
     InstanceLock::take(&path)
-        .map_err(|source| StartError::Unwritable { path: path.display().to_string(), source })
+        .map_err(|source| ServeError::Unwritable { path: path.display().to_string(), source })
 }
 
-pub(crate) async fn take_lock(paths: &Paths) -> Result<InstanceLock, StartError> {
+pub(crate) async fn take_lock(paths: &Paths) -> Result<InstanceLock, ServeError> {
     let deadline = Instant::now() + LOCK_PATIENCE;
     loop {
         match try_lock(paths)? {
             Some(lock) => return Ok(lock),
-            None if Instant::now() >= deadline => return Err(StartError::RunsAlready),
+            None if Instant::now() >= deadline => return Err(ServeError::AlreadyRunning),
             None => sleep(LOCK_PATIENCE / 20).await,
         }
     }
 }
 
-pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
+pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
     match TcpListener::bind(address).await {
         Ok(listener) => Ok(listener),
         Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
             let owner = port::owner(address.port()).await;
             let by = match owner {
-                Some(port::Owner { pid, name: Some(name) }) => {
+                Some(port::PortOwner { pid, name: Some(name) }) => {
                     format!("\"{name}\" (process {pid})")
                 }
-                Some(port::Owner { pid, name: None }) => format!("process {pid}"),
+                Some(port::PortOwner { pid, name: None }) => format!("process {pid}"),
                 None => "another program".into(),
             };
             let what = format!("Port {} is used by {by}.", address.port());
             let remedy =
                 "End that program, or set another `listen` under [gateway] in config.toml.";
-            Err(StartError::PortTaken(Failure::new(Code::PortTaken, what, remedy)))
+            Err(ServeError::PortTaken(Failure::new(Code::PortTaken, what, remedy)))
         }
-        Err(source) => Err(StartError::Listen { address, source }),
+        Err(source) => Err(ServeError::Listen { address, source }),
     }
 }
 
 /// The runtime file's content: how to reach this process.
-pub(crate) fn runtime(origin: String, control_token: String) -> Runtime {
-    Runtime { pid: std::process::id(), version: VERSION.into(), origin, control_token }
+pub(crate) fn runtime(origin: String, control_token: String) -> RuntimeFile {
+    RuntimeFile { pid: std::process::id(), version: VERSION.into(), origin, control_token }
 }
 
 /// Writes the runtime file.
-pub(crate) fn announce(paths: &Paths, runtime: &Runtime) -> Result<(), StartError> {
+pub(crate) fn announce(paths: &Paths, runtime: &RuntimeFile) -> Result<(), ServeError> {
     prepare(paths, runtime)?.put().map_err(|source| unwritable(paths, source))
 }
 
 /// Prepares the runtime file; what remains is a rename, which rarely fails.
-pub(crate) fn prepare(paths: &Paths, runtime: &Runtime) -> Result<Prepared, StartError> {
+pub(crate) fn prepare(paths: &Paths, runtime: &RuntimeFile) -> Result<PreparedFile, ServeError> {
     let content = serde_json::to_vec(runtime).expect("strings and numbers serialise");
     private::prepare_private(&paths.runtime_file(), &content)
         .map_err(|source| unwritable(paths, source))
 }
 
-pub(crate) fn unwritable(paths: &Paths, source: std::io::Error) -> StartError {
-    StartError::Unwritable { path: paths.runtime_file().display().to_string(), source }
+pub(crate) fn unwritable(paths: &Paths, source: std::io::Error) -> ServeError {
+    ServeError::Unwritable { path: paths.runtime_file().display().to_string(), source }
 }
 
 /// Opens the socket where another gateway can request a handover.
-pub(crate) fn open_stand(paths: &Paths) -> Option<Stand> {
-    Stand::open(&paths.handover_file())
+pub(crate) fn open_stand(paths: &Paths) -> Option<HandoverListener> {
+    HandoverListener::open(&paths.handover_file())
         .inspect_err(|error| tracing::warn!(%error, "this gateway cannot be taken over"))
         .ok()
 }

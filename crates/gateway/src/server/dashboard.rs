@@ -3,7 +3,7 @@
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderName, Method, StatusCode, Uri, header};
 
-use evermoor_core::api::Refusal;
+use evermoor_core::api::ErrorBody;
 use evermoor_core::failure::{Code, Failure};
 
 #[derive(rust_embed::Embed)]
@@ -48,7 +48,7 @@ pub async fn file(method: Method, uri: Uri) -> Response {
 fn nothing() -> Response {
     let what = "There is nothing at this URL.";
     let error = Failure::new(Code::NotFound, what, "Editors use /mcp, with a bearer token.");
-    (StatusCode::NOT_FOUND, axum::Json(Refusal { error })).into_response()
+    (StatusCode::NOT_FOUND, axum::Json(ErrorBody { error })).into_response()
 }
 
 fn kind(path: &str) -> &'static str {

@@ -7,16 +7,20 @@ use axum::routing::{MethodRouter, get, post};
 use axum::{Router, middleware};
 
 use crate::mcp::dispatch;
-use crate::mcp::endpoint::{Endpoint, LARGEST_REQUEST};
+use crate::mcp::endpoint::{MAX_REQUEST_BYTES, McpEndpoint};
 use crate::mcp::session::{sse, stream};
 use crate::server::auth;
-use crate::server::auth::Door;
+use crate::server::auth::Authenticator;
 use crate::server::control;
-use crate::server::control::Control;
+use crate::server::control::ControlApi;
 use crate::server::dashboard;
 use crate::system::redaction;
 
-pub(crate) fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Control>) -> Router {
+pub(crate) fn app(
+    authenticator: &Arc<Authenticator>,
+    endpoint: Arc<McpEndpoint>,
+    control: Arc<ControlApi>,
+) -> Router {
     let editors = Router::new()
         .route("/mcp", streamable())
         .route("/mcp/{upstream}", streamable())
@@ -24,17 +28,23 @@ pub(crate) fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Contro
         .route("/sse/{upstream}", get(sse::open).fallback(dispatch::method_not_allowed))
         .route("/messages", post(sse::post).fallback(dispatch::method_not_allowed))
         .route("/messages/{upstream}", post(sse::post).fallback(dispatch::method_not_allowed))
-        .layer(DefaultBodyLimit::max(LARGEST_REQUEST))
-        .layer(middleware::from_fn_with_state(Arc::clone(door), auth::require_editor_token))
+        .layer(DefaultBodyLimit::max(MAX_REQUEST_BYTES))
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(authenticator),
+            auth::require_editor_token,
+        ))
         .with_state(endpoint);
     let tools = control::routes()
         .layer(middleware::from_fn(redaction::answers))
-        .layer(middleware::from_fn_with_state(Arc::clone(door), auth::require_control_token))
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(authenticator),
+            auth::require_control_token,
+        ))
         .with_state(Arc::clone(&control));
     let pages = control::login()
         .with_state(control)
         .fallback(dashboard::file)
-        .layer(middleware::from_fn_with_state(Arc::clone(door), auth::require_own_origin));
+        .layer(middleware::from_fn_with_state(Arc::clone(authenticator), auth::require_own_origin));
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .merge(editors)
@@ -43,7 +53,7 @@ pub(crate) fn app(door: &Arc<Door>, endpoint: Arc<Endpoint>, control: Arc<Contro
 }
 
 /// Streamable HTTP: POST for messages, GET for the notification stream, DELETE to end a session.
-fn streamable() -> MethodRouter<Arc<Endpoint>> {
+fn streamable() -> MethodRouter<Arc<McpEndpoint>> {
     post(dispatch::post)
         .get(stream::get)
         .delete(dispatch::delete)

@@ -9,12 +9,12 @@ use evermoor_platform::clock;
 
 /// A wall clock and a source of random numbers.
 #[derive(Clone)]
-pub struct Chance {
-    dice: Arc<dyn Fn() -> u32 + Send + Sync>,
+pub struct ClockAndRandom {
+    random_u32: Arc<dyn Fn() -> u32 + Send + Sync>,
     wall: Arc<dyn Fn() -> SystemTime + Send + Sync>,
 }
 
-impl Chance {
+impl ClockAndRandom {
     /// The clock and the random numbers of the operating system.
     pub fn real() -> Self {
         // Without random numbers every backoff is the longest one, which is slow but safe.
@@ -22,15 +22,15 @@ impl Chance {
     }
 
     pub fn new(
-        dice: impl Fn() -> u32 + Send + Sync + 'static,
+        random_u32: impl Fn() -> u32 + Send + Sync + 'static,
         wall: impl Fn() -> SystemTime + Send + Sync + 'static,
     ) -> Self {
-        Self { dice: Arc::new(dice), wall: Arc::new(wall) }
+        Self { random_u32: Arc::new(random_u32), wall: Arc::new(wall) }
     }
 
     /// A uniformly distributed number.
-    pub fn dice(&self) -> u32 {
-        (self.dice)()
+    pub fn random_u32(&self) -> u32 {
+        (self.random_u32)()
     }
 
     pub fn now(&self) -> SystemTime {

@@ -10,19 +10,19 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::security::session_id::SessionKey;
-use evermoor_core::security::tokens::{BadTokens, Denied, Tokens};
+use evermoor_core::security::tokens::{InvalidTokenFile, TokenError, Tokens};
 use evermoor_platform::clock;
 use evermoor_platform::fs::private;
-use evermoor_platform::fs::private::Unsafe;
+use evermoor_platform::fs::private::UnsafeFile;
 use evermoor_platform::paths::Paths;
 
 /// Why the keys cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     #[error(transparent)]
-    Unsafe(#[from] Unsafe),
+    Unsafe(#[from] UnsafeFile),
     #[error("{path} cannot be used: {source}; remove it and Evermoor creates a new one")]
-    BadTokens { path: String, source: BadTokens },
+    BadTokens { path: String, source: InvalidTokenFile },
     #[error("{path} is not a session key; remove it and Evermoor creates a new one")]
     BadKey { path: String },
     #[error("cannot write {path}: {source}")]
@@ -37,7 +37,7 @@ pub enum KeyError {
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
     #[error(transparent)]
-    Denied(#[from] Denied),
+    Denied(#[from] TokenError),
     #[error(transparent)]
     Keys(#[from] KeyError),
 }
@@ -63,7 +63,7 @@ pub fn known_tokens(paths: &Paths) -> Result<Option<Tokens>, KeyError> {
 /// Changes the token file: adds, rotates or revokes the token of one editor. Returns the new tokens.
 pub fn change_tokens<T>(
     paths: &Paths,
-    change: impl FnOnce(&mut Tokens, [u8; 32], u64) -> Result<T, Denied>,
+    change: impl FnOnce(&mut Tokens, [u8; 32], u64) -> Result<T, TokenError>,
 ) -> Result<(Tokens, T), ChangeError> {
     let mut tokens = tokens(paths)?;
     let made = change(&mut tokens, random()?, clock::unix_millis())?;
@@ -95,18 +95,18 @@ pub fn control_token(paths: &Paths) -> Result<String, KeyError> {
     if let Some(token) = known.filter(long) {
         return Ok(token);
     }
-    let token = unguessable()?;
+    let token = random_token()?;
     write(&path, token.as_bytes())?;
     Ok(token)
 }
 
 /// A random token, 256 bits in base64.
-pub fn unguessable() -> Result<String, KeyError> {
+pub fn random_token() -> Result<String, KeyError> {
     Ok(BASE64.encode(random::<32>()?))
 }
 
 /// A short random id of this run of the gateway.
-pub fn edition() -> Result<String, KeyError> {
+pub fn instance_id() -> Result<String, KeyError> {
     Ok(random::<4>()?.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

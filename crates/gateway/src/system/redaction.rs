@@ -62,9 +62,9 @@ fn clean(data: Bytes) -> Bytes {
 }
 
 /// A writer that redacts; each write must be a whole line.
-pub struct Clean<W>(pub W);
+pub struct RedactingWriter<W>(pub W);
 
-impl<W: std::io::Write> std::io::Write for Clean<W> {
+impl<W: std::io::Write> std::io::Write for RedactingWriter<W> {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
         match std::str::from_utf8(line).map(scrub) {
             Ok(Cow::Owned(clean)) => self.0.write_all(clean.as_bytes())?,
@@ -91,7 +91,7 @@ mod tests {
         let failure = of(Failure::new(Code::Refused, said, "Nothing."));
         assert_eq!(failure.what, "It refused [secret].");
         let mut log = Vec::new();
-        Clean(&mut log).write_all(b"key=canary-of-redaction\n").unwrap();
+        RedactingWriter(&mut log).write_all(b"key=canary-of-redaction\n").unwrap();
         assert_eq!(log, b"key=[secret]\n");
     }
 }

@@ -12,10 +12,10 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
-use evermoor_core::policy::timing::Sleeps;
-use evermoor_platform::sleep::{self, Notice};
+use evermoor_core::policy::timing::WakeDetector;
+use evermoor_platform::sleep::{self, PowerEvent};
 
-use crate::system::clock::Chance;
+use crate::system::clock::ClockAndRandom;
 
 /// Publishes each wake.
 pub(crate) struct WakeNotifier {
@@ -51,33 +51,37 @@ impl WakeNotifier {
 }
 
 /// Notifies at every wake. Never returns.
-pub(crate) async fn watch(notifier: WakeNotifier, chance: Chance) {
+pub(crate) async fn watch(notifier: WakeNotifier, clock: ClockAndRandom) {
     let (tell, told) = mpsc::channel(NOTICE_CAPACITY);
     let listen = async move {
         let pass_on = |notice| {
             let _ = tell.try_send(notice);
         };
-        let why = sleep::notices(pass_on).await;
+        let why = sleep::watch_power(pass_on).await;
         tracing::debug!(%why, "no notices of sleep; only the clocks detect it");
     };
-    tokio::join!(Box::pin(listen), count(notifier, chance, told));
+    tokio::join!(Box::pin(listen), count(notifier, clock, told));
 }
 
-async fn count(notifier: WakeNotifier, chance: Chance, mut told: mpsc::Receiver<Notice>) {
-    let mut sleeps = Sleeps::new(Instant::now().into_std(), chance.now());
+async fn count(
+    notifier: WakeNotifier,
+    clock: ClockAndRandom,
+    mut told: mpsc::Receiver<PowerEvent>,
+) {
+    let mut sleeps = WakeDetector::new(Instant::now().into_std(), clock.now());
     let mut next = Instant::now() + CLOCK_INTERVAL;
     loop {
         let notice = tokio::select! {
             Some(notice) = told.recv() => Some(notice),
             () = sleep_until(next) => None,
         };
-        let (now, wall) = (Instant::now(), chance.now());
+        let (now, wall) = (Instant::now(), clock.now());
         let woke = match notice {
-            Some(Notice::Sleeps) => {
-                sleeps.begins();
+            Some(PowerEvent::Suspending) => {
+                sleeps.going_to_sleep();
                 continue;
             }
-            Some(Notice::Woke) => sleeps.woke(now.into_std(), wall),
+            Some(PowerEvent::Resumed) => sleeps.woke(now.into_std(), wall),
             None => sleeps.look(now.into_std(), wall, CLOCK_INTERVAL).is_some(),
         };
         next = now + CLOCK_INTERVAL;
@@ -97,7 +101,7 @@ mod tests {
 
     /// A machine whose system sends notices until `tell` is replaced.
     struct Machine {
-        tell: mpsc::Sender<Notice>,
+        tell: mpsc::Sender<PowerEvent>,
         slept: Arc<Mutex<Duration>>,
         woken: WakeSignals,
         changed: Arc<Notify>,
@@ -113,11 +117,11 @@ mod tests {
             let (began, hidden) = (Instant::now(), Arc::clone(&slept));
             let now = move || EVENING + began.elapsed() + *hidden.lock();
             let (tell, told) = mpsc::channel(NOTICE_CAPACITY);
-            TaskTracker::new().spawn(count(notifier, Chance::new(|| 0, now), told));
+            TaskTracker::new().spawn(count(notifier, ClockAndRandom::new(|| 0, now), told));
             Self { tell, slept, woken, changed }
         }
 
-        async fn says(&self, notice: Notice) {
+        async fn says(&self, notice: PowerEvent) {
             self.tell.send(notice).await.unwrap();
         }
 
@@ -135,10 +139,10 @@ mod tests {
     async fn a_notice_counts_at_once_and_the_clocks_do_not_count_that_sleep_again() {
         let mut machine = Machine::start();
         tokio::time::sleep(CLOCK_INTERVAL / 2).await;
-        machine.says(Notice::Sleeps).await;
+        machine.says(PowerEvent::Suspending).await;
         machine.sleeps();
         let began = Instant::now();
-        machine.says(Notice::Woke).await;
+        machine.says(PowerEvent::Resumed).await;
         machine.woken.times.changed().await.unwrap();
         assert_eq!(began.elapsed(), Duration::ZERO);
         assert_eq!(*machine.woken.last.borrow(), Some(EVENING + CLOCK_INTERVAL / 2 + NIGHT));
@@ -161,7 +165,7 @@ mod tests {
     async fn repeated_notices_of_sleep_without_a_wake_do_not_count() {
         let machine = Machine::start();
         for _ in 0..20 {
-            machine.says(Notice::Sleeps).await;
+            machine.says(PowerEvent::Suspending).await;
             tokio::time::sleep(CLOCK_INTERVAL / 2).await;
         }
         assert_eq!(machine.times().await, 0);

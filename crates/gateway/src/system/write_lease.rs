@@ -9,7 +9,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
 /// The lease of this gateway, which it may or may not hold.
 #[derive(Clone)]
-pub struct Pen(Arc<Inner>);
+pub struct WriteLease(Arc<Inner>);
 
 struct Inner {
     held: watch::Sender<bool>,
@@ -17,11 +17,11 @@ struct Inner {
 }
 
 /// A write in progress: the lease is not released until this is dropped.
-pub struct Writing {
+pub struct WriteGuard {
     _guard: OwnedMutexGuard<()>,
 }
 
-impl Pen {
+impl WriteLease {
     /// `held` is `false` while another gateway still has the lease.
     pub fn new(held: bool) -> Self {
         Self(Arc::new(Inner { held: watch::Sender::new(held), writing: Arc::default() }))
@@ -32,19 +32,19 @@ impl Pen {
     }
 
     /// Begins a write, if this gateway holds the lease.
-    pub async fn take(&self) -> Option<Writing> {
+    pub async fn take(&self) -> Option<WriteGuard> {
         let guard = Arc::clone(&self.0.writing).lock_owned().await;
-        self.0.held.borrow().then_some(Writing { _guard: guard })
+        self.0.held.borrow().then_some(WriteGuard { _guard: guard })
     }
 
-    /// Like [`Pen::take`], for threads that may block.
-    pub fn take_blocking(&self) -> Option<Writing> {
+    /// Like [`WriteLease::take`], for threads that may block.
+    pub fn take_blocking(&self) -> Option<WriteGuard> {
         let guard = Arc::clone(&self.0.writing).blocking_lock_owned();
-        self.0.held.borrow().then_some(Writing { _guard: guard })
+        self.0.held.borrow().then_some(WriteGuard { _guard: guard })
     }
 
     /// Waits for the write in progress, then gives the lease up.
-    pub async fn give_away(&self) {
+    pub async fn release(&self) {
         let _guard = self.0.writing.lock().await;
         self.0.held.send_replace(false);
     }
@@ -55,7 +55,7 @@ impl Pen {
     }
 
     /// Waits until this gateway holds the lease.
-    pub async fn until_ours(&self) {
+    pub async fn until_held(&self) {
         // This cannot fail: `self` owns the sender.
         let _ = self.0.held.subscribe().wait_for(|held| *held).await;
     }
@@ -68,16 +68,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_lease_is_released_after_the_write_in_progress_and_then_nobody_writes() {
-        let pen = Pen::new(true);
-        let writing = pen.take().await;
+        let lease = WriteLease::new(true);
+        let writing = lease.take().await;
         assert!(writing.is_some());
-        assert!(pen.give_away().now_or_never().is_none(), "a write is in progress");
+        assert!(lease.release().now_or_never().is_none(), "a write is in progress");
         drop(writing);
-        pen.give_away().await;
-        assert!(pen.take().await.is_none());
-        assert!(pen.until_ours().now_or_never().is_none());
-        pen.grant();
-        pen.until_ours().await;
-        assert!(pen.take().await.is_some());
+        lease.release().await;
+        assert!(lease.take().await.is_none());
+        assert!(lease.until_held().now_or_never().is_none());
+        lease.grant();
+        lease.until_held().await;
+        assert!(lease.take().await.is_some());
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Each upstream has a file in the format of [`evermoor_core::catalog::cache`]. A separate task writes
 //! it when the catalog changes, so no call waits for the disk. If the disk is full or read-only, only
-//! the cache is lost. Nothing is written while another gateway holds the [`Pen`].
+//! the cache is lost. Nothing is written while another gateway holds the [`WriteLease`].
 
 use std::collections::HashMap;
 use std::io;
@@ -19,24 +19,24 @@ use evermoor_core::config;
 use evermoor_platform::fs::private;
 
 use crate::monitoring::status::Overview;
-use crate::system::write_lease::Pen;
-use crate::upstream::{Handle, Known, Link};
+use crate::system::write_lease::WriteLease;
+use crate::upstream::{KnownCatalog, LinkState, UpstreamHandle};
 
 /// The folder with the catalog files.
 #[derive(Clone)]
-pub struct Store {
+pub struct CatalogCache {
     folder: PathBuf,
-    lease: Pen,
+    lease: WriteLease,
     tasks: TaskTracker,
 }
 
-impl Store {
-    pub fn new(folder: PathBuf, lease: Pen, tasks: TaskTracker) -> Self {
+impl CatalogCache {
+    pub fn new(folder: PathBuf, lease: WriteLease, tasks: TaskTracker) -> Self {
         Self { folder, lease, tasks }
     }
 
     /// The cached catalog of an upstream, if there is one for the same target.
-    pub async fn recall(&self, upstream: &config::Upstream) -> Option<Arc<Known>> {
+    pub async fn load(&self, upstream: &config::UpstreamConfig) -> Option<Arc<KnownCatalog>> {
         let (path, target) = (self.path(&upstream.name), upstream.transport.fingerprint());
         let known = self.tasks.spawn_blocking(move || read(&path, &target)).await;
         known.ok().flatten().map(Arc::new)
@@ -45,14 +45,14 @@ impl Store {
     /// Writes catalogs when `overview` changes, until its sender is gone.
     pub async fn keep(
         self,
-        upstreams: watch::Receiver<Arc<[Handle]>>,
+        upstreams: watch::Receiver<Arc<[UpstreamHandle]>>,
         mut overview: watch::Receiver<Overview>,
     ) {
-        let mut written: HashMap<UpstreamName, Arc<Known>> = HashMap::new();
+        let mut written: HashMap<UpstreamName, Arc<KnownCatalog>> = HashMap::new();
         let mut warned = false;
         loop {
             let Some(writing) = self.lease.take().await else {
-                self.lease.until_ours().await;
+                self.lease.until_held().await;
                 continue;
             };
             let present = Arc::clone(&upstreams.borrow());
@@ -80,7 +80,11 @@ impl Store {
         }
     }
 
-    async fn write(&self, upstream: &config::Upstream, known: &Known) -> io::Result<()> {
+    async fn write(
+        &self,
+        upstream: &config::UpstreamConfig,
+        known: &KnownCatalog,
+    ) -> io::Result<()> {
         let path = self.path(&upstream.name);
         let target = upstream.transport.fingerprint();
         let content = cache::encode(&target, known);
@@ -94,17 +98,20 @@ impl Store {
 }
 
 /// The catalog of a connected upstream, unless it is written already.
-fn unwritten(handle: &Handle, written: &HashMap<UpstreamName, Arc<Known>>) -> Option<Arc<Known>> {
+fn unwritten(
+    handle: &UpstreamHandle,
+    written: &HashMap<UpstreamName, Arc<KnownCatalog>>,
+) -> Option<Arc<KnownCatalog>> {
     let state = handle.state();
     let current = match state.link {
-        Link::Ready(_) => state.known?,
-        Link::Connecting | Link::Down { .. } | Link::Paused { .. } => return None,
+        LinkState::Ready(_) => state.known?,
+        LinkState::Connecting | LinkState::Down { .. } | LinkState::Paused { .. } => return None,
     };
     let same = written.get(handle.name()).is_some_and(|known| Arc::ptr_eq(known, &current));
     (!same).then_some(current)
 }
 
-fn read(path: &Path, target: &str) -> Option<Known> {
+fn read(path: &Path, target: &str) -> Option<KnownCatalog> {
     let content = private::read_private(path)
         .inspect_err(|error| tracing::warn!(%error, "ignoring a catalog file"))
         .ok()??;
@@ -133,21 +140,25 @@ mod tests {
     use evermoor_core::protocol::json::Raw;
     use evermoor_core::protocol::mcp::Handshake;
 
-    fn known(tool: &'static str) -> Known {
+    fn known(tool: &'static str) -> KnownCatalog {
         let expected = br#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
         let raw = |text: &'static [u8]| Raw::parse(Bytes::from_static(text)).unwrap();
         let catalog = Catalog { tools: vec![raw(tool.as_bytes())], ..Catalog::default() };
-        Known::new(Handshake::read(&raw(expected)).unwrap(), catalog, None)
+        KnownCatalog::new(Handshake::read(&raw(expected)).unwrap(), catalog, None)
     }
 
-    fn upstream(port: u16) -> config::Upstream {
+    fn upstream(port: u16) -> config::UpstreamConfig {
         let text = format!("[upstreams.a]\nurl = \"http://127.0.0.1:{port}/mcp\"\n");
         config::Config::parse(&text).unwrap().upstreams.remove(0)
     }
 
-    fn store() -> (tempfile::TempDir, Store) {
+    fn store() -> (tempfile::TempDir, CatalogCache) {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::new(folder.path().join("catalogs"), Pen::new(true), TaskTracker::new());
+        let store = CatalogCache::new(
+            folder.path().join("catalogs"),
+            WriteLease::new(true),
+            TaskTracker::new(),
+        );
         (folder, store)
     }
 
@@ -155,10 +166,10 @@ mod tests {
     async fn a_catalog_is_loaded_for_its_own_target_only() {
         let (_folder, store) = store();
         let expected = known(r#"{ "name":"x" }"#);
-        assert_eq!(store.recall(&upstream(1)).await, None);
+        assert_eq!(store.load(&upstream(1)).await, None);
         store.write(&upstream(1), &expected).await.unwrap();
-        assert_eq!(store.recall(&upstream(1)).await.as_deref(), Some(&expected));
-        assert_eq!(store.recall(&upstream(2)).await, None, "another server has other tools");
+        assert_eq!(store.load(&upstream(1)).await.as_deref(), Some(&expected));
+        assert_eq!(store.load(&upstream(2)).await, None, "another server has other tools");
     }
 
     #[tokio::test]
@@ -170,10 +181,10 @@ mod tests {
         let whole = std::fs::read(&path).unwrap();
         for corrupt in [&whole[..whole.len() / 2], b"", b"\xff\x00", b"{}"] {
             private::write_private(&path, corrupt).unwrap();
-            assert_eq!(store.recall(&upstream(1)).await, None);
+            assert_eq!(store.load(&upstream(1)).await, None);
         }
         store.write(&upstream(1), &expected).await.unwrap();
-        assert_eq!(store.recall(&upstream(1)).await.as_deref(), Some(&expected));
+        assert_eq!(store.load(&upstream(1)).await.as_deref(), Some(&expected));
     }
 
     #[tokio::test]
@@ -194,6 +205,6 @@ mod tests {
         let (folder, store) = store();
         std::fs::write(folder.path().join("catalogs"), "a file, not a folder").unwrap();
         assert!(store.write(&upstream(1), &known(r#"{"name":"x"}"#)).await.is_err());
-        assert_eq!(store.recall(&upstream(1)).await, None);
+        assert_eq!(store.load(&upstream(1)).await, None);
     }
 }

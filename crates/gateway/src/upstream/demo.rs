@@ -23,12 +23,12 @@ use evermoor_core::protocol::envelope::{
     INVALID_PARAMS, METHOD_NOT_FOUND, Message, Request, Response,
 };
 use evermoor_core::protocol::json::Raw;
-use evermoor_core::protocol::mcp::{InitializeParams, Revision, initialize_result, method};
+use evermoor_core::protocol::mcp::{InitializeParams, SessionVersion, initialize_result, method};
 use evermoor_core::security::access;
-use evermoor_core::security::access::Visitor;
+use evermoor_core::security::access::AccessRequest;
 
 /// A running demo server; dropping it stops the server.
-pub struct Server {
+pub struct DemoServer {
     address: SocketAddr,
     _running: DropGuard,
 }
@@ -39,7 +39,7 @@ struct Demo {
     counted: Arc<AtomicU64>,
 }
 
-impl Server {
+impl DemoServer {
     /// Listens on `address`; port 0 takes a free port.
     pub async fn start(address: &str, tasks: &TaskTracker) -> std::io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
@@ -60,9 +60,12 @@ impl Server {
 
 async fn answer(State(demo): State<Demo>, headers: HeaderMap, body: Bytes) -> HttpResponse {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let visitor =
-        Visitor { host: text(header::HOST), origin: text(header::ORIGIN), ..Visitor::default() };
-    if access::check_place(visitor, demo.port, false).is_err() {
+    let visitor = AccessRequest {
+        host: text(header::HOST),
+        origin: text(header::ORIGIN),
+        ..AccessRequest::default()
+    };
+    if access::check_origin(visitor, demo.port, false).is_err() {
         return StatusCode::FORBIDDEN.into_response();
     }
     match Message::parse(&body) {
@@ -122,11 +125,11 @@ impl Demo {
 
 fn initialize(params: &Raw) -> Raw {
     let asked = params.read::<InitializeParams>().ok();
-    let revision = asked.and_then(|asked| Revision::parse(&asked.protocol_version));
+    let revision = asked.and_then(|asked| SessionVersion::parse(&asked.protocol_version));
     let info =
         serde_json::json!({ "name": "evermoor-demo", "title": "Demo", "version": crate::VERSION });
     initialize_result(
-        revision.unwrap_or(Revision::LATEST),
+        revision.unwrap_or(SessionVersion::LATEST),
         &Raw::of(&serde_json::json!({ "tools": {} })),
         &Raw::of(&info),
         Some("A built-in server to try Evermoor with. It stores nothing."),

@@ -2,7 +2,7 @@
 //!
 //! # Theory of operation
 //! One task, the [`supervisor`], owns the connection to an upstream. It connects, probes, notices
-//! when the connection dies and replaces it, forever. Everyone else holds a [`Handle`]: a `watch` on
+//! when the connection dies and replaces it, forever. Everyone else holds a [`UpstreamHandle`]: a `watch` on
 //! the state and a command channel. A call takes the current connection from the watch and uses it
 //! directly ([`delivery`]), so it never waits for the supervisor. While there is no connection, the
 //! call is held.
@@ -40,36 +40,36 @@ use tokio_util::task::TaskTracker;
 
 use evermoor_core::config;
 use evermoor_core::failure::Failure;
-use evermoor_core::policy::pause::Paused;
+use evermoor_core::policy::pause::PausedUpstreams;
 
 use crate::apps::Apps;
 use crate::config::secrets::Secrets;
 use crate::history::History;
-use crate::system::clock::Chance;
-use crate::upstream::notification_log::Newsroom;
-use crate::upstream::subscriptions::Interests;
-pub use handle::Handle;
-pub use scope::{Lane, Owner};
-pub use server_requests::{Caller, Question};
-pub use transport::connection::{Reply, ReplyStream};
-pub use transport::live::Ready;
+use crate::system::clock::ClockAndRandom;
+use crate::upstream::notification_log::NotificationLog;
+use crate::upstream::subscriptions::Subscriptions;
+pub use handle::UpstreamHandle;
+pub use scope::{ConnectionScope, ScopeOwner};
+pub use server_requests::{Caller, ServerRequest};
+pub use transport::connection::{CallReply, ReplyStream};
+pub use transport::live::LiveConnection;
 
 /// What all upstreams of a gateway share.
 #[derive(Clone)]
-pub struct Surroundings {
+pub struct UpstreamContext {
     /// The current settings of the gateway itself.
-    pub settings: watch::Receiver<config::Gateway>,
+    pub settings: watch::Receiver<config::GatewayConfig>,
     /// Notified of every change of state.
     pub changed: Arc<Notify>,
     /// Counts how often the machine woke up.
     pub wakes: watch::Receiver<u64>,
-    pub chance: Chance,
+    pub clock: ClockAndRandom,
     pub tasks: TaskTracker,
-    pub news: Newsroom,
-    pub interests: Interests,
+    pub notification_log: NotificationLog,
+    pub upstream_subscriptions: Subscriptions,
     pub history: History,
     /// Which upstreams the user paused.
-    pub paused: watch::Receiver<Paused>,
+    pub paused: watch::Receiver<PausedUpstreams>,
     pub apps: Apps,
     /// Resolves the secrets that upstreams refer to.
     pub secrets: Secrets,
@@ -77,19 +77,19 @@ pub struct Surroundings {
 
 /// The state of an upstream at one moment.
 #[derive(Clone)]
-pub struct State {
-    pub link: Link,
+pub struct UpstreamSnapshot {
+    pub link: LinkState,
     /// The last known handshake and catalog. They outlive the connection.
-    pub known: Option<Arc<Known>>,
+    pub known: Option<Arc<KnownCatalog>>,
 }
 
 /// Whether there is a connection, with the data of that state.
 #[derive(Clone)]
-pub enum Link {
+pub enum LinkState {
     /// The first attempt to connect is in progress.
     Connecting,
     /// Calls can be sent.
-    Ready(Arc<Ready>),
+    Ready(Arc<LiveConnection>),
     /// There is no connection; the next attempt is made at `retry_at`.
     Down { since: SystemTime, retry_at: SystemTime, attempts: u32, failure: Failure },
     /// The user paused it.
@@ -97,7 +97,7 @@ pub enum Link {
 }
 
 /// The last known handshake and catalog of an upstream.
-pub type Known = evermoor_core::catalog::cache::Memory;
+pub type KnownCatalog = evermoor_core::catalog::cache::LastKnownUpstream;
 
 /// What a supervisor can be asked to do.
 enum Command {
@@ -113,9 +113,9 @@ enum Command {
 
 /// A new configuration for an upstream.
 struct Configure {
-    config: Arc<config::Upstream>,
+    config: Arc<config::UpstreamConfig>,
     /// The cached catalog for this configuration, used until the upstream connects.
-    known: Option<Arc<Known>>,
+    known: Option<Arc<KnownCatalog>>,
     /// Signalled when the supervisor has applied it.
     done: oneshot::Sender<()>,
 }

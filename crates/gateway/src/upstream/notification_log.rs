@@ -10,62 +10,62 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use evermoor_core::catalog::list_changes::{Audience, Changed};
-use evermoor_core::catalog::{Catalog, List};
+use evermoor_core::catalog::list_changes::{ListChange, Recipients};
+use evermoor_core::catalog::{Catalog, ListKind};
 use evermoor_core::protocol::envelope::Notification;
 
-use crate::upstream::Lane;
+use crate::upstream::ConnectionScope;
 
 /// A log of notifications that many editors read.
 #[derive(Clone)]
-pub struct Newsroom(Arc<SharedLog>);
+pub struct NotificationLog(Arc<SharedLog>);
 
 struct SharedLog {
-    entries: Mutex<VecDeque<Arc<News>>>,
+    entries: Mutex<VecDeque<Arc<LoggedNotification>>>,
     /// The number of the newest entry.
     latest: watch::Sender<u64>,
 }
 
 /// A notification from an upstream, or from Evermoor about its lists.
 #[derive(Debug)]
-pub struct News {
+pub struct LoggedNotification {
     pub number: u64,
-    pub lane: Lane,
+    pub scope: ConnectionScope,
     pub told: Notification,
     /// Which editors may see it.
-    pub audience: Audience,
+    pub audience: Recipients,
 }
 
 /// The requested entries are no longer in the log.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Missed;
+pub struct EntriesExpired;
 
 /// How many entries are kept, and how many bytes.
 const MAX_ENTRIES: usize = 512;
 const MAX_BYTES: usize = 1 << 20;
 
-impl Default for Newsroom {
+impl Default for NotificationLog {
     fn default() -> Self {
         Self(Arc::new(SharedLog { entries: Mutex::default(), latest: watch::Sender::new(0) }))
     }
 }
 
-impl Newsroom {
+impl NotificationLog {
     /// Appends a notification for every editor that sees the upstream.
-    pub fn publish(&self, lane: &Lane, told: Notification) {
-        self.append(lane.clone(), told, Audience::Everybody);
+    pub fn publish(&self, scope: &ConnectionScope, told: Notification) {
+        self.append(scope.clone(), told, Recipients::Everybody);
     }
 
     /// Appends a `list_changed` notification for the editors whose list changed.
-    pub fn list_changed(&self, changed: Changed) {
+    pub fn list_changed(&self, changed: ListChange) {
         let told = Notification::new(changed.told, None);
-        self.append(Lane::shared(&changed.upstream), told, changed.audience);
+        self.append(ConnectionScope::shared(&changed.upstream), told, changed.audience);
     }
 
-    fn append(&self, lane: Lane, told: Notification, audience: Audience) {
+    fn append(&self, scope: ConnectionScope, told: Notification, audience: Recipients) {
         let mut entries = self.0.entries.lock();
         let number = *self.0.latest.borrow() + 1;
-        entries.push_back(Arc::new(News { number, lane, told, audience }));
+        entries.push_back(Arc::new(LoggedNotification { number, scope, told, audience }));
         let mut bytes: usize = entries.iter().map(|entry| entry.size()).sum();
         while entries.len() > MAX_ENTRIES || (bytes > MAX_BYTES && entries.len() > 1) {
             bytes -= entries.pop_front().map_or(0, |oldest| oldest.size());
@@ -74,15 +74,15 @@ impl Newsroom {
     }
 
     /// Appends a notification for each list that differs, in the scope of one editor.
-    pub fn lists_changed(&self, lane: &Lane, old: &Catalog, new: &Catalog) {
-        let mut methods: Vec<&str> = List::ALL
+    pub fn lists_changed(&self, scope: &ConnectionScope, old: &Catalog, new: &Catalog) {
+        let mut methods: Vec<&str> = ListKind::ALL
             .into_iter()
             .filter(|list| old.list(*list) != new.list(*list))
-            .map(List::changed)
+            .map(ListKind::changed)
             .collect();
         methods.dedup();
         for method in methods {
-            self.publish(lane, Notification::new(method, None));
+            self.publish(scope, Notification::new(method, None));
         }
     }
 
@@ -92,19 +92,19 @@ impl Newsroom {
     }
 
     /// All entries after `number`.
-    pub fn after(&self, number: u64) -> Result<Vec<Arc<News>>, Missed> {
+    pub fn after(&self, number: u64) -> Result<Vec<Arc<LoggedNotification>>, EntriesExpired> {
         let entries = self.0.entries.lock();
         let first = entries.front().map_or(*self.0.latest.borrow() + 1, |entry| entry.number);
         if number + 1 < first || number > *self.0.latest.borrow() {
-            return Err(Missed);
+            return Err(EntriesExpired);
         }
         Ok(entries.iter().filter(|entry| entry.number > number).cloned().collect())
     }
 }
 
-impl News {
+impl LoggedNotification {
     /// Whether it says that a list changed.
-    pub fn is_of_lists(&self) -> bool {
+    pub fn is_list_change(&self) -> bool {
         self.told.method.ends_with("/list_changed")
     }
 
@@ -119,19 +119,19 @@ mod tests {
     use evermoor_core::catalog::naming::UpstreamName;
     use evermoor_core::protocol::json::Raw;
 
-    fn lane() -> Lane {
-        Lane::shared(&UpstreamName::parse("a").unwrap())
+    fn scope() -> ConnectionScope {
+        ConnectionScope::shared(&UpstreamName::parse("a").unwrap())
     }
 
-    fn publish(log: &Newsroom, count: usize) {
+    fn publish(log: &NotificationLog, count: usize) {
         for _ in 0..count {
-            log.publish(&lane(), Notification::new("notifications/x", None));
+            log.publish(&scope(), Notification::new("notifications/x", None));
         }
     }
 
     #[test]
     fn a_reader_that_resumes_misses_nothing() {
-        let log = Newsroom::default();
+        let log = NotificationLog::default();
         publish(&log, 5);
         let numbers: Vec<u64> = log.after(2).unwrap().iter().map(|entry| entry.number).collect();
         assert_eq!(numbers, [3, 4, 5]);
@@ -140,19 +140,19 @@ mod tests {
 
     #[test]
     fn a_number_that_is_too_old_or_unknown_is_an_error() {
-        let log = Newsroom::default();
+        let log = NotificationLog::default();
         publish(&log, MAX_ENTRIES + 10);
-        assert_eq!(log.after(3).unwrap_err(), Missed);
+        assert_eq!(log.after(3).unwrap_err(), EntriesExpired);
         assert!(log.after(10).is_ok());
-        assert_eq!(log.after(u64::MAX - 1).unwrap_err(), Missed);
+        assert_eq!(log.after(u64::MAX - 1).unwrap_err(), EntriesExpired);
     }
 
     #[test]
     fn the_log_is_bounded_in_bytes() {
-        let log = Newsroom::default();
+        let log = NotificationLog::default();
         let large = Raw::of(&"x".repeat(MAX_BYTES / 2));
         for _ in 0..8 {
-            log.publish(&lane(), Notification::new("n", Some(large.clone())));
+            log.publish(&scope(), Notification::new("n", Some(large.clone())));
         }
         assert!(log.0.entries.lock().len() <= 2);
         assert!(log.after(7).is_ok());
@@ -160,13 +160,13 @@ mod tests {
 
     #[test]
     fn only_lists_that_differ_are_published_and_templates_count_as_resources() {
-        let log = Newsroom::default();
+        let log = NotificationLog::default();
         let old = Catalog { tools: vec![Raw::of("a")], ..Catalog::default() };
         let resources =
             Catalog { resources: vec![Raw::of("r")], templates: vec![Raw::of("t")], ..old.clone() };
-        log.lists_changed(&lane(), &old, &old.clone());
+        log.lists_changed(&scope(), &old, &old.clone());
         assert!(log.after(0).unwrap().is_empty());
-        log.lists_changed(&lane(), &old, &resources);
+        log.lists_changed(&scope(), &old, &resources);
         let published = log.after(0).unwrap();
         assert_eq!(published.len(), 1);
         assert_eq!(published[0].told.method, "notifications/resources/list_changed");

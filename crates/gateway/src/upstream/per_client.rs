@@ -16,17 +16,19 @@ use tokio_util::sync::CancellationToken;
 
 use evermoor_core::config::{self, Sharing};
 
-use super::{Handle, Known, Lane, Link, Owner, Surroundings};
+use super::{
+    ConnectionScope, KnownCatalog, LinkState, ScopeOwner, UpstreamContext, UpstreamHandle,
+};
 use crate::history::History;
 
 pub(super) struct PerClientConnections {
-    context: Surroundings,
+    context: UpstreamContext,
     stop: CancellationToken,
-    by_owner: Mutex<HashMap<Owner, PerClientConnection>>,
+    by_owner: Mutex<HashMap<ScopeOwner, PerClientConnection>>,
 }
 
 struct PerClientConnection {
-    handle: Handle,
+    handle: UpstreamHandle,
     stop: CancellationToken,
     used: Instant,
 }
@@ -36,14 +38,18 @@ const IDLE_LIMIT: Duration = Duration::from_secs(30 * 60);
 const IDLE_CHECK: Duration = Duration::from_secs(60);
 
 impl PerClientConnections {
-    pub(super) fn new(context: Surroundings, stop: CancellationToken) -> Self {
+    pub(super) fn new(context: UpstreamContext, stop: CancellationToken) -> Self {
         // Only the shared connection has a history.
-        let context = Surroundings { history: History::nowhere(), ..context };
+        let context = UpstreamContext { history: History::disabled(), ..context };
         Self { context, stop, by_owner: Mutex::default() }
     }
 
     /// The handle of `owner`, started if there is none.
-    pub(super) fn handle(self: &Arc<Self>, shared: &Handle, owner: &Owner) -> Handle {
+    pub(super) fn handle(
+        self: &Arc<Self>,
+        shared: &UpstreamHandle,
+        owner: &ScopeOwner,
+    ) -> UpstreamHandle {
         let mut by_owner = self.by_owner.lock();
         if by_owner.is_empty() {
             let closing = Arc::clone(self).close_idle();
@@ -51,17 +57,19 @@ impl PerClientConnections {
         }
         let connection = by_owner.entry(owner.clone()).or_insert_with(|| {
             let stop = self.stop.child_token();
-            let lane = Lane { upstream: shared.name().clone(), owner: Some(owner.clone()) };
+            let scope =
+                ConnectionScope { upstream: shared.name().clone(), owner: Some(owner.clone()) };
             let (config, known) = ((*shared.config).clone(), shared.state().known);
             tracing::info!(upstream = %shared.name(), "opening a connection for one editor");
-            let handle = Handle::start_in_scope(lane, config, known, &self.context, stop.clone());
+            let handle =
+                UpstreamHandle::start_in_scope(scope, config, known, &self.context, stop.clone());
             PerClientConnection { handle, stop, used: Instant::now() }
         });
         connection.used = Instant::now();
         connection.handle.clone()
     }
 
-    pub(super) fn release(&self, owner: &Owner) {
+    pub(super) fn release(&self, owner: &ScopeOwner) {
         if let Some(connection) = self.by_owner.lock().remove(owner) {
             connection.stop.cancel();
         }
@@ -74,14 +82,18 @@ impl PerClientConnections {
     }
 
     /// Applies a new configuration to all of them, or closes them if the upstream is shared now.
-    pub(super) async fn configure(&self, config: &config::Upstream, known: Option<&Arc<Known>>) {
+    pub(super) async fn configure(
+        &self,
+        config: &config::UpstreamConfig,
+        known: Option<&Arc<KnownCatalog>>,
+    ) {
         if config.sharing == Sharing::Shared {
             for (_, connection) in self.by_owner.lock().drain() {
                 connection.stop.cancel();
             }
         }
         for handle in self.handles() {
-            let Some(owner) = &handle.lane.owner else { continue };
+            let Some(owner) = &handle.scope.owner else { continue };
             let updated = Box::pin(handle.configure(config.clone(), known.cloned())).await;
             if let Some(connection) = self.by_owner.lock().get_mut(owner) {
                 connection.handle = updated;
@@ -89,7 +101,7 @@ impl PerClientConnections {
         }
     }
 
-    pub(super) fn handles(&self) -> Vec<Handle> {
+    pub(super) fn handles(&self) -> Vec<UpstreamHandle> {
         self.by_owner.lock().values().map(|connection| connection.handle.clone()).collect()
     }
 
@@ -115,13 +127,18 @@ impl PerClientConnections {
 
 impl PerClientConnection {
     /// Whether it has a call in flight, a held call or a subscription.
-    fn is_needed(&self, context: &Surroundings) -> bool {
+    fn is_needed(&self, context: &UpstreamContext) -> bool {
         let busy = match &self.handle.state.borrow().link {
-            Link::Ready(ready) => ready.in_flight() > 0,
-            Link::Connecting | Link::Down { .. } | Link::Paused { .. } => {
+            LinkState::Ready(ready) => ready.in_flight() > 0,
+            LinkState::Connecting | LinkState::Down { .. } | LinkState::Paused { .. } => {
                 *self.handle.held.borrow() > 0
             }
         };
-        busy || !context.interests.on_lane(&self.handle.lane).borrow().resources.is_empty()
+        busy || !context
+            .upstream_subscriptions
+            .in_scope(&self.handle.scope)
+            .borrow()
+            .resources
+            .is_empty()
     }
 }

@@ -23,7 +23,7 @@ use evermoor_core::protocol::envelope::{
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 use evermoor_core::protocol::translate::client_capabilities::ELICIT;
-use evermoor_core::protocol::translate::client_meta::WhoAsks;
+use evermoor_core::protocol::translate::client_meta::ClientMeta;
 
 /// The editor that makes a call.
 #[derive(Clone)]
@@ -31,14 +31,14 @@ pub struct Caller {
     /// The number of the editor's session.
     pub session: u64,
     /// The client metadata for a stateless upstream; `None` if the call already has it.
-    pub who_asks: Option<WhoAsks>,
+    pub client_meta: Option<ClientMeta>,
     /// Receives the server's requests about the call.
-    pub questions: mpsc::Sender<Question>,
+    pub questions: mpsc::Sender<ServerRequest>,
     /// Receives log messages that belong to no call, if the caller can only get them on its call.
     pub logs: Option<mpsc::Sender<Notification>>,
     /// Headers for a stateless upstream that repeat parts of the call, by name.
     pub headers: Vec<(String, String)>,
-    pub journey: Arc<DeliveryStatus>,
+    pub delivery_status: Arc<DeliveryStatus>,
 }
 
 /// How far the delivery of a call has come.
@@ -53,27 +53,27 @@ pub struct DeliveryStatus {
 impl Caller {
     /// From now on the upstream may have received the call.
     pub(super) fn mark_sent(&self) {
-        self.journey.sent.store(true, Ordering::Relaxed);
+        self.delivery_status.sent.store(true, Ordering::Relaxed);
     }
 
     /// Adds to the time that the call was held.
     pub(super) fn add_held(&self, time: Duration) {
         let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        self.journey.held.fetch_add(time, Ordering::Relaxed);
+        self.delivery_status.held.fetch_add(time, Ordering::Relaxed);
     }
 
     /// How long the call was held so far.
     pub fn held(&self) -> Duration {
-        Duration::from_millis(self.journey.held.load(Ordering::Relaxed))
+        Duration::from_millis(self.delivery_status.held.load(Ordering::Relaxed))
     }
 
     pub fn was_sent(&self) -> bool {
-        self.journey.sent.load(Ordering::Relaxed)
+        self.delivery_status.sent.load(Ordering::Relaxed)
     }
 }
 
 /// A request of a server that waits for an answer.
-pub struct Question {
+pub struct ServerRequest {
     pub request: Request,
     /// Cancelled when the server cancels the request.
     pub withdrawn: CancellationToken,
@@ -83,7 +83,7 @@ pub struct Question {
 /// Sends an answer back to the server.
 pub(super) type SendAnswer = Box<dyn FnOnce(Response) + Send>;
 
-impl Question {
+impl ServerRequest {
     pub fn new(request: Request, send: SendAnswer) -> Self {
         Self { request, withdrawn: CancellationToken::new(), answer: Some(send) }
     }
@@ -102,19 +102,19 @@ impl Question {
             true => {
                 self.answer(Outcome::Result(Raw::of(&serde_json::json!({ "action": "cancel" }))))
             }
-            false => self.turn_away("The editor did not answer."),
+            false => self.reject("The editor did not answer."),
         }
     }
 
     /// Answers that the request cannot be handled.
-    pub fn turn_away(mut self, why: &str) {
+    pub fn reject(mut self, why: &str) {
         if let Some(send) = self.answer.take() {
             send(Response::error(Some(self.request.id.clone()), METHOD_NOT_FOUND, why));
         }
     }
 }
 
-impl Drop for Question {
+impl Drop for ServerRequest {
     fn drop(&mut self) {
         if let Some(send) = self.answer.take() {
             let id = Some(self.request.id.clone());
@@ -158,16 +158,16 @@ impl ServerRequests {
             return send(Response::result(request.id, Raw::of(&serde_json::json!({}))));
         }
         let id = request.id.clone();
-        let question = Question::new(request, self.closing(send));
+        let question = ServerRequest::new(request, self.closing(send));
         let withdrawn = question.withdrawn.clone();
         let Some(caller) = caller.or_else(|| self.only_caller()) else {
             let why = "Evermoor cannot tell which editor this request is for.";
-            return question.turn_away(why);
+            return question.reject(why);
         };
         self.0.lock().open.insert(id, withdrawn);
         if let Err(refused) = caller.questions.try_send(question) {
             let why = "The editor has too many open requests.";
-            refused.into_inner().turn_away(why);
+            refused.into_inner().reject(why);
         }
     }
 
@@ -214,13 +214,13 @@ impl ServerRequests {
 pub(super) fn with_client_meta(
     params: Option<Raw>,
     caller: Option<&Caller>,
-    stateless: Option<&WhoAsks>,
+    stateless: Option<&ClientMeta>,
 ) -> Option<Raw> {
     match (stateless, caller) {
-        (Some(gateway), None) => Some(gateway.sign(params)),
-        (Some(_), Some(Caller { who_asks: Some(editor), .. })) => Some(editor.sign(params)),
-        (Some(_), Some(Caller { who_asks: None, .. })) => params,
-        (None, Some(Caller { who_asks: None, .. })) => WhoAsks::strip(params),
+        (Some(gateway), None) => Some(gateway.attach(params)),
+        (Some(_), Some(Caller { client_meta: Some(editor), .. })) => Some(editor.attach(params)),
+        (Some(_), Some(Caller { client_meta: None, .. })) => params,
+        (None, Some(Caller { client_meta: None, .. })) => ClientMeta::strip(params),
         (None, _) => params,
     }
 }
@@ -230,16 +230,16 @@ mod tests {
     use super::*;
     use tokio::sync::oneshot;
 
-    fn caller(session: u64) -> (Caller, mpsc::Receiver<Question>) {
+    fn caller(session: u64) -> (Caller, mpsc::Receiver<ServerRequest>) {
         let (questions, asked) = mpsc::channel(4);
         (
             Caller {
                 session,
-                who_asks: None,
+                client_meta: None,
                 questions,
                 logs: None,
                 headers: Vec::new(),
-                journey: Arc::default(),
+                delivery_status: Arc::default(),
             },
             asked,
         )

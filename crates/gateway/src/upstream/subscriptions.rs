@@ -13,13 +13,13 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use evermoor_core::protocol::json::Raw;
-use evermoor_core::protocol::log_level::Level;
+use evermoor_core::protocol::log_level::LoggingLevel;
 
-use crate::upstream::Lane;
+use crate::upstream::ConnectionScope;
 
 /// The subscriptions of all editors.
 #[derive(Clone, Default)]
-pub struct Interests(Arc<Mutex<HashMap<Lane, ScopeSubscriptions>>>);
+pub struct Subscriptions(Arc<Mutex<HashMap<ConnectionScope, ScopeSubscriptions>>>);
 
 /// What one connection must subscribe to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct SubscriptionSet {
     /// The resources to subscribe to.
     pub resources: BTreeSet<String>,
     /// The lowest log level that any editor wants.
-    pub level: Option<Level>,
+    pub level: Option<LoggingLevel>,
     /// Reports which of the resources the upstream has acknowledged.
     pub acknowledged: Acknowledged,
 }
@@ -75,15 +75,15 @@ struct ScopeSubscriptions {
     /// The sessions that subscribe to each resource.
     resources: BTreeMap<String, BTreeSet<u64>>,
     /// The log level of each session.
-    levels: BTreeMap<u64, Level>,
+    levels: BTreeMap<u64, LoggingLevel>,
     merged: watch::Sender<SubscriptionSet>,
     acknowledged: Acknowledged,
 }
 
-impl Interests {
+impl Subscriptions {
     /// Subscribes `session` to a resource. Returns whether it is the first to do so.
-    pub fn subscribe(&self, lane: &Lane, session: u64, uri: &str) -> bool {
-        self.change(lane, |scoped| {
+    pub fn subscribe(&self, scope: &ConnectionScope, session: u64, uri: &str) -> bool {
+        self.change(scope, |scoped| {
             let sessions = scoped.resources.entry(uri.to_owned()).or_default();
             let first = sessions.is_empty();
             sessions.insert(session);
@@ -92,8 +92,8 @@ impl Interests {
     }
 
     /// Unsubscribes `session` from a resource. Returns whether it was the last subscriber.
-    pub fn unsubscribe(&self, lane: &Lane, session: u64, uri: &str) -> bool {
-        self.change(lane, |scoped| {
+    pub fn unsubscribe(&self, scope: &ConnectionScope, session: u64, uri: &str) -> bool {
+        self.change(scope, |scoped| {
             let Some(sessions) = scoped.resources.get_mut(uri) else { return false };
             let last = sessions.remove(&session) && sessions.is_empty();
             if sessions.is_empty() {
@@ -104,8 +104,13 @@ impl Interests {
     }
 
     /// Sets the log level of `session`. Returns whether the lowest level changed.
-    pub fn listen_from(&self, lane: &Lane, session: u64, level: Level) -> bool {
-        self.change(lane, |scoped| {
+    pub fn set_log_level(
+        &self,
+        scope: &ConnectionScope,
+        session: u64,
+        level: LoggingLevel,
+    ) -> bool {
+        self.change(scope, |scoped| {
             let before = scoped.lowest_level();
             scoped.levels.insert(session, level);
             scoped.lowest_level() != before
@@ -125,21 +130,25 @@ impl Interests {
     }
 
     /// Watches the merged subscriptions of a scope.
-    pub fn on_lane(&self, lane: &Lane) -> watch::Receiver<SubscriptionSet> {
-        self.0.lock().entry(lane.clone()).or_default().merged.subscribe()
+    pub fn in_scope(&self, scope: &ConnectionScope) -> watch::Receiver<SubscriptionSet> {
+        self.0.lock().entry(scope.clone()).or_default().merged.subscribe()
     }
 
     /// Waits until a stateless upstream has acknowledged a resource, so that an editor is not told
     /// that it is subscribed before it is.
-    pub async fn until_carried(&self, lane: &Lane, uri: &str) {
-        let acknowledged = self.0.lock().entry(lane.clone()).or_default().acknowledged.clone();
+    pub async fn until_acknowledged(&self, scope: &ConnectionScope, uri: &str) {
+        let acknowledged = self.0.lock().entry(scope.clone()).or_default().acknowledged.clone();
         let mut acknowledged = acknowledged.0.subscribe();
         let _ = timeout(PATIENCE, acknowledged.wait_for(|all| all.contains(uri))).await;
     }
 
-    fn change<T>(&self, lane: &Lane, change: impl FnOnce(&mut ScopeSubscriptions) -> T) -> T {
+    fn change<T>(
+        &self,
+        scope: &ConnectionScope,
+        change: impl FnOnce(&mut ScopeSubscriptions) -> T,
+    ) -> T {
         let mut all = self.0.lock();
-        let scoped = all.entry(lane.clone()).or_default();
+        let scoped = all.entry(scope.clone()).or_default();
         let changed = change(scoped);
         scoped.publish();
         changed
@@ -147,7 +156,7 @@ impl Interests {
 }
 
 impl ScopeSubscriptions {
-    fn lowest_level(&self) -> Option<Level> {
+    fn lowest_level(&self) -> Option<LoggingLevel> {
         self.levels.values().min().copied()
     }
 
@@ -168,13 +177,13 @@ mod tests {
     use super::*;
     use evermoor_core::catalog::naming::UpstreamName;
 
-    fn lane() -> Lane {
-        Lane::shared(&UpstreamName::parse("a").unwrap())
+    fn scope() -> ConnectionScope {
+        ConnectionScope::shared(&UpstreamName::parse("a").unwrap())
     }
 
     #[test]
     fn the_first_session_subscribes_and_the_last_unsubscribes() {
-        let (all, name) = (Interests::default(), lane());
+        let (all, name) = (Subscriptions::default(), scope());
         assert!(all.subscribe(&name, 1, "x://1"));
         assert!(!all.subscribe(&name, 2, "x://1"));
         assert!(!all.subscribe(&name, 2, "x://1"), "twice is once");
@@ -185,35 +194,35 @@ mod tests {
 
     #[test]
     fn the_lowest_log_level_is_used() {
-        let (all, name) = (Interests::default(), lane());
-        assert!(all.listen_from(&name, 1, Level::Error));
-        assert!(all.listen_from(&name, 2, Level::Debug));
-        assert!(!all.listen_from(&name, 1, Level::Warning));
-        assert_eq!(all.on_lane(&name).borrow().level, Some(Level::Debug));
+        let (all, name) = (Subscriptions::default(), scope());
+        assert!(all.set_log_level(&name, 1, LoggingLevel::Error));
+        assert!(all.set_log_level(&name, 2, LoggingLevel::Debug));
+        assert!(!all.set_log_level(&name, 1, LoggingLevel::Warning));
+        assert_eq!(all.in_scope(&name).borrow().level, Some(LoggingLevel::Debug));
         all.forget(2);
-        assert_eq!(all.on_lane(&name).borrow().level, Some(Level::Warning));
+        assert_eq!(all.in_scope(&name).borrow().level, Some(LoggingLevel::Warning));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_subscriber_waits_for_the_acknowledgement_but_not_forever() {
-        let (all, name) = (Interests::default(), lane());
+        let (all, name) = (Subscriptions::default(), scope());
         all.subscribe(&name, 1, "x://1");
-        let wanted = all.on_lane(&name).borrow().clone();
+        let wanted = all.in_scope(&name).borrow().clone();
         let began = tokio::time::Instant::now();
         let acknowledge = async { wanted.acknowledged.set(&wanted.resources) };
-        tokio::join!(all.until_carried(&name, "x://1"), acknowledge);
+        tokio::join!(all.until_acknowledged(&name, "x://1"), acknowledge);
         assert_eq!(began.elapsed(), Duration::ZERO);
-        all.until_carried(&name, "x://2").await;
+        all.until_acknowledged(&name, "x://2").await;
         assert_eq!(began.elapsed(), PATIENCE);
     }
 
     #[test]
     fn a_session_that_ended_leaves_no_subscriptions() {
-        let (all, name) = (Interests::default(), lane());
+        let (all, name) = (Subscriptions::default(), scope());
         all.subscribe(&name, 1, "x://1");
         all.subscribe(&name, 2, "x://2");
         all.forget(1);
-        let wanted = all.on_lane(&name).borrow().clone();
+        let wanted = all.in_scope(&name).borrow().clone();
         assert_eq!(wanted.resources, BTreeSet::from(["x://2".to_owned()]));
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Why a secret file cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Unsafe {
+pub enum UnsafeFile {
     #[error("{} cannot be read: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("other users can read {}: run `chmod 600 {}`", path.display(), path.display())]
@@ -35,26 +35,26 @@ pub fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// Writes the new content to disk without replacing the file yet.
-pub fn prepare_private(path: &Path, content: &[u8]) -> io::Result<Prepared> {
+pub fn prepare_private(path: &Path, content: &[u8]) -> io::Result<PreparedFile> {
     let folder = path.parent().unwrap_or(Path::new("."));
     private_folder(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let new = folder.join(format!(".{name}.{}.new", std::process::id()));
-    let prepared = Prepared { new, path: path.to_owned(), pending: true };
+    let prepared = PreparedFile { new, path: path.to_owned(), pending: true };
     write_new(&prepared.new, content)?;
     Ok(prepared)
 }
 
 /// New content on disk, not yet renamed over the old file. Dropping it deletes it.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedFile {
     new: PathBuf,
     path: PathBuf,
     /// Whether it still has to be deleted on drop.
     pending: bool,
 }
 
-impl Prepared {
+impl PreparedFile {
     /// Renames the new file over the old one.
     pub fn put(mut self) -> io::Result<()> {
         fs::rename(&self.new, &self.path)?;
@@ -63,7 +63,7 @@ impl Prepared {
     }
 }
 
-impl Drop for Prepared {
+impl Drop for PreparedFile {
     fn drop(&mut self) {
         if self.pending {
             let _ = fs::remove_file(&self.new);
@@ -111,27 +111,27 @@ pub fn is_writable_folder(path: &Path) -> bool {
 
 /// Whether other users have access to a folder.
 #[cfg(unix)]
-pub fn is_open(path: &Path) -> bool {
+pub fn is_open_to_others(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     fs::metadata(path).is_ok_and(|found| found.mode() & 0o077 != 0)
 }
 
 /// On Windows, the folder is in the user's profile.
 #[cfg(not(unix))]
-pub fn is_open(_: &Path) -> bool {
+pub fn is_open_to_others(_: &Path) -> bool {
     false
 }
 
 /// Removes other users' access to a folder.
 #[cfg(unix)]
-pub fn close(path: &Path) -> io::Result<()> {
+pub fn close_to_others(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(path, fs::Permissions::from_mode(0o700))
 }
 
 /// On Windows, the folder is in the user's profile.
 #[cfg(not(unix))]
-pub fn close(_: &Path) -> io::Result<()> {
+pub fn close_to_others(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
@@ -152,15 +152,15 @@ fn may_run(_: &fs::Metadata) -> bool {
 }
 
 /// Reads a file with a secret, if no other user can. `None` if there is none.
-pub fn read_private(path: &Path) -> Result<Option<Vec<u8>>, Unsafe> {
-    let unreadable = |source| Unsafe::Unreadable { path: path.to_owned(), source };
+pub fn read_private(path: &Path) -> Result<Option<Vec<u8>>, UnsafeFile> {
+    let unreadable = |source| UnsafeFile::Unreadable { path: path.to_owned(), source };
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(error)),
     };
     if !found.is_file() {
-        return Err(Unsafe::NotPlain { path: path.to_owned() });
+        return Err(UnsafeFile::NotPlain { path: path.to_owned() });
     }
     check_owner(path, &found)?;
     let mut content = Vec::new();
@@ -169,20 +169,20 @@ pub fn read_private(path: &Path) -> Result<Option<Vec<u8>>, Unsafe> {
 }
 
 #[cfg(unix)]
-fn check_owner(path: &Path, found: &fs::Metadata) -> Result<(), Unsafe> {
+fn check_owner(path: &Path, found: &fs::Metadata) -> Result<(), UnsafeFile> {
     use std::os::unix::fs::MetadataExt as _;
     if found.uid() != rustix::process::geteuid().as_raw() {
-        return Err(Unsafe::NotOurs { path: path.to_owned() });
+        return Err(UnsafeFile::NotOurs { path: path.to_owned() });
     }
     if found.mode() & 0o077 != 0 {
-        return Err(Unsafe::OpenToOthers { path: path.to_owned() });
+        return Err(UnsafeFile::OpenToOthers { path: path.to_owned() });
     }
     Ok(())
 }
 
 /// On Windows, files inherit the permissions of the user's profile.
 #[cfg(not(unix))]
-fn check_owner(_: &Path, _: &fs::Metadata) -> Result<(), Unsafe> {
+fn check_owner(_: &Path, _: &fs::Metadata) -> Result<(), UnsafeFile> {
     Ok(())
 }
 
@@ -246,7 +246,7 @@ mod tests {
         let (target, link) = (folder.path().join("target"), folder.path().join("link"));
         write_private(&target, b"x").unwrap();
         symlink(&target, &link).unwrap();
-        assert!(matches!(read_private(&link), Err(Unsafe::NotPlain { .. })));
+        assert!(matches!(read_private(&link), Err(UnsafeFile::NotPlain { .. })));
         assert!(read_private(&folder.path().join("none")).unwrap().is_none());
     }
 }

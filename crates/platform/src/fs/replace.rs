@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Why the file was not replaced.
 #[derive(Debug, thiserror::Error)]
-pub enum NotReplaced {
+pub enum ReplaceError {
     #[error("{} cannot be read: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{} is not a regular file", path.display())]
@@ -22,15 +22,15 @@ pub enum NotReplaced {
 }
 
 /// The content of a file; `None` if there is none.
-pub fn content(path: &Path) -> Result<Option<Vec<u8>>, NotReplaced> {
+pub fn content(path: &Path) -> Result<Option<Vec<u8>>, ReplaceError> {
     match fs::metadata(path) {
-        Ok(found) if !found.is_file() => Err(NotReplaced::NotPlain { path: path.to_owned() }),
+        Ok(found) if !found.is_file() => Err(ReplaceError::NotPlain { path: path.to_owned() }),
         Ok(_) => match fs::read(path) {
             Ok(content) => Ok(Some(content)),
-            Err(source) => Err(NotReplaced::Unreadable { path: path.to_owned(), source }),
+            Err(source) => Err(ReplaceError::Unreadable { path: path.to_owned(), source }),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(NotReplaced::Unreadable { path: path.to_owned(), source }),
+        Err(source) => Err(ReplaceError::Unreadable { path: path.to_owned(), source }),
     }
 }
 
@@ -40,9 +40,9 @@ pub fn replace(
     path: &Path,
     before: Option<&[u8]>,
     after: Option<&[u8]>,
-) -> Result<(), NotReplaced> {
+) -> Result<(), ReplaceError> {
     let target = target(path);
-    let failed = |source| NotReplaced::NotWritable { path: path.to_owned(), source };
+    let failed = |source| ReplaceError::NotWritable { path: path.to_owned(), source };
     let old = fs::metadata(&target).ok();
     if old.as_ref().is_some_and(|old| old.permissions().readonly()) {
         return Err(failed(io::Error::from(io::ErrorKind::PermissionDenied)));
@@ -52,7 +52,7 @@ pub fn replace(
     }
     let Some(after) = after else {
         if content(path)?.as_deref() != before {
-            return Err(NotReplaced::Changed { path: path.to_owned() });
+            return Err(ReplaceError::Changed { path: path.to_owned() });
         }
         return fs::remove_file(&target).map_err(failed);
     };
@@ -64,7 +64,7 @@ pub fn replace(
     write(&new.path, after, old.as_ref()).map_err(failed)?;
     // Checked as late as possible, so that a concurrent write is not lost.
     if content(path)?.as_deref() != before {
-        return Err(NotReplaced::Changed { path: path.to_owned() });
+        return Err(ReplaceError::Changed { path: path.to_owned() });
     }
     fs::rename(&new.path, &target).map_err(failed)?;
     sync_folder(folder);
@@ -191,18 +191,18 @@ mod tests {
         fs::write(&path, b"theirs").unwrap();
         assert!(matches!(
             replace(&path, Some(b"old"), Some(b"new")),
-            Err(NotReplaced::Changed { .. })
+            Err(ReplaceError::Changed { .. })
         ));
-        assert!(matches!(replace(&path, None, Some(b"new")), Err(NotReplaced::Changed { .. })));
-        assert!(matches!(replace(&path, Some(b"old"), None), Err(NotReplaced::Changed { .. })));
+        assert!(matches!(replace(&path, None, Some(b"new")), Err(ReplaceError::Changed { .. })));
+        assert!(matches!(replace(&path, Some(b"old"), None), Err(ReplaceError::Changed { .. })));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
         assert!(matches!(
             replace(&path, Some(b"theirs"), Some(b"new")),
-            Err(NotReplaced::NotWritable { .. })
+            Err(ReplaceError::NotWritable { .. })
         ));
         assert_eq!(fs::read(&path).unwrap(), b"theirs");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        assert!(matches!(content(folder.path()), Err(NotReplaced::NotPlain { .. })));
+        assert!(matches!(content(folder.path()), Err(ReplaceError::NotPlain { .. })));
     }
 
     #[test]

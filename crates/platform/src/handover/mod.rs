@@ -1,7 +1,7 @@
 //! Passes a listening socket, the instance lock and connections to another process of the same user.
 //!
 //! # Theory of operation
-//! The running gateway listens on a [`Stand`]. Its successor connects to it and both get a [`Line`].
+//! The running gateway listens on a [`HandoverListener`]. Its successor connects to it and both get a [`HandoverConnection`].
 //! A line carries packets: a payload, and sockets that the system duplicates into the other process.
 //! A duplicated socket is the same socket: pending connections stay in its queue, and it is open until
 //! both processes close it.
@@ -28,19 +28,19 @@ use windows as system;
 
 use crate::fs::lock::InstanceLock;
 
-pub use system::{Hearing, Speaking, Stand};
+pub use system::{HandoverListener, HandoverReceiver, HandoverSender};
 
 /// A connection between two processes.
 #[derive(Debug)]
-pub struct Line {
-    pub speaking: Speaking,
-    pub hearing: Hearing,
+pub struct HandoverConnection {
+    pub sender: HandoverSender,
+    pub receiver: HandoverReceiver,
 }
 
 /// One message, with the sockets that came with it.
 #[derive(Debug)]
-pub struct Packet {
-    pub words: Vec<u8>,
+pub struct HandoverPacket {
+    pub payload: Vec<u8>,
     attachments: Vec<system::Attachment>,
 }
 
@@ -51,28 +51,28 @@ const MAX_ATTACHMENTS: usize = 2;
 /// attachments.
 const HEADER: usize = 5;
 
-impl Line {
+impl HandoverConnection {
     /// Connects to the gateway with this process id.
-    pub async fn to(stand: &Path, pid: u32) -> io::Result<Self> {
+    pub async fn connect(stand: &Path, pid: u32) -> io::Result<Self> {
         system::connect(stand, pid).await
     }
 }
 
-impl Speaking {
+impl HandoverSender {
     /// Sends a payload.
-    pub async fn say(&mut self, words: &[u8]) -> io::Result<()> {
-        self.send_packet(words, &[]).await
+    pub async fn say(&mut self, payload: &[u8]) -> io::Result<()> {
+        self.send_packet(payload, &[]).await
     }
 
     /// Sends a payload with a connection.
-    pub async fn give(&mut self, words: &[u8], connection: &TcpStream) -> io::Result<()> {
-        self.send_packet(words, &[connection.into()]).await
+    pub async fn give(&mut self, payload: &[u8], connection: &TcpStream) -> io::Result<()> {
+        self.send_packet(payload, &[connection.into()]).await
     }
 }
 
-impl Packet {
+impl HandoverPacket {
     /// The listening socket and the lock in this packet. `path` is the path of the lock file.
-    pub fn into_place(self, path: &Path) -> io::Result<(TcpListener, InstanceLock)> {
+    pub fn into_listener(self, path: &Path) -> io::Result<(TcpListener, InstanceLock)> {
         let mut attachments = self.attachments.into_iter();
         let listener = attachments.next().ok_or(io::ErrorKind::InvalidData)?;
         Ok((listener.into_listener()?, system::lock(attachments.next(), path)?))
@@ -85,9 +85,9 @@ impl Packet {
     }
 }
 
-fn header(words: &[u8], attachments: usize) -> io::Result<[u8; HEADER]> {
+fn header(payload: &[u8], attachments: usize) -> io::Result<[u8; HEADER]> {
     let too_long = |_| io::Error::from(io::ErrorKind::InvalidInput);
-    let [a, b, c, d] = u32::try_from(words.len()).map_err(too_long)?.to_le_bytes();
+    let [a, b, c, d] = u32::try_from(payload.len()).map_err(too_long)?.to_le_bytes();
     Ok([a, b, c, d, u8::try_from(attachments).map_err(too_long)?])
 }
 
@@ -109,11 +109,12 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     /// Both ends of a connection, and the folder of its socket.
-    async fn connected() -> (tempfile::TempDir, Line, Line) {
+    async fn connected() -> (tempfile::TempDir, HandoverConnection, HandoverConnection) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run/stand");
-        let mut stand = Stand::open(&path).unwrap();
-        let (here, there) = tokio::join!(stand.next(), Line::to(&path, std::process::id()));
+        let mut stand = HandoverListener::open(&path).unwrap();
+        let (here, there) =
+            tokio::join!(stand.next(), HandoverConnection::connect(&path, std::process::id()));
         (folder, here.unwrap(), there.unwrap())
     }
 
@@ -125,11 +126,11 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         client.write_all(b"early").unwrap();
-        here.speaking.give_place(b"yours", &listener, &lock).await.unwrap();
+        here.sender.send_listener(b"yours", &listener, &lock).await.unwrap();
         drop((listener, lock));
-        let packet = there.hearing.next().await.unwrap().unwrap();
-        assert_eq!(packet.words, b"yours");
-        let (listener, lock) = packet.into_place(&lock_path).unwrap();
+        let packet = there.receiver.next().await.unwrap().unwrap();
+        assert_eq!(packet.payload, b"yours");
+        let (listener, lock) = packet.into_listener(&lock_path).unwrap();
         let mut bytes = [0; 5];
         listener.accept().unwrap().0.read_exact(&mut bytes).unwrap();
         assert_eq!(&bytes, b"early");
@@ -147,14 +148,14 @@ mod tests {
         for number in 0..20_u8 {
             clients.push(TcpStream::connect(address).unwrap());
             let (connection, _) = listener.accept().unwrap();
-            here.speaking.say(b"message").await.unwrap();
-            here.speaking.give(&[number], &connection).await.unwrap();
+            here.sender.say(b"message").await.unwrap();
+            here.sender.give(&[number], &connection).await.unwrap();
         }
         for (number, client) in clients.iter_mut().enumerate() {
-            assert_eq!(there.hearing.next().await.unwrap().unwrap().words, b"message");
-            let packet = there.hearing.next().await.unwrap().unwrap();
-            let words = packet.words.clone();
-            packet.into_connection().unwrap().write_all(&words).unwrap();
+            assert_eq!(there.receiver.next().await.unwrap().unwrap().payload, b"message");
+            let packet = there.receiver.next().await.unwrap().unwrap();
+            let payload = packet.payload.clone();
+            packet.into_connection().unwrap().write_all(&payload).unwrap();
             let mut bytes = [0];
             client.read_exact(&mut bytes).unwrap();
             assert_eq!(usize::from(bytes[0]), number);
@@ -165,11 +166,11 @@ mod tests {
     async fn a_long_payload_arrives_whole_and_the_end_is_not_an_error() {
         let (_folder, mut here, mut there) = connected().await;
         let long: Vec<u8> = (0..3_000_000_u32).map(|number| number.to_le_bytes()[0]).collect();
-        let (sent, received) = tokio::join!(here.speaking.say(&long), there.hearing.next());
+        let (sent, received) = tokio::join!(here.sender.say(&long), there.receiver.next());
         sent.unwrap();
-        assert!(received.unwrap().unwrap().words == long);
+        assert!(received.unwrap().unwrap().payload == long);
         drop(here);
-        assert!(there.hearing.next().await.unwrap().is_none());
+        assert!(there.receiver.next().await.unwrap().is_none());
     }
 
     #[tokio::test]
@@ -183,7 +184,7 @@ mod tests {
     async fn the_socket_is_closed_to_other_users() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run/stand");
-        let _stand = Stand::open(&path).unwrap();
+        let _stand = HandoverListener::open(&path).unwrap();
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
     }
@@ -194,7 +195,7 @@ mod tests {
         let open = folder.path().join("open");
         std::fs::create_dir(&open).unwrap();
         std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let error = Stand::open(&open.join("stand")).unwrap_err();
+        let error = HandoverListener::open(&open.join("stand")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
     }
 
@@ -202,10 +203,11 @@ mod tests {
     async fn the_socket_of_a_killed_gateway_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run/stand");
-        let first = Stand::open(&path).unwrap();
+        let first = HandoverListener::open(&path).unwrap();
         std::mem::forget(first);
-        let mut second = Stand::open(&path).unwrap();
-        let (here, there) = tokio::join!(second.next(), Line::to(&path, std::process::id()));
+        let mut second = HandoverListener::open(&path).unwrap();
+        let (here, there) =
+            tokio::join!(second.next(), HandoverConnection::connect(&path, std::process::id()));
         assert!(here.is_ok() && there.is_ok());
         drop(second);
         assert!(!path.exists(), "the socket is removed on drop");

@@ -16,12 +16,12 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 
-use super::{HEADER, Line, MAX_ATTACHMENTS, Packet, header, read_header};
+use super::{HEADER, HandoverConnection, HandoverPacket, MAX_ATTACHMENTS, header, read_header};
 use crate::fs::lock::InstanceLock;
 
 /// The socket on which a running gateway waits for its successor.
 #[derive(Debug)]
-pub struct Stand {
+pub struct HandoverListener {
     listener: UnixListener,
     path: PathBuf,
     /// Identifies this socket, in case another one replaced it at its path.
@@ -29,10 +29,10 @@ pub struct Stand {
 }
 
 #[derive(Debug)]
-pub struct Speaking(OwnedWriteHalf);
+pub struct HandoverSender(OwnedWriteHalf);
 
 #[derive(Debug)]
-pub struct Hearing(OwnedReadHalf);
+pub struct HandoverReceiver(OwnedReadHalf);
 
 /// A received file descriptor: a socket or the lock file.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(super) struct Attachment(OwnedFd);
 /// A file descriptor to send, which stays open here.
 pub(super) struct BorrowedSocketHandle<'a>(BorrowedFd<'a>);
 
-impl Stand {
+impl HandoverListener {
     /// Binds the socket. An existing one belongs to a gateway that has ended or is ending.
     pub fn open(path: &Path) -> io::Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("."));
@@ -58,13 +58,13 @@ impl Stand {
     }
 
     /// Accepts the next connection.
-    pub async fn next(&mut self) -> io::Result<Line> {
+    pub async fn next(&mut self) -> io::Result<HandoverConnection> {
         let (stream, _) = self.listener.accept().await?;
         accept(stream)
     }
 }
 
-impl Drop for Stand {
+impl Drop for HandoverListener {
     /// Leaves the path alone if the socket of the next gateway is there.
     fn drop(&mut self) {
         if fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == self.inode) {
@@ -74,16 +74,16 @@ impl Drop for Stand {
 }
 
 /// The process id needs no check: only this user may enter the folder.
-pub(super) async fn connect(stand: &Path, _: u32) -> io::Result<Line> {
+pub(super) async fn connect(stand: &Path, _: u32) -> io::Result<HandoverConnection> {
     accept(UnixStream::connect(stand).await?)
 }
 
-fn accept(stream: UnixStream) -> io::Result<Line> {
+fn accept(stream: UnixStream) -> io::Result<HandoverConnection> {
     if stream.peer_cred()?.uid() != rustix::process::geteuid().as_raw() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    let (hearing, speaking) = stream.into_split();
-    Ok(Line { speaking: Speaking(speaking), hearing: Hearing(hearing) })
+    let (receiver, sender) = stream.into_split();
+    Ok(HandoverConnection { sender: HandoverSender(sender), receiver: HandoverReceiver(receiver) })
 }
 
 /// Checks that the folder is not a link, belongs to this user and is closed to other users.
@@ -97,16 +97,16 @@ fn check_folder(folder: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
-impl Speaking {
+impl HandoverSender {
     /// Sends the listening socket and the lock. They stay open here until they are dropped.
-    pub async fn give_place(
+    pub async fn send_listener(
         &mut self,
-        words: &[u8],
+        payload: &[u8],
         listener: &impl AsFd,
         lock: &InstanceLock,
     ) -> io::Result<()> {
         self.send_packet(
-            words,
+            payload,
             &[BorrowedSocketHandle(listener.as_fd()), BorrowedSocketHandle(lock.file().as_fd())],
         )
         .await
@@ -114,11 +114,11 @@ impl Speaking {
 
     pub(super) async fn send_packet(
         &mut self,
-        words: &[u8],
+        payload: &[u8],
         attachments: &[BorrowedSocketHandle<'_>],
     ) -> io::Result<()> {
-        let mut bytes = header(words, attachments.len())?.to_vec();
-        bytes.extend_from_slice(words);
+        let mut bytes = header(payload, attachments.len())?.to_vec();
+        bytes.extend_from_slice(payload);
         let stream = self.0.as_ref();
         let send = || {
             let descriptors: Vec<_> = attachments.iter().map(|attachment| attachment.0).collect();
@@ -149,9 +149,9 @@ fn flags() -> SendFlags {
     SendFlags::empty()
 }
 
-impl Hearing {
+impl HandoverReceiver {
     /// The next packet; `None` when the other end has closed the connection.
-    pub async fn next(&mut self) -> io::Result<Option<Packet>> {
+    pub async fn next(&mut self) -> io::Result<Option<HandoverPacket>> {
         let (mut header, mut read, mut attachments) = ([0; HEADER], 0, Vec::new());
         while read < HEADER {
             let stream = self.0.as_ref();
@@ -169,9 +169,9 @@ impl Hearing {
         if attachments.len() != announced {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        let mut words = vec![0; length];
-        self.0.read_exact(&mut words).await?;
-        Ok(Some(Packet { words, attachments }))
+        let mut payload = vec![0; length];
+        self.0.read_exact(&mut payload).await?;
+        Ok(Some(HandoverPacket { payload, attachments }))
     }
 }
 

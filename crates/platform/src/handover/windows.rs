@@ -28,24 +28,24 @@ use windows_sys::Win32::Security::Authorization::{
 use windows_sys::Win32::Security::SECURITY_ATTRIBUTES;
 use windows_sys::Win32::System::Pipes::{GetNamedPipeClientProcessId, GetNamedPipeServerProcessId};
 
-use super::{HEADER, Line, Packet, header, read_header};
+use super::{HEADER, HandoverConnection, HandoverPacket, header, read_header};
 use crate::fs::lock::InstanceLock;
 
 /// The socket on which a running gateway waits for its successor.
 #[derive(Debug)]
-pub struct Stand {
+pub struct HandoverListener {
     name: String,
     /// The instance that waits for the next connection.
     waiting: NamedPipeServer,
 }
 
-pub struct Speaking {
+pub struct HandoverSender {
     pipe: WriteHalf<Box<dyn Pipe>>,
     /// The process that sockets are duplicated into.
     peer: u32,
 }
 
-pub struct Hearing(ReadHalf<Box<dyn Pipe>>);
+pub struct HandoverReceiver(ReadHalf<Box<dyn Pipe>>);
 
 trait Pipe: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
 impl<P: AsyncRead + AsyncWrite + Send + Sync + Unpin> Pipe for P {}
@@ -59,7 +59,7 @@ pub(super) struct BorrowedSocketHandle<'a>(BorrowedSocket<'a>);
 
 const DESCRIPTION: usize = size_of::<WSAPROTOCOL_INFOW>();
 
-impl Stand {
+impl HandoverListener {
     /// Creates the pipe.
     pub fn open(path: &Path) -> io::Result<Self> {
         let name = name(path, std::process::id());
@@ -68,7 +68,7 @@ impl Stand {
     }
 
     /// Accepts the next connection.
-    pub async fn next(&mut self) -> io::Result<Line> {
+    pub async fn next(&mut self) -> io::Result<HandoverConnection> {
         self.waiting.connect().await?;
         let pipe = std::mem::replace(&mut self.waiting, end(&self.name, false)?);
         let peer = process_at(pipe.as_raw_handle(), GetNamedPipeClientProcessId)?;
@@ -76,7 +76,7 @@ impl Stand {
     }
 }
 
-pub(super) async fn connect(stand: &Path, pid: u32) -> io::Result<Line> {
+pub(super) async fn connect(stand: &Path, pid: u32) -> io::Result<HandoverConnection> {
     let pipe = ClientOptions::new().open(name(stand, pid))?;
     // Another process may have created a pipe with this name.
     let peer = process_at(pipe.as_raw_handle(), GetNamedPipeServerProcessId)?;
@@ -86,10 +86,13 @@ pub(super) async fn connect(stand: &Path, pid: u32) -> io::Result<Line> {
     Ok(line(pipe, peer))
 }
 
-fn line(pipe: impl Pipe + 'static, peer: u32) -> Line {
+fn line(pipe: impl Pipe + 'static, peer: u32) -> HandoverConnection {
     let pipe: Box<dyn Pipe> = Box::new(pipe);
-    let (hearing, pipe) = tokio::io::split(pipe);
-    Line { speaking: Speaking { pipe, peer }, hearing: Hearing(hearing) }
+    let (receiver, pipe) = tokio::io::split(pipe);
+    HandoverConnection {
+        sender: HandoverSender { pipe, peer },
+        receiver: HandoverReceiver(receiver),
+    }
 }
 
 /// The name of a process's pipe. The path is hashed because it may contain characters that are not
@@ -146,12 +149,12 @@ fn process_at(
     if ok == 0 { Err(io::Error::last_os_error()) } else { Ok(process) }
 }
 
-impl Speaking {
+impl HandoverSender {
     /// Sends the listening socket and releases the lock. The socket stays open here until it is
     /// dropped.
-    pub async fn give_place(
+    pub async fn send_listener(
         &mut self,
-        words: &[u8],
+        payload: &[u8],
         listener: &impl AsRawSocket,
         lock: &InstanceLock,
     ) -> io::Result<()> {
@@ -159,27 +162,27 @@ impl Speaking {
         #[expect(unsafe_code, reason = "tokio's listener exposes its socket only as a raw handle")]
         // SAFETY: the socket is open for as long as the listener, which outlives the call.
         let socket = unsafe { BorrowedSocket::borrow_raw(listener.as_raw_socket()) };
-        self.send_packet(words, &[BorrowedSocketHandle(socket)]).await
+        self.send_packet(payload, &[BorrowedSocketHandle(socket)]).await
     }
 
     pub(super) async fn send_packet(
         &mut self,
-        words: &[u8],
+        payload: &[u8],
         attachments: &[BorrowedSocketHandle<'_>],
     ) -> io::Result<()> {
-        let mut bytes = header(words, attachments.len())?.to_vec();
+        let mut bytes = header(payload, attachments.len())?.to_vec();
         for BorrowedSocketHandle(socket) in attachments {
             bytes.extend_from_slice(&describe(socket, self.peer)?);
         }
-        bytes.extend_from_slice(words);
+        bytes.extend_from_slice(payload);
         self.pipe.write_all(&bytes).await?;
         self.pipe.flush().await
     }
 }
 
-impl Hearing {
+impl HandoverReceiver {
     /// The next packet; `None` when the other end has closed the connection.
-    pub async fn next(&mut self) -> io::Result<Option<Packet>> {
+    pub async fn next(&mut self) -> io::Result<Option<HandoverPacket>> {
         let mut header = [0; HEADER];
         match self.0.read_exact(&mut header).await {
             Ok(_) => {}
@@ -193,9 +196,9 @@ impl Hearing {
             self.0.read_exact(&mut description).await?;
             attachments.push(Attachment(open_described(&description)?));
         }
-        let mut words = vec![0; length];
-        self.0.read_exact(&mut words).await?;
-        Ok(Some(Packet { words, attachments }))
+        let mut payload = vec![0; length];
+        self.0.read_exact(&mut payload).await?;
+        Ok(Some(HandoverPacket { payload, attachments }))
     }
 }
 
@@ -283,13 +286,13 @@ impl<'a> From<&'a TcpStream> for BorrowedSocketHandle<'a> {
     }
 }
 
-impl std::fmt::Debug for Speaking {
+impl std::fmt::Debug for HandoverSender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("HandoverSender").field("peer", &self.peer).finish_non_exhaustive()
     }
 }
 
-impl std::fmt::Debug for Hearing {
+impl std::fmt::Debug for HandoverReceiver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("HandoverReceiver").finish_non_exhaustive()
     }

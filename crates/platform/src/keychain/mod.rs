@@ -25,29 +25,29 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 /// The service name of Evermoor's secrets.
-pub const SERVICE: &str = "Evermoor";
+pub const KEYCHAIN_SERVICE: &str = "Evermoor";
 
 /// A store of secrets by name.
-pub trait Store: Send {
+pub trait SecretStore: Send {
     /// `None` if there is no secret with this name.
-    fn get(&self, name: &str) -> Result<Option<String>, StoreError>;
-    fn set(&self, name: &str, value: &str) -> Result<(), StoreError>;
+    fn get(&self, name: &str) -> Result<Option<String>, KeychainError>;
+    fn set(&self, name: &str, value: &str) -> Result<(), KeychainError>;
     /// Returns whether there was one.
-    fn delete(&self, name: &str) -> Result<bool, StoreError>;
+    fn delete(&self, name: &str) -> Result<bool, KeychainError>;
     /// The names of all secrets.
-    fn list(&self) -> Result<Vec<String>, StoreError>;
+    fn list(&self) -> Result<Vec<String>, KeychainError>;
 }
 
 /// Why a keychain request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StoreError {
+pub enum KeychainError {
     /// There is none, or this session cannot use it.
     #[error("there is no keychain in this session: {0}")]
-    Missing(String),
+    Unavailable(String),
     #[error("the keychain is locked")]
     Locked,
     #[error("the keychain does not respond")]
-    Silent,
+    NoReply,
     #[error("the keychain reported an error: {0}")]
     Refused(String),
     #[error("this system's keychain stores at most {0} bytes per secret")]
@@ -56,22 +56,22 @@ pub enum StoreError {
 
 /// Whether the system may ask the user to unlock the keychain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum Prompting {
     /// Never. For a background process that retries: a dialog that keeps coming back is worse than an
     /// error that says what to do.
-    Quiet,
+    Never,
     /// If the system does so. For a command that the user typed.
-    Asking,
+    Allowed,
 }
 
 /// The timeout of a request without a prompt, so that an error is reported within five seconds.
-pub const PATIENCE: Duration = Duration::from_secs(4);
+pub const KEYCHAIN_TIMEOUT: Duration = Duration::from_secs(4);
 /// The timeout of a request that may prompt for a password.
 const PROMPT_TIMEOUT: Duration = Duration::from_secs(120);
 /// A store that was idle for this long is reopened.
 const IDLE_LIMIT: Duration = Duration::from_secs(10);
 
-type Open = Arc<dyn Fn() -> Result<Box<dyn Store>, StoreError> + Send + Sync>;
+type Open = Arc<dyn Fn() -> Result<Box<dyn SecretStore>, KeychainError> + Send + Sync>;
 type Request = Box<dyn FnOnce(&mut Worker) + Send>;
 
 /// A keychain whose requests time out.
@@ -85,40 +85,40 @@ pub struct Keychain {
 
 impl Keychain {
     /// The keychain of this system.
-    pub fn of_the_system(manner: Manner) -> Self {
+    pub fn system_default(manner: Prompting) -> Self {
         let limit = match manner {
-            Manner::Quiet => PATIENCE,
-            Manner::Asking => PROMPT_TIMEOUT,
+            Prompting::Never => KEYCHAIN_TIMEOUT,
+            Prompting::Allowed => PROMPT_TIMEOUT,
         };
-        Self::opened_by(move || native::open(manner), limit)
+        Self::with_store(move || native::open(manner), limit)
     }
 
     /// Another store instead of the system's.
-    pub fn opened_by(
-        open: impl Fn() -> Result<Box<dyn Store>, StoreError> + Send + Sync + 'static,
+    pub fn with_store(
+        open: impl Fn() -> Result<Box<dyn SecretStore>, KeychainError> + Send + Sync + 'static,
         timeout: Duration,
     ) -> Self {
         Self { open: Arc::new(open), timeout, requests: Arc::default() }
     }
 
-    pub async fn get(&self, name: &str) -> Result<Option<String>, StoreError> {
+    pub async fn get(&self, name: &str) -> Result<Option<String>, KeychainError> {
         let name = name.to_owned();
         self.request(move |store| store.get(&name)).await
     }
 
-    pub async fn set(&self, name: &str, value: &str) -> Result<(), StoreError> {
+    pub async fn set(&self, name: &str, value: &str) -> Result<(), KeychainError> {
         let (name, value) = (name.to_owned(), value.to_owned());
         self.request(move |store| store.set(&name, &value)).await
     }
 
     /// Returns whether there was one.
-    pub async fn delete(&self, name: &str) -> Result<bool, StoreError> {
+    pub async fn delete(&self, name: &str) -> Result<bool, KeychainError> {
         let name = name.to_owned();
         self.request(move |store| store.delete(&name)).await
     }
 
     /// The sorted names of all secrets.
-    pub async fn list(&self) -> Result<Vec<String>, StoreError> {
+    pub async fn list(&self) -> Result<Vec<String>, KeychainError> {
         let mut names = self.request(|store| store.list()).await?;
         names.sort();
         names.dedup();
@@ -127,8 +127,8 @@ impl Keychain {
 
     async fn request<T: Send + 'static>(
         &self,
-        operation: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        operation: impl FnOnce(&dyn SecretStore) -> Result<T, KeychainError> + Send + 'static,
+    ) -> Result<T, KeychainError> {
         let (reply, replied) = oneshot::channel();
         let request: Request = Box::new(move |worker| {
             if reply.is_closed() {
@@ -137,10 +137,10 @@ impl Keychain {
             let _ = reply.send(worker.call(operation));
         });
         let worker = self.requests.get_or_init(|| Worker::start(Arc::clone(&self.open)));
-        worker.send(request).map_err(|_| StoreError::Silent)?;
+        worker.send(request).map_err(|_| KeychainError::NoReply)?;
         match timeout(self.timeout, replied).await {
             Ok(Ok(result)) => result,
-            Ok(Err(_)) | Err(_) => Err(StoreError::Silent),
+            Ok(Err(_)) | Err(_) => Err(KeychainError::NoReply),
         }
     }
 }
@@ -148,7 +148,7 @@ impl Keychain {
 /// The thread that calls the store.
 struct Worker {
     open: Open,
-    store: Option<Box<dyn Store>>,
+    store: Option<Box<dyn SecretStore>>,
 }
 
 impl Worker {
@@ -181,8 +181,8 @@ impl Worker {
 
     fn call<T>(
         &mut self,
-        operation: impl FnOnce(&dyn Store) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+        operation: impl FnOnce(&dyn SecretStore) -> Result<T, KeychainError>,
+    ) -> Result<T, KeychainError> {
         let store = match self.store.take() {
             Some(store) => store,
             None => (self.open)()?,

@@ -1,4 +1,4 @@
-//! The keychain of this system as a [`Store`].
+//! The keychain of this system as a [`SecretStore`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use windows_native_keyring_store::Store as System;
 #[cfg(target_os = "linux")]
 use zbus_secret_service_keyring_store::Store as System;
 
-use super::{Manner, SERVICE, Store, StoreError};
+use super::{KEYCHAIN_SERVICE, KeychainError, Prompting, SecretStore};
 
 /// The open keychain.
 struct Native {
@@ -22,16 +22,16 @@ struct Native {
         not(target_os = "linux"),
         expect(dead_code, reason = "other systems decide themselves whether to prompt")
     )]
-    manner: Manner,
+    manner: Prompting,
 }
 
-pub(super) fn open(manner: Manner) -> Result<Box<dyn Store>, StoreError> {
-    let system = System::new().map_err(|error| StoreError::Missing(innermost(&error)))?;
+pub(super) fn open(manner: Prompting) -> Result<Box<dyn SecretStore>, KeychainError> {
+    let system = System::new().map_err(|error| KeychainError::Unavailable(innermost(&error)))?;
     Ok(Box::new(Native { system, manner }))
 }
 
 impl Native {
-    fn entry(&self, name: &str) -> Result<Entry, StoreError> {
+    fn entry(&self, name: &str) -> Result<Entry, KeychainError> {
         // The label in the password manager of a Linux desktop.
         #[cfg(target_os = "linux")]
         let label = format!("Evermoor: {name}");
@@ -41,13 +41,13 @@ impl Native {
         let modifiers = Some(&modifiers);
         #[cfg(not(target_os = "linux"))]
         let modifiers = None;
-        self.system.build(SERVICE, name, modifiers).map_err(refused)
+        self.system.build(KEYCHAIN_SERVICE, name, modifiers).map_err(refused)
     }
 
     /// Fails if the keyring is locked, on systems where a locked keyring looks empty or shows a prompt.
-    fn check_unlocked(&self, name: Option<&str>) -> Result<(), StoreError> {
+    fn check_unlocked(&self, name: Option<&str>) -> Result<(), KeychainError> {
         #[cfg(target_os = "linux")]
-        if self.manner == Manner::Quiet {
+        if self.manner == Prompting::Never {
             return super::session::check_unlocked(name);
         }
         let _ = name;
@@ -55,8 +55,8 @@ impl Native {
     }
 }
 
-impl Store for Native {
-    fn get(&self, name: &str) -> Result<Option<String>, StoreError> {
+impl SecretStore for Native {
+    fn get(&self, name: &str) -> Result<Option<String>, KeychainError> {
         self.check_unlocked(Some(name))?;
         match self.entry(name)?.get_password() {
             Ok(value) => Ok(Some(value)),
@@ -69,12 +69,12 @@ impl Store for Native {
         }
     }
 
-    fn set(&self, name: &str, value: &str) -> Result<(), StoreError> {
+    fn set(&self, name: &str, value: &str) -> Result<(), KeychainError> {
         self.check_unlocked(Some(name))?;
         self.entry(name)?.set_password(value).map_err(refused)
     }
 
-    fn delete(&self, name: &str) -> Result<bool, StoreError> {
+    fn delete(&self, name: &str) -> Result<bool, KeychainError> {
         self.check_unlocked(Some(name))?;
         match self.entry(name)?.delete_credential() {
             Ok(()) => Ok(true),
@@ -87,41 +87,44 @@ impl Store for Native {
         }
     }
 
-    fn list(&self) -> Result<Vec<String>, StoreError> {
+    fn list(&self) -> Result<Vec<String>, KeychainError> {
         self.check_unlocked(None)?;
         #[cfg(windows)]
-        let wanted = HashMap::from([("pattern", SERVICE)]);
+        let wanted = HashMap::from([("pattern", KEYCHAIN_SERVICE)]);
         #[cfg(not(windows))]
-        let wanted = HashMap::from([("service", SERVICE)]);
+        let wanted = HashMap::from([("service", KEYCHAIN_SERVICE)]);
         let found = self.system.search(&wanted).map_err(refused)?;
         #[cfg(target_os = "linux")]
         if found.is_empty() {
             super::session::check_unlocked(None)?;
         }
         let specifiers = found.iter().filter_map(Entry::get_specifiers);
-        Ok(specifiers.filter(|(service, _)| service == SERVICE).map(|(_, name)| name).collect())
+        Ok(specifiers
+            .filter(|(service, _)| service == KEYCHAIN_SERVICE)
+            .map(|(_, name)| name)
+            .collect())
     }
 }
 
-fn refused(error: Error) -> StoreError {
+fn refused(error: Error) -> KeychainError {
     match &error {
-        Error::NoStorageAccess(_) => StoreError::Locked,
-        Error::TooLong(_, most) => StoreError::TooLong(*most),
+        Error::NoStorageAccess(_) => KeychainError::Locked,
+        Error::TooLong(_, most) => KeychainError::TooLong(*most),
         Error::Ambiguous(found) => {
-            StoreError::Refused(format!("it has {} secrets with this name", found.len()))
+            KeychainError::Refused(format!("it has {} secrets with this name", found.len()))
         }
         // The error must not contain the secret.
         Error::BadEncoding(_) | Error::BadDataFormat(..) => {
-            StoreError::Refused("the secret with this name is not text".into())
+            KeychainError::Refused("the secret with this name is not text".into())
         }
         Error::PlatformFailure(_)
         | Error::NoEntry
         | Error::BadStoreFormat(_)
         | Error::Invalid(..)
         | Error::NoDefaultStore
-        | Error::NotSupportedByStore(_) => StoreError::Refused(innermost(&error)),
+        | Error::NotSupportedByStore(_) => KeychainError::Refused(innermost(&error)),
         // The library's error type is non-exhaustive.
-        _ => StoreError::Refused(innermost(&error)),
+        _ => KeychainError::Refused(innermost(&error)),
     }
 }
 

@@ -8,16 +8,16 @@ use std::collections::HashMap;
 use zbus::blocking::{Connection, Proxy};
 use zbus::zvariant::OwnedObjectPath;
 
-use super::{SERVICE, StoreError};
+use super::{KEYCHAIN_SERVICE, KeychainError};
 
 const BUS_NAME: &str = "org.freedesktop.secrets";
 
 /// Fails if the secret is, or may be, in a locked keyring.
-pub(super) fn check_unlocked(name: Option<&str>) -> Result<(), StoreError> {
+pub(super) fn check_unlocked(name: Option<&str>) -> Result<(), KeychainError> {
     match is_unlocked(name) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(StoreError::Locked),
-        Err(error) => Err(StoreError::Missing(error.to_string())),
+        Ok(false) => Err(KeychainError::Locked),
+        Err(error) => Err(KeychainError::Unavailable(error.to_string())),
     }
 }
 
@@ -25,7 +25,7 @@ fn is_unlocked(name: Option<&str>) -> zbus::Result<bool> {
     let bus = Connection::session()?;
     let path = "/org/freedesktop/secrets";
     let service = Proxy::new(&bus, BUS_NAME, path, "org.freedesktop.Secret.Service")?;
-    let mut wanted = HashMap::from([("service", SERVICE)]);
+    let mut wanted = HashMap::from([("service", KEYCHAIN_SERVICE)]);
     wanted.extend(name.map(|name| ("username", name)));
     let (unlocked, locked): (Vec<OwnedObjectPath>, Vec<OwnedObjectPath>) =
         service.call("SearchItems", &(wanted,))?;

@@ -8,8 +8,8 @@ use std::io;
 
 use tokio::process::Child;
 
-use crate::process::child::Environment;
-use crate::process::child::environment::MARKER;
+use crate::process::child::ChildEnvironment;
+use crate::process::child::environment::CHILD_MARKER;
 use crate::process::spawn::session_command;
 
 /// Variables for the display and the desktop, in addition to those of every child.
@@ -30,7 +30,7 @@ const DESKTOP: [&str; 12] = [
 
 /// Starts the application, or the program that launches it. The child keeps running if the handle is
 /// dropped.
-pub fn start(program: &str, args: &[String], environment: &Environment) -> io::Result<Child> {
+pub fn start(program: &str, args: &[String], environment: &ChildEnvironment) -> io::Result<Child> {
     let mut command = session_command(program);
     command.args(args).env_clear().envs(variables(environment, std::env::vars_os()));
     if let Some(home) = environment.home().filter(|home| home.is_dir()) {
@@ -40,10 +40,10 @@ pub fn start(program: &str, args: &[String], environment: &Environment) -> io::R
 }
 
 fn variables(
-    environment: &Environment,
+    environment: &ChildEnvironment,
     ours: impl Iterator<Item = (OsString, OsString)>,
 ) -> Vec<(OsString, OsString)> {
-    let kept = environment.for_child(&[]).into_iter().filter(|(name, _)| name != MARKER);
+    let kept = environment.for_child(&[]).into_iter().filter(|(name, _)| name != CHILD_MARKER);
     let desktop =
         ours.filter(|(name, _)| name.to_str().is_some_and(|name| DESKTOP.contains(&name)));
     kept.chain(desktop).collect()
@@ -55,9 +55,9 @@ mod tests {
     use crate::system::System;
     use std::ffi::OsStr;
 
-    fn environment(given: &[(&str, &str)]) -> Environment {
+    fn environment(given: &[(&str, &str)]) -> ChildEnvironment {
         let given = given.iter().map(|(name, value)| (name.into(), value.into()));
-        Environment::new(System::HERE, given, OsStr::new("/usr/bin:/bin"), "7.7.7")
+        ChildEnvironment::new(System::HERE, given, OsStr::new("/usr/bin:/bin"), "7.7.7")
     }
 
     #[test]

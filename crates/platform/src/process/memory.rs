@@ -4,7 +4,7 @@
 ///
 /// Most startup code never runs again, but stays mapped and counts as memory of the process. The kernel
 /// loads pages that are needed again from the file. Other systems reclaim such pages themselves.
-pub fn let_go_of_start() {
+pub fn release_startup_code() {
     #[cfg(target_os = "linux")]
     linux::release();
 }
@@ -68,7 +68,7 @@ mod tests {
     fn released_code_no_longer_counts_as_memory() {
         load_all_code();
         let before = resident();
-        let_go_of_start();
+        release_startup_code();
         let after = resident();
         assert!(after < before, "{after} kB of code after, {before} kB before");
     }

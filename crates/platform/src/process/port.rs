@@ -7,14 +7,14 @@ use crate::system::System;
 
 /// A process that listens on a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owner {
+pub struct PortOwner {
     pub pid: u32,
     /// The name of the program, if the system reports it.
     pub name: Option<String>,
 }
 
 /// The process that listens on this TCP port of the loopback address or of all addresses.
-pub async fn owner(port: u16) -> Option<Owner> {
+pub async fn owner(port: u16) -> Option<PortOwner> {
     match System::HERE {
         // This reads every open file of every process, which blocks.
         System::Linux => tokio::task::spawn_blocking(move || linux::owner(port)).await.ok()?,
@@ -27,20 +27,21 @@ pub async fn owner(port: u16) -> Option<Owner> {
             let pid = read_netstat(&run("netstat", &["-ano", "-p", "TCP"]).await?, port)?;
             let filter = format!("PID eq {pid}");
             let output = run("tasklist", &["/FI", &filter, "/FO", "CSV", "/NH"]).await;
-            Some(Owner { pid, name: output.as_deref().and_then(read_tasklist) })
+            Some(PortOwner { pid, name: output.as_deref().and_then(read_tasklist) })
         }
     }
 }
 
 async fn run(program: &str, args: &[&str]) -> Option<String> {
-    let result = crate::process::run::said(program, args, std::time::Duration::from_secs(3)).await;
+    let result =
+        crate::process::run::output(program, args, std::time::Duration::from_secs(3)).await;
     result.map(|result| result.output)
 }
 
 /// `lsof -Fpc`: a line `p<pid>` and a line `c<command>` for each process.
-fn read_lsof(output: &str) -> Option<Owner> {
+fn read_lsof(output: &str) -> Option<PortOwner> {
     let field = |letter: char| output.lines().find_map(|line| line.strip_prefix(letter));
-    Some(Owner { pid: field('p')?.parse().ok()?, name: field('c').map(str::to_owned) })
+    Some(PortOwner { pid: field('p')?.parse().ok()?, name: field('c').map(str::to_owned) })
 }
 
 /// `netstat -ano`: protocol, local address, foreign address, state, pid. The name of
@@ -82,10 +83,10 @@ fn read_proc_tcp(table: &str, port: u16) -> Option<u64> {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use super::{Owner, read_proc_tcp};
+    use super::{PortOwner, read_proc_tcp};
     use std::fs;
 
-    pub(super) fn owner(port: u16) -> Option<Owner> {
+    pub(super) fn owner(port: u16) -> Option<PortOwner> {
         let inode = ["/proc/net/tcp", "/proc/net/tcp6"]
             .iter()
             .find_map(|table| read_proc_tcp(&fs::read_to_string(table).ok()?, port))?;
@@ -103,13 +104,13 @@ mod linux {
             },
         )?;
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok();
-        Some(Owner { pid, name: name.map(|name| name.trim().to_owned()) })
+        Some(PortOwner { pid, name: name.map(|name| name.trim().to_owned()) })
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 mod linux {
-    pub(super) fn owner(_: u16) -> Option<super::Owner> {
+    pub(super) fn owner(_: u16) -> Option<super::PortOwner> {
         None
     }
 }
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn lsof_is_parsed() {
         let owner = read_lsof("p812\ncnode\nf22\n").unwrap();
-        assert_eq!(owner, Owner { pid: 812, name: Some("node".into()) });
+        assert_eq!(owner, PortOwner { pid: 812, name: Some("node".into()) });
         assert_eq!(read_lsof(""), None);
     }
 

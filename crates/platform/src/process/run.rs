@@ -5,11 +5,11 @@ use std::time::Duration;
 
 /// The output of a program, and whether it succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
-    pub good: bool,
+pub struct CommandOutput {
+    pub success: bool,
     pub output: String,
     /// The end of its standard error.
-    pub complaint: String,
+    pub stderr: String,
 }
 
 /// Only this many bytes of standard error are kept.
@@ -17,7 +17,11 @@ const MAX_STDERR: usize = 300;
 
 /// Runs a program until it exits, and kills it after a timeout. `None` if it does not exist or takes
 /// too long.
-pub async fn said(program: &str, args: &[impl AsRef<str>], within: Duration) -> Option<Said> {
+pub async fn output(
+    program: &str,
+    args: &[impl AsRef<str>],
+    within: Duration,
+) -> Option<CommandOutput> {
     let output = crate::process::spawn::command(program)
         .args(args.iter().map(AsRef::as_ref))
         .stdout(Stdio::piped())
@@ -25,13 +29,13 @@ pub async fn said(program: &str, args: &[impl AsRef<str>], within: Duration) -> 
         .kill_on_drop(true)
         .output();
     let output = tokio::time::timeout(within, output).await.ok()?.ok()?;
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    let complaint = complaint.trim();
-    let start = complaint.ceil_char_boundary(complaint.len().saturating_sub(MAX_STDERR));
-    Some(Said {
-        good: output.status.success(),
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr = stderr.trim();
+    let start = stderr.ceil_char_boundary(stderr.len().saturating_sub(MAX_STDERR));
+    Some(CommandOutput {
+        success: output.status.success(),
         output: String::from_utf8_lossy(&output.stdout).into_owned(),
-        complaint: complaint[start..].to_owned(),
+        stderr: stderr[start..].to_owned(),
     })
 }
 
@@ -43,13 +47,16 @@ mod tests {
 
     #[tokio::test]
     async fn the_output_of_a_program_is_returned() {
-        let result = said("sh", &["-c", "echo yes; echo no >&2; exit 1"], SOON).await.unwrap();
-        assert_eq!(result, Said { good: false, output: "yes\n".into(), complaint: "no".into() });
+        let result = output("sh", &["-c", "echo yes; echo no >&2; exit 1"], SOON).await.unwrap();
+        assert_eq!(
+            result,
+            CommandOutput { success: false, output: "yes\n".into(), stderr: "no".into() }
+        );
     }
 
     #[tokio::test]
     async fn a_missing_or_slow_program_returns_nothing() {
-        assert_eq!(said("no such program", &["x"], SOON).await, None);
-        assert_eq!(said("sleep", &["600"], Duration::from_millis(10)).await, None);
+        assert_eq!(output("no such program", &["x"], SOON).await, None);
+        assert_eq!(output("sleep", &["600"], Duration::from_millis(10)).await, None);
     }
 }

@@ -11,7 +11,7 @@ use std::process::Stdio;
 
 use tokio::process::{Child, Command};
 
-use crate::process::child::environment::MARKER;
+use crate::process::child::environment::CHILD_MARKER;
 
 /// A command in its own process group, without a console window. Standard input, output and error are
 /// null unless the caller sets them.
@@ -23,7 +23,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 
 /// A command that uses this terminal until it exits, such as the user's text editor.
 #[expect(clippy::disallowed_methods, reason = "the rule points to this module")]
-pub fn in_the_foreground(program: impl AsRef<OsStr>) -> Command {
+pub fn foreground_command(program: impl AsRef<OsStr>) -> Command {
     Command::new(program)
 }
 
@@ -46,7 +46,7 @@ pub fn start_detached(program: &Path, args: &[&OsStr], log: &Path) -> io::Result
     }
     let mut command = without_stdio(program.as_os_str());
     // It is not a child of an upstream, even if this process is.
-    command.args(args).env_remove(MARKER).stdout(log.try_clone()?).stderr(log);
+    command.args(args).env_remove(CHILD_MARKER).stdout(log.try_clone()?).stderr(log);
     own_session(&mut command);
     command.spawn()
 }

@@ -6,35 +6,38 @@ use zbus::message::Type;
 use zbus::names::BusName;
 use zbus::{Connection, MatchRule, MessageStream, connection};
 
-use super::{NoNotices, Notice};
+use super::{PowerEvent, PowerEventsUnavailable};
 
 const LOGIND: &str = "org.freedesktop.login1";
 const MANAGER: &str = "org.freedesktop.login1.Manager";
 
-pub(super) async fn notices(notify: impl FnMut(Notice) + Send) -> NoNotices {
+pub(super) async fn notices(notify: impl FnMut(PowerEvent) + Send) -> PowerEventsUnavailable {
     match Connection::system().await {
         Ok(bus) => listen(bus, notify).await,
-        Err(error) => NoNotices(error.to_string()),
+        Err(error) => PowerEventsUnavailable(error.to_string()),
     }
 }
 
-/// Like [`super::notices`], but on the bus at this address.
-pub async fn notices_on(address: &str, notify: impl FnMut(Notice) + Send) -> NoNotices {
+/// Like [`super::watch_power`], but on the bus at this address.
+pub async fn watch_power_on(
+    address: &str,
+    notify: impl FnMut(PowerEvent) + Send,
+) -> PowerEventsUnavailable {
     let bus = async { connection::Builder::address(address)?.build().await };
     match bus.await {
         Ok(bus) => listen(bus, notify).await,
-        Err(error) => NoNotices(error.to_string()),
+        Err(error) => PowerEventsUnavailable(error.to_string()),
     }
 }
 
-async fn listen(bus: Connection, notify: impl FnMut(Notice) + Send) -> NoNotices {
+async fn listen(bus: Connection, notify: impl FnMut(PowerEvent) + Send) -> PowerEventsUnavailable {
     match follow(&bus, notify).await {
-        Ok(()) => NoNotices("the bus closed".into()),
-        Err(error) => NoNotices(error.to_string()),
+        Ok(()) => PowerEventsUnavailable("the bus closed".into()),
+        Err(error) => PowerEventsUnavailable(error.to_string()),
     }
 }
 
-async fn follow(bus: &Connection, mut notify: impl FnMut(Notice) + Send) -> zbus::Result<()> {
+async fn follow(bus: &Connection, mut notify: impl FnMut(PowerEvent) + Send) -> zbus::Result<()> {
     let rule = MatchRule::builder()
         .msg_type(Type::Signal)
         .sender(LOGIND)?
@@ -50,7 +53,7 @@ async fn follow(bus: &Connection, mut notify: impl FnMut(Notice) + Send) -> zbus
     while let Some(signal) = signals.next().await {
         // True before suspend, false after resume.
         if let Ok(suspending) = signal?.body().deserialize::<bool>() {
-            notify(if suspending { Notice::Sleeps } else { Notice::Woke });
+            notify(if suspending { PowerEvent::Suspending } else { PowerEvent::Resumed });
         }
     }
     Ok(())
@@ -99,7 +102,7 @@ mod tests {
         logind.request_name(LOGIND).await.unwrap();
         let impostor = connect(&address).await;
         let (events, mut received) = mpsc::unbounded_channel();
-        let listening = notices_on(&address, |notice| events.send(notice).unwrap());
+        let listening = watch_power_on(&address, |notice| events.send(notice).unwrap());
         let emitting = async {
             // Repeat until the subscription is active.
             let first = loop {
@@ -110,9 +113,9 @@ mod tests {
                     Err(_) => continue,
                 }
             };
-            assert_eq!(first, Some(Notice::Woke), "the impostor was ignored");
+            assert_eq!(first, Some(PowerEvent::Resumed), "the impostor was ignored");
             emit(&logind, true).await;
-            while received.recv().await != Some(Notice::Sleeps) {}
+            while received.recv().await != Some(PowerEvent::Suspending) {}
         };
         tokio::select! {
             why = listening => panic!("the subscription ended: {why}"),
@@ -123,17 +126,17 @@ mod tests {
     #[tokio::test]
     async fn a_missing_logind_and_a_closed_bus_are_reported() {
         let (mut daemon, address) = bus().await;
-        let why = timeout(SOON, notices_on(&address, |_| {})).await.unwrap();
+        let why = timeout(SOON, watch_power_on(&address, |_| {})).await.unwrap();
         assert!(why.to_string().contains("logind is not running"), "{why}");
         let logind = connect(&address).await;
         logind.request_name(LOGIND).await.unwrap();
-        let listening = notices_on(&address, |_| {});
+        let listening = watch_power_on(&address, |_| {});
         let (why, ()) = tokio::join!(timeout(SOON, listening), async {
             tokio::task::yield_now().await;
             daemon.kill().await.unwrap();
         });
         assert!(!why.unwrap().to_string().is_empty());
-        let nowhere = timeout(SOON, notices_on("unix:path=/nowhere", |_| {})).await.unwrap();
+        let nowhere = timeout(SOON, watch_power_on("unix:path=/nowhere", |_| {})).await.unwrap();
         assert!(!nowhere.to_string().is_empty());
     }
 }

@@ -6,23 +6,23 @@ use std::ptr::null_mut;
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::{NoNotices, Notice};
+use super::{PowerEvent, PowerEventsUnavailable};
 
-pub(super) async fn notices(mut notify: impl FnMut(Notice) + Send) -> NoNotices {
+pub(super) async fn notices(mut notify: impl FnMut(PowerEvent) + Send) -> PowerEventsUnavailable {
     let (events, mut received) = mpsc::unbounded_channel();
     let (ready, started) = oneshot::channel();
     let thread = std::thread::Builder::new().name("sleep".into()).stack_size(128 << 10);
     if let Err(error) = thread.spawn(move || listen(events, ready)) {
-        return NoNotices(error.to_string());
+        return PowerEventsUnavailable(error.to_string());
     }
     // Dropped with this future, which stops the run loop of the thread.
     let Ok(_stop) = started.await else {
-        return NoNotices("the power manager refused the registration".into());
+        return PowerEventsUnavailable("the power manager refused the registration".into());
     };
     while let Some(notice) = received.recv().await {
         notify(notice);
     }
-    NoNotices("the run loop ended".into())
+    PowerEventsUnavailable("the run loop ended".into())
 }
 
 type RunLoop = *mut c_void;
@@ -50,12 +50,12 @@ impl Drop for Stop {
 
 /// The context of the callback.
 struct Listener {
-    events: mpsc::UnboundedSender<Notice>,
+    events: mpsc::UnboundedSender<PowerEvent>,
     root: u32,
 }
 
 #[expect(unsafe_code, reason = "calls IOKit, a C library")]
-fn listen(events: mpsc::UnboundedSender<Notice>, ready: oneshot::Sender<Stop>) {
+fn listen(events: mpsc::UnboundedSender<PowerEvent>, ready: oneshot::Sender<Stop>) {
     let mut listener = Listener { events, root: 0 };
     let (mut port, mut notifier) = (null_mut(), 0_u32);
     // SAFETY: the listener outlives the loop below, and no callback runs after the loop; every
@@ -96,8 +96,8 @@ unsafe extern "C" fn on_power_message(
     // SAFETY: the context is the listener, which lives for as long as callbacks run.
     let listener = unsafe { &*context.cast::<Listener>() };
     let notice = match message {
-        WILL_SLEEP => Some(Notice::Sleeps),
-        HAS_POWERED_ON => Some(Notice::Woke),
+        WILL_SLEEP => Some(PowerEvent::Suspending),
+        HAS_POWERED_ON => Some(PowerEvent::Resumed),
         _ => None,
     };
     if let Some(notice) = notice {

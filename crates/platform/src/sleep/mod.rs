@@ -14,7 +14,7 @@ mod windows;
 #[cfg(target_os = "linux")]
 use linux as system;
 #[cfg(target_os = "linux")]
-pub use linux::notices_on;
+pub use linux::watch_power_on;
 #[cfg(target_os = "macos")]
 use macos as system;
 #[cfg(windows)]
@@ -22,20 +22,20 @@ use windows as system;
 
 /// A notification of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum PowerEvent {
     /// The machine is about to suspend.
-    Sleeps,
+    Suspending,
     /// The machine has resumed.
-    Woke,
+    Resumed,
 }
 
 /// The system sends no notifications, or has stopped sending them.
 #[derive(Debug, thiserror::Error)]
 #[error("the system does not report suspend and resume: {0}")]
-pub struct NoNotices(String);
+pub struct PowerEventsUnavailable(String);
 
 /// Calls `notify` for every notification. Returns only when there are none, or no more, and says why.
 /// Dropping the future ends the subscription.
-pub async fn notices(notify: impl FnMut(Notice) + Send) -> NoNotices {
+pub async fn watch_power(notify: impl FnMut(PowerEvent) + Send) -> PowerEventsUnavailable {
     system::notices(notify).await
 }

@@ -12,24 +12,24 @@ use windows_sys::Win32::UI::WindowsAndMessaging::{
     DEVICE_NOTIFY_CALLBACK, PBT_APMRESUMEAUTOMATIC, PBT_APMSUSPEND,
 };
 
-use super::{NoNotices, Notice};
+use super::{PowerEvent, PowerEventsUnavailable};
 
-pub(super) async fn notices(mut notify: impl FnMut(Notice) + Send) -> NoNotices {
+pub(super) async fn notices(mut notify: impl FnMut(PowerEvent) + Send) -> PowerEventsUnavailable {
     let (events, mut received) = mpsc::unbounded_channel();
     let _subscription = match Subscription::new(events) {
         Ok(subscription) => subscription,
-        Err(code) => return NoNotices(format!("error {code}")),
+        Err(code) => return PowerEventsUnavailable(format!("error {code}")),
     };
     while let Some(notice) = received.recv().await {
         notify(notice);
     }
-    NoNotices("the subscription ended".into())
+    PowerEventsUnavailable("the subscription ended".into())
 }
 
 /// A subscription that ends when it is dropped.
 struct Subscription {
     handle: HPOWERNOTIFY,
-    events: *mut mpsc::UnboundedSender<Notice>,
+    events: *mut mpsc::UnboundedSender<PowerEvent>,
 }
 
 #[expect(unsafe_code, reason = "a handle may be used on any thread, but raw pointers are not Send")]
@@ -37,7 +37,7 @@ struct Subscription {
 unsafe impl Send for Subscription {}
 
 impl Subscription {
-    fn new(events: mpsc::UnboundedSender<Notice>) -> Result<Self, u32> {
+    fn new(events: mpsc::UnboundedSender<PowerEvent>) -> Result<Self, u32> {
         let events = Box::into_raw(Box::new(events));
         let recipient =
             DEVICE_NOTIFY_SUBSCRIBE_PARAMETERS { Callback: Some(pass_on), Context: events.cast() };
@@ -73,13 +73,13 @@ impl Drop for Subscription {
 #[expect(unsafe_code, reason = "the system passes back the context pointer")]
 unsafe extern "system" fn pass_on(events: *const c_void, kind: u32, _: *const c_void) -> u32 {
     let notice = match kind {
-        PBT_APMSUSPEND => Some(Notice::Sleeps),
-        PBT_APMRESUMEAUTOMATIC => Some(Notice::Woke),
+        PBT_APMSUSPEND => Some(PowerEvent::Suspending),
+        PBT_APMRESUMEAUTOMATIC => Some(PowerEvent::Resumed),
         _ => None,
     };
     if let Some(notice) = notice {
         // SAFETY: the context is the one of the subscription and lives until that ends.
-        let events = unsafe { &*events.cast::<mpsc::UnboundedSender<Notice>>() };
+        let events = unsafe { &*events.cast::<mpsc::UnboundedSender<PowerEvent>>() };
         let _ = events.send(notice);
     }
     0

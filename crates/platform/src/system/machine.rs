@@ -8,7 +8,7 @@ use crate::system::System;
 
 /// The user of this machine, as far as the environment says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Person {
+pub struct LocalUser {
     /// The home folder.
     pub home: Option<String>,
     /// The login name.
@@ -17,7 +17,7 @@ pub struct Person {
     pub machine: Option<String>,
 }
 
-impl Person {
+impl LocalUser {
     pub fn here() -> Self {
         let set = |names: [&str; 2]| {
             let value = names.into_iter().find_map(|name| env::var(name).ok());
@@ -32,7 +32,7 @@ impl Person {
 }
 
 /// The operating system with its version, and the processor architecture.
-pub async fn system() -> String {
+pub async fn describe_system() -> String {
     let version = match System::HERE {
         System::Linux => std::fs::read_to_string("/etc/os-release").ok().and_then(read_os_release),
         System::MacOs => run("sw_vers", &["-productVersion"]).await,
@@ -116,6 +116,6 @@ mod tests {
 
     #[tokio::test]
     async fn this_machine_can_be_described() {
-        assert!(system().await.ends_with(env::consts::ARCH));
+        assert!(describe_system().await.ends_with(env::consts::ARCH));
     }
 }

@@ -4,69 +4,88 @@
 
 use std::path::PathBuf;
 
-use crate::editors::{Desk, Refused, Scope};
-use crate::entry::desired::{Door, Gate, Transport, entry};
+use crate::editors::{SetupError, SetupScope, UserEditors};
+use crate::entry::desired::{EditorTransport, GatewayAccess, GatewayEntry, desired_entry};
 use crate::format::Format;
-use crate::journal::{Before, Record};
-use crate::table::Client;
+use crate::journal::{JournalRecord, OriginalFile};
+use crate::table::EditorSpec;
 
 /// A program to run once per argument list. Only the last run must succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
+pub struct EditorCommand {
     pub program: PathBuf,
     pub lines: Vec<Vec<String>>,
 }
 
-impl Desk {
+impl UserEditors {
     /// The path of the editor's own program, if it is installed.
-    pub fn own_program(&self, client: &Client) -> Option<PathBuf> {
-        client.command.as_ref().and_then(|name| self.places.program(name))
+    pub fn editor_program(&self, client: &EditorSpec) -> Option<PathBuf> {
+        client.command.as_ref().and_then(|name| self.folders.program(name))
     }
 
     /// How to run the editor's program to add the entries.
-    pub fn command(&self, client: &Client, doors: &[Door], access: &Gate) -> Option<Command> {
-        let program = self.own_program(client)?;
-        let add = |door: &Door| {
-            let json = Format::json_line(&entry(client, door, Transport::Stdio, access));
+    pub fn command(
+        &self,
+        client: &EditorSpec,
+        gateway_entries: &[GatewayEntry],
+        access: &GatewayAccess,
+    ) -> Option<EditorCommand> {
+        let program = self.editor_program(client)?;
+        let add = |gateway_entry: &GatewayEntry| {
+            let json = Format::json_line(&desired_entry(
+                client,
+                gateway_entry,
+                EditorTransport::Stdio,
+                access,
+            ));
             [
-                remove_line(&door.name),
-                arguments(&["mcp", "add-json", "-s", "user", &door.name, &json]),
+                remove_line(&gateway_entry.name),
+                arguments(&["mcp", "add-json", "-s", "user", &gateway_entry.name, &json]),
             ]
         };
-        Some(Command { program, lines: doors.iter().flat_map(add).collect() })
+        Some(EditorCommand { program, lines: gateway_entries.iter().flat_map(add).collect() })
     }
 
     /// How to run the editor's program to remove them again.
-    pub fn undo_command(&self, client: &Client) -> Option<Command> {
-        let (program, spot) = (self.own_program(client)?, self.spot(client, Scope::User)?);
-        let record = self.journal.record(&client.id, &spot)?;
-        let lines = record.doors.iter().map(|door| remove_line(&door.name)).collect();
-        (record.before == Before::Command).then_some(Command { program, lines })
+    pub fn undo_command(&self, client: &EditorSpec) -> Option<EditorCommand> {
+        let (program, location) =
+            (self.editor_program(client)?, self.location(client, SetupScope::User)?);
+        let record = self.journal.record(&client.id, &location)?;
+        let lines = record
+            .gateway_entries
+            .iter()
+            .map(|gateway_entry| remove_line(&gateway_entry.name))
+            .collect();
+        (record.before == OriginalFile::Command).then_some(EditorCommand { program, lines })
     }
 
     /// Records that the editor's program added the entries.
-    pub fn commanded(&self, client: &Client, doors: &[Door]) -> Result<(), Refused> {
-        let Some(spot) = self.spot(client, Scope::User) else {
+    pub fn record_command(
+        &self,
+        client: &EditorSpec,
+        gateway_entries: &[GatewayEntry],
+    ) -> Result<(), SetupError> {
+        let Some(location) = self.location(client, SetupScope::User) else {
             return Ok(());
         };
-        let record = Record {
+        let record = JournalRecord {
             client: client.id.clone(),
-            spot,
-            doors: doors.to_vec(),
-            before: Before::Command,
+            location,
+            gateway_entries: gateway_entries.to_vec(),
+            before: OriginalFile::Command,
             written: String::new(),
             made_place: false,
             made_folders: Vec::new(),
         };
-        self.journal.put(record).map_err(Refused::Journal)
+        self.journal.put(record).map_err(SetupError::Journal)
     }
 
     /// Removes that record.
-    pub fn uncommanded(&self, client: &Client) -> Result<(), Refused> {
-        let Some(spot) = self.spot(client, Scope::User) else {
+    pub fn forget_command(&self, client: &EditorSpec) -> Result<(), SetupError> {
+        let Some(location) = self.location(client, SetupScope::User) else {
             return Ok(());
         };
-        self.journal.forget(&client.id, &spot).map_err(Refused::Journal)
+        self.journal.forget(&client.id, &location).map_err(SetupError::Journal)
     }
 }
 

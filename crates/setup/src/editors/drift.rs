@@ -1,116 +1,145 @@
 //! Whether editors still have the entries that Evermoor wrote.
 
-use evermoor_core::api::{Connection, Found, FoundEntry};
+use evermoor_core::api::{DetectedEditor, EditorServerEntry, SetupState};
 
 use crate::editors::plan::points_to_gateway;
-use crate::editors::{Desk, Refused, Scope};
-use crate::entry::Entry;
-use crate::entry::desired::{Door, Gate, Transport, entry, link};
-use crate::table::{Client, clients};
+use crate::editors::{SetupError, SetupScope, UserEditors};
+use crate::entry::ServerEntry;
+use crate::entry::desired::{
+    EditorTransport, GatewayAccess, GatewayEntry, desired_entry, install_link,
+};
+use crate::table::{EditorSpec, clients};
 
 /// A session that is connected to the gateway now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attached {
+pub struct LiveSession {
     /// The editor that the token belongs to.
     pub editor: String,
     /// The name that the client sends in `initialize`.
     pub client: String,
 }
 
-impl Desk {
+impl UserEditors {
     /// Whether an editor is installed: its file, its folder or its program exists.
-    pub fn is_installed(&self, client: &Client) -> bool {
-        let file = self.path(client, Scope::User).is_some_and(|path| path.exists());
-        file || client.signs.iter().any(|sign| self.places.find(sign).exists())
-            || client.programs.iter().any(|program| self.places.program(program).is_some())
+    pub fn is_installed(&self, client: &EditorSpec) -> bool {
+        let file = self.path(client, SetupScope::User).is_some_and(|path| path.exists());
+        file || client.signs.iter().any(|sign| self.folders.find(sign).exists())
+            || client.programs.iter().any(|program| self.folders.program(program).is_some())
     }
 
     /// The setup state of an editor.
-    pub fn drift(&self, client: &Client, scope: Scope, access: &Gate) -> Connection {
+    pub fn drift(
+        &self,
+        client: &EditorSpec,
+        scope: SetupScope,
+        access: &GatewayAccess,
+    ) -> SetupState {
         let open = match self.open(client, scope) {
             Ok(open) => open,
-            Err(Refused::NoFile { .. }) => return self.without_entry(client),
-            Err(_) => return Connection::Unreadable,
+            Err(SetupError::NoFile { .. }) => return self.without_entry(client),
+            Err(_) => return SetupState::Unreadable,
         };
         if open.tree.as_map().is_none() {
-            return Connection::Unreadable;
+            return SetupState::Unreadable;
         }
-        let record = self.spot(client, scope);
-        let record = record.and_then(|spot| self.journal.record(&client.id, &spot));
+        let record = self.location(client, scope);
+        let record = record.and_then(|location| self.journal.record(&client.id, &location));
         let known = record.is_some();
-        let doors = record.map_or_else(|| vec![Door::to_all()], |record| record.doors);
-        let there = |door: &Door| open.servers.entry(&open.tree, &door.name);
-        if !doors.iter().any(|door| there(door).is_some()) {
+        let gateway_entries =
+            record.map_or_else(|| vec![GatewayEntry::for_all()], |record| record.gateway_entries);
+        let there =
+            |gateway_entry: &GatewayEntry| open.servers.entry(&open.tree, &gateway_entry.name);
+        if !gateway_entries.iter().any(|gateway_entry| there(gateway_entry).is_some()) {
             // Evermoor wrote an entry and somebody removed it.
-            return if known { Connection::Changed } else { self.without_entry(client) };
+            return if known { SetupState::Changed } else { self.without_entry(client) };
         }
-        let is_good = |door: &Door| {
-            let found = there(door).and_then(|tree| Entry::read(client, &door.name, tree));
-            found.is_some_and(|found| is_as_expected(client, door, &found, access))
+        let is_good = |gateway_entry: &GatewayEntry| {
+            let found = there(gateway_entry)
+                .and_then(|tree| ServerEntry::read(client, &gateway_entry.name, tree));
+            found.is_some_and(|found| is_as_expected(client, gateway_entry, &found, access))
         };
-        if doors.iter().all(is_good) { Connection::Connected } else { Connection::Changed }
+        if gateway_entries.iter().all(is_good) {
+            SetupState::Connected
+        } else {
+            SetupState::Changed
+        }
     }
 
-    fn without_entry(&self, client: &Client) -> Connection {
-        if self.is_installed(client) { Connection::NotConnected } else { Connection::NotInstalled }
+    fn without_entry(&self, client: &EditorSpec) -> SetupState {
+        if self.is_installed(client) { SetupState::NotConnected } else { SetupState::NotInstalled }
     }
 
     /// Every known editor, as the dashboard and the command line show it.
-    pub fn found(&self, attached: &[Attached], access: impl Fn(&Client) -> Gate) -> Vec<Found> {
+    pub fn found(
+        &self,
+        attached: &[LiveSession],
+        access: impl Fn(&EditorSpec) -> GatewayAccess,
+    ) -> Vec<DetectedEditor> {
         clients().iter().map(|client| self.detect_one(client, attached, &access(client))).collect()
     }
 
-    fn detect_one(&self, client: &'static Client, attached: &[Attached], access: &Gate) -> Found {
-        let entries = self.existing(client, Scope::User).unwrap_or_default();
-        let state = self.drift(client, Scope::User, access);
-        let shown = |entry: Entry| FoundEntry {
+    fn detect_one(
+        &self,
+        client: &'static EditorSpec,
+        attached: &[LiveSession],
+        access: &GatewayAccess,
+    ) -> DetectedEditor {
+        let entries = self.existing(client, SetupScope::User).unwrap_or_default();
+        let state = self.drift(client, SetupScope::User, access);
+        let shown = |entry: ServerEntry| EditorServerEntry {
             ours: points_to_gateway(&entry, access),
             kind: entry.kind.name().to_owned(),
             name: entry.name,
         };
-        Found {
+        DetectedEditor {
             id: client.id.clone(),
             title: client.title.clone(),
-            path: self.path(client, Scope::User).map(|path| path.display().to_string()),
+            path: self.path(client, SetupScope::User).map(|path| path.display().to_string()),
             state,
             entries: entries.into_iter().map(shown).collect(),
             attached: attached.iter().any(|session| is_session_of(client, session)),
             hint: hint(client, state),
-            link: link(client, &Door::to_all(), access),
+            link: install_link(client, &GatewayEntry::for_all(), access),
         }
     }
 }
 
 /// Whether a live session belongs to this editor.
-pub fn is_session_of(client: &Client, session: &Attached) -> bool {
+pub fn is_session_of(client: &EditorSpec, session: &LiveSession) -> bool {
     let named = |name: &String| name.eq_ignore_ascii_case(&session.client);
     session.editor == client.id || client.speaks_as.iter().any(named)
 }
 
 /// Either transport is fine: the user chooses.
-fn is_as_expected(client: &Client, door: &Door, found: &Entry, access: &Gate) -> bool {
+fn is_as_expected(
+    client: &EditorSpec,
+    gateway_entry: &GatewayEntry,
+    found: &ServerEntry,
+    access: &GatewayAccess,
+) -> bool {
     let same = |transport| {
-        let wanted = entry(client, door, transport, access);
-        Entry::read(client, &door.name, &wanted).is_some_and(|wanted| wanted.kind == found.kind)
+        let wanted = desired_entry(client, gateway_entry, transport, access);
+        ServerEntry::read(client, &gateway_entry.name, &wanted)
+            .is_some_and(|wanted| wanted.kind == found.kind)
     };
-    !found.disabled && (same(Transport::Http) || same(Transport::Stdio))
+    !found.disabled && (same(EditorTransport::Http) || same(EditorTransport::Stdio))
 }
 
 /// What the user can do next.
-fn hint(client: &Client, state: Connection) -> String {
+fn hint(client: &EditorSpec, state: SetupState) -> String {
     let id = &client.id;
     match (state, &client.paste) {
-        (Connection::Connected, _) => client.notices.clone(),
-        (Connection::NotConnected, Some(paste)) => {
+        (SetupState::Connected, _) => client.notices.clone(),
+        (SetupState::NotConnected, Some(paste)) => {
             format!("{paste} `evermoor setup {id} --print` shows it.")
         }
-        (Connection::NotConnected, None) => format!("Connect it with `evermoor setup {id}`."),
-        (Connection::Changed, _) => {
+        (SetupState::NotConnected, None) => format!("Connect it with `evermoor setup {id}`."),
+        (SetupState::Changed, _) => {
             format!("Evermoor's entry was changed. Repair it with `evermoor setup {id}`.")
         }
-        (Connection::Unreadable, _) => {
+        (SetupState::Unreadable, _) => {
             format!("Its file cannot be read. Run `evermoor setup {id}` to see why.")
         }
-        (Connection::NotInstalled, _) => String::new(),
+        (SetupState::NotInstalled, _) => String::new(),
     }
 }

@@ -2,18 +2,20 @@
 
 use std::path::Path;
 
-use crate::editors::location::Spot;
-use crate::editors::{Desk, Open, Refused, Scope, open_at};
-use crate::entry::desired::{Door, Gate, NAME, Transport, entry, merged};
-use crate::entry::{Entry, Kind};
-use crate::format::Change;
-use crate::table::Client;
+use crate::editors::location::ConfigLocation;
+use crate::editors::{OpenFile, SetupError, SetupScope, UserEditors, open_at};
+use crate::entry::desired::{
+    ENTRY_NAME, EditorTransport, GatewayAccess, GatewayEntry, desired_entry, merged,
+};
+use crate::entry::{EntryKind, ServerEntry};
+use crate::format::EntryChange;
+use crate::table::EditorSpec;
 
 /// The entries that an editor's file should have for Evermoor.
 #[derive(Clone, Debug)]
-pub struct Wish {
-    pub doors: Vec<Door>,
-    pub transport: Transport,
+pub struct DesiredEntries {
+    pub gateway_entries: Vec<GatewayEntry>,
+    pub transport: EditorTransport,
     /// Whether an entry of another server may be replaced if it has the same name.
     pub take_over: bool,
     /// Entries of other servers to remove, because they are now reached through Evermoor.
@@ -22,85 +24,92 @@ pub struct Wish {
 
 /// A change that has not been made yet.
 #[derive(Clone, Debug)]
-pub struct Plan {
-    pub client: &'static Client,
-    pub spot: Spot,
+pub struct SetupPlan {
+    pub client: &'static EditorSpec,
+    pub location: ConfigLocation,
     pub before: Option<Vec<u8>>,
     pub after: Vec<u8>,
-    pub(crate) doors: Vec<Door>,
+    pub(crate) gateway_entries: Vec<GatewayEntry>,
     /// The file has no entry of Evermoor's yet.
     pub(crate) clean: bool,
     pub(crate) made_place: bool,
 }
 
-impl Desk {
+impl UserEditors {
     /// Works out what setting up an editor changes.
     pub fn plan(
         &self,
-        client: &'static Client,
-        scope: Scope,
-        wish: &Wish,
-        access: &Gate,
-    ) -> Result<Plan, Refused> {
-        let no_file = || Refused::NoFile { title: client.title.clone() };
-        self.plan_at(client, &self.spot(client, scope).ok_or_else(no_file)?, wish, access)
+        client: &'static EditorSpec,
+        scope: SetupScope,
+        desired: &DesiredEntries,
+        access: &GatewayAccess,
+    ) -> Result<SetupPlan, SetupError> {
+        let no_file = || SetupError::NoFile { title: client.title.clone() };
+        self.plan_at(client, &self.location(client, scope).ok_or_else(no_file)?, desired, access)
     }
 
     /// The same for another location than the editor's usual one.
     pub fn plan_at(
         &self,
-        client: &'static Client,
-        spot: &Spot,
-        wish: &Wish,
-        access: &Gate,
-    ) -> Result<Plan, Refused> {
-        let open = open_at(client, spot)?;
-        let record = self.journal.record(&client.id, spot);
-        let known = record.map(|record| record.doors).unwrap_or_default();
+        client: &'static EditorSpec,
+        location: &ConfigLocation,
+        desired: &DesiredEntries,
+        access: &GatewayAccess,
+    ) -> Result<SetupPlan, SetupError> {
+        let open = open_at(client, location)?;
+        let record = self.journal.record(&client.id, location);
+        let known = record.map(|record| record.gateway_entries).unwrap_or_default();
         let mut changes = Vec::new();
         let mut clean = true;
-        for door in &wish.doors {
-            let ours = entry(client, door, wish.transport, access);
-            let Some(there) = open.servers.entry(&open.tree, &door.name) else {
-                changes.push(Change::Put(door.name.clone(), ours));
+        for gateway_entry in &desired.gateway_entries {
+            let ours = desired_entry(client, gateway_entry, desired.transport, access);
+            let Some(there) = open.servers.entry(&open.tree, &gateway_entry.name) else {
+                changes.push(EntryChange::Put(gateway_entry.name.clone(), ours));
                 continue;
             };
-            let read = Entry::read(client, &door.name, there);
-            let mine = door.name == NAME
-                || known.iter().any(|known| known.name == door.name)
+            let read = ServerEntry::read(client, &gateway_entry.name, there);
+            let mine = gateway_entry.name == ENTRY_NAME
+                || known.iter().any(|known| known.name == gateway_entry.name)
                 || read.as_ref().is_some_and(|entry| points_to_gateway(entry, access));
-            if !mine && !wish.take_over {
-                return Err(Refused::Taken { path: spot.path.clone(), name: door.name.clone() });
+            if !mine && !desired.take_over {
+                return Err(SetupError::Taken {
+                    path: location.path.clone(),
+                    name: gateway_entry.name.clone(),
+                });
             }
             clean &= !mine;
             let wanted = merged(there, &ours);
             if *there != wanted {
-                changes.push(Change::Put(door.name.clone(), wanted));
+                changes.push(EntryChange::Put(gateway_entry.name.clone(), wanted));
             }
         }
-        for door in
-            known.iter().filter(|known| wish.doors.iter().all(|door| door.name != known.name))
-        {
-            if open.servers.entry(&open.tree, &door.name).is_some() {
+        for gateway_entry in known.iter().filter(|known| {
+            desired.gateway_entries.iter().all(|gateway_entry| gateway_entry.name != known.name)
+        }) {
+            if open.servers.entry(&open.tree, &gateway_entry.name).is_some() {
                 clean = false;
-                changes.push(Change::Remove(door.name.clone()));
+                changes.push(EntryChange::Remove(gateway_entry.name.clone()));
             }
         }
-        for name in wish.drop.iter().filter(|name| wish.doors.iter().all(|it| it.name != **name)) {
+        for name in desired
+            .drop
+            .iter()
+            .filter(|name| desired.gateway_entries.iter().all(|it| it.name != **name))
+        {
             if open.servers.entry(&open.tree, name).is_some()
-                && known.iter().all(|door| door.name != *name)
+                && known.iter().all(|gateway_entry| gateway_entry.name != *name)
             {
-                changes.push(Change::Remove(name.clone()));
+                changes.push(EntryChange::Remove(name.clone()));
             }
         }
         let made_place = open.tree.at(&open.servers.path).is_none();
         let after = self.edited(client, &open, &changes, false)?;
-        Ok(Plan {
+        Ok(SetupPlan {
             client,
-            spot: spot.clone(),
+            location: location.clone(),
             before: open.content,
             after,
-            doors: wish.doors.clone(),
+            gateway_entries: desired.gateway_entries.clone(),
             clean,
             made_place,
         })
@@ -108,11 +117,11 @@ impl Desk {
 
     pub(crate) fn edited(
         &self,
-        client: &Client,
-        open: &Open,
-        changes: &[Change],
+        client: &EditorSpec,
+        open: &OpenFile,
+        changes: &[EntryChange],
         tidy: bool,
-    ) -> Result<Vec<u8>, Refused> {
+    ) -> Result<Vec<u8>, SetupError> {
         if changes.is_empty() {
             return Ok(open.text.clone().into_bytes());
         }
@@ -121,42 +130,42 @@ impl Desk {
         let edited = open.format.edit(&start, &open.servers, changes, tidy);
         edited
             .map(String::into_bytes)
-            .map_err(|why| Refused::Untouchable { path: open.path.clone(), why })
+            .map_err(|why| SetupError::Untouchable { path: open.path.clone(), why })
     }
 }
 
-impl Plan {
+impl SetupPlan {
     pub fn changes(&self) -> bool {
         self.before.as_deref() != Some(&self.after)
     }
 
     /// The change as a unified diff, without the token.
-    pub fn diff(&self, access: &Gate) -> String {
+    pub fn diff(&self, access: &GatewayAccess) -> String {
         let before = self.before.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
         let after = String::from_utf8_lossy(&self.after);
-        let name = self.spot.path.display().to_string();
-        without(&unified(&name, &before, &after), &access.token)
+        let name = self.location.path.display().to_string();
+        without_token(&unified_diff(&name, &before, &after), &access.token)
     }
 }
 
 /// The unified diff of two texts, with this file name.
-pub fn unified(name: &str, before: &str, after: &str) -> String {
+pub fn unified_diff(name: &str, before: &str, after: &str) -> String {
     let diff = similar::TextDiff::from_lines(before, after);
     diff.unified_diff().context_radius(2).header(name, name).to_string()
 }
 
 /// A text with its token replaced by a placeholder.
-pub fn without(text: &str, token: &str) -> String {
+pub fn without_token(text: &str, token: &str) -> String {
     if token.is_empty() { text.to_owned() } else { text.replace(token, "<token>") }
 }
 
 /// Whether an entry points to the gateway.
-pub(crate) fn points_to_gateway(entry: &Entry, access: &Gate) -> bool {
+pub(crate) fn points_to_gateway(entry: &ServerEntry, access: &GatewayAccess) -> bool {
     match &entry.kind {
-        Kind::Http { url, .. } | Kind::Sse { url, .. } => {
+        EntryKind::Http { url, .. } | EntryKind::Sse { url, .. } => {
             url.strip_prefix(&access.origin).is_some_and(|rest| rest.starts_with("/mcp"))
         }
-        Kind::Stdio { command, args, .. } => {
+        EntryKind::Stdio { command, args, .. } => {
             let name = Path::new(command).file_stem().unwrap_or_default();
             name == "evermoor" && args.first().is_some_and(|arg| arg == "connect")
         }

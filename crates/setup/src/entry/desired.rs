@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use crate::entry::is_connection_field;
 use crate::format::Format;
 use crate::format::tree::Tree;
-use crate::table::{Client, Language};
+use crate::table::{ConfigLanguage, EditorSpec};
 
 /// How an editor reaches the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
+pub enum EditorTransport {
     /// Over HTTP, with a token.
     Http,
     /// Through `evermoor connect`.
@@ -22,7 +22,7 @@ pub enum Transport {
 
 /// How to reach the gateway that an entry points to.
 #[derive(Clone)]
-pub struct Gate {
+pub struct GatewayAccess {
     /// The origin of its URL, such as `http://127.0.0.1:4137`.
     pub origin: String,
     /// The editor's token.
@@ -35,35 +35,35 @@ pub struct Gate {
 
 /// An entry for Evermoor: its name, and the upstream it points to, or all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Door {
+pub struct GatewayEntry {
     pub name: String,
     pub upstream: Option<String>,
 }
 
 /// The name of the entry for all upstreams.
-pub const NAME: &str = "evermoor";
+pub const ENTRY_NAME: &str = "evermoor";
 
-impl Door {
-    pub fn to_all() -> Self {
-        Self { name: NAME.to_owned(), upstream: None }
+impl GatewayEntry {
+    pub fn for_all() -> Self {
+        Self { name: ENTRY_NAME.to_owned(), upstream: None }
     }
 
-    pub fn to(upstream: &str) -> Self {
+    pub fn for_upstream(upstream: &str) -> Self {
         Self { name: upstream.to_owned(), upstream: Some(upstream.to_owned()) }
     }
 }
 
-impl Gate {
-    fn url(&self, door: &Door) -> String {
-        match &door.upstream {
+impl GatewayAccess {
+    fn url(&self, gateway_entry: &GatewayEntry) -> String {
+        match &gateway_entry.upstream {
             Some(upstream) => format!("{}/mcp/{upstream}", self.origin),
             None => format!("{}/mcp", self.origin),
         }
     }
 
-    fn args(&self, client: &Client, door: &Door) -> Vec<String> {
+    fn args(&self, client: &EditorSpec, gateway_entry: &GatewayEntry) -> Vec<String> {
         let mut args = vec!["connect".to_owned()];
-        args.extend(door.upstream.clone());
+        args.extend(gateway_entry.upstream.clone());
         args.extend(["--editor".to_owned(), client.id.clone()]);
         if let Some(home) = &self.home {
             args.extend(["--home".to_owned(), home.display().to_string()]);
@@ -73,25 +73,35 @@ impl Gate {
 }
 
 /// The transport for an editor unless the user chooses another one.
-pub fn usual(client: &Client) -> Transport {
-    if client.http.is_some() { Transport::Http } else { Transport::Stdio }
+pub fn default_transport(client: &EditorSpec) -> EditorTransport {
+    if client.http.is_some() { EditorTransport::Http } else { EditorTransport::Stdio }
 }
 
 /// The entry for an editor.
-pub fn entry(client: &Client, door: &Door, transport: Transport, access: &Gate) -> Tree {
+pub fn desired_entry(
+    client: &EditorSpec,
+    gateway_entry: &GatewayEntry,
+    transport: EditorTransport,
+    access: &GatewayAccess,
+) -> Tree {
     let template = match (transport, &client.http) {
-        (Transport::Http, Some(http)) => http,
-        (Transport::Http, None) | (Transport::Stdio, _) => &client.stdio,
+        (EditorTransport::Http, Some(http)) => http,
+        (EditorTransport::Http, None) | (EditorTransport::Stdio, _) => &client.stdio,
     };
-    fill(template, client, door, access)
+    fill(template, client, gateway_entry, access)
 }
 
-fn fill(template: &Tree, client: &Client, door: &Door, access: &Gate) -> Tree {
-    let args = || access.args(client, door).into_iter().map(Tree::Text);
+fn fill(
+    template: &Tree,
+    client: &EditorSpec,
+    gateway_entry: &GatewayEntry,
+    access: &GatewayAccess,
+) -> Tree {
+    let args = || access.args(client, gateway_entry).into_iter().map(Tree::Text);
     match template {
         Tree::Text(text) => match text.as_str() {
-            "$NAME" => Tree::text(&door.name),
-            "$URL" => Tree::Text(access.url(door)),
+            "$NAME" => Tree::text(&gateway_entry.name),
+            "$URL" => Tree::Text(access.url(gateway_entry)),
             "$COMMAND" => Tree::Text(access.program.display().to_string()),
             "$ARGS" => Tree::List(args().collect()),
             "$HEADERS" => {
@@ -103,14 +113,15 @@ fn fill(template: &Tree, client: &Client, door: &Door, access: &Gate) -> Tree {
         Tree::List(items) => {
             // `$ARGS` after `$COMMAND` in the same list: the arguments become items of it.
             let filled = items.iter().flat_map(|item| {
-                let filled = fill(item, client, door, access);
+                let filled = fill(item, client, gateway_entry, access);
                 filled.as_list().map_or_else(|| vec![filled.clone()], <[Tree]>::to_vec)
             });
             Tree::List(filled.collect())
         }
         Tree::Map(pairs) => {
-            let filled =
-                |(name, value): &(String, Tree)| (name.clone(), fill(value, client, door, access));
+            let filled = |(name, value): &(String, Tree)| {
+                (name.clone(), fill(value, client, gateway_entry, access))
+            };
             Tree::Map(pairs.iter().map(filled).collect())
         }
         Tree::Null | Tree::Bool(_) | Tree::Bare(_) => template.clone(),
@@ -138,10 +149,10 @@ pub(crate) fn merged(there: &Tree, ours: &Tree) -> Tree {
 }
 
 /// The text to paste into an editor that Evermoor cannot edit.
-pub fn snippet(client: &Client, entries: &[(String, Tree)]) -> String {
+pub fn snippet(client: &EditorSpec, entries: &[(String, Tree)]) -> String {
     match client.language {
-        Language::Of(format) => format.snippet(&client.servers, entries),
-        Language::Elisp => entries.iter().map(|(name, entry)| elisp(name, entry)).collect(),
+        ConfigLanguage::Of(format) => format.snippet(&client.servers, entries),
+        ConfigLanguage::Elisp => entries.iter().map(|(name, entry)| elisp(name, entry)).collect(),
     }
 }
 
@@ -160,21 +171,29 @@ fn elisp(name: &str, entry: &Tree) -> String {
 
 /// A link that makes the editor add the entry. The entry uses `evermoor connect`, so the link has no
 /// token in it.
-pub fn link(client: &Client, door: &Door, access: &Gate) -> Option<String> {
+pub fn install_link(
+    client: &EditorSpec,
+    gateway_entry: &GatewayEntry,
+    access: &GatewayAccess,
+) -> Option<String> {
     let template = client.link.as_ref()?;
-    let entry = entry(client, door, Transport::Stdio, access);
+    let entry = desired_entry(client, gateway_entry, EditorTransport::Stdio, access);
     let encoded = |text: &str| {
         url::form_urlencoded::byte_serialize(text.as_bytes())
             .collect::<String>()
             .replace('+', "%20")
     };
-    let mut with_name = vec![("name".to_owned(), Tree::text(&door.name))];
+    let mut with_name = vec![("name".to_owned(), Tree::text(&gateway_entry.name))];
     with_name.extend(entry.as_map().unwrap_or_default().iter().cloned());
-    let args: String =
-        access.args(client, door).iter().map(|arg| format!("&arg={}", encoded(arg))).collect();
+    let args: String = access
+        .args(client, gateway_entry)
+        .iter()
+        .map(|arg| format!("&arg={}", encoded(arg)))
+        .collect();
     let base64 = BASE64.encode(Format::json_line(&entry));
     let program = encoded(&access.program.display().to_string());
-    let filled = template.replace("$NAME", &encoded(&door.name)).replace("$COMMAND", &program);
+    let filled =
+        template.replace("$NAME", &encoded(&gateway_entry.name)).replace("$COMMAND", &program);
     let filled = filled.replace("$ARGS", &args).replace("$BASE64", &encoded(&base64));
     Some(filled.replace("$WITH_NAME", &encoded(&Format::json_line(&Tree::Map(with_name)))))
 }

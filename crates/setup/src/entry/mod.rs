@@ -1,4 +1,4 @@
-//! One MCP server in an editor's file. Every product spells an entry differently; [`Entry`] is what
+//! One MCP server in an editor's file. Every product spells an entry differently; [`ServerEntry`] is what
 //! they all mean.
 //!
 //! - [`desired`]: the entry that points to Evermoor
@@ -8,26 +8,26 @@
 pub mod desired;
 
 use crate::format::tree::Tree;
-use crate::table::Client;
+use crate::table::EditorSpec;
 
 /// A server in an editor's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct ServerEntry {
     pub name: String,
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// The user turned it off in the editor.
     pub disabled: bool,
 }
 
 /// How to connect to it. Environment variables are written `${env:NAME}` in every value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     Stdio { command: String, args: Vec<String>, env: Vec<(String, String)>, folder: Option<String> },
     Http { url: String, headers: Vec<(String, String)> },
     Sse { url: String, headers: Vec<(String, String)> },
 }
 
-impl Kind {
+impl EntryKind {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Stdio { .. } => "stdio",
@@ -52,9 +52,9 @@ pub(crate) fn is_connection_field(name: &str) -> bool {
     known.iter().any(|names| names.contains(&name))
 }
 
-impl Entry {
+impl ServerEntry {
     /// Reads an entry; `None` if the value is not one.
-    pub fn read(client: &Client, name: &str, tree: &Tree) -> Option<Self> {
+    pub fn read(client: &EditorSpec, name: &str, tree: &Tree) -> Option<Self> {
         let any = |names: &[&str]| names.iter().find_map(|name| tree.get(name));
         let neutral = |text: &str| neutral(client, text);
         let pairs = |tree: Option<&Tree>| -> Vec<(String, String)> {
@@ -77,7 +77,7 @@ impl Entry {
             headers.extend(headers_from_env(tree));
             let url = neutral(url);
             let is_sse = any(&TYPE).and_then(Tree::as_text) == Some("sse");
-            if is_sse { Kind::Sse { url, headers } } else { Kind::Http { url, headers } }
+            if is_sse { EntryKind::Sse { url, headers } } else { EntryKind::Http { url, headers } }
         } else {
             let program = any(&PROGRAM)?;
             let mut words =
@@ -85,7 +85,7 @@ impl Entry {
             words.extend(tree.get("args").map(texts).unwrap_or_default());
             let folder = any(&FOLDER).and_then(Tree::as_text).map(neutral);
             let (command, args) = words.split_first()?;
-            Kind::Stdio {
+            EntryKind::Stdio {
                 command: command.clone(),
                 args: args.to_vec(),
                 env: pairs(any(&ENVIRONMENT)),
@@ -110,7 +110,7 @@ fn headers_from_env(tree: &Tree) -> Vec<(String, String)> {
 }
 
 /// Rewrites the editor's syntax for environment variables to `${env:NAME}`.
-fn neutral(client: &Client, text: &str) -> String {
+fn neutral(client: &EditorSpec, text: &str) -> String {
     let mut text = text.to_owned();
     for form in &client.variables {
         let Some((before, after)) = form.split_once("VAR") else { continue };
@@ -144,15 +144,15 @@ mod tests {
     use super::*;
     use crate::table::client;
 
-    fn read(id: &str, text: &str) -> Vec<Entry> {
+    fn read(id: &str, text: &str) -> Vec<ServerEntry> {
         let client = client(id).unwrap();
-        let crate::table::Language::Of(format) = client.language else { panic!() };
+        let crate::table::ConfigLanguage::Of(format) = client.language else { panic!() };
         let tree = format.read(text).unwrap();
         client
             .servers
             .entries(&tree)
             .iter()
-            .filter_map(|(name, tree)| Entry::read(client, name, tree))
+            .filter_map(|(name, tree)| ServerEntry::read(client, name, tree))
             .collect()
     }
 
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn every_spelling_of_an_entry_reads_the_same() {
-        let wanted = Kind::Http {
+        let wanted = EntryKind::Http {
             url: "http://x/mcp".into(),
             headers: pairs(&[("Authorization", "Bearer ${env:KEY}")]),
         };
@@ -210,7 +210,7 @@ mod tests {
     fn programs_are_read_with_arguments_environment_and_disabled_flag() {
         let env = pairs(&[("A", "1")]);
         let args = vec!["-y".to_owned()];
-        let wanted = Kind::Stdio { command: "npx".into(), args, env, folder: None };
+        let wanted = EntryKind::Stdio { command: "npx".into(), args, env, folder: None };
         let one = read(
             "cline",
             r#"{"mcpServers":{"x":{"command":"npx","args":["-y"],"env":{"A":"1"},"disabled":true}}}"#,

@@ -7,7 +7,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use super::FormatError;
 use super::json_text::{Layout, after_blanks, comma_after, minified, pretty, spaced, tail};
 use crate::format::text::{Splices, line_end, line_start, own_indent};
-use crate::format::tree::{Servers, Tree};
+use crate::format::tree::{ServersPath, Tree};
 
 /// As lenient as editors are. None of them accepts a missing comma.
 fn lenient() -> ParseOptions {
@@ -71,7 +71,7 @@ fn last<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<(usize, &'b Object
 
 pub(super) fn put(
     text: &str,
-    servers: &Servers,
+    servers: &ServersPath,
     name: &str,
     entry: &Tree,
 ) -> Result<String, FormatError> {
@@ -187,7 +187,7 @@ fn add_first(
 
 pub(super) fn remove(
     text: &str,
-    servers: &Servers,
+    servers: &ServersPath,
     name: &str,
     tidy: bool,
 ) -> Result<String, FormatError> {

@@ -23,7 +23,7 @@ mod yaml;
 mod yaml_read;
 mod yaml_text;
 
-use tree::{Servers, Tree};
+use tree::{ServersPath, Tree};
 
 /// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum Format {
 
 /// Why a text cannot be edited.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Untouchable {
+pub enum EditError {
     #[error("it cannot be read as {format}: {why}")]
     Unreadable { format: &'static str, why: String },
     #[error("`{0}` in it has an unexpected type")]
@@ -47,12 +47,12 @@ pub enum Untouchable {
 
 /// A change of one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum EntryChange {
     Put(String, Tree),
     Remove(String),
 }
 
-impl Change {
+impl EntryChange {
     pub fn name(&self) -> &str {
         match self {
             Self::Put(name, _) | Self::Remove(name) => name,
@@ -70,7 +70,7 @@ impl Format {
     }
 
     /// Parses a text. A text without a value is an empty map.
-    pub fn read(self, text: &str) -> Result<Tree, Untouchable> {
+    pub fn read(self, text: &str) -> Result<Tree, EditError> {
         let (_, text) = text::split_bom(text);
         let read = match self {
             Self::Json => json::read(text),
@@ -86,24 +86,36 @@ impl Format {
     pub fn edit(
         self,
         before: &str,
-        servers: &Servers,
-        changes: &[Change],
+        servers: &ServersPath,
+        changes: &[EntryChange],
         tidy: bool,
-    ) -> Result<String, Untouchable> {
+    ) -> Result<String, EditError> {
         let (bom, bare) = text::split_bom(before);
         let mut after = bare.to_owned();
         for change in changes {
             let edited = match (self, change) {
-                (Self::Json, Change::Put(name, entry)) => json::put(&after, servers, name, entry),
-                (Self::Json, Change::Remove(name)) => json::remove(&after, servers, name, tidy),
-                (Self::Toml, Change::Put(name, entry)) => toml::put(&after, servers, name, entry),
-                (Self::Toml, Change::Remove(name)) => toml::remove(&after, servers, name, tidy),
-                (Self::Yaml, Change::Put(name, entry)) => yaml::put(&after, servers, name, entry),
-                (Self::Yaml, Change::Remove(name)) => yaml::remove(&after, servers, name, tidy),
+                (Self::Json, EntryChange::Put(name, entry)) => {
+                    json::put(&after, servers, name, entry)
+                }
+                (Self::Json, EntryChange::Remove(name)) => {
+                    json::remove(&after, servers, name, tidy)
+                }
+                (Self::Toml, EntryChange::Put(name, entry)) => {
+                    toml::put(&after, servers, name, entry)
+                }
+                (Self::Toml, EntryChange::Remove(name)) => {
+                    toml::remove(&after, servers, name, tidy)
+                }
+                (Self::Yaml, EntryChange::Put(name, entry)) => {
+                    yaml::put(&after, servers, name, entry)
+                }
+                (Self::Yaml, EntryChange::Remove(name)) => {
+                    yaml::remove(&after, servers, name, tidy)
+                }
             };
             after = edited.map_err(|error| match error {
                 FormatError::Read(why) => self.unreadable(why),
-                FormatError::Shape(what) => Untouchable::Shape(what),
+                FormatError::Shape(what) => EditError::Shape(what),
             })?;
         }
         self.check(bare, &after, servers, changes)?;
@@ -115,30 +127,30 @@ impl Format {
         self,
         before: &str,
         after: &str,
-        servers: &Servers,
-        changes: &[Change],
-    ) -> Result<(), Untouchable> {
+        servers: &ServersPath,
+        changes: &[EntryChange],
+    ) -> Result<(), EditError> {
         let before = self.read(before)?;
-        let after = self.read(after).map_err(|_| Untouchable::Harm)?;
+        let after = self.read(after).map_err(|_| EditError::Harm)?;
         for change in changes {
             let there = servers.entry(&after, change.name());
             let done = match change {
-                Change::Put(_, entry) => there == Some(entry),
-                Change::Remove(_) => there.is_none(),
+                EntryChange::Put(_, entry) => there == Some(entry),
+                EntryChange::Remove(_) => there.is_none(),
             };
             if !done {
-                return Err(Untouchable::Harm);
+                return Err(EditError::Harm);
             }
         }
-        let names: Vec<&str> = changes.iter().map(Change::name).collect();
+        let names: Vec<&str> = changes.iter().map(EntryChange::name).collect();
         let same = before.without(servers, &names) == after.without(servers, &names);
-        if same { Ok(()) } else { Err(Untouchable::Harm) }
+        if same { Ok(()) } else { Err(EditError::Harm) }
     }
 
     /// The text of a file with these entries only, to paste.
-    pub fn snippet(self, servers: &Servers, entries: &[(String, Tree)]) -> String {
-        let put = |(name, entry): &(String, Tree)| Change::Put(name.clone(), entry.clone());
-        let changes: Vec<Change> = entries.iter().map(put).collect();
+    pub fn snippet(self, servers: &ServersPath, entries: &[(String, Tree)]) -> String {
+        let put = |(name, entry): &(String, Tree)| EntryChange::Put(name.clone(), entry.clone());
+        let changes: Vec<EntryChange> = entries.iter().map(put).collect();
         self.edit("", servers, &changes, false).unwrap_or_default()
     }
 
@@ -158,8 +170,8 @@ impl Format {
         json_text::minified(tree)
     }
 
-    fn unreadable(self, why: String) -> Untouchable {
-        Untouchable::Unreadable { format: self.name(), why }
+    fn unreadable(self, why: String) -> EditError {
+        EditError::Unreadable { format: self.name(), why }
     }
 }
 

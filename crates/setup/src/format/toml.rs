@@ -7,7 +7,7 @@ use toml_edit::{Document, InlineTable, Item, Table, Value};
 use super::FormatError;
 use super::toml_text::{inline, key, table};
 use crate::format::text::{Splices, line_end, line_start, line_stop, next_line, with_comma};
-use crate::format::tree::{Servers, Tree};
+use crate::format::tree::{ServersPath, Tree};
 
 fn parse(text: &str) -> Result<Document<&str>, FormatError> {
     Document::parse(text).map_err(|error| FormatError::Read(describe(text, &error)))
@@ -57,7 +57,7 @@ fn of_value(value: &Value) -> Tree {
 
 pub(super) fn put(
     text: &str,
-    servers: &Servers,
+    servers: &ServersPath,
     name: &str,
     entry: &Tree,
 ) -> Result<String, FormatError> {
@@ -112,7 +112,7 @@ pub(super) fn put(
 
 pub(super) fn remove(
     text: &str,
-    servers: &Servers,
+    servers: &ServersPath,
     name: &str,
     tidy: bool,
 ) -> Result<String, FormatError> {
@@ -152,11 +152,11 @@ pub(super) fn remove(
     Ok(splices.apply(text))
 }
 
-fn find<'a>(document: &'a Document<&str>, servers: &Servers) -> Option<&'a Item> {
+fn find<'a>(document: &'a Document<&str>, servers: &ServersPath) -> Option<&'a Item> {
     servers.path.iter().try_fold(document.as_item(), |item, name| item.get(name))
 }
 
-fn path_to(servers: &Servers, name: &str) -> Vec<String> {
+fn path_to(servers: &ServersPath, name: &str) -> Vec<String> {
     servers.path.iter().cloned().chain([name.to_owned()]).collect()
 }
 

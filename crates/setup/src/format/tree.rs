@@ -78,7 +78,7 @@ impl Tree {
     }
 
     /// The value without these server entries, and without containers that are empty then.
-    pub fn without(mut self, servers: &Servers, names: &[&str]) -> Self {
+    pub fn without(mut self, servers: &ServersPath, names: &[&str]) -> Self {
         self.remove_entries(&servers.path, servers.list, names);
         self
     }
@@ -123,14 +123,14 @@ impl Tree {
 
 /// Where the servers are in a file, and in which shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Servers {
+pub struct ServersPath {
     /// The names on the path from the root to the servers.
     pub path: Vec<String>,
     /// Whether it is a list whose items have a `name`, instead of a map by name.
     pub list: bool,
 }
 
-impl Servers {
+impl ServersPath {
     /// The entries in a file, with their names.
     pub fn entries<'a>(&self, file: &'a Tree) -> Vec<(String, &'a Tree)> {
         match file.at(&self.path) {

@@ -5,11 +5,11 @@ use super::json_text;
 use super::yaml_read::{Node, What, parse};
 use super::yaml_text::{item, pair};
 use crate::format::text::{Splices, line_end, line_start, line_stop, next_line, with_comma};
-use crate::format::tree::{Servers, Tree};
+use crate::format::tree::{ServersPath, Tree};
 
 pub(super) fn put(
     text: &str,
-    servers: &Servers,
+    servers: &ServersPath,
     name: &str,
     entry: &Tree,
 ) -> Result<String, FormatError> {
@@ -103,7 +103,7 @@ pub(super) fn put(
 
 pub(super) fn remove(
     text: &str,
-    servers: &Servers,
+    servers: &ServersPath,
     name: &str,
     tidy: bool,
 ) -> Result<String, FormatError> {

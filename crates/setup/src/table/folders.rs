@@ -34,7 +34,7 @@ impl PathTemplate {
 
 /// The folders of one user on one machine.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct UserFolders {
     pub system: System,
     pub home: PathBuf,
     /// The project folder, for the servers of a project.
@@ -42,7 +42,7 @@ pub struct Places {
     variables: HashMap<String, OsString>,
 }
 
-impl Places {
+impl UserFolders {
     /// The folders of the user who runs this program; `None` if there is no home folder.
     pub fn here() -> Option<Self> {
         let project = std::env::current_dir().unwrap_or_default();
@@ -150,15 +150,15 @@ mod tests {
     use super::*;
     use crate::table::client;
 
-    fn on(system: System, variables: &[(&str, &str)]) -> Places {
+    fn on(system: System, variables: &[(&str, &str)]) -> UserFolders {
         let variables =
             variables.iter().map(|(name, value)| ((*name).to_owned(), OsString::from(value)));
-        Places::on(system, "/project".into(), variables.collect()).unwrap()
+        UserFolders::on(system, "/project".into(), variables.collect()).unwrap()
     }
 
-    fn shown(places: &Places, id: &str) -> String {
+    fn shown(folders: &UserFolders, id: &str) -> String {
         let template = client(id).unwrap().file.as_ref().unwrap();
-        places.find(template).to_string_lossy().replace('\\', "/")
+        folders.find(template).to_string_lossy().replace('\\', "/")
     }
 
     #[test]

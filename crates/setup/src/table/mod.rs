@@ -9,12 +9,12 @@ pub mod folders;
 use std::sync::OnceLock;
 
 use crate::format::Format;
-use crate::format::tree::{Servers, Tree};
+use crate::format::tree::{ServersPath, Tree};
 use crate::table::folders::PathTemplate;
 
 /// One row of the table: an editor or agent that is an MCP client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Client {
+pub struct EditorSpec {
     /// Its name in commands.
     pub id: String,
     pub title: String,
@@ -26,8 +26,8 @@ pub struct Client {
     pub project: Option<String>,
     /// The key in its user file that holds the user's servers per project folder.
     pub projects: Option<String>,
-    pub language: Language,
-    pub servers: Servers,
+    pub language: ConfigLanguage,
+    pub servers: ServersPath,
     /// The template of an entry that starts a program.
     pub stdio: Tree,
     /// The template of an entry with a URL, if it supports HTTP.
@@ -48,30 +48,30 @@ pub struct Client {
 
 /// The language of its configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
+pub enum ConfigLanguage {
     Of(Format),
     /// Code, which Evermoor never edits.
     Elisp,
 }
 
 /// Every editor that Evermoor knows.
-pub fn clients() -> &'static [Client] {
-    static TABLE: OnceLock<Vec<Client>> = OnceLock::new();
+pub fn clients() -> &'static [EditorSpec] {
+    static TABLE: OnceLock<Vec<EditorSpec>> = OnceLock::new();
     TABLE.get_or_init(|| read(include_str!("../../clients.toml")))
 }
 
 /// The editor with this id.
-pub fn client(id: &str) -> Option<&'static Client> {
+pub fn client(id: &str) -> Option<&'static EditorSpec> {
     clients().iter().find(|client| client.id == id)
 }
 
-fn read(text: &str) -> Vec<Client> {
+fn read(text: &str) -> Vec<EditorSpec> {
     let table = Format::Toml.read(text).expect("clients.toml is valid");
     let rows = table.get("client").and_then(Tree::as_list).unwrap_or_default();
     rows.iter().map(row).collect()
 }
 
-fn row(row: &Tree) -> Client {
+fn row(row: &Tree) -> EditorSpec {
     let text = |name: &str| row.get(name).and_then(Tree::as_text).map(str::to_owned);
     let need = |name: &str| text(name).unwrap_or_else(|| panic!("every row has {name}: {row:?}"));
     let texts = |name: &str| {
@@ -79,7 +79,7 @@ fn row(row: &Tree) -> Client {
         items.iter().filter_map(Tree::as_text).map(str::to_owned).collect::<Vec<_>>()
     };
     let template = |text: &String| PathTemplate::same_everywhere(text);
-    Client {
+    EditorSpec {
         id: need("id"),
         title: need("title"),
         file: row.get("file").map(PathTemplate::read),
@@ -87,12 +87,12 @@ fn row(row: &Tree) -> Client {
         project: text("project"),
         projects: text("projects"),
         language: match need("format").as_str() {
-            "json" => Language::Of(Format::Json),
-            "toml" => Language::Of(Format::Toml),
-            "yaml" => Language::Of(Format::Yaml),
-            _ => Language::Elisp,
+            "json" => ConfigLanguage::Of(Format::Json),
+            "toml" => ConfigLanguage::Of(Format::Toml),
+            "yaml" => ConfigLanguage::Of(Format::Yaml),
+            _ => ConfigLanguage::Elisp,
         },
-        servers: Servers {
+        servers: ServersPath {
             path: texts("servers"),
             list: row.get("list") == Some(&Tree::Bool(true)),
         },
@@ -113,7 +113,7 @@ fn row(row: &Tree) -> Client {
 /// The id that the user most likely meant.
 pub fn did_you_mean(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
-    let same = |client: &&Client| client.title.to_lowercase() == name;
+    let same = |client: &&EditorSpec| client.title.to_lowercase() == name;
     if let Some(client) = clients().iter().find(same) {
         return Some(&client.id);
     }

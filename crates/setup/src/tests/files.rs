@@ -1,16 +1,16 @@
 //! Realistic and hostile configuration files.
 
 use crate::format::Format;
-use crate::table::{Client, Language};
+use crate::table::{ConfigLanguage, EditorSpec};
 
 /// Named texts for one editor.
-pub(super) fn of(client: &Client) -> Vec<(&'static str, String)> {
+pub(super) fn of(client: &EditorSpec) -> Vec<(&'static str, String)> {
     let key = client.servers.path[0].as_str();
     match client.language {
-        Language::Of(Format::Json) => json(key),
-        Language::Of(Format::Toml) => toml(key),
-        Language::Of(Format::Yaml) => yaml(key, client.servers.list),
-        Language::Elisp => Vec::new(),
+        ConfigLanguage::Of(Format::Json) => json(key),
+        ConfigLanguage::Of(Format::Toml) => toml(key),
+        ConfigLanguage::Of(Format::Yaml) => yaml(key, client.servers.list),
+        ConfigLanguage::Elisp => Vec::new(),
     }
 }
 

@@ -9,18 +9,20 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use evermoor_core::api::Connection;
+use evermoor_core::api::SetupState;
 use evermoor_platform::system::System;
 
-use crate::entry::desired::{Door, Gate, Transport, entry, link, snippet};
+use crate::entry::desired::{
+    EditorTransport, GatewayAccess, GatewayEntry, desired_entry, install_link, snippet,
+};
 use crate::journal::Journal;
-use crate::table::folders::Places;
-use crate::table::{Client, Language, clients};
-use crate::{Desk, Entry, Kind, Scope, Wish};
+use crate::table::folders::UserFolders;
+use crate::table::{ConfigLanguage, EditorSpec, clients};
+use crate::{DesiredEntries, EntryKind, ServerEntry, SetupScope, UserEditors};
 
 pub(super) struct Home {
     folder: tempfile::TempDir,
-    pub(super) desk: Desk,
+    pub(super) user_editors: UserEditors,
 }
 
 impl Home {
@@ -35,9 +37,9 @@ impl Home {
         std::fs::create_dir_all(&project).unwrap();
         let name = if System::HERE == System::Windows { "USERPROFILE" } else { "HOME" };
         let variables = HashMap::from([(name.to_owned(), home.into_os_string())]);
-        let places = Places::on(System::HERE, project, variables).unwrap();
+        let folders = UserFolders::on(System::HERE, project, variables).unwrap();
         let journal = Journal::below(&folder.path().join("data"));
-        Self { folder, desk: Desk { places, journal } }
+        Self { folder, user_editors: UserEditors { folders, journal } }
     }
 
     /// Every folder and file except Evermoor's own, with its content.
@@ -63,8 +65,8 @@ fn walk(path: &Path, found: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
     }
 }
 
-pub(super) fn access() -> Gate {
-    Gate {
+pub(super) fn access() -> GatewayAccess {
+    GatewayAccess {
         origin: "http://127.0.0.1:7420".to_owned(),
         token: "a-token-of-more-than-thirty-two-letters".to_owned(),
         program: PathBuf::from("/opt/Ever moor/evermoor"),
@@ -72,57 +74,67 @@ pub(super) fn access() -> Gate {
     }
 }
 
-pub(super) fn wish(transport: Transport) -> Wish {
-    Wish { doors: vec![Door::to_all()], transport, take_over: false, drop: Vec::new() }
+pub(super) fn desired(transport: EditorTransport) -> DesiredEntries {
+    DesiredEntries {
+        gateway_entries: vec![GatewayEntry::for_all()],
+        transport,
+        take_over: false,
+        drop: Vec::new(),
+    }
 }
 
-fn with_files() -> impl Iterator<Item = &'static Client> {
+fn with_files() -> impl Iterator<Item = &'static EditorSpec> {
     clients().iter().filter(|client| client.file.is_some())
 }
 
 /// Sets up an editor, sets it up again and undoes it, with checks after each step.
 fn set_up_and_undo(
     home: &Home,
-    client: &'static Client,
-    scope: Scope,
-    transport: Transport,
+    client: &'static EditorSpec,
+    scope: SetupScope,
+    transport: EditorTransport,
     case: &str,
 ) {
     let about = format!("{} {scope:?} {transport:?} {case}", client.id);
-    let (desk, access, wish) = (&home.desk, access(), wish(transport));
+    let (user_editors, access, desired) = (&home.user_editors, access(), desired(transport));
     let before = home.everything();
-    let plan =
-        desk.plan(client, scope, &wish, &access).unwrap_or_else(|error| panic!("{about}: {error}"));
+    let plan = user_editors
+        .plan(client, scope, &desired, &access)
+        .unwrap_or_else(|error| panic!("{about}: {error}"));
     assert!(plan.changes() && !plan.diff(&access).contains(&access.token), "{about}");
-    let done = desk.apply(&plan).unwrap_or_else(|error| panic!("{about}: {error}"));
+    let done = user_editors.apply(&plan).unwrap_or_else(|error| panic!("{about}: {error}"));
     assert!(done.changed, "{about}");
-    let entries = desk.existing(client, scope).unwrap();
+    let entries = user_editors.existing(client, scope).unwrap();
     let ours = entries
         .iter()
         .find(|entry| entry.name == "evermoor")
         .unwrap_or_else(|| panic!("{about}: {entries:?}"));
-    let wanted = entry(client, &Door::to_all(), transport, &access);
-    assert_eq!(Some(ours), Entry::read(client, "evermoor", &wanted).as_ref(), "{about}");
-    assert_eq!(desk.drift(client, scope, &access), Connection::Connected, "{about}");
+    let wanted = desired_entry(client, &GatewayEntry::for_all(), transport, &access);
+    assert_eq!(Some(ours), ServerEntry::read(client, "evermoor", &wanted).as_ref(), "{about}");
+    assert_eq!(user_editors.drift(client, scope, &access), SetupState::Connected, "{about}");
 
     let after = home.everything();
-    let again = desk.plan(client, scope, &wish, &access).unwrap();
-    assert!(!again.changes() && !desk.apply(&again).unwrap().changed, "{about}");
+    let again = user_editors.plan(client, scope, &desired, &access).unwrap();
+    assert!(!again.changes() && !user_editors.apply(&again).unwrap().changed, "{about}");
     assert_eq!(home.everything(), after, "{about}: a second time changes nothing");
 
-    assert!(desk.undo(client, scope).unwrap().changed, "{about}");
+    assert!(user_editors.undo(client, scope).unwrap().changed, "{about}");
     assert_eq!(home.everything(), before, "{about}: undone byte for byte");
 }
 
-fn scopes(client: &Client) -> Vec<Scope> {
-    if client.project.is_some() { vec![Scope::User, Scope::Project] } else { vec![Scope::User] }
+fn scopes(client: &EditorSpec) -> Vec<SetupScope> {
+    if client.project.is_some() {
+        vec![SetupScope::User, SetupScope::Project]
+    } else {
+        vec![SetupScope::User]
+    }
 }
 
 #[test]
 fn every_editor_is_set_up_in_an_empty_home_and_undone_completely() {
     for client in with_files() {
         for scope in scopes(client) {
-            for transport in [Transport::Http, Transport::Stdio] {
+            for transport in [EditorTransport::Http, EditorTransport::Stdio] {
                 set_up_and_undo(&Home::new(), client, scope, transport, "empty");
             }
         }
@@ -134,12 +146,13 @@ fn every_editor_is_set_up_in_realistic_and_in_hostile_files() {
     let mut count = 0;
     for client in with_files() {
         let home = Home::new();
-        let path = home.desk.path(client, Scope::User).unwrap();
+        let path = home.user_editors.path(client, SetupScope::User).unwrap();
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         for (case, text) in files::of(client) {
             std::fs::write(&path, text).unwrap();
-            let transport = if count % 2 == 0 { Transport::Http } else { Transport::Stdio };
-            set_up_and_undo(&home, client, Scope::User, transport, case);
+            let transport =
+                if count % 2 == 0 { EditorTransport::Http } else { EditorTransport::Stdio };
+            set_up_and_undo(&home, client, SetupScope::User, transport, case);
             count += 1;
         }
     }
@@ -150,25 +163,29 @@ fn every_editor_is_set_up_in_realistic_and_in_hostile_files() {
 fn a_file_that_does_not_parse_is_not_changed() {
     for client in with_files() {
         let home = Home::new();
-        let path = home.desk.path(client, Scope::User).unwrap();
+        let path = home.user_editors.path(client, SetupScope::User).unwrap();
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         for bad in
             [&b"{ \"a\": [1, 2 \n"[..], b"a = [\n", b"a: [1\n b: }\n", b"\xff\xfe{\0", b"[1]"]
         {
             std::fs::write(&path, bad).unwrap();
             let before = home.everything();
-            if let Ok(plan) = home.desk.plan(client, Scope::User, &wish(Transport::Http), &access())
-            {
+            if let Ok(plan) = home.user_editors.plan(
+                client,
+                SetupScope::User,
+                &desired(EditorTransport::Http),
+                &access(),
+            ) {
                 // `[1]` is a table in TOML.
                 assert!(
-                    bad == b"[1]" && plan.spot.path.ends_with("config.toml"),
+                    bad == b"[1]" && plan.location.path.ends_with("config.toml"),
                     "{} {bad:?}",
                     client.id
                 );
             } else {
-                let state = home.desk.drift(client, Scope::User, &access());
+                let state = home.user_editors.drift(client, SetupScope::User, &access());
                 assert!(
-                    bad == b"[1]" || state == Connection::Unreadable,
+                    bad == b"[1]" || state == SetupState::Unreadable,
                     "{} {bad:?} {state:?}",
                     client.id
                 );
@@ -181,11 +198,12 @@ fn a_file_that_does_not_parse_is_not_changed() {
 #[test]
 fn every_editor_has_a_snippet_with_the_same_entry() {
     for client in clients() {
-        for transport in [Transport::Http, Transport::Stdio] {
-            let wanted = entry(client, &Door::to("notes"), transport, &access());
+        for transport in [EditorTransport::Http, EditorTransport::Stdio] {
+            let wanted =
+                desired_entry(client, &GatewayEntry::for_upstream("notes"), transport, &access());
             let text = snippet(client, &[("notes".to_owned(), wanted.clone())]);
             assert!(text.contains("notes"), "{}: {text}", client.id);
-            if let Language::Of(format) = client.language {
+            if let ConfigLanguage::Of(format) = client.language {
                 let read = format.read(&text).unwrap();
                 assert_eq!(client.servers.entry(&read, "notes"), Some(&wanted), "{}", client.id);
             }
@@ -195,10 +213,11 @@ fn every_editor_has_a_snippet_with_the_same_entry() {
 
 #[test]
 fn install_links_have_the_whole_entry_and_no_token() {
-    let linked: Vec<&Client> = clients().iter().filter(|client| client.link.is_some()).collect();
+    let linked: Vec<&EditorSpec> =
+        clients().iter().filter(|client| client.link.is_some()).collect();
     assert_eq!(linked.len(), 5);
     for client in linked {
-        let link = link(client, &Door::to_all(), &access()).unwrap();
+        let link = install_link(client, &GatewayEntry::for_all(), &access()).unwrap();
         assert!(
             !link.contains('$') && !link.contains(' ') && !link.contains(&access().token),
             "{link}"
@@ -206,7 +225,9 @@ fn install_links_have_the_whole_entry_and_no_token() {
         let parsed = url::Url::parse(&link).unwrap();
         assert!(parsed.query().is_some_and(|query| query.len() > 40), "{link}");
     }
-    let cursor = link(crate::client("cursor").unwrap(), &Door::to_all(), &access()).unwrap();
+    let cursor =
+        install_link(crate::client("cursor").unwrap(), &GatewayEntry::for_all(), &access())
+            .unwrap();
     let parsed = url::Url::parse(&cursor).unwrap();
     let config = parsed.query_pairs().find(|(name, _)| name == "config").unwrap().1.into_owned();
     use base64::Engine as _;
@@ -219,15 +240,15 @@ fn install_links_have_the_whole_entry_and_no_token() {
 fn an_editor_is_detected_by_its_file_its_folder_or_its_program() {
     for client in clients() {
         let home = Home::new();
-        assert!(!home.desk.is_installed(client), "{}", client.id);
+        assert!(!home.user_editors.is_installed(client), "{}", client.id);
         let sign = client
             .signs
             .iter()
-            .map(|sign| home.desk.places.find(sign))
+            .map(|sign| home.user_editors.folders.find(sign))
             .find(|path| path.starts_with(home.folder.path()));
         if let Some(sign) = sign {
             std::fs::create_dir_all(sign).unwrap();
-            assert!(home.desk.is_installed(client), "{}", client.id);
+            assert!(home.user_editors.is_installed(client), "{}", client.id);
         }
     }
     let home = Home::new();
@@ -236,29 +257,37 @@ fn an_editor_is_detected_by_its_file_its_folder_or_its_program() {
     let file = folder.join(if System::HERE == System::Windows { "codex.exe" } else { "codex" });
     std::fs::write(&file, "").unwrap();
     let codex = crate::client("codex").unwrap();
-    let mut desk = home.desk.clone();
-    desk.places = desk.places.with_search_path(OsString::from(&folder));
-    assert_eq!(desk.is_installed(codex), System::HERE == System::Windows, "it must be executable");
+    let mut user_editors = home.user_editors.clone();
+    user_editors.folders = user_editors.folders.with_search_path(OsString::from(&folder));
+    assert_eq!(
+        user_editors.is_installed(codex),
+        System::HERE == System::Windows,
+        "it must be executable"
+    );
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(desk.is_installed(codex));
+        assert!(user_editors.is_installed(codex));
     }
 }
 
 #[test]
 fn most_editors_use_http_and_the_others_stdio() {
-    let over = |kind: fn(&Kind) -> bool| {
-        let entry = |client: &&Client| {
-            let wanted =
-                entry(client, &Door::to_all(), crate::entry::desired::usual(client), &access());
-            kind(&Entry::read(client, "x", &wanted).unwrap().kind)
+    let over = |kind: fn(&EntryKind) -> bool| {
+        let entry = |client: &&EditorSpec| {
+            let wanted = desired_entry(
+                client,
+                &GatewayEntry::for_all(),
+                crate::entry::desired::default_transport(client),
+                &access(),
+            );
+            kind(&ServerEntry::read(client, "x", &wanted).unwrap().kind)
         };
         clients().iter().filter(entry).count()
     };
-    assert_eq!(over(|kind| matches!(kind, Kind::Http { .. })), 35);
-    assert_eq!(over(|kind| matches!(kind, Kind::Stdio { .. })), 3);
+    assert_eq!(over(|kind| matches!(kind, EntryKind::Http { .. })), 35);
+    assert_eq!(over(|kind| matches!(kind, EntryKind::Stdio { .. })), 3);
     let file = clients().iter().filter(|client| client.file.is_some() && client.command.is_none());
     assert_eq!(
         (file.count(), clients().iter().filter(|client| client.paste.is_some()).count()),

@@ -3,12 +3,12 @@
 use proptest::prelude::*;
 
 use super::generator::Generator;
-use super::{Home, access, wish};
-use crate::entry::desired::Transport;
-use crate::format::tree::{Servers, Tree};
-use crate::format::{Change, Format};
+use super::{Home, access, desired};
+use crate::entry::desired::EditorTransport;
+use crate::format::tree::{ServersPath, Tree};
+use crate::format::{EntryChange, Format};
 use crate::table::client;
-use crate::{Desk, Scope};
+use crate::{SetupScope, UserEditors};
 
 /// The number of generated files per format.
 const PURE: u32 = 400;
@@ -130,11 +130,11 @@ fn only_evermoor_changes(
     tree: &Tree,
     seed: u64,
 ) -> Result<(), TestCaseError> {
-    let servers = Servers { path: vec!["servers".to_owned()], list };
+    let servers = ServersPath { path: vec!["servers".to_owned()], list };
     let before = text(format, tree, seed);
     let read = format.read(&before);
     prop_assert!(read.is_ok(), "the generator is wrong: {read:?}\n{before}");
-    let put = [Change::Put("evermoor".to_owned(), ours())];
+    let put = [EntryChange::Put("evermoor".to_owned(), ours())];
     let after = format.edit(&before, &servers, &put, false);
     prop_assert!(after.is_ok(), "{after:?}\n{before}");
     let after = after.unwrap();
@@ -153,7 +153,7 @@ fn only_evermoor_changes(
     let removed = format.edit(
         &after,
         &servers,
-        &[Change::Remove("evermoor".to_owned())],
+        &[EntryChange::Remove("evermoor".to_owned())],
         tree.at(&servers.path).is_none(),
     );
     prop_assert!(removed.is_ok(), "{removed:?}\n{after}");
@@ -168,22 +168,24 @@ fn only_evermoor_changes(
 
 fn set_up_and_undo(id: &str, tree: &Tree, seed: u64) -> Result<(), TestCaseError> {
     let client = client(id).unwrap();
-    let crate::table::Language::Of(format) = client.language else { unreachable!() };
+    let crate::table::ConfigLanguage::Of(format) = client.language else { unreachable!() };
     let renamed = renamed(tree, &client.servers.path[0]);
     let before = text(format, &renamed, seed);
     let home = Home::new();
-    let desk: &Desk = &home.desk;
-    let path = desk.path(client, Scope::User).unwrap();
+    let user_editors: &UserEditors = &home.user_editors;
+    let path = user_editors.path(client, SetupScope::User).unwrap();
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, &before).unwrap();
     let was_ours = client.servers.entry(&renamed, "evermoor").is_some();
-    let transport = if seed.is_multiple_of(2) { Transport::Http } else { Transport::Stdio };
-    let plan = desk.plan(client, Scope::User, &wish(transport), &access());
+    let transport =
+        if seed.is_multiple_of(2) { EditorTransport::Http } else { EditorTransport::Stdio };
+    let plan = user_editors.plan(client, SetupScope::User, &desired(transport), &access());
     prop_assert!(plan.is_ok(), "{:?}\n{before}", plan.err());
-    desk.apply(&plan.unwrap()).unwrap();
-    let second = desk.plan(client, Scope::User, &wish(transport), &access()).unwrap();
+    user_editors.apply(&plan.unwrap()).unwrap();
+    let second =
+        user_editors.plan(client, SetupScope::User, &desired(transport), &access()).unwrap();
     prop_assert!(!second.changes());
-    desk.undo(client, Scope::User).unwrap();
+    user_editors.undo(client, SetupScope::User).unwrap();
     if !was_ours {
         prop_assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
     }
@@ -221,9 +223,9 @@ proptest! {
 
     #[test]
     fn any_text_is_edited_correctly_or_not_at_all(text in "[\\[\\]{}:,#\"' a-c\n\r\t-]{0,40}") {
-        let servers = Servers { path: vec!["a".to_owned()], list: false };
+        let servers = ServersPath { path: vec!["a".to_owned()], list: false };
         for format in [Format::Json, Format::Toml, Format::Yaml] {
-            let put = [Change::Put("evermoor".to_owned(), ours())];
+            let put = [EntryChange::Put("evermoor".to_owned(), ours())];
             if let Ok(after) = format.edit(&text, &servers, &put, false) {
                 let (before, after) = (format.read(&text).unwrap(), format.read(&after).unwrap());
                 prop_assert_eq!(before.without(&servers, &["evermoor"]), after.without(&servers, &["evermoor"]));

@@ -1,12 +1,12 @@
 //! The editors that can be connected.
 
-use evermoor_core::api::{Connection, Found};
+use evermoor_core::api::{DetectedEditor, SetupState};
 use insta::assert_snapshot;
 
 use super::*;
 
-fn found(id: &str, title: &str, state: Connection) -> Found {
-    Found {
+fn found(id: &str, title: &str, state: SetupState) -> DetectedEditor {
+    DetectedEditor {
         id: id.into(),
         title: title.into(),
         path: None,
@@ -22,11 +22,11 @@ fn found(id: &str, title: &str, state: Connection) -> Found {
 fn editors_on_this_machine_are_ticked_or_connected_with_a_click() {
     let mut known = serving(vec![]);
     known.editors = vec![
-        found("claude-code", "Claude Code", Connection::Connected),
-        found("cursor", "Cursor", Connection::NotConnected),
-        found("zed", "Zed", Connection::Changed),
-        found("codex", "Codex", Connection::Unreadable),
-        found("windsurf", "Windsurf", Connection::NotInstalled),
+        found("claude-code", "Claude Code", SetupState::Connected),
+        found("cursor", "Cursor", SetupState::NotConnected),
+        found("zed", "Zed", SetupState::Changed),
+        found("codex", "Codex", SetupState::Unreadable),
+        found("windsurf", "Windsurf", SetupState::NotInstalled),
     ];
     assert_snapshot!(head(&known), @r"
     No servers are set up yet [show #/]

@@ -10,7 +10,7 @@ fn none_replaced(shown: &[Item], wanted: &[Item]) -> bool {
 
 #[test]
 fn upstreams_that_do_not_fit_are_behind_one_row() {
-    let mut upstreams: Vec<Upstream> =
+    let mut upstreams: Vec<UpstreamStatus> =
         (1..=9).map(|n| upstream(&format!("Server {n}"), n, connected())).collect();
     upstreams[8].link = down(Code::Timeout, "Server 9 does not answer.");
     let mut known = serving(upstreams);
@@ -52,14 +52,14 @@ fn an_outage_replaces_the_rows_it_touches() {
     assert_eq!(Change::between(&ill, &well), Change { at: 0, remove: 4, insert: 3 });
 }
 
-fn any_link() -> impl Strategy<Value = Link> {
+fn any_link() -> impl Strategy<Value = UpstreamState> {
     prop_oneof![
-        Just(Link::Off),
-        Just(Link::Connecting),
+        Just(UpstreamState::Off),
+        Just(UpstreamState::Connecting),
         Just(connected()),
         Just(down(Code::Timeout, "It does not answer.")),
         Just(down(Code::NotInstalled, "It is not here.")),
-        Just(Link::Paused { since: 1 }),
+        Just(UpstreamState::Paused { since: 1 }),
     ]
 }
 

@@ -6,9 +6,9 @@ mod no_gateway;
 mod restarting;
 mod serving;
 
-use evermoor_core::api::{App, Link, Restart, Upstream};
+use evermoor_core::api::{AppStatus, RestartProgress, UpstreamState, UpstreamStatus};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::policy::app::state::Next;
+use evermoor_core::policy::app::state::NextStep;
 
 use super::*;
 
@@ -16,25 +16,35 @@ const MINUTE: u64 = 60_000;
 /// Three hours after everything was connected.
 const NOW: u64 = 181 * MINUTE;
 
-fn connected() -> Link {
-    Link::Connected { since: MINUTE, server: "server".into() }
+fn connected() -> UpstreamState {
+    UpstreamState::Connected { since: MINUTE, server: "server".into() }
 }
 
-fn down(code: Code, what: &str) -> Link {
+fn down(code: Code, what: &str) -> UpstreamState {
     let failure = Failure::new(code, what, "It is being tried again.");
-    Link::Down { since: 1, retry_at: 2, attempts: 3, failure }
+    UpstreamState::Down { since: 1, retry_at: 2, attempts: 3, failure }
 }
 
-fn upstream(title: &str, tools: u32, link: Link) -> Upstream {
+fn upstream(title: &str, tools: u32, link: UpstreamState) -> UpstreamStatus {
     let name = title.to_lowercase();
     let endpoint = format!("http://127.0.0.1:7420/mcp/{name}");
     let (title, target) = (title.into(), "http://x/mcp".into());
-    Upstream { name, title, target, endpoint, link, tools, hidden: 0, app: None, touched: None }
+    UpstreamStatus {
+        name,
+        title,
+        target,
+        endpoint,
+        link,
+        tools,
+        hidden: 0,
+        app: None,
+        touched: None,
+    }
 }
 
 /// An application, of which this would help.
-fn app(next: Next, restart: Option<Restart>) -> App {
-    App {
+fn app(next: NextStep, restart: Option<RestartProgress>) -> AppStatus {
+    AppStatus {
         word: String::new(),
         what: String::new(),
         remedy: String::new(),
@@ -54,11 +64,11 @@ fn app(next: Next, restart: Option<Restart>) -> App {
     }
 }
 
-fn status(upstreams: Vec<Upstream>) -> Status {
+fn status(upstreams: Vec<UpstreamStatus>) -> Status {
     Status::of("1".into(), 1, "http://127.0.0.1:7420/mcp".into(), upstreams, vec![])
 }
 
-fn serving(upstreams: Vec<Upstream>) -> Known {
+fn serving(upstreams: Vec<UpstreamStatus>) -> Known {
     known(Presence::Serving { status: status(upstreams) })
 }
 
@@ -145,7 +155,7 @@ fn the_tooltip_counts_what_is_connected() {
     assert_eq!(all(vec![a()]), "Evermoor – 1 app connected");
     assert_eq!(all(vec![a(), b()]), "Evermoor – all 2 apps connected");
     assert_eq!(all(vec![a(), b(), broken()]), "Evermoor – 2 of 3 apps connected");
-    assert_eq!(all(vec![a(), upstream("D", 1, Link::Off)]), "Evermoor – 1 app connected");
+    assert_eq!(all(vec![a(), upstream("D", 1, UpstreamState::Off)]), "Evermoor – 1 app connected");
     assert_eq!(all(vec![]), "Evermoor – No servers are set up yet");
     assert_eq!(tooltip(&Presence::Starting), "Evermoor – Evermoor is starting");
 }

@@ -2,9 +2,9 @@
 
 use super::*;
 
-fn pieces(next: Next, restart: Option<Restart>, code: Code) -> Upstream {
+fn pieces(next: NextStep, restart: Option<RestartProgress>, code: Code) -> UpstreamStatus {
     let link = down(code, "It is not there.");
-    Upstream { app: Some(app(next, restart)), ..upstream("PiecesOS", 12, link) }
+    UpstreamStatus { app: Some(app(next, restart)), ..upstream("PiecesOS", 12, link) }
 }
 
 fn rows(known: &Known) -> Vec<String> {
@@ -13,7 +13,7 @@ fn rows(known: &Known) -> Vec<String> {
 
 #[test]
 fn an_application_that_a_person_quit_is_started_and_not_restarted() {
-    let rows = rows(&serving(vec![pieces(Next::Start, None, Code::Quit)]));
+    let rows = rows(&serving(vec![pieces(NextStep::Start, None, Code::Quit)]));
     let wanted = [
         "PiecesOS was quit [show #/upstreams/piecesos]",
         "Start PiecesOS [restart piecesos]",
@@ -27,9 +27,9 @@ fn an_application_that_a_person_quit_is_started_and_not_restarted() {
 
 #[test]
 fn what_was_clicked_is_shown_as_under_way_until_it_is_over() {
-    let under_way = Restart { number: 1, began: 1, steps: vec![], end: None };
-    let told = serving(vec![pieces(Next::Restart, Some(under_way), Code::Crashed)]);
-    let mut clicked = serving(vec![pieces(Next::Restart, None, Code::Crashed)]);
+    let under_way = RestartProgress { number: 1, began: 1, steps: vec![], end: None };
+    let told = serving(vec![pieces(NextStep::Restart, Some(under_way), Code::Crashed)]);
+    let mut clicked = serving(vec![pieces(NextStep::Restart, None, Code::Crashed)]);
     clicked.restarting.insert("piecesos".into());
     let wanted = [
         "PiecesOS crashed [show #/upstreams/piecesos]",
@@ -45,7 +45,7 @@ fn what_was_clicked_is_shown_as_under_way_until_it_is_over() {
 
 #[test]
 fn an_application_that_is_not_installed_cannot_be_restarted() {
-    let rows = rows(&serving(vec![pieces(Next::Install, None, Code::NotInstalled)]));
+    let rows = rows(&serving(vec![pieces(NextStep::Install, None, Code::NotInstalled)]));
     assert_eq!(rows[1], "---");
 }
 

@@ -17,9 +17,11 @@ fn nothing_set_up() {
 
 #[test]
 fn healthy_upstreams_tell_for_how_long_and_what_they_offer() {
-    let pieces =
-        Upstream { app: Some(app(Next::Nothing, None)), ..upstream("PiecesOS", 12, connected()) };
-    let github = Upstream { hidden: 18, ..upstream("GitHub", 30, connected()) };
+    let pieces = UpstreamStatus {
+        app: Some(app(NextStep::Nothing, None)),
+        ..upstream("PiecesOS", 12, connected())
+    };
+    let github = UpstreamStatus { hidden: 18, ..upstream("GitHub", 30, connected()) };
     assert_snapshot!(head(&serving(vec![pieces, github])), @r"
     All 2 servers are connected [show #/]
     ---
@@ -45,7 +47,7 @@ fn healthy_upstreams_tell_for_how_long_and_what_they_offer() {
 
 #[test]
 fn busy() {
-    let known = serving(vec![upstream("PiecesOS", 0, Link::Connecting)]);
+    let known = serving(vec![upstream("PiecesOS", 0, UpstreamState::Connecting)]);
     assert_snapshot!(head(&known), @r"
     Connecting to PiecesOS [show #/upstreams/piecesos]
     ---
@@ -112,8 +114,9 @@ fn several_upstreams_down_are_restarted_together() {
 
 #[test]
 fn what_is_paused_can_be_resumed_and_what_is_off_can_be_turned_on() {
-    let paused = || Link::Paused { since: 1 };
-    let one = serving(vec![upstream("PiecesOS", 12, paused()), upstream("Files", 0, Link::Off)]);
+    let paused = || UpstreamState::Paused { since: 1 };
+    let one =
+        serving(vec![upstream("PiecesOS", 12, paused()), upstream("Files", 0, UpstreamState::Off)]);
     assert_snapshot!(head(&one), @r"
     PiecesOS is paused [show #/]
     ---

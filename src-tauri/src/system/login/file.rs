@@ -4,21 +4,21 @@ use std::path::PathBuf;
 use std::{env, fs, io};
 
 use evermoor_platform::startup::login;
-use evermoor_platform::startup::login::Item;
+use evermoor_platform::startup::login::LoginProgram;
 use evermoor_platform::system::System;
 use tauri::Env;
 
 /// Whether the system follows the entry; the plugin knows less of it than the file does.
 pub(crate) fn is_on(_plugin: impl FnOnce() -> bool) -> bool {
-    entry().is_some_and(|entry| login::is_on(System::HERE, &entry))
+    entry().is_some_and(|entry| login::is_enabled(System::HERE, &entry))
 }
 
-pub(crate) fn starts(item: &Item<'_>) -> bool {
+pub(crate) fn starts(item: &LoginProgram<'_>) -> bool {
     entry().is_some_and(|entry| item.is_started_by(System::HERE, &entry))
 }
 
 /// Writes the entry as it should be. The plugin's own goes if it lies in another folder.
-pub(crate) fn put_right(item: &Item<'_>) -> io::Result<()> {
+pub(crate) fn put_right(item: &LoginProgram<'_>) -> io::Result<()> {
     let place = place()?;
     if let Some(folder) = place.parent() {
         fs::create_dir_all(folder)?;
@@ -51,13 +51,13 @@ fn entry() -> Option<String> {
 }
 
 fn place() -> io::Result<PathBuf> {
-    let place = login::place(System::HERE, |name| env::var_os(name));
+    let place = login::entry_path(System::HERE, |name| env::var_os(name));
     place.ok_or_else(|| io::Error::other("there is no home folder"))
 }
 
 /// Where the plugin writes, whatever folder a person chose for settings.
 fn usual() -> Option<PathBuf> {
-    login::place(System::HERE, |name| env::var_os(name).filter(|_| name == "HOME"))
+    login::entry_path(System::HERE, |name| env::var_os(name).filter(|_| name == "HOME"))
 }
 
 fn gone(removed: io::Result<()>) -> io::Result<()> {

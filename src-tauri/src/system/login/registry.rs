@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use evermoor_platform::startup::login::{Item, NAME};
+use evermoor_platform::startup::login::{LoginProgram, NAME};
 use evermoor_platform::system::System;
 use tauri::Env;
 use windows_registry::{CURRENT_USER, Key, LOCAL_MACHINE};
@@ -15,7 +15,7 @@ pub(crate) fn is_on(plugin: impl FnOnce() -> bool) -> bool {
     plugin()
 }
 
-pub(crate) fn starts(item: &Item<'_>) -> bool {
+pub(crate) fn starts(item: &LoginProgram<'_>) -> bool {
     let has = |root: &Key| {
         let entry = root.open(RUN).and_then(|key| key.get_string(NAME));
         entry.is_ok_and(|entry| item.is_started_by(System::Windows, &entry))
@@ -24,7 +24,7 @@ pub(crate) fn starts(item: &Item<'_>) -> bool {
 }
 
 /// Quotes the path, where the plugin has put it.
-pub(crate) fn put_right(item: &Item<'_>) -> io::Result<()> {
+pub(crate) fn put_right(item: &LoginProgram<'_>) -> io::Result<()> {
     let text = item.text(System::Windows);
     for root in [LOCAL_MACHINE, CURRENT_USER] {
         let there = root.open(RUN).and_then(|key| key.get_string(NAME)).is_ok();

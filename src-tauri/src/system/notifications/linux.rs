@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use evermoor_core::policy::alerts::{Id, Notice};
+use evermoor_core::policy::alerts::{Alert, AlertId};
 use futures_util::StreamExt;
 use tokio::time::timeout;
 use tracing::warn;
@@ -35,7 +35,7 @@ const DISMISSED: u32 = 2;
 #[derive(Default)]
 pub(crate) struct Notifications {
     bus: Option<Bus>,
-    shown: BTreeMap<Id, Shown>,
+    shown: BTreeMap<AlertId, Shown>,
 }
 
 struct Bus {
@@ -77,7 +77,7 @@ impl Notifications {
     }
 
     /// Has the daemon of the moment show this, in the place of what it shows under this id.
-    async fn notify(&mut self, id: Id, notice: &Notice) -> zbus::Result<bool> {
+    async fn notify(&mut self, id: AlertId, notice: &Alert) -> zbus::Result<bool> {
         let connection = self.bus().await?;
         let daemon = Daemon::meet(&connection).await?;
         let before = self.shown.get(&id).filter(|shown| shown.daemon == daemon.process);
@@ -139,14 +139,14 @@ impl Notifications {
     }
 
     /// The notice that this daemon knows by this number.
-    fn ours(&mut self, daemon: &str, number: u32) -> Option<(Id, &mut Shown)> {
+    fn ours(&mut self, daemon: &str, number: u32) -> Option<(AlertId, &mut Shown)> {
         let is_it = |shown: &Shown| shown.number == number && shown.daemon.as_str() == daemon;
         self.shown.iter_mut().find(|(_, shown)| is_it(shown)).map(|(id, shown)| (*id, shown))
     }
 }
 
 impl Notifier for Notifications {
-    async fn show(&mut self, id: Id, notice: &Notice) -> bool {
+    async fn show(&mut self, id: AlertId, notice: &Alert) -> bool {
         match timeout(PATIENCE, self.notify(id, notice)).await {
             Ok(Ok(shown)) => shown,
             Ok(Err(error)) => {
@@ -160,11 +160,11 @@ impl Notifier for Notifications {
         }
     }
 
-    async fn replace(&mut self, id: Id, notice: &Notice) {
+    async fn replace(&mut self, id: AlertId, notice: &Alert) {
         self.show(id, notice).await;
     }
 
-    async fn withdraw(&mut self, id: Id) {
+    async fn withdraw(&mut self, id: AlertId) {
         let Some(shown) = self.shown.remove(&id) else { return };
         match timeout(PATIENCE, self.close(shown)).await {
             Ok(Ok(())) => {}

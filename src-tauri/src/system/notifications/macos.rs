@@ -4,7 +4,7 @@
 //! notifications, and asking for them would end it. A person is asked for their permission when
 //! there is something to show for the first time.
 
-use evermoor_core::policy::alerts::{Button, Id, Notice};
+use evermoor_core::policy::alerts::{Alert, AlertButton, AlertId};
 use objc2::rc::Retained;
 use objc2::runtime::{Bool, NSObjectProtocol, ProtocolObject};
 use objc2::{AnyThread, DefinedClass, define_class, msg_send};
@@ -25,7 +25,7 @@ pub(crate) struct Notifications {
     /// Nothing outside of a bundle.
     presses: Option<mpsc::UnboundedReceiver<Press>>,
     /// The sets of buttons that notices had so far: the system wants to know them all.
-    sets: Vec<Vec<Button>>,
+    sets: Vec<Vec<AlertButton>>,
 }
 
 impl Notifications {
@@ -34,7 +34,7 @@ impl Notifications {
         Self { presses, sets: Vec::new() }
     }
 
-    fn know(&mut self, buttons: &[Button]) {
+    fn know(&mut self, buttons: &[AlertButton]) {
         if !self.sets.iter().any(|set| set == buttons) {
             self.sets.push(buttons.to_vec());
             let sets: Vec<_> = self.sets.iter().map(|set| category(set)).collect();
@@ -44,7 +44,7 @@ impl Notifications {
 }
 
 impl Notifier for Notifications {
-    async fn show(&mut self, id: Id, notice: &Notice) -> bool {
+    async fn show(&mut self, id: AlertId, notice: &Alert) -> bool {
         if self.presses.is_none() || !permitted().await.unwrap_or(false) {
             return false;
         }
@@ -52,11 +52,11 @@ impl Notifier for Notifications {
         add(id, notice).await.unwrap_or(false)
     }
 
-    async fn replace(&mut self, id: Id, notice: &Notice) {
+    async fn replace(&mut self, id: AlertId, notice: &Alert) {
         self.show(id, notice).await;
     }
 
-    async fn withdraw(&mut self, id: Id) {
+    async fn withdraw(&mut self, id: AlertId) {
         if self.presses.is_some() {
             let names = NSArray::from_retained_slice(&[NSString::from_str(&name(id))]);
             center().removeDeliveredNotificationsWithIdentifiers(&names);
@@ -104,7 +104,7 @@ fn permitted() -> oneshot::Receiver<bool> {
 }
 
 /// Shows it, in the place of the one with this id if there is one.
-fn add(id: Id, notice: &Notice) -> oneshot::Receiver<bool> {
+fn add(id: AlertId, notice: &Alert) -> oneshot::Receiver<bool> {
     let content = UNMutableNotificationContent::new();
     content.setTitle(&NSString::from_str(&notice.title));
     content.setBody(&NSString::from_str(&notice.body));
@@ -130,7 +130,7 @@ fn add(id: Id, notice: &Notice) -> oneshot::Receiver<bool> {
 }
 
 /// What the system must know of notices with these buttons.
-fn category(buttons: &[Button]) -> Retained<UNNotificationCategory> {
+fn category(buttons: &[AlertButton]) -> Retained<UNNotificationCategory> {
     let actions = buttons.iter().map(|button| {
         UNNotificationAction::actionWithIdentifier_title_options(
             &NSString::from_str(button.key()),
@@ -147,18 +147,18 @@ fn category(buttons: &[Button]) -> Retained<UNNotificationCategory> {
     )
 }
 
-fn set_name(buttons: &[Button]) -> String {
+fn set_name(buttons: &[AlertButton]) -> String {
     let keys: Vec<&str> = buttons.iter().map(|button| button.key()).collect();
     format!("buttons {}", keys.join(" "))
 }
 
 /// Notices are known by names.
-fn name(Id(id): Id) -> String {
+fn name(AlertId(id): AlertId) -> String {
     format!("notice {id}")
 }
 
-fn named(name: &str) -> Option<Id> {
-    name.strip_prefix("notice ")?.parse().ok().map(Id)
+fn named(name: &str) -> Option<AlertId> {
+    name.strip_prefix("notice ")?.parse().ok().map(AlertId)
 }
 
 define_class!(

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use evermoor_core::policy::alerts::{Id, Notice};
+use evermoor_core::policy::alerts::{Alert, AlertId};
 use tokio::sync::mpsc;
 use tracing::warn;
 use windows::Data::Xml::Dom::XmlDocument;
@@ -25,7 +25,7 @@ pub(crate) struct Notifications {
     press: mpsc::UnboundedSender<Press>,
     presses: mpsc::UnboundedReceiver<Press>,
     /// A toast that is dropped tells nothing any more.
-    shown: BTreeMap<Id, ToastNotification>,
+    shown: BTreeMap<AlertId, ToastNotification>,
 }
 
 impl Notifications {
@@ -34,7 +34,7 @@ impl Notifications {
         Self { press, presses, shown: BTreeMap::new() }
     }
 
-    fn toast(&mut self, id: Id, notice: &Notice) -> windows::core::Result<()> {
+    fn toast(&mut self, id: AlertId, notice: &Alert) -> windows::core::Result<()> {
         let document = XmlDocument::new()?;
         document.LoadXml(&HSTRING::from(text(notice)))?;
         let toast = ToastNotification::CreateToastNotification(&document)?;
@@ -56,7 +56,7 @@ impl Notifications {
         Ok(())
     }
 
-    fn remove(id: Id) -> windows::core::Result<()> {
+    fn remove(id: AlertId) -> windows::core::Result<()> {
         let (group, application) = (HSTRING::from(GROUP), HSTRING::from(APPLICATION));
         let history = ToastNotificationManager::History()?;
         history.RemoveGroupedTagWithId(&tag(id), &group, &application)
@@ -64,7 +64,7 @@ impl Notifications {
 }
 
 impl Notifier for Notifications {
-    async fn show(&mut self, id: Id, notice: &Notice) -> bool {
+    async fn show(&mut self, id: AlertId, notice: &Alert) -> bool {
         let shown = self.toast(id, notice);
         if let Err(error) = &shown {
             warn!(%error, "a notification could not be shown");
@@ -72,11 +72,11 @@ impl Notifier for Notifications {
         shown.is_ok()
     }
 
-    async fn replace(&mut self, id: Id, notice: &Notice) {
+    async fn replace(&mut self, id: AlertId, notice: &Alert) {
         self.show(id, notice).await;
     }
 
-    async fn withdraw(&mut self, id: Id) {
+    async fn withdraw(&mut self, id: AlertId) {
         if self.shown.remove(&id).is_some()
             && let Err(error) = Self::remove(id)
         {
@@ -92,12 +92,12 @@ impl Notifier for Notifications {
     }
 }
 
-fn tag(Id(id): Id) -> HSTRING {
+fn tag(AlertId(id): AlertId) -> HSTRING {
     HSTRING::from(format!("notice{id}"))
 }
 
 /// The toast as Windows wants it described.
-fn text(notice: &Notice) -> String {
+fn text(notice: &Alert) -> String {
     let buttons = notice.buttons.iter().map(|button| {
         format!("<action content=\"{}\" arguments=\"{}\"/>", button.label(), button.key())
     });

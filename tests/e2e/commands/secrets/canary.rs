@@ -145,7 +145,7 @@ async fn no_trace_of_a_secret_is_found_anywhere() {
     let mut witness = Witness::default();
     let refused = gateway.until_down("gossip").await;
     assert!(failure(&refused).what.contains("[secret]"), "{refused:?}");
-    let ended = |it: &Upstream| matches!(&it.link, Link::Down { failure, .. } if failure.what.contains("bad token [secret]"));
+    let ended = |it: &UpstreamStatus| matches!(&it.link, UpstreamState::Down { failure, .. } if failure.what.contains("bad token [secret]"));
     gateway.until("tells", ended).await;
     gateway.until_down("gone").await;
     until("the program that tells is in the log", || {

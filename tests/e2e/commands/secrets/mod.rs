@@ -7,7 +7,7 @@ mod states;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use evermoor_core::api::{Link, Upstream};
+use evermoor_core::api::{UpstreamState, UpstreamStatus};
 use evermoor_core::failure::Failure;
 use evermoor_tests::Scene;
 use evermoor_tests::desktop::Keyring;
@@ -41,10 +41,13 @@ async fn gateway(scene: &Scene, keyring: &Keyring, upstreams: &str) -> Gateway {
     Gateway::start_among(&scene.home(), &[("DBUS_SESSION_BUS_ADDRESS", keyring.address())]).await
 }
 
-fn failure(upstream: &Upstream) -> &Failure {
+fn failure(upstream: &UpstreamStatus) -> &Failure {
     match &upstream.link {
-        Link::Down { failure, .. } => failure,
-        Link::Off | Link::Connecting | Link::Connected { .. } | Link::Paused { .. } => {
+        UpstreamState::Down { failure, .. } => failure,
+        UpstreamState::Off
+        | UpstreamState::Connecting
+        | UpstreamState::Connected { .. }
+        | UpstreamState::Paused { .. } => {
             panic!("it is down: {upstream:?}")
         }
     }

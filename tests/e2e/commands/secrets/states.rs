@@ -79,7 +79,7 @@ async fn a_locked_keychain_is_said_delays_nobody_else_and_is_used_as_soon_as_it_
 
     keyring.unlock().await;
     gateway.until_connected("needs").await;
-    let missing = |it: &Upstream| matches!(&it.link, Link::Down { failure, .. } if failure.code == Code::SecretMissing);
+    let missing = |it: &UpstreamStatus| matches!(&it.link, UpstreamState::Down { failure, .. } if failure.code == Code::SecretMissing);
     gateway.until("other", missing).await;
 }
 

@@ -6,15 +6,16 @@ mod lost;
 
 use std::collections::BTreeSet;
 
-use evermoor_core::protocol::mcp::Revision;
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::mcp::SessionVersion;
+use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_tests::conformance::{
     Comparison, Era, Findings, Requirements, directly, through_a_gateway,
 };
 
 use lost::LOST;
 
-const OLDER: [Revision; 3] = [Revision::V2025_06_18, Revision::V2025_03_26, Revision::V2024_11_05];
+const OLDER: [SessionVersion; 3] =
+    [SessionVersion::V2025_06_18, SessionVersion::V2025_03_26, SessionVersion::V2024_11_05];
 
 #[tokio::test]
 async fn what_conforms_to_2025_11_25_directly_does_so_through_the_gateway() {
@@ -38,12 +39,12 @@ async fn a_server_that_knows_sessions_alone_conforms_to_2026_07_28_as_far_as_it_
 
 #[tokio::test]
 async fn a_server_that_speaks_2026_07_28_alone_loses_nothing_through_the_gateway() {
-    compare("2026-07-28 ", Requirements::Stateless, Era::Only(Spoken::Stateless)).await;
+    compare("2026-07-28 ", Requirements::Stateless, Era::Only(ProtocolVersion::Stateless)).await;
 }
 
 #[tokio::test]
 async fn a_server_that_speaks_2026_07_28_alone_conforms_to_2025_11_25_as_far_as_it_can() {
-    compare("2025-11-25 ", Requirements::Sessions, Era::Only(Spoken::Stateless)).await;
+    compare("2025-11-25 ", Requirements::Sessions, Era::Only(ProtocolVersion::Stateless)).await;
 }
 
 #[tokio::test]
@@ -64,8 +65,8 @@ async fn a_server_of_any_older_revision_does_as_well_with_2026_07_28_as_one_of_t
     }
 }
 
-fn session(revision: Revision) -> Era {
-    Era::Only(Spoken::Session(revision))
+fn session(revision: SessionVersion) -> Era {
+    Era::Only(ProtocolVersion::Session(revision))
 }
 
 /// The suite looks for this one news a fixed time after it asked, and on a busy machine misses it,

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use evermoor_core::protocol::mcp::Revision;
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::mcp::SessionVersion;
+use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_tests::editor::wire::request;
 use evermoor_tests::gateway::Gateway;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use super::line::{Door, Line};
 const META: &str = "io.modelcontextprotocol/";
 
 pub(crate) struct Editor {
-    pub(crate) spoken: Spoken,
+    pub(crate) spoken: ProtocolVersion,
     line: Line,
     number: u64,
     /// What was asked, to ask it again with what was needed.
@@ -28,7 +28,7 @@ impl Editor {
     pub(crate) async fn open(
         gateway: &Gateway,
         upstream: &str,
-        spoken: Spoken,
+        spoken: ProtocolVersion,
         door: Door,
     ) -> Self {
         let line = match door {
@@ -142,11 +142,11 @@ impl Editor {
 }
 
 /// What an editor of a revision can be asked.
-fn able(spoken: Spoken) -> Value {
+fn able(spoken: ProtocolVersion) -> Value {
     let mut able = json!({ "sampling": {}, "roots": {} });
-    if spoken.knows(Revision::V2025_11_25) {
+    if spoken.knows(SessionVersion::V2025_11_25) {
         able["elicitation"] = json!({ "form": {}, "url": {} });
-    } else if spoken.knows(Revision::V2025_06_18) {
+    } else if spoken.knows(SessionVersion::V2025_06_18) {
         able["elicitation"] = json!({});
     }
     if spoken.is_stateless() {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::process::Stdio;
 
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_tests::PATIENCE;
 use evermoor_tests::editor::wire::{Events, Wire};
 use evermoor_tests::gateway::Gateway;
@@ -59,7 +59,7 @@ impl Line {
     pub(crate) async fn http(
         gateway: &Gateway,
         upstream: &str,
-        spoken: Spoken,
+        spoken: ProtocolVersion,
         able: Value,
     ) -> Self {
         let mut wire = Wire::to(gateway, &format!("/mcp/{upstream}"));

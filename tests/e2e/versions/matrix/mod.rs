@@ -9,8 +9,8 @@ mod table;
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 
-use evermoor_core::protocol::mcp::Revision;
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::mcp::SessionVersion;
+use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_tests::Scene;
 use evermoor_tests::fakes::single_version::{Transport, Upstream};
 use evermoor_tests::gateway::Gateway;
@@ -32,20 +32,20 @@ macro_rules! editors {
 }
 
 editors! {
-    an_editor_of_2024_11_05_over_sse_works_with_every_server: Spoken::Session(Revision::V2024_11_05), Sse;
-    an_editor_of_2025_03_26_over_http_works_with_every_server: Spoken::Session(Revision::V2025_03_26), Http;
-    an_editor_of_2025_06_18_over_http_works_with_every_server: Spoken::Session(Revision::V2025_06_18), Http;
-    an_editor_of_2025_11_25_over_http_works_with_every_server: Spoken::Session(Revision::V2025_11_25), Http;
-    an_editor_of_2026_07_28_over_http_works_with_every_server: Spoken::Stateless, Http;
-    an_editor_of_2024_11_05_over_the_shim_works_with_every_server: Spoken::Session(Revision::V2024_11_05), Shim;
-    an_editor_of_2025_03_26_over_the_shim_works_with_every_server: Spoken::Session(Revision::V2025_03_26), Shim;
-    an_editor_of_2025_06_18_over_the_shim_works_with_every_server: Spoken::Session(Revision::V2025_06_18), Shim;
-    an_editor_of_2025_11_25_over_the_shim_works_with_every_server: Spoken::Session(Revision::V2025_11_25), Shim;
-    an_editor_of_2026_07_28_over_the_shim_works_with_every_server: Spoken::Stateless, Shim;
+    an_editor_of_2024_11_05_over_sse_works_with_every_server: ProtocolVersion::Session(SessionVersion::V2024_11_05), Sse;
+    an_editor_of_2025_03_26_over_http_works_with_every_server: ProtocolVersion::Session(SessionVersion::V2025_03_26), Http;
+    an_editor_of_2025_06_18_over_http_works_with_every_server: ProtocolVersion::Session(SessionVersion::V2025_06_18), Http;
+    an_editor_of_2025_11_25_over_http_works_with_every_server: ProtocolVersion::Session(SessionVersion::V2025_11_25), Http;
+    an_editor_of_2026_07_28_over_http_works_with_every_server: ProtocolVersion::Stateless, Http;
+    an_editor_of_2024_11_05_over_the_shim_works_with_every_server: ProtocolVersion::Session(SessionVersion::V2024_11_05), Shim;
+    an_editor_of_2025_03_26_over_the_shim_works_with_every_server: ProtocolVersion::Session(SessionVersion::V2025_03_26), Shim;
+    an_editor_of_2025_06_18_over_the_shim_works_with_every_server: ProtocolVersion::Session(SessionVersion::V2025_06_18), Shim;
+    an_editor_of_2025_11_25_over_the_shim_works_with_every_server: ProtocolVersion::Session(SessionVersion::V2025_11_25), Shim;
+    an_editor_of_2026_07_28_over_the_shim_works_with_every_server: ProtocolVersion::Stateless, Shim;
 }
 
 /// One gateway with every server, and an editor at each.
-async fn walk(spoken: Spoken, door: Door) {
+async fn walk(spoken: ProtocolVersion, door: Door) {
     let scene = Scene::new();
     let mut upstreams = Vec::new();
     for (server, transport) in servers() {
@@ -67,7 +67,7 @@ async fn walk(spoken: Spoken, door: Door) {
 async fn cell(
     gateway: &Gateway,
     upstream: Upstream,
-    spoken: Spoken,
+    spoken: ProtocolVersion,
     door: Door,
 ) -> (usize, Vec<String>) {
     let (server, transport) = (upstream.spoken, upstream.transport);
@@ -110,7 +110,7 @@ fn words(panic: &(dyn Any + Send)) -> String {
 fn so_much_is_tried() {
     let doors = 2;
     let mut tried = 0;
-    for editor in Spoken::ALL {
+    for editor in ProtocolVersion::ALL {
         for (server, _) in servers() {
             let of = |feature: &Feature| feature.left_out(editor, server).is_none();
             tried += doors * Feature::ALL.iter().filter(|feature| of(feature)).count();

@@ -1,6 +1,6 @@
 //! What an editor does with a server, whichever revisions the two speak.
 
-use evermoor_core::protocol::mcp::Revision;
+use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_tests::fakes::program::until_gone;
 use evermoor_tests::fakes::single_version::{Transport, Upstream};
 use evermoor_tests::scene::wait::until;
@@ -98,10 +98,10 @@ impl Cell {
     async fn completion(&mut self) {
         let reference = json!({ "type": "ref/prompt", "name": "greet" });
         let mut params = json!({ "ref": reference, "argument": { "name": "x", "value": "" } });
-        if self.editor.spoken.knows(Revision::V2025_06_18) {
+        if self.editor.spoken.knows(SessionVersion::V2025_06_18) {
             params["context"] = json!({ "arguments": {} });
         }
-        let both = self.editor.spoken.min(self.upstream.spoken).knows(Revision::V2025_06_18);
+        let both = self.editor.spoken.min(self.upstream.spoken).knows(SessionVersion::V2025_06_18);
         let seen = if both { "context" } else { "no context" };
         let result = self.editor.ask("completion/complete", params).await;
         assert_eq!(result["completion"]["values"], json!([seen]));

@@ -1,7 +1,7 @@
 //! What is tried between which revisions, and what is not, each with its reason.
 
-use evermoor_core::protocol::mcp::Revision;
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::mcp::SessionVersion;
+use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_tests::fakes::single_version::Transport;
 
 /// What an editor does with a server.
@@ -41,12 +41,16 @@ impl Feature {
     ];
 
     /// Why it is not tried between an editor and a server of these revisions.
-    pub(crate) fn left_out(self, editor: Spoken, server: Spoken) -> Option<&'static str> {
-        let both = |revision: Revision| editor.min(server).knows(revision);
+    pub(crate) fn left_out(
+        self,
+        editor: ProtocolVersion,
+        server: ProtocolVersion,
+    ) -> Option<&'static str> {
+        let both = |revision: SessionVersion| editor.min(server).knows(revision);
         match self {
-            Self::Form if !both(Revision::V2025_06_18) => Some("forms came with 2025-06-18"),
-            Self::Url if !both(Revision::V2025_11_25) => Some("links came with 2025-11-25"),
-            Self::Tasks if !both(Revision::V2025_11_25) => Some("tasks came with 2025-11-25"),
+            Self::Form if !both(SessionVersion::V2025_06_18) => Some("forms came with 2025-06-18"),
+            Self::Url if !both(SessionVersion::V2025_11_25) => Some("links came with 2025-11-25"),
+            Self::Tasks if !both(SessionVersion::V2025_11_25) => Some("tasks came with 2025-11-25"),
             Self::Form | Self::Url | Self::Tasks => None,
             Self::Lists | Self::Call | Self::Progress | Self::Cancel | Self::Logging => None,
             Self::Completion | Self::Subscription | Self::Sampling | Self::Roots => None,
@@ -56,11 +60,11 @@ impl Feature {
 }
 
 /// Every server: each revision over each transport that it defines.
-pub(crate) fn servers() -> Vec<(Spoken, Transport)> {
-    let of = |spoken: Spoken| {
-        let oldest = spoken == Spoken::Session(Revision::V2024_11_05);
+pub(crate) fn servers() -> Vec<(ProtocolVersion, Transport)> {
+    let of = |spoken: ProtocolVersion| {
+        let oldest = spoken == ProtocolVersion::Session(SessionVersion::V2024_11_05);
         let web = if oldest { Transport::Sse } else { Transport::Http };
         [(spoken, web), (spoken, Transport::Stdio)]
     };
-    Spoken::ALL.into_iter().flat_map(of).collect()
+    ProtocolVersion::ALL.into_iter().flat_map(of).collect()
 }

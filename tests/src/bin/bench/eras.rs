@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use evermoor_core::protocol::mcp::Revision;
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::mcp::SessionVersion;
+use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_tests::Scene;
 use evermoor_tests::editor::wire::{Wire, request};
 use evermoor_tests::fakes::single_version::{Transport, Upstream};
@@ -16,22 +16,22 @@ use tokio::time::Instant;
 
 use crate::{say, shown};
 
-const OLD: Spoken = Spoken::Session(Revision::V2025_11_25);
-const NEW: Spoken = Spoken::Stateless;
+const OLD: ProtocolVersion = ProtocolVersion::Session(SessionVersion::V2025_11_25);
+const NEW: ProtocolVersion = ProtocolVersion::Stateless;
 const ROUNDS: usize = 10;
 const CALLS: usize = 100;
 
 /// Somebody who asks, in the words of a revision.
 struct Asker {
     wire: Wire,
-    spoken: Spoken,
+    spoken: ProtocolVersion,
 }
 
 impl Asker {
-    async fn new(wire: Wire, spoken: Spoken) -> Self {
+    async fn new(wire: Wire, spoken: ProtocolVersion) -> Self {
         let wire = match spoken {
-            Spoken::Stateless => wire,
-            Spoken::Session(revision) => {
+            ProtocolVersion::Stateless => wire,
+            ProtocolVersion::Session(revision) => {
                 let wire = wire.initialized(revision.as_str(), json!({})).await;
                 wire.with("mcp-protocol-version", revision.as_str())
             }
@@ -42,8 +42,8 @@ impl Asker {
     async fn call(&self) -> Value {
         let params = json!({ "name": "echo", "arguments": { "nonce": "x" } });
         let answer = match self.spoken {
-            Spoken::Stateless => self.wire.newer(1, "tools/call", params).await,
-            Spoken::Session(_) => self.wire.post(&request(1, "tools/call", params)).await,
+            ProtocolVersion::Stateless => self.wire.newer(1, "tools/call", params).await,
+            ProtocolVersion::Session(_) => self.wire.post(&request(1, "tools/call", params)).await,
         };
         answer.last().clone()
     }

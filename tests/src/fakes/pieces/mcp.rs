@@ -8,7 +8,7 @@ use evermoor_core::protocol::envelope::{
     INVALID_PARAMS, METHOD_NOT_FOUND, Notification, Request, Response,
 };
 use evermoor_core::protocol::json::Raw;
-use evermoor_core::protocol::mcp::{Revision, initialize_result, method};
+use evermoor_core::protocol::mcp::{SessionVersion, initialize_result, method};
 
 use super::fault::Area;
 use super::life::App;
@@ -21,7 +21,7 @@ const SERVER_ERROR: i32 = -32000;
 pub(super) async fn answer(
     app: &App,
     request: &Request,
-    revision: Revision,
+    revision: SessionVersion,
     say: impl Fn(Notification) + Send,
 ) -> Option<Response> {
     let id = request.id.clone();
@@ -37,7 +37,7 @@ pub(super) async fn answer(
     })
 }
 
-fn introduction(app: &App, revision: Revision) -> Raw {
+fn introduction(app: &App, revision: SessionVersion) -> Raw {
     initialize_result(
         revision,
         &Raw::of(&json!({ "tools": { "listChanged": true } })),

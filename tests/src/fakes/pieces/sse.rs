@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 
 use evermoor_core::protocol::envelope::{INVALID_REQUEST, Message, Request};
-use evermoor_core::protocol::mcp::{Revision, method};
+use evermoor_core::protocol::mcp::{SessionVersion, method};
 use evermoor_core::protocol::sse;
 
 use super::life::App;
@@ -74,7 +74,7 @@ async fn answer(app: &App, session: &str, request: &Request, stream: &Stream) {
         );
     }
     let said = |told: evermoor_core::protocol::envelope::Notification| write(told.to_bytes());
-    if let Some(response) = mcp::answer(app, request, Revision::V2024_11_05, said).await {
+    if let Some(response) = mcp::answer(app, request, SessionVersion::V2024_11_05, said).await {
         write(response.to_bytes());
     }
 }

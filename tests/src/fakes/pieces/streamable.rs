@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tokio::sync::mpsc;
 
 use evermoor_core::protocol::envelope::{Message, Notification, Request, Response};
-use evermoor_core::protocol::mcp::{Revision, method};
+use evermoor_core::protocol::mcp::{SessionVersion, method};
 use evermoor_core::protocol::sse;
 
 use super::life::App;
@@ -18,7 +18,7 @@ use super::sse::body;
 
 pub(super) const PATH: &str = "/model_context_protocol/2025-03-26/mcp";
 const SESSION: &str = "mcp-session-id";
-const REVISION: Revision = Revision::V2025_03_26;
+const PROTOCOL_VERSION: SessionVersion = SessionVersion::V2025_03_26;
 
 pub(super) async fn take(
     State(app): State<Arc<App>>,
@@ -47,7 +47,7 @@ pub(super) async fn take(
 }
 
 async fn begin(app: &Arc<App>, request: &Request) -> HttpResponse {
-    let Some(answer) = mcp::answer(app, request, REVISION, |_| {}).await else {
+    let Some(answer) = mcp::answer(app, request, PROTOCOL_VERSION, |_| {}).await else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
     let id = app.sessions.open(None);
@@ -62,7 +62,7 @@ async fn answer(app: Arc<App>, request: Request) -> HttpResponse {
     let params = request.params.as_ref();
     let listens = params.and_then(|params| params.member("_meta")?.member("progressToken"));
     if listens.is_none() {
-        return match mcp::answer(&app, &request, REVISION, |_| {}).await {
+        return match mcp::answer(&app, &request, PROTOCOL_VERSION, |_| {}).await {
             Some(response) => json(&response),
             None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         };
@@ -72,7 +72,7 @@ async fn answer(app: Arc<App>, request: Request) -> HttpResponse {
     app.spawn(async move {
         let write = |message: Bytes| drop(stream.send(sse::write(Some("message"), None, &message)));
         let said = |told: Notification| write(told.to_bytes());
-        if let Some(response) = mcp::answer(&talking, &request, REVISION, said).await {
+        if let Some(response) = mcp::answer(&talking, &request, PROTOCOL_VERSION, said).await {
             write(response.to_bytes());
         }
     });

@@ -13,10 +13,10 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
 use evermoor_core::protocol::envelope::{Message, Outcome, Request, Response};
-use evermoor_core::protocol::mcp::{Revision, method};
+use evermoor_core::protocol::mcp::{SessionVersion, method};
 use evermoor_core::protocol::sse;
 use evermoor_core::protocol::stateless;
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::version::ProtocolVersion;
 
 use super::server::Desk;
 
@@ -108,23 +108,23 @@ fn refusal(desk: &Desk, request: &Request, headers: &HeaderMap) -> Option<HttpRe
     };
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     match desk.spoken {
-        Spoken::Session(_) if request.method == method::INITIALIZE => None,
-        Spoken::Session(_) if !knows(headers) => {
+        ProtocolVersion::Session(_) if request.method == method::INITIALIZE => None,
+        ProtocolVersion::Session(_) if !knows(headers) => {
             refuse(StatusCode::BAD_REQUEST, -32000, "Bad Request: Server not initialized")
         }
-        Spoken::Session(revision)
-            if revision >= Revision::V2025_06_18
+        ProtocolVersion::Session(revision)
+            if revision >= SessionVersion::V2025_06_18
                 && header("mcp-protocol-version") != Some(revision.as_str()) =>
         {
             refuse(StatusCode::BAD_REQUEST, -32600, "MCP-Protocol-Version is missing")
         }
-        Spoken::Session(_) => None,
-        Spoken::Stateless if header("mcp-protocol-version") != Some("2026-07-28") => {
+        ProtocolVersion::Session(_) => None,
+        ProtocolVersion::Stateless if header("mcp-protocol-version") != Some("2026-07-28") => {
             refuse(StatusCode::BAD_REQUEST, -32022, "not this revision")
         }
-        Spoken::Stateless => {
-            let named = stateless::named(request);
-            let told = header("mcp-name").and_then(stateless::plain);
+        ProtocolVersion::Stateless => {
+            let named = stateless::mcp_name(request);
+            let told = header("mcp-name").and_then(stateless::decode_header);
             let agrees = header("mcp-method") == Some(&request.method) && told == named;
             if agrees { None } else { refuse(StatusCode::BAD_REQUEST, -32020, "headers disagree") }
         }

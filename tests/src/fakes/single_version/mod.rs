@@ -1,6 +1,6 @@
 //! An upstream that speaks one revision of MCP and no other, over any transport of that revision.
 //!
-//! `era-upstream REVISION TRANSPORT LEDGER [ADDRESS]` is a process; [`Upstream`] starts one. It knows its
+//! `era-upstream PROTOCOL_VERSION TRANSPORT LEDGER [ADDRESS]` is a process; [`Upstream`] starts one. It knows its
 //! revision strictly: a request in the words of another one is refused. Every tool call is written into
 //! the ledger before it is answered.
 //!

@@ -12,9 +12,9 @@ use tokio_util::task::TaskTracker;
 
 use evermoor_core::protocol::envelope::{Id, Message, Notification, Outcome, Request, Response};
 use evermoor_core::protocol::json::Raw;
-use evermoor_core::protocol::mcp::{Revision, meta, method};
-use evermoor_core::protocol::stateless::ACKNOWLEDGED;
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::mcp::{SessionVersion, meta, method};
+use evermoor_core::protocol::stateless::SUBSCRIPTIONS_ACKNOWLEDGED;
+use evermoor_core::protocol::version::ProtocolVersion;
 
 use super::replies;
 use super::tasks::Tasks;
@@ -28,7 +28,7 @@ pub type Mouth = mpsc::UnboundedSender<Message>;
 
 /// One upstream.
 pub struct Desk {
-    pub spoken: Spoken,
+    pub spoken: ProtocolVersion,
     pub ledger: Ledger,
     /// What it tells to everybody.
     pub news: broadcast::Sender<Notification>,
@@ -52,7 +52,7 @@ pub(super) struct Kept {
 }
 
 impl Desk {
-    pub fn new(spoken: Spoken, ledger: Ledger) -> Arc<Self> {
+    pub fn new(spoken: ProtocolVersion, ledger: Ledger) -> Arc<Self> {
         let (news, _) = broadcast::channel(64);
         let (tasks, kept, numbers) = (Tasks::default(), Mutex::default(), AtomicU64::new(1));
         let hesitates = AtomicBool::new(ledger.path().with_extension("hesitates").exists());
@@ -132,7 +132,10 @@ impl Desk {
             params["_meta"] = json!({ meta::SUBSCRIPTION: request.id.raw() });
             Some(Raw::of(&params))
         };
-        let first = Notification::new(ACKNOWLEDGED, marked(json!({ "notifications": wanted })));
+        let first = Notification::new(
+            SUBSCRIPTIONS_ACKNOWLEDGED,
+            marked(json!({ "notifications": wanted })),
+        );
         let _ = mouth.send(first.into());
         while let Ok(told) = news.recv().await {
             if !self.is_wanted(&told, Some(&wanted)) {
@@ -224,7 +227,7 @@ impl Desk {
     /// Whether a request is in the words of another revision.
     fn refusal(&self, request: &Request) -> Option<Outcome> {
         let said = replies::params(request)["_meta"].clone();
-        let claimed = said[meta::REVISION].as_str();
+        let claimed = said[meta::PROTOCOL_VERSION].as_str();
         let older = matches!(
             request.method.as_str(),
             method::INITIALIZE
@@ -235,21 +238,25 @@ impl Desk {
         );
         let newer = matches!(request.method.as_str(), method::DISCOVER | method::LISTEN);
         match self.spoken {
-            Spoken::Stateless if older => Some(replies::error(-32601, "not in this revision")),
-            Spoken::Stateless if claimed != Some("2026-07-28") => {
+            ProtocolVersion::Stateless if older => {
+                Some(replies::error(-32601, "not in this revision"))
+            }
+            ProtocolVersion::Stateless if claimed != Some("2026-07-28") => {
                 Some(replies::error(-32602, "`_meta` does not say which revision"))
             }
-            Spoken::Session(_) if newer => Some(replies::error(-32601, "not in this revision")),
-            Spoken::Session(_) if claimed.is_some() => {
+            ProtocolVersion::Session(_) if newer => {
+                Some(replies::error(-32601, "not in this revision"))
+            }
+            ProtocolVersion::Session(_) if claimed.is_some() => {
                 Some(replies::error(-32602, "`_meta` is of another revision"))
             }
-            Spoken::Stateless | Spoken::Session(_) => None,
+            ProtocolVersion::Stateless | ProtocolVersion::Session(_) => None,
         }
     }
 
     fn introduction(&self) -> Raw {
         let mut capabilities = replies::capabilities();
-        if self.spoken == Spoken::Session(Revision::V2025_11_25) {
+        if self.spoken == ProtocolVersion::Session(SessionVersion::V2025_11_25) {
             capabilities["tasks"] =
                 json!({ "cancel": {}, "requests": { "tools": { "call": {} } } });
         }
@@ -263,8 +270,8 @@ impl Desk {
     /// A result with the marks of its revision.
     pub(super) fn worded(&self, called: &str, result: Value) -> Raw {
         Raw::of(&match self.spoken {
-            Spoken::Stateless => replies::marked(called, result),
-            Spoken::Session(_) => result,
+            ProtocolVersion::Stateless => replies::marked(called, result),
+            ProtocolVersion::Session(_) => result,
         })
     }
 }

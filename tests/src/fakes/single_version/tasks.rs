@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use evermoor_core::protocol::envelope::{Outcome, Request};
-use evermoor_core::protocol::mcp::{Revision, method};
+use evermoor_core::protocol::mcp::{SessionVersion, method};
 use evermoor_core::protocol::translate::task::{EXTENSION, RELATED};
 
 use super::replies;
@@ -36,7 +36,7 @@ impl Desk {
     pub(super) fn task_for(&self, name: &str, nonce: &str, params: &Value) -> Option<Value> {
         let wanted = match self.spoken.is_stateless() {
             true => abilities(params)["extensions"].get(EXTENSION).is_some(),
-            false => params.get("task").is_some() && self.spoken.knows(Revision::V2025_11_25),
+            false => params.get("task").is_some() && self.spoken.knows(SessionVersion::V2025_11_25),
         };
         if !wanted || !name.starts_with("slow") {
             return None;

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use evermoor_core::protocol::envelope::{Notification, Outcome, Request};
 use evermoor_core::protocol::json::Raw;
-use evermoor_core::protocol::mcp::{Revision, meta, method};
+use evermoor_core::protocol::mcp::{SessionVersion, meta, method};
 
 use super::replies;
 use super::replies::{abilities, text};
@@ -32,7 +32,7 @@ pub fn list(desk: &Desk) -> Value {
 fn tool(desk: &Desk, name: &str) -> Value {
     let mut tool = json!({ "name": name, "inputSchema": { "type": "object" } });
     if name.starts_with("slow")
-        && desk.spoken.knows(Revision::V2025_11_25)
+        && desk.spoken.knows(SessionVersion::V2025_11_25)
         && !desk.spoken.is_stateless()
     {
         tool["execution"] = json!({ "taskSupport": "optional" });

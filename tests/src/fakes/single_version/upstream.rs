@@ -1,6 +1,6 @@
 //! An upstream of one revision as a test sees it: its entry in the configuration, its ledger, its end.
 
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::version::ProtocolVersion;
 
 use crate::Scene;
 use crate::oracle::ledger::Ledger;
@@ -22,7 +22,7 @@ pub enum Transport {
 pub struct Upstream {
     pub name: String,
     pub ledger: Ledger,
-    pub spoken: Spoken,
+    pub spoken: ProtocolVersion,
     pub transport: Transport,
     url: String,
     process: Option<Process>,
@@ -30,7 +30,12 @@ pub struct Upstream {
 
 impl Upstream {
     /// Starts one. Over standard input and output the gateway does, with what [`entry`](Self::entry) says.
-    pub async fn start(scene: &Scene, name: &str, spoken: Spoken, transport: Transport) -> Self {
+    pub async fn start(
+        scene: &Scene,
+        name: &str,
+        spoken: ProtocolVersion,
+        transport: Transport,
+    ) -> Self {
         let ledger = Ledger::at(scene.path(&format!("{name}.ledger")));
         let (url, process) = match transport {
             Transport::Stdio => (String::new(), None),
@@ -82,7 +87,7 @@ impl Upstream {
 }
 
 async fn started(
-    spoken: Spoken,
+    spoken: ProtocolVersion,
     transport: Transport,
     ledger: &Ledger,
     address: &str,

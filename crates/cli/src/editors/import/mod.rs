@@ -6,9 +6,9 @@ mod show;
 use std::path::PathBuf;
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_gateway::editors::import::{Import, Journal, chosen, every, redirect, undo};
-use evermoor_platform::keychain::{Keychain, Manner};
-use evermoor_setup::{Desk, client};
+use evermoor_gateway::editors::import::{Import, ImportJournal, chosen, every, redirect, undo};
+use evermoor_platform::keychain::{Keychain, Prompting};
+use evermoor_setup::{UserEditors, client};
 
 use crate::args::ImportArgs;
 use crate::editors::setup::{Gates, revoke};
@@ -19,7 +19,7 @@ use crate::terminal;
 
 pub(crate) fn run(place: &Place, args: &ImportArgs) -> Exit {
     let json = terminal::manner().json;
-    let Some(desk) = Desk::here(&place.paths) else {
+    let Some(desk) = UserEditors::here(&place.paths) else {
         return Exit::failure(&"There is no home folder, so no editor can be found. Set HOME.");
     };
     let done = match args.undo {
@@ -29,12 +29,17 @@ pub(crate) fn run(place: &Place, args: &ImportArgs) -> Exit {
     done.unwrap_or_else(|failure| Exit::failed(&failure))
 }
 
-fn import(place: &Place, desk: &Desk, args: &ImportArgs, json: bool) -> Result<Exit, Failure> {
+fn import(
+    place: &Place,
+    desk: &UserEditors,
+    args: &ImportArgs,
+    json: bool,
+) -> Result<Exit, Failure> {
     let editors = match &args.from {
         Some(name) => vec![chosen(name)?],
         None => every(),
     };
-    let keychain = Keychain::of_the_system(Manner::Asking);
+    let keychain = Keychain::system_default(Prompting::Allowed);
     // Names that are taken matter only if there is something to name.
     let kept = run_async(keychain.list()).ok().and_then(Result::ok).unwrap_or_default();
     let mut import = Import::of(&place.paths, desk, &editors, true, kept)?;
@@ -43,7 +48,7 @@ fn import(place: &Place, desk: &Desk, args: &ImportArgs, json: bool) -> Result<E
         show::dry_run(&import.plan, before, &after, json);
         return Ok(Exit::Ok);
     }
-    let mut journal = Journal::open(&place.paths)?;
+    let mut journal = ImportJournal::open(&place.paths)?;
     wait(import.keep_secrets(&keychain, &mut journal))?;
     import.write(&place.paths, &mut journal)?;
     let pointed = match args.point {
@@ -61,8 +66,8 @@ fn import(place: &Place, desk: &Desk, args: &ImportArgs, json: bool) -> Result<E
     Ok(Exit::Ok)
 }
 
-fn put_back(place: &Place, desk: &Desk, json: bool) -> Result<Exit, Failure> {
-    let mut journal = Journal::open(&place.paths)?;
+fn put_back(place: &Place, desk: &UserEditors, json: bool) -> Result<Exit, Failure> {
+    let mut journal = ImportJournal::open(&place.paths)?;
     if journal.is_empty() {
         let what = "Nothing was imported, or it is undone already.";
         return Err(Failure::new(Code::NotFound, what, "See `evermoor import --dry-run`."));
@@ -76,17 +81,17 @@ fn put_back(place: &Place, desk: &Desk, json: bool) -> Result<Exit, Failure> {
         revoke(desk, &place.paths, client);
     }
     undo::configuration(&place.paths, &mut journal, &leftovers)?;
-    let keychain = Keychain::of_the_system(Manner::Asking);
+    let keychain = Keychain::system_default(Prompting::Allowed);
     let secrets = wait(undo::secrets(&keychain, &mut journal, &leftovers))?;
     show::undone(&leftovers.upstreams, &secrets, &editors, json);
     Ok(Exit::Ok)
 }
 
 /// Puts the editors' entries back, the last one first, and nothing else.
-pub(crate) fn put_editors_back(place: &Place, desk: &Desk) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn put_editors_back(place: &Place, desk: &UserEditors) -> Result<Vec<PathBuf>, Failure> {
     let gate = &mut |client| Gates::find(place)?.made_for(client);
-    let (back, _) = undo::editors(desk, &mut Journal::open(&place.paths)?, None, gate)?;
-    Ok(back.into_iter().map(|pointed| pointed.spot.path).collect())
+    let (back, _) = undo::editors(desk, &mut ImportJournal::open(&place.paths)?, None, gate)?;
+    Ok(back.into_iter().map(|pointed| pointed.location.path).collect())
 }
 
 fn wait<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {

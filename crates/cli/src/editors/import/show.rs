@@ -1,15 +1,15 @@
 //! What a person reads about an import.
 
-use evermoor_core::import::{Adopted, Origin, Plan, Skipped};
-use evermoor_gateway::editors::import::redirect::Told;
-use evermoor_setup::editors::plan::unified;
+use evermoor_core::import::{EntryOrigin, ImportPlan, ImportedServer, SkippedServer};
+use evermoor_gateway::editors::import::redirect::RedirectReport;
+use evermoor_setup::editors::plan::unified_diff;
 use serde_json::{Value, json};
 
 use crate::terminal::{self, Palette};
 
 /// What would be done, with the change of the configuration as a diff.
-pub(super) fn dry_run(plan: &Plan, before: &str, after: &str, as_json: bool) {
-    let diff = unified("config.toml", before, after);
+pub(super) fn dry_run(plan: &ImportPlan, before: &str, after: &str, as_json: bool) {
+    let diff = unified_diff("config.toml", before, after);
     if as_json {
         let mut data = data(plan, &[]);
         data["dryRun"] = true.into();
@@ -24,7 +24,7 @@ pub(super) fn dry_run(plan: &Plan, before: &str, after: &str, as_json: bool) {
 }
 
 /// What was done.
-pub(super) fn done(plan: &Plan, pointed: &[Told], as_json: bool) {
+pub(super) fn done(plan: &ImportPlan, pointed: &[RedirectReport], as_json: bool) {
     if as_json {
         return terminal::print_json(data(plan, pointed));
     }
@@ -34,7 +34,7 @@ pub(super) fn done(plan: &Plan, pointed: &[Told], as_json: bool) {
         terminal::print(&"");
     }
     for told in pointed {
-        let Told { title, path, trouble, hint, .. } = told;
+        let RedirectReport { title, path, trouble, hint, .. } = told;
         if let Some(trouble) = trouble {
             let bad = colours.bad;
             let cross = format!("{bad}✗{bad:#}");
@@ -71,7 +71,7 @@ pub(super) fn undone(upstreams: &[String], secrets: &[String], editors: &[String
     ));
 }
 
-fn rows(plan: &Plan, title: &str) {
+fn rows(plan: &ImportPlan, title: &str) {
     let colours = Palette::for_output();
     let (strong, quiet, busy) = (colours.strong, colours.quiet, colours.busy);
     if plan.adopted.is_empty() && plan.skipped.is_empty() {
@@ -89,14 +89,14 @@ fn rows(plan: &Plan, title: &str) {
             terminal::print(&"");
         }
         terminal::print(&format_args!("{strong}Left where they are{strong:#}"));
-        for Skipped { origin, why } in &plan.skipped {
+        for SkippedServer { origin, why } in &plan.skipped {
             let why = terminal::indented(why, 4, terminal::width());
             terminal::print(&format_args!("  {busy}{origin}{busy:#}\n{quiet}{why}{quiet:#}"));
         }
     }
 }
 
-fn row(adopted: &Adopted) -> Vec<String> {
+fn row(adopted: &ImportedServer) -> Vec<String> {
     let from: Vec<String> = adopted.from.iter().map(ToString::to_string).collect();
     let secrets: Vec<&str> = adopted.secrets.iter().map(|(name, _)| name.as_str()).collect();
     let note = match (&adopted.way, secrets.as_slice()) {
@@ -108,22 +108,22 @@ fn row(adopted: &Adopted) -> Vec<String> {
 }
 
 /// An entry of an editor, with the folder of the project that it belongs to.
-fn entry(origin: &Origin) -> Value {
+fn entry(origin: &EntryOrigin) -> Value {
     json!({ "editor": origin.editor, "name": origin.name, "folder": origin.whose.folder() })
 }
 
-fn data(plan: &Plan, pointed: &[Told]) -> Value {
-    let adopted = |one: &Adopted| {
+fn data(plan: &ImportPlan, pointed: &[RedirectReport]) -> Value {
+    let adopted = |one: &ImportedServer| {
         let secrets: Vec<&String> = one.secrets.iter().map(|(name, _)| name).collect();
         let from: Vec<Value> = one.from.iter().map(entry).collect();
         json!({ "name": one.name, "isNew": one.way.is_some(), "secrets": secrets, "from": from })
     };
-    let skipped = |one: &Skipped| {
+    let skipped = |one: &SkippedServer| {
         let mut skipped = entry(&one.origin);
         skipped["why"] = one.why.clone().into();
         skipped
     };
-    let told = |one: &Told| {
+    let told = |one: &RedirectReport| {
         let trouble = one.trouble.as_ref().map(|refused| format!("{refused}."));
         json!({ "editor": one.title, "path": one.path, "trouble": trouble })
     };

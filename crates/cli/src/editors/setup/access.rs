@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use evermoor_client::Control;
-use evermoor_core::api::{Connection, Found, Status};
+use evermoor_core::api::{DetectedEditor, SetupState, Status};
 use evermoor_core::config::Config;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::security::tokens::Tokens;
 use evermoor_gateway::config::file;
 use evermoor_gateway::system::keys;
 use evermoor_platform::paths::Paths;
-use evermoor_setup::{Attached, Client, Desk, Gate};
+use evermoor_setup::{EditorSpec, GatewayAccess, LiveSession, UserEditors};
 
 use crate::editors::tokens;
 use crate::gateway::serve::Place;
@@ -47,7 +47,7 @@ impl Gates {
     }
 
     /// As it is, without making a token.
-    pub(crate) fn of(&self, client: &Client) -> Gate {
+    pub(crate) fn of(&self, client: &EditorSpec) -> GatewayAccess {
         let token = self.tokens.as_ref().and_then(|tokens| tokens.of(&client.id));
         self.with(token.unwrap_or(NO_TOKEN))
     }
@@ -58,7 +58,7 @@ impl Gates {
     }
 
     /// With a token of the editor's own, which is made if it has none.
-    pub(crate) fn made_for(&self, client: &Client) -> Result<Gate, Failure> {
+    pub(crate) fn made_for(&self, client: &EditorSpec) -> Result<GatewayAccess, Failure> {
         // One that was made a moment ago, for another file of the editor, is its token too.
         let known = keys::known_tokens(&self.place.paths).ok().flatten();
         match known.as_ref().and_then(|tokens| tokens.of(&client.id)) {
@@ -67,13 +67,13 @@ impl Gates {
         }
     }
 
-    fn with(&self, token: &str) -> Gate {
+    fn with(&self, token: &str) -> GatewayAccess {
         let home = self
             .place
             .home
             .as_ref()
             .map(|home| std::path::absolute(home).unwrap_or_else(|_| home.clone()));
-        Gate {
+        GatewayAccess {
             origin: self.origin.clone(),
             token: token.to_owned(),
             program: self.program.clone(),
@@ -83,8 +83,8 @@ impl Gates {
 }
 
 /// Takes the token of an editor away that has no entry any more, so that it is worth nothing.
-pub(crate) fn revoke(desk: &Desk, paths: &Paths, client: &Client) {
-    if desk.journal.records().iter().any(|record| record.client == client.id) {
+pub(crate) fn revoke(user_editors: &UserEditors, paths: &Paths, client: &EditorSpec) {
+    if user_editors.journal.records().iter().any(|record| record.client == client.id) {
         return;
     }
     let known = keys::known_tokens(paths).ok().flatten();
@@ -95,38 +95,39 @@ pub(crate) fn revoke(desk: &Desk, paths: &Paths, client: &Client) {
 }
 
 /// Every editor, for `evermoor doctor`.
-pub(crate) fn found(place: &Place) -> Vec<Found> {
-    match (Desk::here(&place.paths), Gates::find(place)) {
-        (Some(desk), Ok(gates)) => desk.found(&[], |client| gates.of(client)),
+pub(crate) fn found(place: &Place) -> Vec<DetectedEditor> {
+    match (UserEditors::here(&place.paths), Gates::find(place)) {
+        (Some(user_editors), Ok(gates)) => user_editors.found(&[], |client| gates.of(client)),
         (None, _) | (_, Err(_)) => Vec::new(),
     }
 }
 
 /// Every editor, with those that are attached at this moment.
-pub(crate) fn attached(place: &Place, status: &Status) -> Vec<Found> {
-    let (Some(desk), Ok(gates)) = (Desk::here(&place.paths), Gates::find(place)) else {
+pub(crate) fn attached(place: &Place, status: &Status) -> Vec<DetectedEditor> {
+    let (Some(user_editors), Ok(gates)) = (UserEditors::here(&place.paths), Gates::find(place))
+    else {
         return Vec::new();
     };
-    let session = |one: &evermoor_core::api::Attached| Attached {
+    let session = |one: &evermoor_core::api::ConnectedClient| LiveSession {
         editor: one.editor.clone(),
         client: one.client.clone().unwrap_or_default(),
     };
-    let sessions: Vec<Attached> = status.attached.iter().map(session).collect();
-    desk.found(&sessions, |client| gates.of(client))
+    let sessions: Vec<LiveSession> = status.attached.iter().map(session).collect();
+    user_editors.found(&sessions, |client| gates.of(client))
 }
 
 /// The editors that are connected, and those that somebody changed, for `evermoor status`.
 pub(crate) fn short(place: &Place, status: &Status) -> Vec<String> {
     let said = attached(place, status).into_iter().filter_map(|editor| match editor.state {
-        Connection::Connected if editor.attached => {
+        SetupState::Connected if editor.attached => {
             Some(format!("{} is connected and attached now", editor.title))
         }
-        Connection::Connected => Some(format!("{} is connected", editor.title)),
-        Connection::Changed => Some(format!(
+        SetupState::Connected => Some(format!("{} is connected", editor.title)),
+        SetupState::Changed => Some(format!(
             "{} was changed by someone else: repair it with `evermoor setup {}`",
             editor.title, editor.id
         )),
-        Connection::NotConnected | Connection::Unreadable | Connection::NotInstalled => None,
+        SetupState::NotConnected | SetupState::Unreadable | SetupState::NotInstalled => None,
     });
     said.collect()
 }

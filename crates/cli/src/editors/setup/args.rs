@@ -1,7 +1,7 @@
 //! What a person can type after `evermoor setup`.
 
 use clap::{Args, ValueEnum};
-use evermoor_setup::{Scope, Transport};
+use evermoor_setup::{EditorTransport, SetupScope};
 
 /// What is wanted, and of which editors.
 #[derive(Debug, Args)]
@@ -46,7 +46,7 @@ pub(crate) enum TransportArg {
     Stdio,
 }
 
-impl From<ScopeArg> for Scope {
+impl From<ScopeArg> for SetupScope {
     fn from(scope: ScopeArg) -> Self {
         match scope {
             ScopeArg::User => Self::User,
@@ -55,7 +55,7 @@ impl From<ScopeArg> for Scope {
     }
 }
 
-impl From<TransportArg> for Transport {
+impl From<TransportArg> for EditorTransport {
     fn from(transport: TransportArg) -> Self {
         match transport {
             TransportArg::Http => Self::Http,

@@ -6,8 +6,8 @@ mod one;
 mod report;
 mod undo;
 
-use evermoor_core::api::Connection;
-use evermoor_setup::{Client, Desk, Scope, client, clients, did_you_mean};
+use evermoor_core::api::SetupState;
+use evermoor_setup::{EditorSpec, SetupScope, UserEditors, client, clients, did_you_mean};
 
 use crate::exit::Exit;
 use crate::gateway::serve::Place;
@@ -19,7 +19,7 @@ pub(crate) use one::{Outcome, What};
 pub(crate) use undo::everything as undo_everything;
 
 pub(crate) fn run(place: &Place, args: &SetupArgs, json: bool) -> Exit {
-    let Some(desk) = Desk::here(&place.paths) else {
+    let Some(user_editors) = UserEditors::here(&place.paths) else {
         return Exit::failure(&"There is no home folder, so no editor can be found. Set HOME.");
     };
     let gate = match access::Gates::find(place) {
@@ -27,19 +27,20 @@ pub(crate) fn run(place: &Place, args: &SetupArgs, json: bool) -> Exit {
         Err(failure) => return Exit::failure(&failure),
     };
     if args.undo && args.editors.is_empty() {
-        return ended(&undo::everything(&desk, &place.paths), args, json);
+        return ended(&undo::everything(&user_editors, &place.paths), args, json);
     }
-    let chosen = match choose(&desk, &gate, args, json) {
+    let chosen = match choose(&user_editors, &gate, args, json) {
         Ok(chosen) => chosen,
         Err(exit) => return exit,
     };
     if args.undo {
-        let scope = args.scope.map(Scope::from);
-        let undone =
-            chosen.into_iter().flat_map(|client| undo::one(&desk, &place.paths, client, scope));
+        let scope = args.scope.map(SetupScope::from);
+        let undone = chosen
+            .into_iter()
+            .flat_map(|client| undo::one(&user_editors, &place.paths, client, scope));
         return ended(&undone.collect::<Vec<_>>(), args, json);
     }
-    let work = one::Work { desk: &desk, gates: &gate, args };
+    let work = one::Work { user_editors: &user_editors, gates: &gate, args };
     let done: Vec<one::Outcome> = chosen.into_iter().map(|client| work.on(client)).collect();
     ended(&done, args, json)
 }
@@ -55,25 +56,25 @@ fn ended(done: &[one::Outcome], args: &SetupArgs, json: bool) -> Exit {
 
 /// The editors that a person means.
 fn choose(
-    desk: &Desk,
+    user_editors: &UserEditors,
     gates: &access::Gates,
     args: &SetupArgs,
     json: bool,
-) -> Result<Vec<&'static Client>, Exit> {
+) -> Result<Vec<&'static EditorSpec>, Exit> {
     if !args.editors.is_empty() {
         return args.editors.iter().map(|name| client(name).ok_or_else(|| unknown(name))).collect();
     }
-    let installed: Vec<&Client> =
-        clients().iter().filter(|client| desk.is_installed(client)).collect();
+    let installed: Vec<&EditorSpec> =
+        clients().iter().filter(|client| user_editors.is_installed(client)).collect();
     if args.all {
         return Ok(installed);
     }
-    let open = |client: &&&Client| {
-        let state = desk.drift(client, Scope::User, &gates.of(client));
-        client.file.is_some() && matches!(state, Connection::NotConnected | Connection::Changed)
+    let open = |client: &&&EditorSpec| {
+        let state = user_editors.drift(client, SetupScope::User, &gates.of(client));
+        client.file.is_some() && matches!(state, SetupState::NotConnected | SetupState::Changed)
     };
-    let open: Vec<&Client> = installed.iter().filter(open).copied().collect();
-    report::list(desk, gates, &installed, json);
+    let open: Vec<&EditorSpec> = installed.iter().filter(open).copied().collect();
+    report::list(user_editors, gates, &installed, json);
     match agreed(&open, json) {
         true => Ok(open),
         false => Err(Exit::Ok),
@@ -92,7 +93,7 @@ fn unknown(name: &str) -> Exit {
 }
 
 /// Asks whether to connect them. Where nobody can be asked, nothing is done.
-fn agreed(open: &[&Client], json: bool) -> bool {
+fn agreed(open: &[&EditorSpec], json: bool) -> bool {
     if open.is_empty() || json {
         return false;
     }

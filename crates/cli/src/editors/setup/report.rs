@@ -1,7 +1,7 @@
 //! What `evermoor setup` says.
 
-use evermoor_core::api::Connection;
-use evermoor_setup::{Client, Desk, Scope};
+use evermoor_core::api::SetupState;
+use evermoor_setup::{EditorSpec, SetupScope, UserEditors};
 use serde_json::{Value, json};
 
 use super::access::Gates;
@@ -10,13 +10,19 @@ use super::one::{Outcome, What};
 use crate::terminal::{self, Palette};
 
 /// The editors that are here, and how they stand.
-pub(super) fn list(desk: &Desk, gates: &Gates, installed: &[&'static Client], as_json: bool) {
-    let state = |client: &Client| desk.drift(client, Scope::User, &gates.of(client));
+pub(super) fn list(
+    user_editors: &UserEditors,
+    gates: &Gates,
+    installed: &[&'static EditorSpec],
+    as_json: bool,
+) {
+    let state =
+        |client: &EditorSpec| user_editors.drift(client, SetupScope::User, &gates.of(client));
     if as_json {
         let editors: Vec<Value> = installed
             .iter()
             .map(|client| {
-                let path = desk.path(client, Scope::User).map(|path| path.display().to_string());
+                let path = user_editors.path(client, SetupScope::User).map(|path| path.display().to_string());
                 json!({ "id": client.id, "title": client.title, "path": path, "state": state(client) })
             })
             .collect();
@@ -34,22 +40,22 @@ pub(super) fn list(desk: &Desk, gates: &Gates, installed: &[&'static Client], as
         .collect();
     for (line, client) in terminal::columns(&rows, terminal::width()).iter().zip(installed) {
         let (mark, style) = match state(client) {
-            Connection::Connected => ("●", colours.good),
-            Connection::Changed => ("◐", colours.busy),
-            Connection::Unreadable => ("○", colours.bad),
-            Connection::NotConnected | Connection::NotInstalled => ("○", colours.quiet),
+            SetupState::Connected => ("●", colours.good),
+            SetupState::Changed => ("◐", colours.busy),
+            SetupState::Unreadable => ("○", colours.bad),
+            SetupState::NotConnected | SetupState::NotInstalled => ("○", colours.quiet),
         };
         terminal::print(&format_args!("  {style}{mark}{style:#} {line}"));
     }
 }
 
-fn word(state: Connection) -> &'static str {
+fn word(state: SetupState) -> &'static str {
     match state {
-        Connection::Connected => "connected",
-        Connection::NotConnected => "not connected",
-        Connection::Changed => "changed by someone else",
-        Connection::Unreadable => "its file cannot be read",
-        Connection::NotInstalled => "not installed",
+        SetupState::Connected => "connected",
+        SetupState::NotConnected => "not connected",
+        SetupState::Changed => "changed by someone else",
+        SetupState::Unreadable => "its file cannot be read",
+        SetupState::NotInstalled => "not installed",
     }
 }
 

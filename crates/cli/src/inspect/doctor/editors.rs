@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use evermoor_core::api::{Check, Connection, Found};
+use evermoor_core::api::{Check, DetectedEditor, SetupState};
 
 use crate::editors::setup;
 use crate::gateway::serve::Place;
@@ -21,22 +21,22 @@ pub(super) async fn all(place: &Place) -> Vec<Check> {
 }
 
 /// What there is to say of an editor; nothing of one that is not here.
-fn check(editor: &Found) -> Option<Check> {
+fn check(editor: &DetectedEditor) -> Option<Check> {
     let (id, title) = (format!("editor.{}", editor.id), editor.title.clone());
     let path = editor.path.as_deref().unwrap_or("its settings");
     let again = format!("Run `evermoor setup {}`.", editor.id);
     Some(match editor.state {
-        Connection::NotInstalled => return None,
-        Connection::Connected => Check::good(id, title, "It is connected."),
-        Connection::NotConnected => {
+        SetupState::NotInstalled => return None,
+        SetupState::Connected => Check::good(id, title, "It is connected."),
+        SetupState::NotConnected => {
             let detail = format!("It is not connected. `evermoor setup {}` does it.", editor.id);
             Check::skipped(id, title, detail)
         }
-        Connection::Changed => {
+        SetupState::Changed => {
             let detail = format!("Somebody changed Evermoor's entry in {path}.");
             Check::bad(id, title, detail, again)
         }
-        Connection::Unreadable => {
+        SetupState::Unreadable => {
             let detail = format!("{path} cannot be read or understood.");
             Check::bad(id, title, detail, "Correct it; Evermoor leaves it alone until then.")
         }
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn an_editor_that_is_not_here_is_not_missed_and_one_that_was_changed_is() {
-        let editor = |state| Found {
+        let editor = |state| DetectedEditor {
             id: "cursor".into(),
             title: "Cursor".into(),
             path: Some("/h/.cursor/mcp.json".into()),
@@ -59,9 +59,9 @@ mod tests {
             hint: String::new(),
             link: None,
         };
-        assert_eq!(check(&editor(Connection::NotInstalled)), None);
-        assert!(!check(&editor(Connection::Connected)).unwrap().is_bad());
-        let changed = check(&editor(Connection::Changed)).unwrap();
+        assert_eq!(check(&editor(SetupState::NotInstalled)), None);
+        assert!(!check(&editor(SetupState::Connected)).unwrap().is_bad());
+        let changed = check(&editor(SetupState::Changed)).unwrap();
         assert_eq!(changed.remedy.as_deref(), Some("Run `evermoor setup cursor`."));
     }
 }

@@ -163,7 +163,7 @@ fn judge(this: &Path, found: Option<PathBuf>) -> Check {
 /// Whether the tray runs.
 pub(super) async fn tray() -> Check {
     let (id, title) = ("tray", "Tray");
-    let looking = info::named(|name| name.starts_with("evermoor-tray"));
+    let looking = info::find_by_name(|name| name.starts_with("evermoor-tray"));
     match timeout(PATIENCE, looking).await {
         Ok(found) => match found.first() {
             Some(tray) => Check::good(id, title, format!("It runs (process {}).", tray.pid)),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evermoor_core::api::{Check, CheckState};
-use evermoor_core::history::incident::text::length;
+use evermoor_core::history::incident::text::format_duration;
 use serde_json::json;
 
 use super::Repair;
@@ -84,7 +84,7 @@ fn line(check: &Check, widest: usize, colours: Palette) {
 fn summary(checks: &[Check], took: Duration, tried: bool) -> String {
     let bad = checks.iter().filter(|check| check.is_bad()).count();
     let fixable = checks.iter().filter(|check| check.is_bad() && check.fixable).count();
-    let took = length(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+    let took = format_duration(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
     let looked = match checks.len() {
         1 => format!("1 check in {took}"),
         many => format!("{many} checks in {took}"),

@@ -5,9 +5,11 @@ mod one;
 use std::time::Duration;
 
 use evermoor_client::Control;
-use evermoor_core::api::{App, Editor, Link, Overall, Status, Upstream};
+use evermoor_core::api::{
+    AppStatus, EditorStatus, OverallState, Status, UpstreamState, UpstreamStatus,
+};
 use evermoor_core::failure::Failure;
-use evermoor_core::policy::app::state::Next;
+use evermoor_core::policy::app::state::NextStep;
 use evermoor_platform::process::signals;
 
 use crate::editors::setup;
@@ -89,8 +91,8 @@ fn show(place: &Place, status: &Status, upstream: Option<&str>) -> Result<Exit, 
             show_connected(&setup::short(place, status));
         }
         return Ok(match status.overall {
-            Overall::Healthy | Overall::Busy => Exit::Ok,
-            Overall::Degraded | Overall::Down | Overall::Paused => Exit::Degraded,
+            OverallState::Healthy | OverallState::Busy => Exit::Ok,
+            OverallState::Degraded | OverallState::Down | OverallState::Paused => Exit::Degraded,
         });
     };
     let upstream = lookup::in_status(status, name)?;
@@ -100,8 +102,10 @@ fn show(place: &Place, status: &Status, upstream: Option<&str>) -> Result<Exit, 
         one::show(upstream);
     }
     Ok(match upstream.link {
-        Link::Connected { .. } | Link::Connecting => Exit::Ok,
-        Link::Off | Link::Down { .. } | Link::Paused { .. } => Exit::Degraded,
+        UpstreamState::Connected { .. } | UpstreamState::Connecting => Exit::Ok,
+        UpstreamState::Off | UpstreamState::Down { .. } | UpstreamState::Paused { .. } => {
+            Exit::Degraded
+        }
     })
 }
 
@@ -131,30 +135,33 @@ fn show_all(status: &Status) {
 }
 
 /// The shape and the colour of a state.
-fn mark(upstream: &Upstream, colours: Palette) -> (&'static str, anstyle::Style) {
+fn mark(upstream: &UpstreamStatus, colours: Palette) -> (&'static str, anstyle::Style) {
     match upstream.link {
-        Link::Off => ("–", colours.quiet),
-        Link::Connected { .. } => ("●", colours.good),
-        Link::Connecting => ("◐", colours.busy),
-        Link::Down { .. } => ("○", colours.bad),
-        Link::Paused { .. } => ("‖", colours.quiet),
+        UpstreamState::Off => ("–", colours.quiet),
+        UpstreamState::Connected { .. } => ("●", colours.good),
+        UpstreamState::Connecting => ("◐", colours.busy),
+        UpstreamState::Down { .. } => ("○", colours.bad),
+        UpstreamState::Paused { .. } => ("‖", colours.quiet),
     }
 }
 
 /// What is worth knowing of an upstream besides its state.
-fn notes(upstream: &Upstream) -> Vec<String> {
+fn notes(upstream: &UpstreamStatus) -> Vec<String> {
     let failure = match &upstream.link {
-        Link::Down { failure, .. } => Some(failure.to_string()),
-        Link::Off | Link::Connecting | Link::Connected { .. } | Link::Paused { .. } => None,
+        UpstreamState::Down { failure, .. } => Some(failure.to_string()),
+        UpstreamState::Off
+        | UpstreamState::Connecting
+        | UpstreamState::Connected { .. }
+        | UpstreamState::Paused { .. } => None,
     };
     let app = upstream.app.iter().flat_map(|app| about_app(app, upstream));
     failure.into_iter().chain(app).collect()
 }
 
 /// What is seen of an application besides its link.
-fn about_app(app: &App, upstream: &Upstream) -> Vec<String> {
-    let connected = matches!(upstream.link, Link::Connected { .. });
-    let stands = (connected && app.next != Next::Nothing)
+fn about_app(app: &AppStatus, upstream: &UpstreamStatus) -> Vec<String> {
+    let connected = matches!(upstream.link, UpstreamState::Connected { .. });
+    let stands = (connected && app.next != NextStep::Nothing)
         .then(|| format!("{} {}", app.what, app.remedy))
         .into_iter();
     let memory = app.trend.iter().map(|trend| format!("Memory: {trend}"));
@@ -169,8 +176,9 @@ fn show_quietly(text: &str, indent: usize, colours: Palette) {
 }
 
 /// What each editor is shown.
-fn show_editors(editors: &[Editor], colours: Palette) {
-    let cells = |editor: &Editor| vec![editor.name.clone(), editor.sees().unwrap_or_default()];
+fn show_editors(editors: &[EditorStatus], colours: Palette) {
+    let cells =
+        |editor: &EditorStatus| vec![editor.name.clone(), editor.sees().unwrap_or_default()];
     let rows: Vec<Vec<String>> = editors.iter().map(cells).collect();
     let labels = std::iter::once("Editors").chain(std::iter::repeat(""));
     let lines = terminal::columns(&rows, terminal::width().saturating_sub(10));
@@ -191,9 +199,9 @@ fn show_connected(sentences: &[String]) {
     }
 }
 
-fn row(upstream: &Upstream) -> Vec<String> {
+fn row(upstream: &UpstreamStatus) -> Vec<String> {
     // Nothing is known of one that was never reached.
-    let unknown = upstream.tools == 0 && !matches!(upstream.link, Link::Connected { .. });
+    let unknown = upstream.tools == 0 && !matches!(upstream.link, UpstreamState::Connected { .. });
     let tools = if upstream.is_off() || unknown { String::new() } else { upstream.tool_count() };
     vec![upstream.name.clone(), upstream.word().to_owned(), tools, upstream.target.clone()]
 }

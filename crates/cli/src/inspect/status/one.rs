@@ -1,13 +1,13 @@
 //! All that is known of one upstream.
 
-use evermoor_core::api::{App, Link, Upstream};
-use evermoor_core::history::incident::text::{length, memory};
+use evermoor_core::api::{AppStatus, UpstreamState, UpstreamStatus};
+use evermoor_core::history::incident::text::{format_duration, format_memory};
 use evermoor_platform::clock;
 
 use super::{mark, notes, show_quietly};
 use crate::terminal::{self, Palette};
 
-pub(super) fn show(upstream: &Upstream) {
+pub(super) fn show(upstream: &UpstreamStatus) {
     let (colours, now) = (Palette::for_output(), clock::unix_millis());
     let (mark, style) = mark(upstream, colours);
     let strong = colours.strong;
@@ -26,21 +26,23 @@ pub(super) fn show(upstream: &Upstream) {
     }
 }
 
-fn facts(upstream: &Upstream, now: u64) -> Vec<(&'static str, String)> {
-    let ago = |since: u64| length(now.saturating_sub(since));
+fn facts(upstream: &UpstreamStatus, now: u64) -> Vec<(&'static str, String)> {
+    let ago = |since: u64| format_duration(now.saturating_sub(since));
     let mut facts = match &upstream.link {
-        Link::Off | Link::Connecting => vec![("State", upstream.word().to_owned())],
-        Link::Connected { since, server } => {
+        UpstreamState::Off | UpstreamState::Connecting => {
+            vec![("State", upstream.word().to_owned())]
+        }
+        UpstreamState::Connected { since, server } => {
             vec![("State", format!("Connected for {}", ago(*since))), ("Server", server.clone())]
         }
-        Link::Down { since, retry_at, attempts, .. } => {
-            let next = length(retry_at.saturating_sub(now));
+        UpstreamState::Down { since, retry_at, attempts, .. } => {
+            let next = format_duration(retry_at.saturating_sub(now));
             vec![
                 ("State", format!("{} for {}", upstream.word(), ago(*since))),
                 ("Attempts", format!("{attempts}, the next in {next}")),
             ]
         }
-        Link::Paused { since } => vec![("State", format!("Paused for {}", ago(*since)))],
+        UpstreamState::Paused { since } => vec![("State", format!("Paused for {}", ago(*since)))],
     };
     facts.extend([
         ("Name", upstream.name.clone()),
@@ -51,7 +53,7 @@ fn facts(upstream: &Upstream, now: u64) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn about_app(app: &App) -> Vec<(&'static str, String)> {
+fn about_app(app: &AppStatus) -> Vec<(&'static str, String)> {
     let known = [
         ("Version", app.version.clone()),
         ("Port", app.port.map(|port| port.to_string())),

@@ -36,7 +36,7 @@ pub(super) fn run(path: &Path) -> Exit {
         return Exit::failure(&format_args!("{} cannot be made: {error}.", path.display()));
     }
     let (program, args) = editor.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
-    let mut command = spawn::in_the_foreground(program);
+    let mut command = spawn::foreground_command(program);
     command.args(args).arg(path);
     match run_async(async { command.status().await }).flatten() {
         Ok(status) if status.success() => {}

@@ -5,7 +5,7 @@ mod edit;
 use std::path::{Path, PathBuf};
 
 use evermoor_core::config::schema::SCHEMA;
-use evermoor_core::config::{Config, Mistake};
+use evermoor_core::config::{Config, ConfigError};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::paths::Paths;
 use serde_json::json;
@@ -65,18 +65,18 @@ fn validate(path: &PathBuf) -> Exit {
 }
 
 /// A mistake with the file and the line it stands in.
-fn told(path: &Path, mistake: &Mistake) -> Failure {
+fn told(path: &Path, mistake: &ConfigError) -> Failure {
     let place = mistake.line.map(|line| format!(", line {line}")).unwrap_or_default();
     let what = format!("{}{place}: {}", path.display(), mistake.what);
     Failure::new(Code::Configuration, what, mistake.remedy.clone())
 }
 
-fn of(mistake: &Mistake) -> serde_json::Value {
+fn of(mistake: &ConfigError) -> serde_json::Value {
     json!({ "line": mistake.line, "what": mistake.what, "remedy": mistake.remedy })
 }
 
 fn tell(path: &Path, config: &Config) {
-    let names = |all: &[evermoor_core::config::Upstream]| -> Vec<String> {
+    let names = |all: &[evermoor_core::config::UpstreamConfig]| -> Vec<String> {
         all.iter().map(|upstream| upstream.name.to_string()).collect()
     };
     let doubts: Vec<serde_json::Value> = config.doubts.iter().map(of).collect();
@@ -96,7 +96,7 @@ fn tell(path: &Path, config: &Config) {
     }
 }
 
-fn listed(upstreams: &[evermoor_core::config::Upstream]) -> String {
+fn listed(upstreams: &[evermoor_core::config::UpstreamConfig]) -> String {
     let names: Vec<&str> = upstreams.iter().map(|upstream| upstream.name.as_str()).collect();
     names.join(", ")
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::{EditorSettings, Lists, Settings, UpstreamSettings};
+use super::{EditorSettings, FilterLists, Settings, UpstreamSettings};
 use crate::catalog::filter::{Filter, Pattern};
 use crate::config::size;
-use crate::config::{Config, Editor, Keepalive, Sharing, Upstream};
-use crate::policy::app::auto_restart::{Recycle, Restart};
+use crate::config::{Config, EditorConfig, KeepaliveConfig, Sharing, UpstreamConfig};
+use crate::policy::app::auto_restart::{RecyclePolicy, RestartPolicy};
 
 impl Settings {
     /// The settings of the configuration file at `path`.
@@ -28,16 +28,16 @@ impl Settings {
     }
 }
 
-fn of_upstream(upstream: &Upstream, enabled: bool) -> UpstreamSettings {
+fn of_upstream(upstream: &UpstreamConfig, enabled: bool) -> UpstreamSettings {
     let restart = match upstream.policy.restart {
-        Restart::OnCrash => "on-crash",
-        Restart::Ask => "ask",
-        Restart::Always => "always",
-        Restart::Never => "never",
+        RestartPolicy::OnCrash => "on-crash",
+        RestartPolicy::Ask => "ask",
+        RestartPolicy::Always => "always",
+        RestartPolicy::Never => "never",
     };
     let recycle = match upstream.policy.recycle {
-        Recycle::WhenIdle => "when-idle",
-        Recycle::Never => "never",
+        RecyclePolicy::WhenIdle => "when-idle",
+        RecyclePolicy::Never => "never",
     };
     let sharing = match upstream.sharing {
         Sharing::Shared => "shared",
@@ -45,20 +45,20 @@ fn of_upstream(upstream: &Upstream, enabled: bool) -> UpstreamSettings {
     };
     UpstreamSettings {
         name: upstream.name.to_string(),
-        title: upstream.titled.then(|| upstream.title.clone()),
+        title: upstream.has_own_title.then(|| upstream.title.clone()),
         enabled,
         is_app: upstream.transport.is_app(),
         target: upstream.transport.target(),
         keepalive: match upstream.keepalive {
-            Keepalive::Usual => None,
-            Keepalive::Every(time) => Some(duration_text(time)),
-            Keepalive::Never => Some(duration_text(Duration::ZERO)),
+            KeepaliveConfig::Usual => None,
+            KeepaliveConfig::Every(time) => Some(duration_text(time)),
+            KeepaliveConfig::Never => Some(duration_text(Duration::ZERO)),
         },
         call_timeout: duration_text(upstream.call_timeout),
         restart: restart.into(),
         recycle: recycle.into(),
-        memory_alarm: upstream.policy.memory_alarm.map(size::shown),
-        trust_annotations: upstream.repetition.trust_annotations,
+        memory_alarm: upstream.policy.memory_alarm.map(size::format_bytes),
+        trust_annotations: upstream.retry_policy.trust_annotations,
         sharing: sharing.into(),
         tools: lists(&upstream.filters.tools),
         prompts: lists(&upstream.filters.prompts),
@@ -66,7 +66,7 @@ fn of_upstream(upstream: &Upstream, enabled: bool) -> UpstreamSettings {
     }
 }
 
-fn of_editor(name: &str, editor: &Editor) -> EditorSettings {
+fn of_editor(name: &str, editor: &EditorConfig) -> EditorSettings {
     let rules = &editor.rules;
     EditorSettings {
         name: name.to_owned(),
@@ -77,11 +77,11 @@ fn of_editor(name: &str, editor: &Editor) -> EditorSettings {
     }
 }
 
-fn lists(filter: &Filter) -> Lists {
+fn lists(filter: &Filter) -> FilterLists {
     let texts = |patterns: &Vec<Pattern>| -> Vec<String> {
         patterns.iter().map(|pattern| pattern.as_str().to_owned()).collect()
     };
-    Lists { allow: filter.allow.as_ref().map(texts), deny: texts(&filter.deny) }
+    FilterLists { allow: filter.allow.as_ref().map(texts), deny: texts(&filter.deny) }
 }
 
 /// A duration as it is written in the file.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[cfg(test)]
 use ts_rs::TS;
 
-use crate::config::{Notifications, TraySettings};
+use crate::config::{NotificationLevel, TraySettings};
 
 /// The answer of `/api/settings`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,9 +58,9 @@ pub struct UpstreamSettings {
     pub trust_annotations: bool,
     /// "shared" or "per-client".
     pub sharing: String,
-    pub tools: Lists,
-    pub prompts: Lists,
-    pub resources: Lists,
+    pub tools: FilterLists,
+    pub prompts: FilterLists,
+    pub resources: FilterLists,
 }
 
 /// The settings of one editor.
@@ -69,17 +69,17 @@ pub struct UpstreamSettings {
 #[cfg_attr(test, derive(TS))]
 pub struct EditorSettings {
     pub name: String,
-    pub upstreams: Lists,
-    pub tools: Lists,
-    pub prompts: Lists,
-    pub resources: Lists,
+    pub upstreams: FilterLists,
+    pub tools: FilterLists,
+    pub prompts: FilterLists,
+    pub resources: FilterLists,
 }
 
 /// Allow and deny lists of name patterns, in which `*` matches any characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Lists {
+pub struct FilterLists {
     /// `None` if everything is allowed.
     pub allow: Option<Vec<String>>,
     pub deny: Vec<String>,
@@ -115,7 +115,7 @@ pub struct SettingsChange {
 #[cfg_attr(test, ts(optional_fields))]
 pub struct TrayChange {
     #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    pub notifications: Option<Option<Notifications>>,
+    pub notifications: Option<Option<NotificationLevel>>,
     #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub quit_stops_gateway: Option<Option<bool>>,
 }
@@ -145,11 +145,11 @@ pub struct UpstreamChange {
     #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub sharing: Option<Option<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tools: Option<ListsChange>,
+    pub tools: Option<FilterListsChange>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub prompts: Option<ListsChange>,
+    pub prompts: Option<FilterListsChange>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub resources: Option<ListsChange>,
+    pub resources: Option<FilterListsChange>,
 }
 
 /// A change of an editor's lists.
@@ -159,13 +159,13 @@ pub struct UpstreamChange {
 #[cfg_attr(test, ts(optional_fields))]
 pub struct EditorChange {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub upstreams: Option<ListsChange>,
+    pub upstreams: Option<FilterListsChange>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tools: Option<ListsChange>,
+    pub tools: Option<FilterListsChange>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub prompts: Option<ListsChange>,
+    pub prompts: Option<FilterListsChange>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub resources: Option<ListsChange>,
+    pub resources: Option<FilterListsChange>,
 }
 
 /// A change of an allow and a deny list.
@@ -173,7 +173,7 @@ pub struct EditorChange {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[cfg_attr(test, derive(TS))]
 #[cfg_attr(test, ts(optional_fields))]
-pub struct ListsChange {
+pub struct FilterListsChange {
     #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub allow: Option<Option<Vec<String>>>,
     #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
@@ -191,7 +191,7 @@ fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::config::edit::Edit;
+    use crate::config::edit::ConfigEdit;
 
     /// A change that sets everything to something other than the default.
     const CHANGE: &str = r#"{
@@ -207,7 +207,7 @@ mod tests {
     }"#;
 
     fn changed(text: &str, change: &str) -> String {
-        let mut edit = Edit::of(text).unwrap();
+        let mut edit = ConfigEdit::of(text).unwrap();
         edit.apply(&serde_json::from_str(change).unwrap()).unwrap();
         edit.done().unwrap().0
     }
@@ -260,10 +260,10 @@ mod tests {
 
     #[test]
     fn a_change_of_an_unknown_upstream_or_to_an_invalid_value_is_refused() {
-        let mut edit = Edit::of("").unwrap();
+        let mut edit = ConfigEdit::of("").unwrap();
         let change = serde_json::from_str(r#"{"upstreams": {"a": {"title": "A"}}}"#).unwrap();
         assert!(edit.apply(&change).unwrap_err().what.contains("no server `a`"));
-        let mut edit = Edit::of("").unwrap();
+        let mut edit = ConfigEdit::of("").unwrap();
         edit.apply(&serde_json::from_str(r#"{"hold": "soon"}"#).unwrap()).unwrap();
         assert_eq!(edit.done().unwrap_err().line, Some(2));
     }

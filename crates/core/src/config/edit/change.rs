@@ -1,12 +1,12 @@
 //! Applies a settings change of the dashboard to the file.
 
-use super::{Edit, Setting};
-use crate::api::{EditorChange, ListsChange, SettingsChange, UpstreamChange};
-use crate::config::Mistake;
+use super::{ConfigEdit, SettingValue};
+use crate::api::{EditorChange, FilterListsChange, SettingsChange, UpstreamChange};
+use crate::config::ConfigError;
 
-impl Edit {
-    /// Applies all changes. [`Edit::done`] validates the result.
-    pub fn apply(&mut self, change: &SettingsChange) -> Result<(), Mistake> {
+impl ConfigEdit {
+    /// Applies all changes. [`ConfigEdit::done`] validates the result.
+    pub fn apply(&mut self, change: &SettingsChange) -> Result<(), ConfigError> {
         match change.port {
             Some(Some(port)) => self.set_port(port)?,
             Some(None) => self.unset(&["gateway", "listen"]),
@@ -29,7 +29,7 @@ impl Edit {
         Ok(())
     }
 
-    fn change_upstream(&mut self, name: &str, change: &UpstreamChange) -> Result<(), Mistake> {
+    fn change_upstream(&mut self, name: &str, change: &UpstreamChange) -> Result<(), ConfigError> {
         let UpstreamChange { title, enabled, keepalive, call_timeout, .. } = change;
         let keys = |key| ["upstreams", name, key];
         self.set_or_unset(&keys("title"), title.as_ref())?;
@@ -51,7 +51,7 @@ impl Edit {
         self.change_lists("upstreams", name, &lists)
     }
 
-    fn change_editor(&mut self, name: &str, change: &EditorChange) -> Result<(), Mistake> {
+    fn change_editor(&mut self, name: &str, change: &EditorChange) -> Result<(), ConfigError> {
         let lists = [
             ("upstreams", &change.upstreams),
             ("tools", &change.tools),
@@ -65,10 +65,10 @@ impl Edit {
         &mut self,
         table: &str,
         name: &str,
-        lists: &[(&str, &Option<ListsChange>)],
-    ) -> Result<(), Mistake> {
+        lists: &[(&str, &Option<FilterListsChange>)],
+    ) -> Result<(), ConfigError> {
         for (kind, change) in lists {
-            let Some(ListsChange { allow, deny }) = change else { continue };
+            let Some(FilterListsChange { allow, deny }) = change else { continue };
             self.set_or_unset(&[table, name, kind, "allow"], allow.as_ref())?;
             self.set_or_unset(&[table, name, kind, "deny"], deny.as_ref())?;
         }
@@ -76,11 +76,11 @@ impl Edit {
     }
 
     /// Sets a value, removes it (`Some(None)`), or leaves it unchanged (`None`).
-    fn set_or_unset<T: Clone + Into<Setting>>(
+    fn set_or_unset<T: Clone + Into<SettingValue>>(
         &mut self,
         keys: &[&str],
         value: Option<&Option<T>>,
-    ) -> Result<(), Mistake> {
+    ) -> Result<(), ConfigError> {
         match value {
             None => Ok(()),
             Some(None) => {

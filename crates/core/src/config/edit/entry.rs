@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 
 use toml_edit::{Array, InlineTable, Item, Value};
 
-use super::{Setting, path};
-use crate::config::Mistake;
+use super::{SettingValue, path};
+use crate::config::ConfigError;
 
 /// An upstream to add.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewUpstream {
     pub name: String,
     pub title: Option<String>,
-    pub way: Way,
+    pub way: ServerSpec,
 }
 
 /// How a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum ServerSpec {
     Preset(String),
     Http {
         url: String,
@@ -32,10 +32,10 @@ pub enum Way {
 }
 
 /// Adds an entry at the end. `Edit::done` validates it.
-pub(super) fn add(root: &mut Item, new: &NewUpstream) -> Result<(), Mistake> {
+pub(super) fn add(root: &mut Item, new: &NewUpstream) -> Result<(), ConfigError> {
     let upstreams = root.get("upstreams").and_then(Item::as_table_like);
     if upstreams.is_some_and(|upstreams| upstreams.contains_key(&new.name)) {
-        return Err(Mistake {
+        return Err(ConfigError {
             line: None,
             what: format!("A server named `{}` already exists.", new.name),
             remedy: format!("Choose another name, or run `evermoor remove {}` first.", new.name),
@@ -47,14 +47,14 @@ pub(super) fn add(root: &mut Item, new: &NewUpstream) -> Result<(), Mistake> {
         put("title", title.into());
     }
     match &new.way {
-        Way::Preset(preset) => put("preset", preset.into()),
-        Way::Http { url, headers } => {
+        ServerSpec::Preset(preset) => put("preset", preset.into()),
+        ServerSpec::Http { url, headers } => {
             put("url", url.into());
             if !headers.is_empty() {
                 put("headers", braces(headers));
             }
         }
-        Way::Program { command, args, env, cwd } => {
+        ServerSpec::Program { command, args, env, cwd } => {
             put("command", command.into());
             if !args.is_empty() {
                 put("args", Value::Array(args.iter().collect::<Array>()));
@@ -71,7 +71,8 @@ pub(super) fn add(root: &mut Item, new: &NewUpstream) -> Result<(), Mistake> {
 }
 
 fn braces(pairs: &BTreeMap<String, String>) -> Value {
-    let pairs = pairs.iter().map(|(name, value)| (name.clone(), Setting::from(value.as_str())));
+    let pairs =
+        pairs.iter().map(|(name, value)| (name.clone(), SettingValue::from(value.as_str())));
     Value::InlineTable(
         pairs.map(|(name, value)| (name, Value::from(value))).collect::<InlineTable>(),
     )

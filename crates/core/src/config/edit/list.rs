@@ -6,9 +6,9 @@
 
 use toml_edit::{Array, Item, Value};
 
-use super::{Edit, path};
+use super::{ConfigEdit, path};
 use crate::catalog::filter::Filter;
-use crate::config::Mistake;
+use crate::config::ConfigError;
 
 /// The deny pattern, other than the name itself, that hides this name.
 pub fn hiding_pattern<'a>(filter: &'a Filter, name: &str) -> Option<&'a str> {
@@ -17,18 +17,18 @@ pub fn hiding_pattern<'a>(filter: &'a Filter, name: &str) -> Option<&'a str> {
 }
 
 pub(super) fn set_shown(
-    edit: &mut Edit,
+    edit: &mut ConfigEdit,
     upstream: &str,
     tool: &str,
     shown: bool,
     filter: &Filter,
-) -> Result<(), Mistake> {
+) -> Result<(), ConfigError> {
     if filter.passes(tool) == shown {
         return Ok(());
     }
     let refused = |what: String, remedy: &str| {
         let remedy = remedy.to_owned();
-        Err(Mistake { line: None, what, remedy })
+        Err(ConfigError { line: None, what, remedy })
     };
     if tool.is_empty() || tool.contains('*') {
         let what = format!("`{tool}` cannot be listed by name, because * matches any characters.");
@@ -54,14 +54,18 @@ pub(super) fn set_shown(
 }
 
 /// Changes a list. It is created if missing; an empty deny list without comments is removed.
-fn change(edit: &mut Edit, keys: &[&str; 4], how: impl FnOnce(&mut Array)) -> Result<(), Mistake> {
+fn change(
+    edit: &mut ConfigEdit,
+    keys: &[&str; 4],
+    how: impl FnOnce(&mut Array),
+) -> Result<(), ConfigError> {
     let [tables @ .., key] = keys;
     let table = path::reach(edit.document.as_item_mut(), tables)?;
     if !table.contains_key(key) {
         table.insert(key, Item::Value(Value::Array(Array::new())));
     }
     let Some(list) = table.get_mut(key).and_then(Item::as_array_mut) else {
-        return Err(Mistake {
+        return Err(ConfigError {
             line: None,
             what: format!("`{}` in config.toml is the name of a tool, not a list.", keys.join(".")),
             remedy: "Edit the list in the file.".into(),

@@ -1,7 +1,7 @@
 //! Edits of `config.toml` that keep comments, order and layout.
 //!
 //! An edit starts from a valid file and ends with a valid file, or it is refused. The caller reads
-//! the file, edits it, and writes the result of [`Edit::done`]; the gateway reloads the file when it
+//! the file, edits it, and writes the result of [`ConfigEdit::done`]; the gateway reloads the file when it
 //! changes.
 //!
 //! `change` applies a settings change of the dashboard, `list` edits single entries of filter lists,
@@ -18,13 +18,13 @@ mod tests;
 
 use toml_edit::DocumentMut;
 
-use super::{Config, Mistake};
-pub use entry::{NewUpstream, Way};
+use super::{Config, ConfigError};
+pub use entry::{NewUpstream, ServerSpec};
 pub use list::hiding_pattern;
 
 /// An edit in progress.
 #[derive(Clone, Debug)]
-pub struct Edit {
+pub struct ConfigEdit {
     document: DocumentMut,
     before: Config,
     /// Whether lines end with CRLF.
@@ -34,20 +34,20 @@ pub struct Edit {
 
 /// The value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Setting {
+pub enum SettingValue {
     Text(String),
     Flag(bool),
     Number(i64),
     Texts(Vec<String>),
 }
 
-impl Edit {
+impl ConfigEdit {
     /// Starts an edit of a file, which may be empty.
-    pub fn of(text: &str) -> Result<Self, Mistake> {
+    pub fn of(text: &str) -> Result<Self, ConfigError> {
         let before = Config::parse(text)?;
         let document = text.parse().map_err(|error: toml_edit::TomlError| {
             let what = format!("{}.", error.message().trim_end_matches('.'));
-            Mistake { line: None, what, remedy: "Fix config.toml first.".into() }
+            ConfigError { line: None, what, remedy: "Fix config.toml first.".into() }
         })?;
         let (carriage_returns, was_empty) = (text.contains("\r\n"), text.trim().is_empty());
         Ok(Self { document, before, carriage_returns, was_empty })
@@ -59,7 +59,11 @@ impl Edit {
     }
 
     /// Sets the value at this path, such as `["gateway", "hold"]`.
-    pub fn set(&mut self, keys: &[&str], setting: impl Into<Setting>) -> Result<(), Mistake> {
+    pub fn set(
+        &mut self,
+        keys: &[&str],
+        setting: impl Into<SettingValue>,
+    ) -> Result<(), ConfigError> {
         let (key, tables) = keys.split_last().ok_or_else(nowhere)?;
         let table = path::reach(self.document.as_item_mut(), tables)?;
         path::put(table, key, setting.into())
@@ -71,7 +75,7 @@ impl Edit {
     }
 
     /// Turns an upstream on or off.
-    pub fn set_enabled(&mut self, upstream: &str, enabled: bool) -> Result<(), Mistake> {
+    pub fn set_enabled(&mut self, upstream: &str, enabled: bool) -> Result<(), ConfigError> {
         self.entry(upstream)?;
         match enabled {
             // Enabled is the default.
@@ -87,7 +91,7 @@ impl Edit {
         upstream: &str,
         tool: &str,
         shown: bool,
-    ) -> Result<(), Mistake> {
+    ) -> Result<(), ConfigError> {
         self.entry(upstream)?;
         let all = self.before.upstreams.iter().chain(&self.before.off);
         let filter = all.clone().find(|one| one.name.as_str() == upstream);
@@ -96,26 +100,26 @@ impl Edit {
     }
 
     /// Sets the port of the listen address.
-    pub fn set_port(&mut self, port: u16) -> Result<(), Mistake> {
+    pub fn set_port(&mut self, port: u16) -> Result<(), ConfigError> {
         let mut listen = self.before.gateway.listen;
         listen.set_port(port);
         self.set(&["gateway", "listen"], listen.to_string())
     }
 
     /// Adds an upstream.
-    pub fn add_upstream(&mut self, new: &NewUpstream) -> Result<(), Mistake> {
+    pub fn add_upstream(&mut self, new: &NewUpstream) -> Result<(), ConfigError> {
         entry::add(self.document.as_item_mut(), new)
     }
 
     /// Removes an upstream's entry.
-    pub fn remove_upstream(&mut self, upstream: &str) -> Result<(), Mistake> {
+    pub fn remove_upstream(&mut self, upstream: &str) -> Result<(), ConfigError> {
         self.entry(upstream)?;
         comments::take_out(&mut self.document, &["upstreams", upstream]);
         Ok(())
     }
 
     /// The text to write and its configuration, if it is valid.
-    pub fn done(self) -> Result<(String, Config), Mistake> {
+    pub fn done(self) -> Result<(String, Config), ConfigError> {
         let mut text = self.document.to_string();
         if self.was_empty {
             text = text.trim_start().to_owned();
@@ -128,11 +132,11 @@ impl Edit {
     }
 
     /// Checks that the upstream has an entry.
-    fn entry(&self, upstream: &str) -> Result<(), Mistake> {
+    fn entry(&self, upstream: &str) -> Result<(), ConfigError> {
         let upstreams = self.document.get("upstreams").and_then(|item| item.as_table_like());
         match upstreams.is_some_and(|upstreams| upstreams.contains_key(upstream)) {
             true => Ok(()),
-            false => Err(Mistake {
+            false => Err(ConfigError {
                 line: None,
                 what: format!("There is no server `{upstream}` in config.toml."),
                 remedy: "`evermoor status` lists the servers.".into(),
@@ -141,36 +145,36 @@ impl Edit {
     }
 }
 
-fn nowhere() -> Mistake {
+fn nowhere() -> ConfigError {
     let what = "A setting needs a path.".into();
-    Mistake { line: None, what, remedy: "Name a table and a key.".into() }
+    ConfigError { line: None, what, remedy: "Name a table and a key.".into() }
 }
 
-impl From<&str> for Setting {
+impl From<&str> for SettingValue {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<String> for Setting {
+impl From<String> for SettingValue {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<bool> for Setting {
+impl From<bool> for SettingValue {
     fn from(flag: bool) -> Self {
         Self::Flag(flag)
     }
 }
 
-impl From<i64> for Setting {
+impl From<i64> for SettingValue {
     fn from(number: i64) -> Self {
         Self::Number(number)
     }
 }
 
-impl From<Vec<String>> for Setting {
+impl From<Vec<String>> for SettingValue {
     fn from(texts: Vec<String>) -> Self {
         Self::Texts(texts)
     }

@@ -2,14 +2,14 @@
 
 use toml_edit::{Array, InlineTable, Item, Table, TableLike, Value};
 
-use super::Setting;
-use crate::config::Mistake;
+use super::SettingValue;
+use crate::config::ConfigError;
 
 /// The table at this path. Missing tables are created in the usual layout.
 pub(super) fn reach<'a>(
     root: &'a mut Item,
     keys: &[&str],
-) -> Result<&'a mut dyn TableLike, Mistake> {
+) -> Result<&'a mut dyn TableLike, ConfigError> {
     let mut item = root;
     for (depth, name) in keys.iter().enumerate() {
         let inline = item.is_inline_table();
@@ -39,7 +39,11 @@ fn missing(keys: &[&str], depth: usize, inline: bool) -> Item {
 }
 
 /// Sets a value; the comment next to the old one is kept.
-pub(super) fn put(table: &mut dyn TableLike, key: &str, setting: Setting) -> Result<(), Mistake> {
+pub(super) fn put(
+    table: &mut dyn TableLike,
+    key: &str,
+    setting: SettingValue,
+) -> Result<(), ConfigError> {
     let mut value = Value::from(setting);
     match table.get_mut(key) {
         Some(Item::Value(old)) => {
@@ -52,24 +56,24 @@ pub(super) fn put(table: &mut dyn TableLike, key: &str, setting: Setting) -> Res
         Some(Item::Table(_) | Item::ArrayOfTables(_)) => {
             let what = format!("`{key}` is a table in config.toml, not a value.");
             let remedy = "Edit it in the file.".into();
-            return Err(Mistake { line: None, what, remedy });
+            return Err(ConfigError { line: None, what, remedy });
         }
     }
     Ok(())
 }
 
-fn no_table(keys: &[&str]) -> Mistake {
+fn no_table(keys: &[&str]) -> ConfigError {
     let what = format!("`{}` in config.toml is not a table.", keys.join("."));
-    Mistake { line: None, what, remedy: "Fix config.toml first.".into() }
+    ConfigError { line: None, what, remedy: "Fix config.toml first.".into() }
 }
 
-impl From<Setting> for Value {
-    fn from(setting: Setting) -> Self {
+impl From<SettingValue> for Value {
+    fn from(setting: SettingValue) -> Self {
         match setting {
-            Setting::Text(text) => text.into(),
-            Setting::Flag(flag) => flag.into(),
-            Setting::Number(number) => number.into(),
-            Setting::Texts(texts) => Value::Array(texts.into_iter().collect::<Array>()),
+            SettingValue::Text(text) => text.into(),
+            SettingValue::Flag(flag) => flag.into(),
+            SettingValue::Number(number) => number.into(),
+            SettingValue::Texts(texts) => Value::Array(texts.into_iter().collect::<Array>()),
         }
     }
 }

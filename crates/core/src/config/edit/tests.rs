@@ -31,8 +31,8 @@ enabled = false
 # At the end.
 ";
 
-fn edited(text: &str, how: impl FnOnce(&mut Edit) -> Result<(), Mistake>) -> String {
-    let mut edit = Edit::of(text).unwrap();
+fn edited(text: &str, how: impl FnOnce(&mut ConfigEdit) -> Result<(), ConfigError>) -> String {
+    let mut edit = ConfigEdit::of(text).unwrap();
     how(&mut edit).unwrap();
     edit.done().unwrap().0
 }
@@ -71,7 +71,7 @@ fn missing_settings_are_written_in_the_usual_layout() {
         edit.add_upstream(&NewUpstream {
             name: "notes".into(),
             title: Some("Notes".into()),
-            way: Way::Http {
+            way: ServerSpec::Http {
                 url: "http://127.0.0.1:1/mcp".into(),
                 headers: BTreeMap::from([("X-Team".into(), "blue".into())]),
             },
@@ -94,7 +94,7 @@ fn a_program_is_added_at_the_end() {
     let program = NewUpstream {
         name: "files".into(),
         title: None,
-        way: Way::Program {
+        way: ServerSpec::Program {
             command: "npx".into(),
             args: vec!["-y".into(), "server".into()],
             env: BTreeMap::from([("A".into(), "1".into())]),
@@ -105,9 +105,9 @@ fn a_program_is_added_at_the_end() {
     let entry = "[upstreams.files]\ncommand = \"npx\"\nargs = [\"-y\", \"server\"]\nenv = { A = \"1\" }\ncwd = \"~/code\"\n";
     assert!(after.contains(entry), "{after}");
     assert_eq!(comments(&after), comments(FILE));
-    let mut again = Edit::of(&after).unwrap();
+    let mut again = ConfigEdit::of(&after).unwrap();
     assert!(again.add_upstream(&program).unwrap_err().remedy.contains("evermoor remove files"));
-    let preset = Way::Preset("pieces-os".into());
+    let preset = ServerSpec::Preset("pieces-os".into());
     let app = NewUpstream { name: "more".into(), title: None, way: preset };
     assert!(edited("", |edit| edit.add_upstream(&app)).contains("preset = \"pieces-os\""));
 }
@@ -129,7 +129,7 @@ fn an_upstream_is_turned_off_and_on() {
     let on = edited(FILE, |edit| edit.set_enabled("notes", true));
     assert_eq!(on, FILE.replace("enabled = false\n", ""));
     assert_eq!(edited(&on, |edit| edit.set_enabled("notes", false)), FILE);
-    let mut edit = Edit::of(FILE).unwrap();
+    let mut edit = ConfigEdit::of(FILE).unwrap();
     assert!(edit.set_enabled("demo", false).unwrap_err().what.contains("no server `demo`"));
 }
 
@@ -147,7 +147,7 @@ fn a_tool_is_hidden_and_shown_in_the_layout_of_the_list() {
 
 #[test]
 fn a_tool_that_a_pattern_hides_cannot_be_shown() {
-    let mut edit = Edit::of(FILE).unwrap();
+    let mut edit = ConfigEdit::of(FILE).unwrap();
     let refused = edit.set_tool_shown("pieces", "delete_all", true).unwrap_err();
     assert_eq!(refused.what, "The deny pattern `delete_*` hides `delete_all`.");
     assert!(edit.set_tool_shown("pieces", "a*b", false).is_err());
@@ -165,18 +165,18 @@ fn a_tool_is_shown_by_adding_it_to_the_allow_list() {
 #[test]
 fn a_tool_with_the_name_of_a_list_is_not_overwritten() {
     let text = "[upstreams.a]\nurl = \"http://x\"\ntools.deny.retry = \"safe\"\n";
-    let mut edit = Edit::of(text).unwrap();
+    let mut edit = ConfigEdit::of(text).unwrap();
     assert!(edit.set_tool_shown("a", "write", false).is_err());
 }
 
 #[test]
 fn an_invalid_result_is_refused_with_its_line() {
-    let mut edit = Edit::of(FILE).unwrap();
+    let mut edit = ConfigEdit::of(FILE).unwrap();
     edit.set(&["gateway", "hold"], "soon").unwrap();
     let refused = edit.done().unwrap_err();
     assert_eq!(refused.line, Some(7), "{refused}");
-    assert!(Edit::of("[gatway]\n").is_err());
-    let mut edit = Edit::of(FILE).unwrap();
+    assert!(ConfigEdit::of("[gatway]\n").is_err());
+    let mut edit = ConfigEdit::of(FILE).unwrap();
     assert!(edit.set(&["version", "x"], "y").is_err(), "that is no table");
     assert!(edit.set(&["upstreams", "notes"], "y").is_err(), "that is a table");
 }
@@ -234,7 +234,7 @@ proptest! {
     #[test]
     fn showing_or_hiding_a_tool_changes_nothing_else(text in file(), tool in "[a-f]", shown: bool) {
         let before = Config::parse(&text).unwrap();
-        let mut edit = Edit::of(&text).unwrap();
+        let mut edit = ConfigEdit::of(&text).unwrap();
         edit.set_tool_shown("one", &tool, shown).unwrap();
         let (after, mut config) = edit.done().unwrap();
         let of_one = |config: &Config| config.upstreams.iter().position(|one| one.name.as_str() == "one").unwrap();
@@ -261,7 +261,7 @@ proptest! {
     #[test]
     fn an_edit_is_valid_or_refused(text in file(), hold in "[0-9a-z\" ]{0,4}", port: u16) {
         let before = Config::parse(&text).unwrap();
-        let mut edit = Edit::of(&text).unwrap();
+        let mut edit = ConfigEdit::of(&text).unwrap();
         edit.set(&["gateway", "hold"], hold).unwrap();
         edit.set_port(port).unwrap();
         if let Ok((after, config)) = edit.done() {
@@ -274,7 +274,7 @@ proptest! {
     #[test]
     fn adding_and_removing_an_upstream_changes_nothing_else(text in file()) {
         let before = Config::parse(&text).unwrap();
-        let new = NewUpstream { name: "new".into(), title: None, way: Way::Preset("pieces-os".into()) };
+        let new = NewUpstream { name: "new".into(), title: None, way: ServerSpec::Preset("pieces-os".into()) };
         let added = edited(&text, |edit| edit.add_upstream(&new));
         prop_assert_eq!(Config::parse(&added).unwrap().upstreams.len(), before.upstreams.len() + 1);
         let removed = edited(&added, |edit| edit.remove_upstream("new"));

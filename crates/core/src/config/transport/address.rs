@@ -5,13 +5,13 @@
 
 use url::Url;
 
-use crate::security::redact::percent;
+use crate::security::redact::percent_encode;
 use crate::security::secret_ref;
-use crate::security::secret_ref::{Reference, Template};
+use crate::security::secret_ref::{SecretRef, Template};
 
 /// An http or https address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Address {
+pub struct UpstreamUrl {
     /// The address with its references.
     template: Template,
     /// The address with a placeholder for each reference.
@@ -20,16 +20,16 @@ pub struct Address {
 
 /// Why an address is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadAddress {
+pub enum InvalidUrl {
     #[error("`{address}` is not a valid server address: {why}.")]
     NoAddress { address: String, why: String },
     #[error("The host and port of an address cannot come from a secret.")]
     Elsewhere,
     #[error(transparent)]
-    Reference(#[from] secret_ref::Bad),
+    Reference(#[from] secret_ref::InvalidSecretRef),
 }
 
-impl BadAddress {
+impl InvalidUrl {
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::NoAddress { .. } => {
@@ -41,12 +41,12 @@ impl BadAddress {
     }
 }
 
-impl Address {
-    pub fn parse(text: &str) -> Result<Self, BadAddress> {
+impl UpstreamUrl {
+    pub fn parse(text: &str) -> Result<Self, InvalidUrl> {
         let template = Template::parse(text)?;
-        let with = |value: &str| -> Result<Url, BadAddress> {
-            let filled = template.fill(|_| Ok::<_, BadAddress>(value.to_owned()))?;
-            let wrong = |why: String| BadAddress::NoAddress { address: text.to_owned(), why };
+        let with = |value: &str| -> Result<Url, InvalidUrl> {
+            let filled = template.fill(|_| Ok::<_, InvalidUrl>(value.to_owned()))?;
+            let wrong = |why: String| InvalidUrl::NoAddress { address: text.to_owned(), why };
             let url = Url::parse(filled.reveal()).map_err(|error| wrong(error.to_string()))?;
             match url.scheme() {
                 "http" | "https" if url.has_host() => Ok(url),
@@ -64,8 +64,8 @@ impl Address {
             (Ok(place), Ok(other)) if place.origin() == other.origin() => {
                 Ok(Self { template, place })
             }
-            (Err(bad @ BadAddress::NoAddress { .. }), Err(_)) => Err(bad),
-            _ => Err(BadAddress::Elsewhere),
+            (Err(bad @ InvalidUrl::NoAddress { .. }), Err(_)) => Err(bad),
+            _ => Err(InvalidUrl::Elsewhere),
         }
     }
 
@@ -99,14 +99,14 @@ impl Address {
     /// of the address.
     pub fn fill<E>(
         &self,
-        mut value: impl FnMut(&Reference) -> Result<String, E>,
+        mut value: impl FnMut(&SecretRef) -> Result<String, E>,
     ) -> Result<Url, E> {
-        let filled = self.template.fill(|reference| Ok(percent(&value(reference)?)))?;
+        let filled = self.template.fill(|reference| Ok(percent_encode(&value(reference)?)))?;
         Ok(Url::parse(filled.reveal()).unwrap_or_else(|_| self.place.clone()))
     }
 }
 
-impl std::fmt::Display for Address {
+impl std::fmt::Display for UpstreamUrl {
     /// The normalised address, or the text as written if it has references.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.template.is_plain() {
@@ -122,7 +122,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn filled(text: &str, value: &str) -> String {
-        let address = Address::parse(text).unwrap();
+        let address = UpstreamUrl::parse(text).unwrap();
         address.fill(|_| Ok::<_, ()>(value.to_owned())).unwrap().to_string()
     }
 
@@ -149,18 +149,18 @@ mod tests {
             "${env:URL}",
             "http${env:S}://x/mcp",
         ] {
-            let bad = Address::parse(text).unwrap_err();
+            let bad = UpstreamUrl::parse(text).unwrap_err();
             assert!(!bad.remedy().is_empty(), "{bad}");
         }
         assert!(matches!(
-            Address::parse("https://x/${keyring:a b}"),
-            Err(BadAddress::Reference(_))
+            UpstreamUrl::parse("https://x/${keyring:a b}"),
+            Err(InvalidUrl::Reference(_))
         ));
     }
 
     #[test]
     fn a_displayed_address_has_no_secret_and_no_query() {
-        let shown = |text: &str| Address::parse(text).unwrap().shown();
+        let shown = |text: &str| UpstreamUrl::parse(text).unwrap().shown();
         assert_eq!(shown("https://me:pw@x.example/mcp?key=${env:KEY}"), "https://x.example/mcp");
         assert_eq!(shown("https://x.example/${keyring:a}/mcp"), "https://x.example/…/mcp");
     }
@@ -168,7 +168,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_secret_changes_the_origin(value in ".*") {
-            let address = Address::parse("https://x.example:8443/a/${keyring:k}?b=${keyring:k}").unwrap();
+            let address = UpstreamUrl::parse("https://x.example:8443/a/${keyring:k}?b=${keyring:k}").unwrap();
             let url = address.fill(|_| Ok::<_, ()>(value.clone())).unwrap();
             prop_assert_eq!(url.origin(), address.place().origin());
             let query: Vec<(String, String)> = url.query_pairs().into_owned().collect();

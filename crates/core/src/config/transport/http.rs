@@ -9,24 +9,24 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use url::Url;
 
-use crate::config::Mistake;
+use crate::config::ConfigError;
 use crate::config::file::{Files, UpstreamTable, line};
 use crate::security::secret_ref::Template;
 
 /// The HTTP options of an upstream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct HttpOptions {
     /// Sent with every request; names are in lower case.
     pub headers: BTreeMap<String, Template>,
     /// PEM files with CAs that are trusted in addition to the system's. A leading `~` is the home
     /// folder.
     pub ca_files: Vec<String>,
-    pub proxy: Proxy,
+    pub proxy: ProxySetting,
 }
 
 /// The proxy to use. Servers on this machine are always reached directly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Proxy {
+pub enum ProxySetting {
     /// The proxy settings of the system and its environment variables.
     #[default]
     System,
@@ -57,8 +57,8 @@ const RESERVED: [&str; 19] = [
     "via",
 ];
 
-impl Reach {
-    pub(crate) fn read(text: &str, table: &UpstreamTable) -> Result<Self, Mistake> {
+impl HttpOptions {
+    pub(crate) fn read(text: &str, table: &UpstreamTable) -> Result<Self, ConfigError> {
         let mut headers = BTreeMap::new();
         for (name, value) in &table.headers {
             let (name, value) = header(text, name, value)?;
@@ -70,16 +70,16 @@ impl Reach {
             None => Vec::new(),
         };
         let proxy = match &table.proxy {
-            Some(named) => Proxy::read(text, named)?,
-            None => Proxy::System,
+            Some(named) => ProxySetting::read(text, named)?,
+            None => ProxySetting::System,
         };
         Ok(Self { headers, ca_files, proxy })
     }
 }
 
-impl Proxy {
-    fn read(text: &str, named: &Spanned<String>) -> Result<Self, Mistake> {
-        let wrong = |what: String, remedy: &str| Mistake {
+impl ProxySetting {
+    fn read(text: &str, named: &Spanned<String>) -> Result<Self, ConfigError> {
+        let wrong = |what: String, remedy: &str| ConfigError {
             line: Some(line(text, named.span().start)),
             what,
             remedy: remedy.to_owned(),
@@ -111,8 +111,8 @@ fn header(
     text: &str,
     name: &Spanned<String>,
     value: &Spanned<String>,
-) -> Result<(String, Template), Mistake> {
-    let wrong = |what: String, remedy: &str| Mistake {
+) -> Result<(String, Template), ConfigError> {
+    let wrong = |what: String, remedy: &str| ConfigError {
         line: Some(line(text, name.span().start)),
         what,
         remedy: remedy.to_owned(),
@@ -147,8 +147,8 @@ fn header(
 }
 
 /// A setting that may contain references to secrets.
-pub(crate) fn template(text: &str, value: &Spanned<String>) -> Result<Template, Mistake> {
-    Template::parse(value.get_ref()).map_err(|bad| Mistake {
+pub(crate) fn template(text: &str, value: &Spanned<String>) -> Result<Template, ConfigError> {
+    Template::parse(value.get_ref()).map_err(|bad| ConfigError {
         line: Some(line(text, value.span().start)),
         what: bad.to_string(),
         remedy: bad.remedy().to_owned(),
@@ -181,14 +181,16 @@ fn carries_credentials(value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, Transport};
+    use crate::config::{Config, TransportConfig};
 
-    fn parse(entry: &str) -> Result<Reach, Mistake> {
+    fn parse(entry: &str) -> Result<HttpOptions, ConfigError> {
         let config =
             Config::parse(&format!("[upstreams.a]\nurl = \"https://a.example/mcp\"\n{entry}\n"))?;
         match config.upstreams[0].transport.clone() {
-            Transport::Http { reach, .. } => Ok(reach),
-            other @ (Transport::Stdio(_) | Transport::App { .. } | Transport::Demo) => {
+            TransportConfig::Http { reach, .. } => Ok(reach),
+            other @ (TransportConfig::Stdio(_)
+            | TransportConfig::App { .. }
+            | TransportConfig::Demo) => {
                 panic!("an address: {other:?}")
             }
         }
@@ -196,8 +198,8 @@ mod tests {
 
     #[test]
     fn the_defaults_are_no_headers_the_systems_certificates_and_its_proxy() {
-        assert_eq!(parse("").unwrap(), Reach::default());
-        assert_eq!(parse("proxy = \"system\"").unwrap(), Reach::default());
+        assert_eq!(parse("").unwrap(), HttpOptions::default());
+        assert_eq!(parse("proxy = \"system\"").unwrap(), HttpOptions::default());
     }
 
     #[test]
@@ -210,9 +212,9 @@ mod tests {
         assert_eq!(reach.headers["x-team"].as_written(), "blue");
         assert_eq!(reach.headers["user-agent"].as_written(), "mine/1");
         assert_eq!(reach.ca_files, ["~/ca.pem", "/etc/ca.pem"]);
-        assert!(matches!(reach.proxy, Proxy::At(url) if url.port() == Some(3128)));
+        assert!(matches!(reach.proxy, ProxySetting::At(url) if url.port() == Some(3128)));
         assert_eq!(parse("ca_file = \"ca.pem\"").unwrap().ca_files, ["ca.pem"]);
-        assert_eq!(parse("proxy = \"none\"").unwrap().proxy, Proxy::Never);
+        assert_eq!(parse("proxy = \"none\"").unwrap().proxy, ProxySetting::Never);
     }
 
     #[test]

@@ -8,12 +8,12 @@ use toml::Spanned;
 use super::http::template;
 use crate::catalog::naming::UpstreamName;
 use crate::config::file::{UpstreamTable, http_url, line};
-use crate::config::{Mistake, Reach, Transport};
+use crate::config::{ConfigError, HttpOptions, TransportConfig};
 use crate::security::secret_ref::Template;
 
 /// A program to start. A leading `~` is the home folder, except in `env`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Program {
+pub struct StdioCommand {
     /// A name to look up in the search path, or a path.
     pub command: String,
     pub args: Vec<String>,
@@ -23,13 +23,13 @@ pub struct Program {
     pub cwd: Option<String>,
 }
 
-impl Program {
+impl StdioCommand {
     pub(crate) fn read(
         text: &str,
         command: &Spanned<String>,
         table: &UpstreamTable,
-    ) -> Result<Self, Mistake> {
-        let wrong = |what: String, remedy: &str| Mistake {
+    ) -> Result<Self, ConfigError> {
+        let wrong = |what: String, remedy: &str| ConfigError {
             line: Some(line(text, command.span().start)),
             what,
             remedy: remedy.to_owned(),
@@ -58,7 +58,7 @@ impl Program {
         }
         let read =
             |(name, value): (&String, &Spanned<String>)| Ok((name.clone(), template(text, value)?));
-        let env = table.env.iter().map(read).collect::<Result<_, Mistake>>()?;
+        let env = table.env.iter().map(read).collect::<Result<_, ConfigError>>()?;
         Ok(Self { command: name.clone(), args, env, cwd: table.cwd.clone() })
     }
 
@@ -85,7 +85,7 @@ impl Program {
     }
 }
 
-impl fmt::Debug for Program {
+impl fmt::Debug for StdioCommand {
     /// Omits the values of variables, because they may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let env: Vec<&String> = self.env.keys().collect();
@@ -103,31 +103,31 @@ pub(crate) fn or_url(
     name: &UpstreamName,
     name_line: Option<usize>,
     table: &UpstreamTable,
-) -> Result<Transport, Mistake> {
+) -> Result<TransportConfig, ConfigError> {
     let only_for_programs = table.args.is_some() || table.cwd.is_some() || !table.env.is_empty();
     let only_for_servers =
         table.ca_file.is_some() || table.proxy.is_some() || !table.headers.is_empty();
     match (&table.url, &table.command) {
         (Some(url), None) if !only_for_programs => {
-            Ok(Transport::Http { url: http_url(text, url)?, reach: Reach::read(text, table)? })
+            Ok(TransportConfig::Http { url: http_url(text, url)?, reach: HttpOptions::read(text, table)? })
         }
-        (None, Some(_)) if only_for_servers => Err(Mistake {
+        (None, Some(_)) if only_for_servers => Err(ConfigError {
             line: name_line,
             what: format!("The server `{name}` has HTTP settings but no `url`."),
             remedy: "Remove `headers`, `ca_file` and `proxy`, or replace `command` with a `url`.".into(),
         }),
-        (None, Some(command)) => Ok(Transport::Stdio(Program::read(text, command, table)?)),
-        (Some(url), Some(command)) => Err(Mistake {
+        (None, Some(command)) => Ok(TransportConfig::Stdio(StdioCommand::read(text, command, table)?)),
+        (Some(url), Some(command)) => Err(ConfigError {
             line: Some(line(text, url.span().start.max(command.span().start))),
             what: format!("The server `{name}` has both a `url` and a `command`."),
             remedy: "Keep one of them: a server to connect to, or a program to start.".into(),
         }),
-        (Some(_), None) => Err(Mistake {
+        (Some(_), None) => Err(ConfigError {
             line: name_line,
             what: format!("The server `{name}` has program settings but no `command`."),
             remedy: "Remove `args`, `env` and `cwd`, or replace `url` with a `command`.".into(),
         }),
-        (None, None) => Err(Mistake {
+        (None, None) => Err(ConfigError {
             line: name_line,
             what: format!("The server `{name}` does not say how to reach it."),
             remedy: "Add a `url`, such as \"http://127.0.0.1:3001/mcp\", a `command`, such as \"npx\", or a `preset`, such as \"pieces-os\".".into(),
@@ -152,11 +152,13 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    fn parse(entry: &str) -> Result<Program, Mistake> {
+    fn parse(entry: &str) -> Result<StdioCommand, ConfigError> {
         let config = Config::parse(&format!("[upstreams.a]\n{entry}\n"))?;
         match config.upstreams[0].transport.clone() {
-            Transport::Stdio(program) => Ok(program),
-            other @ (Transport::Http { .. } | Transport::App { .. } | Transport::Demo) => {
+            TransportConfig::Stdio(program) => Ok(program),
+            other @ (TransportConfig::Http { .. }
+            | TransportConfig::App { .. }
+            | TransportConfig::Demo) => {
                 panic!("a program: {other:?}")
             }
         }

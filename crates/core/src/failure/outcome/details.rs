@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Fate, NotSent, Undelivered, Unknown};
+use super::{DeliveryStatus, NotSent, UndeliveredCall, Unknown};
 
 /// JSON-RPC's "internal error".
 const INTERNAL_ERROR: i32 = -32603;
@@ -29,15 +29,17 @@ pub(super) struct Details<'a> {
     sent_at: Option<String>,
 }
 
-impl Undelivered<'_> {
+impl UndeliveredCall<'_> {
     pub(super) fn details(&self) -> Details<'_> {
         let (outcome, code, cause, sent_at) = match self.fate {
-            Fate::NotSent(why) => ("not_sent", why.code(), why.cause(), None),
-            Fate::Unknown(why @ Unknown::ReplyTooLarge, at) => {
+            DeliveryStatus::NotSent(why) => ("not_sent", why.code(), why.cause(), None),
+            DeliveryStatus::Unknown(why @ Unknown::ReplyTooLarge, at) => {
                 ("executed", why.code(), why.cause(), Some(at))
             }
-            Fate::Unknown(why, at) => ("unknown", why.code(), why.cause(), Some(at)),
-            Fate::Unavailable(at) => ("answered", INTERNAL_ERROR, "service_unavailable", Some(at)),
+            DeliveryStatus::Unknown(why, at) => ("unknown", why.code(), why.cause(), Some(at)),
+            DeliveryStatus::Unavailable(at) => {
+                ("answered", INTERNAL_ERROR, "service_unavailable", Some(at))
+            }
         };
         Details {
             origin: if outcome == "answered" { "upstream" } else { "gateway" },
@@ -48,12 +50,13 @@ impl Undelivered<'_> {
             upstream: self.upstream,
             sent: sent_at.is_some(),
             executed: match self.fate {
-                Fate::NotSent(_) => "no",
-                Fate::Unknown(Unknown::ReplyTooLarge, _) => "yes",
-                Fate::Unknown(_, _) => "unknown",
-                Fate::Unavailable(_) => "unlikely",
+                DeliveryStatus::NotSent(_) => "no",
+                DeliveryStatus::Unknown(Unknown::ReplyTooLarge, _) => "yes",
+                DeliveryStatus::Unknown(_, _) => "unknown",
+                DeliveryStatus::Unavailable(_) => "unlikely",
             },
-            safe_to_retry: sent_at.is_none() && self.fate != Fate::NotSent(NotSent::Hidden),
+            safe_to_retry: sent_at.is_none()
+                && self.fate != DeliveryStatus::NotSent(NotSent::Hidden),
             attempts: self.attempts,
             held_ms: millis(self.held),
             retry_after_ms: self.retry_after.map(millis),

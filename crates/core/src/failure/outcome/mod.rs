@@ -19,7 +19,7 @@ pub const META_KEY: &str = "dev.evermoor/outcome";
 
 /// A call that ended without a reply from its upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Undelivered<'a> {
+pub struct UndeliveredCall<'a> {
     /// The tool name or the method that was called.
     pub subject: &'a str,
     /// Whether `subject` is a tool; if so, the answer is a result that the model can read.
@@ -28,7 +28,7 @@ pub struct Undelivered<'a> {
     pub upstream: &'a str,
     /// The upstream's display name.
     pub title: &'a str,
-    pub fate: Fate,
+    pub fate: DeliveryStatus,
     /// The last error in a few words: "connection refused".
     pub detail: &'a str,
     /// How many attempts were made to send it.
@@ -41,7 +41,7 @@ pub struct Undelivered<'a> {
 
 /// How far a call got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum DeliveryStatus {
     /// Nothing left the gateway.
     NotSent(NotSent),
     /// It was sent at this time, and no reply came.
@@ -99,7 +99,7 @@ pub enum Unknown {
     GatewayRestarted,
 }
 
-impl Undelivered<'_> {
+impl UndeliveredCall<'_> {
     /// The answer for the editor.
     pub fn answer(&self, id: Id) -> Response {
         let (details, text) = (self.details(), self.text());
@@ -129,8 +129,8 @@ pub fn subject(called: &str, params: Option<&Raw>) -> (String, bool) {
 mod tests {
     use super::*;
 
-    fn undelivered(fate: Fate, is_tool: bool) -> Undelivered<'static> {
-        Undelivered {
+    fn undelivered(fate: DeliveryStatus, is_tool: bool) -> UndeliveredCall<'static> {
+        UndeliveredCall {
             subject: if is_tool { "create_memory" } else { "resources/read" },
             is_tool,
             upstream: "pieces",
@@ -143,20 +143,23 @@ mod tests {
         }
     }
 
-    fn answer(fate: Fate, is_tool: bool) -> serde_json::Value {
+    fn answer(fate: DeliveryStatus, is_tool: bool) -> serde_json::Value {
         let bytes = undelivered(fate, is_tool).answer(Id::number(7)).to_bytes();
         serde_json::from_slice(&bytes).unwrap()
     }
 
     #[test]
     fn a_call_that_was_not_sent_says_that_nothing_ran_and_may_be_repeated() {
-        insta::assert_json_snapshot!(answer(Fate::NotSent(NotSent::HoldExpired), true));
+        insta::assert_json_snapshot!(answer(DeliveryStatus::NotSent(NotSent::HoldExpired), true));
     }
 
     #[test]
     fn a_call_without_a_reply_says_that_it_may_have_run() {
         let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_763_215_387_512);
-        insta::assert_json_snapshot!(answer(Fate::Unknown(Unknown::ConnectionReset, at), true));
+        insta::assert_json_snapshot!(answer(
+            DeliveryStatus::Unknown(Unknown::ConnectionReset, at),
+            true
+        ));
     }
 
     #[test]
@@ -164,17 +167,17 @@ mod tests {
         let page = include_str!("../../../../../docs/how-it-works.md").replace("\n> ", " ");
         let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_763_215_387_512);
         for (fate, detail) in [
-            (Fate::NotSent(NotSent::HoldExpired), "connection refused"),
-            (Fate::Unknown(Unknown::ConnectionReset, at), "connection closed"),
+            (DeliveryStatus::NotSent(NotSent::HoldExpired), "connection refused"),
+            (DeliveryStatus::Unknown(Unknown::ConnectionReset, at), "connection closed"),
         ] {
-            let text = Undelivered { detail, ..undelivered(fate, true) }.text();
+            let text = UndeliveredCall { detail, ..undelivered(fate, true) }.text();
             assert!(page.contains(&text), "docs/how-it-works.md does not quote: {text}");
         }
     }
 
     #[test]
     fn a_call_that_could_not_be_served_is_an_answer_that_most_likely_did_nothing() {
-        let result = &answer(Fate::Unavailable(SystemTime::UNIX_EPOCH), true)["result"];
+        let result = &answer(DeliveryStatus::Unavailable(SystemTime::UNIX_EPOCH), true)["result"];
         let details = &result["_meta"][META_KEY];
         assert_eq!(result["isError"], true);
         assert_eq!(
@@ -186,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_call_to_a_hidden_item_is_not_safe_to_retry() {
-        let error = &answer(Fate::NotSent(NotSent::Hidden), false)["error"];
+        let error = &answer(DeliveryStatus::NotSent(NotSent::Hidden), false)["error"];
         assert_eq!(
             (&error["code"], &error["data"]["cause"], &error["data"]["safeToRetry"]),
             (&(-33005).into(), &"hidden".into(), &false.into())
@@ -196,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_call_to_a_paused_upstream_says_how_to_resume_it() {
-        let answer = answer(Fate::NotSent(NotSent::Paused), true);
+        let answer = answer(DeliveryStatus::NotSent(NotSent::Paused), true);
         let details = &answer["result"]["_meta"][META_KEY];
         assert_eq!(
             (details["code"].as_i64(), details["cause"].as_str()),
@@ -208,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_method_other_than_a_tool_call_gets_an_error() {
-        let error = &answer(Fate::NotSent(NotSent::HoldExpired), false)["error"];
+        let error = &answer(DeliveryStatus::NotSent(NotSent::HoldExpired), false)["error"];
         assert_eq!(
             (error["code"].as_i64(), error["data"]["outcome"].as_str()),
             (Some(-33003), Some("not_sent"))

@@ -3,59 +3,59 @@
 
 use std::time::SystemTime;
 
-use super::{Fate, NotSent, Undelivered, Unknown};
+use super::{DeliveryStatus, NotSent, UndeliveredCall, Unknown};
 
-impl Undelivered<'_> {
+impl UndeliveredCall<'_> {
     pub(super) fn text(&self) -> String {
         let Self { subject, title, detail, .. } = self;
         match self.fate {
-            Fate::NotSent(NotSent::QueueFull) => format!(
+            DeliveryStatus::NotSent(NotSent::QueueFull) => format!(
                 "Not delivered: \"{subject}\" was not sent to {title}, because too many calls are already \
                  waiting for it. Nothing was executed, so it is safe to call it again in a few seconds."
             ),
-            Fate::NotSent(NotSent::SessionRefused) => format!(
+            DeliveryStatus::NotSent(NotSent::SessionRefused) => format!(
                 "Not delivered: {title} repeatedly rejected \"{subject}\" ({detail}). Nothing was \
                  executed. Restart {title}, then call it again."
             ),
-            Fate::NotSent(NotSent::Busy) => format!(
+            DeliveryStatus::NotSent(NotSent::Busy) => format!(
                 "Not delivered: {title} rejected \"{subject}\" because it is busy. Nothing was \
                  executed, so it is safe to call it again in a minute."
             ),
-            Fate::NotSent(NotSent::ShuttingDown) => format!(
+            DeliveryStatus::NotSent(NotSent::ShuttingDown) => format!(
                 "Not delivered: \"{subject}\" was not sent to {title}, because Evermoor is stopping or \
                  its configuration changed. Nothing was executed, so it is safe to call it again."
             ),
-            Fate::NotSent(NotSent::Hidden) => format!(
+            DeliveryStatus::NotSent(NotSent::Hidden) => format!(
                 "Not delivered: \"{subject}\" was not sent to {title}, because a list in config.toml hides \
                  it ({detail}). Nothing was executed. To use it, change that list; no restart is needed."
             ),
-            Fate::NotSent(NotSent::Paused) => format!(
+            DeliveryStatus::NotSent(NotSent::Paused) => format!(
                 "Not delivered: \"{subject}\" was not sent to {title}, because the user paused it in \
                  Evermoor. Nothing was executed. To use it again: `evermoor resume {}`, or the tray menu.",
                 self.upstream
             ),
-            Fate::NotSent(NotSent::AuthRequired) => format!(
+            DeliveryStatus::NotSent(NotSent::AuthRequired) => format!(
                 "Not delivered: {title} refused \"{subject}\" because it requires credentials ({detail}). \
                  Nothing was executed. Give Evermoor valid credentials for {title}, then call it again."
             ),
-            Fate::NotSent(NotSent::Slept) => format!(
+            DeliveryStatus::NotSent(NotSent::Slept) => format!(
                 "Not delivered: \"{subject}\" was not sent to {title}, because this machine slept while \
                  the call waited. Nothing was executed, so it is safe to call it again."
             ),
-            Fate::NotSent(NotSent::HoldExpired | NotSent::CrashLooping) => format!(
+            DeliveryStatus::NotSent(NotSent::HoldExpired | NotSent::CrashLooping) => format!(
                 "Not delivered: \"{subject}\" was not sent to {title}, which has been unavailable for {} s \
                  ({detail}). Nothing was executed, so it is safe to call it again. Evermoor keeps reconnecting.",
                 self.held.as_secs()
             ),
-            Fate::Unknown(Unknown::ReplyTooLarge, _) => format!(
+            DeliveryStatus::Unknown(Unknown::ReplyTooLarge, _) => format!(
                 "Reply lost: \"{subject}\" was executed by {title}, but {detail}, so it was discarded. \
                  Do not repeat the call; ask for less."
             ),
-            Fate::Unavailable(_) => format!(
+            DeliveryStatus::Unavailable(_) => format!(
                 "Refused: {title} answered \"{subject}\" with {detail}. Most likely it was not executed, but \
                  check whether it took effect before you call it again."
             ),
-            Fate::Unknown(_, at) => format!(
+            DeliveryStatus::Unknown(_, at) => format!(
                 "Outcome unknown: \"{subject}\" was sent to {title} at {} but no reply arrived ({detail}). \
                  It may or may not have been executed. Do not repeat the call before checking whether it \
                  took effect.",

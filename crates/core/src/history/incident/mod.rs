@@ -31,18 +31,18 @@ pub struct Incident {
     /// The first failure.
     pub sign: Failure,
     /// Why it happened, if known.
-    pub cause: Option<Cause>,
+    pub cause: Option<IncidentCause>,
     /// The memory of its process before the outage, in bytes.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub memory: Option<u64>,
     /// The uptime of its process before the outage, in milliseconds.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub uptime: Option<u64>,
-    pub calls: Calls,
+    pub calls: AffectedCalls,
     /// What was observed and done, oldest first.
-    pub events: Vec<Event>,
+    pub events: Vec<TimedEvent>,
     /// How it ended; `None` while it is ongoing.
-    pub end: Option<End>,
+    pub end: Option<IncidentEnd>,
     /// How long no gateway was running during it, in milliseconds.
     #[cfg_attr(test, ts(type = "number"))]
     pub unwatched: u64,
@@ -52,7 +52,7 @@ pub struct Incident {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Cause {
+pub struct IncidentCause {
     /// One sentence.
     pub what: String,
     pub evidence: Option<Evidence>,
@@ -73,7 +73,7 @@ pub struct Evidence {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Calls {
+pub struct AffectedCalls {
     /// Held until the upstream came back.
     #[cfg_attr(test, ts(type = "number"))]
     pub held: u64,
@@ -92,7 +92,7 @@ pub struct Calls {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct Event {
+pub struct TimedEvent {
     #[cfg_attr(test, ts(type = "number"))]
     pub at: u64,
     /// One sentence.
@@ -103,17 +103,17 @@ pub struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub struct End {
+pub struct IncidentEnd {
     #[cfg_attr(test, ts(type = "number"))]
     pub at: u64,
-    pub how: How,
+    pub how: Resolution,
 }
 
 /// The ways an outage can end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS))]
-pub enum How {
+pub enum Resolution {
     /// Evermoor reconnected.
     Reconnected,
     /// The silent connection responded again.
@@ -146,7 +146,7 @@ impl Incident {
     }
 }
 
-impl How {
+impl Resolution {
     /// A stable code for programs.
     pub fn code(self) -> &'static str {
         match self {
@@ -183,10 +183,10 @@ mod tests {
 
     #[test]
     fn every_end_has_a_code_that_round_trips_and_matches_the_wire() {
-        for how in How::ALL {
-            assert_eq!(How::parse(how.code()), Some(how));
+        for how in Resolution::ALL {
+            assert_eq!(Resolution::parse(how.code()), Some(how));
             assert_eq!(serde_json::to_value(how).unwrap(), how.code());
         }
-        assert_eq!(How::parse("else"), None);
+        assert_eq!(Resolution::parse("else"), None);
     }
 }

@@ -2,34 +2,34 @@
 
 /// Identifies an alert on the screen, also after it was replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Id(pub u64);
+pub struct AlertId(pub u64);
 
 /// The content of an alert.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
+pub struct Alert {
     pub title: String,
     pub body: String,
-    pub buttons: Vec<Button>,
+    pub buttons: Vec<AlertButton>,
     /// The names of the upstreams it is about.
     pub about: Vec<String>,
     /// The page that a click on it opens.
-    pub leads_to: Place,
+    pub target: AlertTarget,
     /// It makes no sound.
     pub quiet: bool,
 }
 
 /// A change to the alerts on the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Order {
-    Show(Id, Notice),
+pub enum AlertCommand {
+    Show(AlertId, Alert),
     /// Replaces the alert with this id.
-    Replace(Id, Notice),
-    Withdraw(Id),
+    Replace(AlertId, Alert),
+    Withdraw(AlertId),
 }
 
 /// A button of an alert. It acts on all upstreams that the alert is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Button {
+pub enum AlertButton {
     Restart,
     RestartAll,
     Details,
@@ -40,7 +40,7 @@ pub enum Button {
 
 /// A page of the dashboard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum AlertTarget {
     Overview,
     Editors,
     Settings,
@@ -50,7 +50,7 @@ pub enum Place {
     Log(String),
 }
 
-impl Button {
+impl AlertButton {
     pub const ALL: [Self; 6] = [
         Self::Restart,
         Self::RestartAll,

@@ -1,10 +1,10 @@
 //! The alerts on the screen, and the changes that keep them up to date.
 
-use super::alert::{Id, Notice, Order};
+use super::alert::{Alert, AlertCommand, AlertId};
 use super::kind::ProblemKind;
 use super::outage::{Outage, Subject};
 use super::text;
-use super::timing::Times;
+use super::timing::AlertTiming;
 
 /// Every alert that may still be on the screen.
 #[derive(Debug, Default)]
@@ -16,10 +16,10 @@ pub(super) struct DisplayedAlerts {
 /// One alert.
 #[derive(Debug)]
 struct DisplayedAlert {
-    id: Id,
+    id: AlertId,
     content: Content,
     /// What was last sent to the screen.
-    shown: Option<Notice>,
+    shown: Option<Alert>,
     /// The next change may make a sound.
     audible: bool,
 }
@@ -27,7 +27,7 @@ struct DisplayedAlert {
 #[derive(Debug)]
 enum Content {
     /// A message that never changes.
-    Message(Notice),
+    Message(Alert),
     /// Upstreams that are down, or were.
     Outages(Vec<OutageEntry>),
 }
@@ -39,7 +39,7 @@ pub(super) struct OutageEntry {
     pub(super) kind: ProblemKind,
     pub(super) since: u64,
     /// The alert to show if it is the only one down.
-    pub(super) alone: Notice,
+    pub(super) alone: Alert,
     /// It recovered, and this is the text that says so.
     pub(super) recovery: Option<String>,
 }
@@ -49,16 +49,16 @@ const MAX_REMEMBERED: usize = 16;
 
 impl DisplayedAlerts {
     /// Adds a new alert for this outage.
-    pub(super) fn add_outage(&mut self, entry: OutageEntry) -> Id {
+    pub(super) fn add_outage(&mut self, entry: OutageEntry) -> AlertId {
         self.add(Content::Outages(vec![entry]))
     }
 
-    pub(super) fn add_message(&mut self, alert: Notice) {
+    pub(super) fn add_message(&mut self, alert: Alert) {
         self.add(Content::Message(alert));
     }
 
     /// Adds this outage to an alert about others that began within `window`.
-    pub(super) fn join(&mut self, entry: &OutageEntry, window: u64) -> Option<Id> {
+    pub(super) fn join(&mut self, entry: &OutageEntry, window: u64) -> Option<AlertId> {
         let near = |other: &OutageEntry| {
             other.recovery.is_none()
                 && other.kind.is_groupable()
@@ -75,7 +75,7 @@ impl DisplayedAlerts {
     }
 
     /// The problem of this upstream became worse.
-    pub(super) fn escalate(&mut self, id: Id, entry: OutageEntry) {
+    pub(super) fn escalate(&mut self, id: AlertId, entry: OutageEntry) {
         if let Some(own) = self.entry(id, &entry.subject.name) {
             *own = entry;
         }
@@ -86,14 +86,14 @@ impl DisplayedAlerts {
     }
 
     /// This upstream recovered.
-    pub(super) fn recovered(&mut self, id: Id, name: &str, text: String) {
+    pub(super) fn recovered(&mut self, id: AlertId, name: &str, text: String) {
         if let Some(entry) = self.entry(id, name) {
             entry.recovery = Some(text);
         }
     }
 
     /// Removes this upstream from an alert.
-    pub(super) fn drop_upstream(&mut self, id: Id, name: &str) {
+    pub(super) fn drop_upstream(&mut self, id: AlertId, name: &str) {
         if let Some(entries) = self.entries(id) {
             entries.retain(|entry| entry.subject.name != name);
         }
@@ -114,14 +114,14 @@ impl DisplayedAlerts {
     }
 
     /// Removes an alert that was never shown.
-    pub(super) fn remove(&mut self, id: Id) {
+    pub(super) fn remove(&mut self, id: AlertId) {
         self.alerts.retain(|alert| alert.id != id);
     }
 
     /// Withdraws everything.
-    pub(super) fn clear(&mut self) -> Vec<Order> {
+    pub(super) fn clear(&mut self) -> Vec<AlertCommand> {
         let shown = self.alerts.drain(..).filter(|alert| alert.shown.is_some());
-        shown.map(|alert| Order::Withdraw(alert.id)).collect()
+        shown.map(|alert| AlertCommand::Withdraw(alert.id)).collect()
     }
 
     /// Whether an alert on the screen must change, which may have to wait until the mute ends.
@@ -130,12 +130,12 @@ impl DisplayedAlerts {
     }
 
     /// The changes that bring the screen up to date. While `muted`, alerts are only withdrawn.
-    pub(super) fn orders(&mut self, muted: bool) -> Vec<Order> {
+    pub(super) fn orders(&mut self, muted: bool) -> Vec<AlertCommand> {
         let mut orders = Vec::new();
         self.alerts.retain_mut(|alert| {
             let current = alert.current().filter(|_| !(muted && alert.is_over()));
             let Some(current) = current else {
-                orders.extend(alert.shown.take().map(|_| Order::Withdraw(alert.id)));
+                orders.extend(alert.shown.take().map(|_| AlertCommand::Withdraw(alert.id)));
                 return false;
             };
             let is_shown = alert.shown.as_ref().is_some_and(|shown| muted || *shown == current);
@@ -143,18 +143,18 @@ impl DisplayedAlerts {
                 return true;
             }
             let quiet = current.quiet || !std::mem::take(&mut alert.audible);
-            let sent = Notice { quiet, ..current.clone() };
+            let sent = Alert { quiet, ..current.clone() };
             orders.push(match alert.shown.replace(current) {
-                Some(_) => Order::Replace(alert.id, sent),
-                None => Order::Show(alert.id, sent),
+                Some(_) => AlertCommand::Replace(alert.id, sent),
+                None => AlertCommand::Show(alert.id, sent),
             });
             true
         });
         orders
     }
 
-    fn add(&mut self, content: Content) -> Id {
-        let id = Id(self.next_id);
+    fn add(&mut self, content: Content) -> AlertId {
+        let id = AlertId(self.next_id);
         self.next_id += 1;
         if self.alerts.len() >= MAX_REMEMBERED
             && let Some(old) = self.alerts.iter().position(DisplayedAlert::is_over)
@@ -165,11 +165,11 @@ impl DisplayedAlerts {
         id
     }
 
-    fn entry(&mut self, id: Id, name: &str) -> Option<&mut OutageEntry> {
+    fn entry(&mut self, id: AlertId, name: &str) -> Option<&mut OutageEntry> {
         self.entries(id)?.iter_mut().find(|entry| entry.subject.name == name)
     }
 
-    fn entries(&mut self, id: Id) -> Option<&mut Vec<OutageEntry>> {
+    fn entries(&mut self, id: AlertId) -> Option<&mut Vec<OutageEntry>> {
         let alert = self.alerts.iter_mut().find(|alert| alert.id == id)?;
         match &mut alert.content {
             Content::Outages(entries) => Some(entries),
@@ -180,7 +180,7 @@ impl DisplayedAlerts {
 
 impl DisplayedAlert {
     /// What it must show now; `None` if it must be withdrawn.
-    fn current(&self) -> Option<Notice> {
+    fn current(&self) -> Option<Alert> {
         let entries = match &self.content {
             Content::Message(alert) => return Some(alert.clone()),
             Content::Outages(entries) => entries,
@@ -209,7 +209,7 @@ impl OutageEntry {
         subject: Subject,
         outage: &Outage,
         kind: ProblemKind,
-        timing: &Times,
+        timing: &AlertTiming,
     ) -> Self {
         let alone = text::alone(&subject, kind, &outage.failure, timing);
         Self { subject, kind, since: outage.since, alone, recovery: None }

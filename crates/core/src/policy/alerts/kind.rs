@@ -1,7 +1,7 @@
 //! The kinds of problem that the user is alerted to.
 
-use super::timing::Times;
-use crate::api::Upstream;
+use super::timing::AlertTiming;
+use crate::api::UpstreamStatus;
 use crate::failure::{Code, Failure};
 
 /// The kinds of problem, from the least to the most severe.
@@ -24,7 +24,7 @@ pub(super) enum ProblemKind {
 impl ProblemKind {
     /// The problem behind a failure; `None` if it needs no alert, such as an app that the user quit
     /// or uninstalled.
-    pub(super) fn of(upstream: &Upstream, failure: &Failure) -> Option<Self> {
+    pub(super) fn of(upstream: &UpstreamStatus, failure: &Failure) -> Option<Self> {
         if upstream.app.as_ref().is_some_and(|app| app.gave_up) {
             return Some(Self::CrashLoop);
         }
@@ -58,7 +58,7 @@ impl ProblemKind {
         matches!(self, Self::NotReady | Self::Unreachable | Self::Exited)
     }
 
-    pub(super) fn grace(self, timing: &Times) -> u64 {
+    pub(super) fn grace(self, timing: &AlertTiming) -> u64 {
         match self {
             Self::NotReady => timing.startup_grace,
             Self::Unreachable | Self::GatewayDown => timing.unreachable_grace,

@@ -1,9 +1,9 @@
 //! Desktop alerts: which problems deserve a notification, when, and with what text.
 //!
 //! # Theory of operation
-//! [`Alerts`] receives the gateway's status, what the user does in the tray, and the time. It
+//! [`AlertRules`] receives the gateway's status, what the user does in the tray, and the time. It
 //! returns [orders](Order) to show, replace or withdraw alerts. It does no I/O and starts no timer:
-//! [`Alerts::next_look`] says when the caller should evaluate the rules again.
+//! [`AlertRules::next_evaluation`] says when the caller should evaluate the rules again.
 //!
 //! An upstream that goes down has an *outage*. An outage is announced once its grace period ends,
 //! unless the user is working on that upstream, the machine just woke, a restart is in progress or
@@ -12,7 +12,7 @@
 //! alert on the screen is never out of date.
 //!
 //! # Layout
-//! - [`rules`]: [`Alerts`], the rules themselves
+//! - [`rules`]: [`AlertRules`], the rules themselves
 //! - [`alert`]: an alert and its buttons; [`text`]: the texts
 //! - [`outage`]: one upstream and its outage; [`kind`]: the kinds of problem
 //! - [`displayed`]: the alerts on the screen
@@ -34,18 +34,18 @@ mod tests;
 mod text;
 pub mod timing;
 
-pub use alert::{Button, Id, Notice, Order, Place};
-pub use clock::Now;
-pub use rules::Alerts;
-pub use timing::Times;
+pub use alert::{Alert, AlertButton, AlertCommand, AlertId, AlertTarget};
+pub use clock::ClockReading;
+pub use rules::AlertRules;
+pub use timing::AlertTiming;
 
 /// Something the user did in the tray. They need no alert about its effects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum TrayAction {
     /// Restart this upstream.
     Restart(String),
     /// Pause, resume or turn off this upstream, or all of them.
-    Touch(Option<String>),
+    Manage(Option<String>),
     /// Show no alerts about this upstream until this time (milliseconds of the Unix epoch).
     Ignore { upstream: String, until: u64 },
     /// Quit the tray.

@@ -1,11 +1,11 @@
 //! One upstream as the alerts see it: its outage, and when to announce it.
 
-use super::alert::Id;
-use super::clock::Now;
+use super::alert::AlertId;
+use super::clock::ClockReading;
 use super::displayed::DisplayedAlerts;
 use super::kind::ProblemKind;
-use super::timing::Times;
-use crate::api::{Link, Restart, Touched, Upstream};
+use super::timing::AlertTiming;
+use crate::api::{RestartProgress, UpstreamState, UpstreamStatus, UserAction};
 use crate::failure::{Code, Failure};
 
 /// An upstream, or the gateway itself.
@@ -64,11 +64,11 @@ pub(super) enum Announcement {
     /// The rate limit or the user's settings forbade it.
     Suppressed,
     /// In this alert, as this kind of problem.
-    Displayed(Id, ProblemKind),
+    Displayed(AlertId, ProblemKind),
 }
 
 impl Monitored {
-    pub(super) fn new(upstream: &Upstream) -> Self {
+    pub(super) fn new(upstream: &UpstreamStatus) -> Self {
         Self::of(Subject::of(upstream))
     }
 
@@ -93,21 +93,26 @@ impl Monitored {
     }
 
     /// Takes in its current status.
-    pub(super) fn see(&mut self, upstream: &Upstream, now: u64, displayed: &mut DisplayedAlerts) {
+    pub(super) fn observe(
+        &mut self,
+        upstream: &UpstreamStatus,
+        now: u64,
+        displayed: &mut DisplayedAlerts,
+    ) {
         self.subject = Subject::of(upstream);
         let restart = upstream.app.as_ref().and_then(|app| app.restart.as_ref());
         self.restart = restart.map_or(0, |restart| restart.number);
         match &upstream.link {
-            Link::Off | Link::Paused { .. } => {
+            UpstreamState::Off | UpstreamState::Paused { .. } => {
                 self.end_outage(displayed);
                 (self.was_connected, self.signed_out) = (false, false);
             }
-            Link::Connecting => {
+            UpstreamState::Connecting => {
                 if let Some(outage) = &mut self.outage {
                     outage.recovering = true;
                 }
             }
-            Link::Connected { .. } => {
+            UpstreamState::Connected { .. } => {
                 self.was_connected = true;
                 let signed_out = upstream.app.as_ref().filter(|app| app.signed_out);
                 if !(self.signed_out && signed_out.is_some())
@@ -122,7 +127,7 @@ impl Monitored {
                     self.is_down(&failure, Some(ProblemKind::SignInRequired), now, displayed);
                 }
             }
-            Link::Down { failure, attempts, .. } => {
+            UpstreamState::Down { failure, attempts, .. } => {
                 // Going down is a new outage, not a worse form of being signed out.
                 if std::mem::take(&mut self.signed_out) {
                     self.end_outage(displayed);
@@ -138,13 +143,13 @@ impl Monitored {
     }
 
     /// The gateway is not running.
-    pub(super) fn lose(&mut self, failure: &Failure, now: u64) {
+    pub(super) fn gateway_lost(&mut self, failure: &Failure, now: u64) {
         let kind = Some(ProblemKind::GatewayDown);
         self.outage.get_or_insert_with(|| Outage::new(failure, kind, false, now));
     }
 
     /// It recovered. Returns the alert that announced its outage, if there is one.
-    pub(super) fn recover(&mut self) -> Option<Id> {
+    pub(super) fn recover(&mut self) -> Option<AlertId> {
         let outage = self.outage.take()?;
         (self.silent_until, self.restarting_until) = (0, 0);
         match outage.announcement {
@@ -163,7 +168,7 @@ impl Monitored {
 
     /// The user acted on it elsewhere, such as in the dashboard. An action that was long ago when
     /// it is first reported has no effect.
-    pub(super) fn user_acted(&mut self, action: Option<Touched>, now: Now, grace: u64) {
+    pub(super) fn user_acted(&mut self, action: Option<UserAction>, now: ClockReading, grace: u64) {
         let Some(action) = action.filter(|action| action.at > self.last_action) else { return };
         self.last_action = action.at;
         let left = grace.saturating_sub(now.wall.saturating_sub(action.at));
@@ -198,14 +203,14 @@ impl Monitored {
         }
     }
 
-    pub(super) fn was_not_shown(&mut self, id: Id) {
+    pub(super) fn not_shown(&mut self, id: AlertId) {
         if let Some(outage) = self.outage.as_mut().filter(|outage| outage.is_in(id)) {
             outage.announcement = Announcement::Suppressed;
         }
     }
 
     /// When to announce its outage, and as which kind of problem.
-    pub(super) fn due(&self, timing: &Times) -> Option<(u64, ProblemKind)> {
+    pub(super) fn due(&self, timing: &AlertTiming) -> Option<(u64, ProblemKind)> {
         let pending = |outage: &&Outage| outage.announcement == Announcement::Pending;
         let outage = self.outage.as_ref().filter(pending)?;
         let kind = outage.problem().filter(|_| !outage.recovering)?;
@@ -218,7 +223,7 @@ impl Monitored {
 
     /// If its problem is worse than what its alert says: when to update the alert, to which kind of
     /// problem, and which alert.
-    pub(super) fn escalation(&self) -> Option<(u64, ProblemKind, Id)> {
+    pub(super) fn escalation(&self) -> Option<(u64, ProblemKind, AlertId)> {
         let outage = self.outage.as_ref().filter(|outage| !outage.recovering)?;
         let Announcement::Displayed(id, displayed) = outage.announcement else { return None };
         let kind = outage.problem().filter(|kind| *kind > displayed)?;
@@ -249,7 +254,7 @@ impl Monitored {
     }
 
     /// Applies the state of its restart to its outage.
-    fn follow_restart(&mut self, restart: Option<&Restart>, now: u64) {
+    fn follow_restart(&mut self, restart: Option<&RestartProgress>, now: u64) {
         let (Some(outage), Some(restart)) = (&mut self.outage, restart) else { return };
         match &restart.end {
             None => outage.recovering = true,
@@ -265,7 +270,7 @@ impl Monitored {
 }
 
 impl Subject {
-    fn of(upstream: &Upstream) -> Self {
+    fn of(upstream: &UpstreamStatus) -> Self {
         Self {
             name: upstream.name.clone(),
             title: upstream.title.clone(),
@@ -311,7 +316,7 @@ impl Outage {
         }
     }
 
-    fn is_in(&self, id: Id) -> bool {
+    fn is_in(&self, id: AlertId) -> bool {
         matches!(self.announcement, Announcement::Displayed(own, _) if own == id)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::kind::ProblemKind;
-use super::timing::Times;
+use super::timing::AlertTiming;
 
 /// When alerts were shown, as far as that limits the next ones.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub(super) enum Permit {
 
 impl RateLimit {
     /// From when on this problem of this upstream may be announced.
-    pub(super) fn next_allowed(&self, name: &str, kind: ProblemKind, timing: &Times) -> u64 {
+    pub(super) fn next_allowed(&self, name: &str, kind: ProblemKind, timing: &AlertTiming) -> u64 {
         let last = self.last.get(&(name.to_owned(), kind));
         last.map_or(0, |last| last.saturating_add(timing.repeat_interval))
     }
@@ -34,7 +34,7 @@ impl RateLimit {
         self.last.insert((name.to_owned(), kind), now);
     }
 
-    pub(super) fn permit(&mut self, now: u64, timing: &Times) -> Permit {
+    pub(super) fn permit(&mut self, now: u64, timing: &AlertTiming) -> Permit {
         let expired = |then: u64| now.saturating_sub(then) >= timing.rate_window;
         while self.shown.front().is_some_and(|&then| expired(then)) {
             self.shown.pop_front();

@@ -2,23 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use super::alert::{Id, Notice, Order};
-use super::clock::{Clock, Now};
+use super::alert::{Alert, AlertCommand, AlertId};
+use super::clock::{Clock, ClockReading};
 use super::displayed::{DisplayedAlerts, OutageEntry};
 use super::kind::ProblemKind;
 use super::outage::{Announcement, Monitored, Outage};
 use super::rate_limit::{Permit, RateLimit};
-use super::timing::Times;
-use super::{Act, GATEWAY, text};
-use crate::api::{Notifications, Status};
+use super::timing::AlertTiming;
+use super::{GATEWAY, TrayAction, text};
+use crate::api::{NotificationLevel, Status};
 use crate::failure::Failure;
 
 /// The rules and their state.
 #[derive(Debug)]
-pub struct Alerts {
-    timing: Times,
+pub struct AlertRules {
+    timing: AlertTiming,
     clock: Clock,
-    level: Notifications,
+    level: NotificationLevel,
     upstreams: BTreeMap<String, Monitored>,
     /// The gateway itself. While it is down, the state of its upstreams is unknown.
     gateway: Monitored,
@@ -31,13 +31,13 @@ pub struct Alerts {
     quitting: bool,
 }
 
-impl Alerts {
+impl AlertRules {
     /// Right after login everything else is starting too, so `at_login` mutes alerts for a while.
-    pub fn new(timing: Times, at_login: bool, now: Now) -> Self {
+    pub fn new(timing: AlertTiming, at_login: bool, now: ClockReading) -> Self {
         Self {
             timing,
             clock: Clock::new(now),
-            level: Notifications::default(),
+            level: NotificationLevel::default(),
             upstreams: BTreeMap::new(),
             gateway: Monitored::gateway(),
             endpoint: None,
@@ -50,7 +50,7 @@ impl Alerts {
     }
 
     /// The gateway is running and reported this status.
-    pub fn see(&mut self, status: &Status, now: Now) -> Vec<Order> {
+    pub fn observe(&mut self, status: &Status, now: ClockReading) -> Vec<AlertCommand> {
         self.advance_clock(now);
         self.level = status.tray.notifications;
         if let Some(left) = status.muted_until.and_then(|until| until.checked_sub(now.wall)) {
@@ -64,7 +64,7 @@ impl Alerts {
             let monitored = self.upstreams.entry(upstream.name.clone());
             let monitored = monitored.or_insert_with(|| Monitored::new(upstream));
             monitored.user_acted(upstream.touched, now, self.timing.user_action_grace);
-            monitored.see(upstream, now.awake, &mut self.displayed);
+            monitored.observe(upstream, now.awake, &mut self.displayed);
         }
         let before = self.endpoint.replace(status.endpoint.clone());
         if before.is_some_and(|before| before != status.endpoint) {
@@ -74,70 +74,70 @@ impl Alerts {
     }
 
     /// The gateway is not running.
-    pub fn lose(&mut self, failure: &Failure, now: Now) -> Vec<Order> {
+    pub fn gateway_lost(&mut self, failure: &Failure, now: ClockReading) -> Vec<AlertCommand> {
         self.advance_clock(now);
-        self.gateway.lose(failure, now.awake);
+        self.gateway.gateway_lost(failure, now.awake);
         self.update_screen(now)
     }
 
     /// The user did something in the tray.
-    pub fn act(&mut self, act: &Act, now: Now) -> Vec<Order> {
+    pub fn act(&mut self, act: &TrayAction, now: ClockReading) -> Vec<AlertCommand> {
         self.advance_clock(now);
         let grace_end = now.awake + self.timing.user_action_grace;
         match act {
-            Act::Restart(name) => {
+            TrayAction::Restart(name) => {
                 if let Some(monitored) = self.upstreams.get_mut(name) {
                     monitored.restart(grace_end);
                 }
             }
-            Act::Touch(name) => {
+            TrayAction::Manage(name) => {
                 let all = self.upstreams.iter_mut();
                 all.filter(|(own, _)| name.as_ref().is_none_or(|name| name == *own))
                     .for_each(|(_, monitored)| monitored.silence(grace_end));
             }
-            Act::Ignore { upstream, until } => {
+            TrayAction::Ignore { upstream, until } => {
                 let until = now.awake + until.saturating_sub(now.wall);
                 if let Some(monitored) = self.upstreams.get_mut(upstream) {
                     monitored.ignore(until, &mut self.displayed);
                 }
             }
-            Act::Quit => self.quitting = true,
+            TrayAction::Quit => self.quitting = true,
         }
         self.update_screen(now)
     }
 
     /// An update is ready to install.
-    pub fn update_is_ready(&mut self, version: &str, now: Now) -> Vec<Order> {
+    pub fn update_ready(&mut self, version: &str, now: ClockReading) -> Vec<AlertCommand> {
         self.advance_clock(now);
         if self.update.as_deref() != Some(version) {
             self.update = Some(version.to_owned());
-            self.inform(text::update_is_ready(version), now);
+            self.inform(text::update_ready(version), now);
         }
         self.update_screen(now)
     }
 
     /// The machine joined another network, which breaks connections through nobody's fault.
-    pub fn network_changed(&mut self, now: Now) -> Vec<Order> {
+    pub fn network_changed(&mut self, now: ClockReading) -> Vec<AlertCommand> {
         self.advance_clock(now);
         self.mute(now.awake + self.timing.mute);
         self.update_screen(now)
     }
 
     /// Applies the rules to the current time.
-    pub fn look(&mut self, now: Now) -> Vec<Order> {
+    pub fn evaluate(&mut self, now: ClockReading) -> Vec<AlertCommand> {
         self.advance_clock(now);
         self.update_screen(now)
     }
 
     /// An alert could not be shown, so its recovery is not announced either.
-    pub fn was_not_shown(&mut self, id: Id) {
+    pub fn not_shown(&mut self, id: AlertId) {
         self.displayed.remove(id);
         let all = self.upstreams.values_mut().chain([&mut self.gateway]);
-        all.for_each(|monitored| monitored.was_not_shown(id));
+        all.for_each(|monitored| monitored.not_shown(id));
     }
 
-    /// In how many milliseconds to call [`Self::look`] if nothing else happens before.
-    pub fn next_look(&self, now: Now) -> Option<u64> {
+    /// In how many milliseconds to call [`Self::evaluate`] if nothing else happens before.
+    pub fn next_evaluation(&self, now: ClockReading) -> Option<u64> {
         if self.quitting {
             return None;
         }
@@ -153,7 +153,7 @@ impl Alerts {
         next.map(|at| at - now.awake)
     }
 
-    fn advance_clock(&mut self, now: Now) {
+    fn advance_clock(&mut self, now: ClockReading) {
         if self.clock.slept(now, self.timing.sleep_threshold) {
             self.mute(now.awake + self.timing.mute);
         }
@@ -176,8 +176,8 @@ impl Alerts {
     }
 
     /// Announces what is due and brings the screen up to date.
-    fn update_screen(&mut self, now: Now) -> Vec<Order> {
-        if self.quitting || self.level == Notifications::None {
+    fn update_screen(&mut self, now: ClockReading) -> Vec<AlertCommand> {
+        if self.quitting || self.level == NotificationLevel::None {
             self.suppress_all(now);
             return self.displayed.clear();
         }
@@ -227,7 +227,7 @@ impl Alerts {
     }
 
     /// When the displayed alert of an upstream must change to a worse problem, and to which.
-    fn escalation(&self, name: &str, monitored: &Monitored) -> Option<(u64, ProblemKind, Id)> {
+    fn escalation(&self, name: &str, monitored: &Monitored) -> Option<(u64, ProblemKind, AlertId)> {
         let (at, kind, id) = monitored.escalation()?;
         Some((at.max(self.rate_limit.next_allowed(name, kind, &self.timing)), kind, id))
     }
@@ -262,7 +262,7 @@ impl Alerts {
 
     /// Adds an outage to an alert that it shares, or to a new one; `None` if the rate limit
     /// forbids it.
-    fn display(&mut self, entry: OutageEntry, now: u64) -> Option<Id> {
+    fn display(&mut self, entry: OutageEntry, now: u64) -> Option<AlertId> {
         if entry.kind.is_groupable()
             && let Some(id) = self.displayed.join(&entry, self.timing.group_window)
         {
@@ -283,17 +283,17 @@ impl Alerts {
     }
 
     /// Shows an alert that is not about a problem, if the user wants those.
-    fn inform(&mut self, alert: Notice, now: Now) {
+    fn inform(&mut self, alert: Alert, now: ClockReading) {
         let allowed = self.rate_limit.permit(now.awake, &self.timing) == Permit::Allowed;
         let muted = now.awake < self.muted_until;
-        if self.level == Notifications::All && allowed && !muted && !self.quitting {
+        if self.level == NotificationLevel::All && allowed && !muted && !self.quitting {
             self.rate_limit.record_shown(now.awake);
             self.displayed.add_message(alert);
         }
     }
 
     /// Drops what is due now, so that it is not announced later either.
-    fn suppress_all(&mut self, now: Now) {
+    fn suppress_all(&mut self, now: ClockReading) {
         for name in self.due_now(now.awake) {
             let outage = self.monitored(&name).and_then(|monitored| monitored.outage.as_mut());
             outage.into_iter().for_each(|outage| outage.announcement = Announcement::Suppressed);

@@ -1,10 +1,10 @@
 //! The texts of the alerts.
 
-use super::alert::{Button, Notice, Place};
+use super::alert::{Alert, AlertButton, AlertTarget};
 use super::displayed::OutageEntry;
 use super::kind::ProblemKind;
 use super::outage::Subject;
-use super::timing::Times;
+use super::timing::AlertTiming;
 use crate::failure::{Code, Failure};
 use crate::policy::app::auto_restart::MAX_RESTARTS;
 
@@ -13,10 +13,10 @@ pub(super) fn alone(
     subject: &Subject,
     kind: ProblemKind,
     failure: &Failure,
-    timing: &Times,
-) -> Notice {
+    timing: &AlertTiming,
+) -> Alert {
     let Subject { title, name, restartable } = subject;
-    let restart = restartable.then_some(Button::Restart);
+    let restart = restartable.then_some(AlertButton::Restart);
     let explanation = format!("{} {}", failure.what, failure.remedy);
     let (title, body, buttons) = match kind {
         ProblemKind::Exited => {
@@ -25,7 +25,7 @@ pub(super) fn alone(
                 false => ("is not running", "Evermoor reconnects automatically."),
             };
             let body = format!("Your editors keep working without it. {next}");
-            let buttons = restart.into_iter().chain([Button::Details]).collect();
+            let buttons = restart.into_iter().chain([AlertButton::Details]).collect();
             (format!("{title} {what}"), body, buttons)
         }
         ProblemKind::Unreachable => {
@@ -39,19 +39,19 @@ pub(super) fn alone(
                 }
                 (_, _) => explanation,
             };
-            let buttons = restart.into_iter().chain([Button::IgnoreForToday]).collect();
+            let buttons = restart.into_iter().chain([AlertButton::IgnoreForToday]).collect();
             (format!("{title} {}", failure.code.predicate()), body, buttons)
         }
         ProblemKind::NotReady => {
-            let buttons = restart.into_iter().chain([Button::IgnoreForToday]).collect();
+            let buttons = restart.into_iter().chain([AlertButton::IgnoreForToday]).collect();
             (format!("{title} is taking too long to start"), explanation, buttons)
         }
         ProblemKind::SignInRequired => {
             let body = "Sign in to use its tools again.".to_owned();
-            (format!("{title} needs you to sign in"), body, vec![Button::SignIn])
+            (format!("{title} needs you to sign in"), body, vec![AlertButton::SignIn])
         }
         ProblemKind::RestartFailed => {
-            let buttons = vec![Button::Restart, Button::Details];
+            let buttons = vec![AlertButton::Restart, AlertButton::Details];
             (format!("{title} did not restart"), explanation, buttons)
         }
         ProblemKind::CrashLoop => {
@@ -61,42 +61,42 @@ pub(super) fn alone(
                 ),
                 false => explanation,
             };
-            (format!("{title} keeps crashing"), body, vec![Button::OpenLog])
+            (format!("{title} keeps crashing"), body, vec![AlertButton::OpenLog])
         }
         ProblemKind::GatewayDown => {
-            (format!("{title} stopped working"), explanation, vec![Button::Details])
+            (format!("{title} stopped working"), explanation, vec![AlertButton::Details])
         }
     };
-    let leads_to = match kind {
-        ProblemKind::GatewayDown => Place::Overview,
-        ProblemKind::SignInRequired => Place::Upstream(name.clone()),
-        ProblemKind::CrashLoop => Place::Log(name.clone()),
+    let target = match kind {
+        ProblemKind::GatewayDown => AlertTarget::Overview,
+        ProblemKind::SignInRequired => AlertTarget::Upstream(name.clone()),
+        ProblemKind::CrashLoop => AlertTarget::Log(name.clone()),
         ProblemKind::Exited
         | ProblemKind::Unreachable
         | ProblemKind::NotReady
-        | ProblemKind::RestartFailed => Place::Restart(name.clone()),
+        | ProblemKind::RestartFailed => AlertTarget::Restart(name.clone()),
     };
     let about = if kind == ProblemKind::GatewayDown { vec![] } else { vec![name.clone()] };
-    Notice { title, body, buttons, about, leads_to, quiet: false }
+    Alert { title, body, buttons, about, target, quiet: false }
 }
 
 /// Several upstreams that went down together.
-pub(super) fn several(entries: &[&OutageEntry]) -> Notice {
+pub(super) fn several(entries: &[&OutageEntry]) -> Alert {
     let titles: Vec<&str> = entries.iter().map(|entry| entry.subject.title.as_str()).collect();
     let restart = entries.iter().any(|entry| entry.subject.restartable);
-    let restart = restart.then_some(Button::RestartAll);
-    Notice {
+    let restart = restart.then_some(AlertButton::RestartAll);
+    Alert {
         title: format!("{} servers are down", entries.len()),
         body: format!("{}. Your editors keep working without them.", list(&titles)),
-        buttons: restart.into_iter().chain([Button::Details]).collect(),
+        buttons: restart.into_iter().chain([AlertButton::Details]).collect(),
         about: entries.iter().map(|entry| entry.subject.name.clone()).collect(),
-        leads_to: Place::Overview,
+        target: AlertTarget::Overview,
         quiet: false,
     }
 }
 
 /// Every upstream in an alert recovered.
-pub(super) fn are_back(entries: &[OutageEntry]) -> Notice {
+pub(super) fn are_back(entries: &[OutageEntry]) -> Alert {
     let (title, body) = match entries {
         [one] => {
             (format!("{} is back", one.subject.title), one.recovery.clone().unwrap_or_default())
@@ -108,11 +108,11 @@ pub(super) fn are_back(entries: &[OutageEntry]) -> Notice {
         }
     };
     let about: Vec<String> = entries.iter().map(|entry| entry.subject.name.clone()).collect();
-    let leads_to = match about.as_slice() {
-        [one] if one != super::GATEWAY => Place::Upstream(one.clone()),
-        _ => Place::Overview,
+    let target = match about.as_slice() {
+        [one] if one != super::GATEWAY => AlertTarget::Upstream(one.clone()),
+        _ => AlertTarget::Overview,
     };
-    Notice { title, body, buttons: vec![], about, leads_to, quiet: true }
+    Alert { title, body, buttons: vec![], about, target, quiet: true }
 }
 
 pub(super) fn tools_are_back(tools: u32) -> String {
@@ -128,35 +128,35 @@ pub(super) fn gateway_is_back() -> String {
 }
 
 /// The rate limit is reached; `title` is the alert that it holds back.
-pub(super) fn summary(title: &str) -> Notice {
-    Notice {
+pub(super) fn summary(title: &str) -> Alert {
+    Alert {
         title: "Several servers are having problems".into(),
         body: format!("Latest: {title}. Further alerts are paused for a while."),
-        buttons: vec![Button::Details],
+        buttons: vec![AlertButton::Details],
         about: vec![],
-        leads_to: Place::Overview,
+        target: AlertTarget::Overview,
         quiet: false,
     }
 }
 
-pub(super) fn moved(endpoint: &str) -> Notice {
-    Notice {
+pub(super) fn moved(endpoint: &str) -> Alert {
+    Alert {
         title: "Evermoor has a new address".into(),
         body: format!("Editors now connect to {endpoint}."),
-        buttons: vec![Button::Details],
+        buttons: vec![AlertButton::Details],
         about: vec![],
-        leads_to: Place::Editors,
+        target: AlertTarget::Editors,
         quiet: true,
     }
 }
 
-pub(super) fn update_is_ready(version: &str) -> Notice {
-    Notice {
+pub(super) fn update_ready(version: &str) -> Alert {
+    Alert {
         title: format!("Evermoor {version} is ready to install"),
         body: "Restart Evermoor to update. Your editors stay connected.".into(),
-        buttons: vec![Button::Details],
+        buttons: vec![AlertButton::Details],
         about: vec![],
-        leads_to: Place::Settings,
+        target: AlertTarget::Settings,
         quiet: true,
     }
 }

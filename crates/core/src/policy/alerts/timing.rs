@@ -2,7 +2,7 @@
 
 /// The durations and limits of the alert rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Times {
+pub struct AlertTiming {
     /// How long a server that exited may stay away before its outage is announced.
     pub exit_grace: u64,
     /// How long a server may leave requests unanswered.
@@ -24,7 +24,7 @@ pub struct Times {
     pub user_action_grace: u64,
 }
 
-impl Default for Times {
+impl Default for AlertTiming {
     fn default() -> Self {
         Self {
             exit_grace: 5_000,

@@ -3,8 +3,8 @@
 //! No shell is involved, except on Windows, where only PowerShell can start a program minimised;
 //! there every argument is quoted. A launch never takes the keyboard focus.
 
-use super::install::Place;
-use crate::preset::{OnSystem, Os};
+use super::install::LaunchMethod;
+use crate::preset::{Os, PlatformSpec};
 
 /// A program and its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,9 +15,9 @@ pub struct CommandLine {
 
 /// How a process is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Firmness {
+pub enum StopMode {
     /// It is asked to exit and may clean up first.
-    Asked,
+    Graceful,
     /// It is killed.
     Forced,
 }
@@ -29,34 +29,37 @@ impl CommandLine {
 }
 
 /// Launches an app without bringing it to the front. `None` if the system has no such launch method.
-pub fn launch(os: Os, place: &Place) -> Option<CommandLine> {
+pub fn launch(os: Os, place: &LaunchMethod) -> Option<CommandLine> {
     Some(match (os, place) {
-        (Os::MacOs, Place::Bundle(id)) => CommandLine::new("open", ["-g", "-b", id]),
-        (Os::MacOs, Place::App(path)) => CommandLine::new("open", ["-g", "-a", path]),
-        (Os::MacOs, Place::Url(url)) => CommandLine::new("open", ["-g", url]),
-        (Os::Linux, Place::Snap(name)) => CommandLine::new("snap", ["run", name]),
-        (Os::Linux, Place::Flatpak(id)) => CommandLine::new("flatpak", ["run", id]),
-        (Os::Linux, Place::Desktop(id)) => CommandLine::new("gtk-launch", [id]),
-        (Os::Linux, Place::Url(url)) => CommandLine::new("xdg-open", [url]),
-        (Os::MacOs | Os::Linux, Place::Program { path, args }) => {
+        (Os::MacOs, LaunchMethod::Bundle(id)) => CommandLine::new("open", ["-g", "-b", id]),
+        (Os::MacOs, LaunchMethod::App(path)) => CommandLine::new("open", ["-g", "-a", path]),
+        (Os::MacOs, LaunchMethod::Url(url)) => CommandLine::new("open", ["-g", url]),
+        (Os::Linux, LaunchMethod::Snap(name)) => CommandLine::new("snap", ["run", name]),
+        (Os::Linux, LaunchMethod::Flatpak(id)) => CommandLine::new("flatpak", ["run", id]),
+        (Os::Linux, LaunchMethod::Desktop(id)) => CommandLine::new("gtk-launch", [id]),
+        (Os::Linux, LaunchMethod::Url(url)) => CommandLine::new("xdg-open", [url]),
+        (Os::MacOs | Os::Linux, LaunchMethod::Program { path, args }) => {
             CommandLine { program: path.clone(), args: args.clone() }
         }
-        (Os::Windows, Place::Program { path, args }) => minimised(path, args),
-        (Os::Windows, Place::Store(id)) => {
+        (Os::Windows, LaunchMethod::Program { path, args }) => minimised(path, args),
+        (Os::Windows, LaunchMethod::Store(id)) => {
             CommandLine::new("explorer.exe", [&format!("shell:AppsFolder\\{id}")])
         }
-        (Os::Windows, Place::Url(url)) => {
+        (Os::Windows, LaunchMethod::Url(url)) => {
             CommandLine::new("rundll32.exe", ["url.dll,FileProtocolHandler", url])
         }
-        (Os::MacOs | Os::Windows, Place::Snap(_) | Place::Flatpak(_) | Place::Desktop(_))
-        | (Os::MacOs | Os::Linux, Place::Store(_))
-        | (Os::Linux | Os::Windows, Place::Bundle(_) | Place::App(_)) => return None,
+        (
+            Os::MacOs | Os::Windows,
+            LaunchMethod::Snap(_) | LaunchMethod::Flatpak(_) | LaunchMethod::Desktop(_),
+        )
+        | (Os::MacOs | Os::Linux, LaunchMethod::Store(_))
+        | (Os::Linux | Os::Windows, LaunchMethod::Bundle(_) | LaunchMethod::App(_)) => return None,
     })
 }
 
 /// Asks an app to quit as its user would, so that it can ask about unsaved work. Where the system
 /// offers no such request, its process is asked to exit.
-pub fn quit(os: Os, on: &OnSystem, pid: u32) -> CommandLine {
+pub fn quit(os: Os, on: &PlatformSpec, pid: u32) -> CommandLine {
     match (os, &on.bundle) {
         // macOS asks the user once whether this is allowed. Apps whose preset has a quit request
         // are not asked this way.
@@ -64,18 +67,18 @@ pub fn quit(os: Os, on: &OnSystem, pid: u32) -> CommandLine {
             let script = format!("tell application id \"{id}\" to quit");
             CommandLine::new("osascript", ["-e", &script])
         }
-        (Os::MacOs | Os::Linux | Os::Windows, _) => end(os, pid, Firmness::Asked),
+        (Os::MacOs | Os::Linux | Os::Windows, _) => stop(os, pid, StopMode::Graceful),
     }
 }
 
 /// Stops a process. On Windows, asking means a message to its windows.
-pub fn end(os: Os, pid: u32, firmness: Firmness) -> CommandLine {
+pub fn stop(os: Os, pid: u32, stop_mode: StopMode) -> CommandLine {
     let pid = pid.to_string();
-    match (os, firmness) {
-        (Os::MacOs | Os::Linux, Firmness::Asked) => CommandLine::new("kill", ["-TERM", &pid]),
-        (Os::MacOs | Os::Linux, Firmness::Forced) => CommandLine::new("kill", ["-KILL", &pid]),
-        (Os::Windows, Firmness::Asked) => CommandLine::new("taskkill.exe", ["/PID", &pid, "/T"]),
-        (Os::Windows, Firmness::Forced) => {
+    match (os, stop_mode) {
+        (Os::MacOs | Os::Linux, StopMode::Graceful) => CommandLine::new("kill", ["-TERM", &pid]),
+        (Os::MacOs | Os::Linux, StopMode::Forced) => CommandLine::new("kill", ["-KILL", &pid]),
+        (Os::Windows, StopMode::Graceful) => CommandLine::new("taskkill.exe", ["/PID", &pid, "/T"]),
+        (Os::Windows, StopMode::Forced) => {
             CommandLine::new("taskkill.exe", ["/PID", &pid, "/T", "/F"])
         }
     }
@@ -151,9 +154,9 @@ fn windows_argument(argument: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::install::{signs, ways};
+    use super::super::install::{install_markers, launch_methods};
     use super::*;
-    use crate::preset::Shelf;
+    use crate::preset::PresetSet;
 
     fn shown(line: &CommandLine) -> String {
         format!("{} {}", line.program, line.args.join(" | "))
@@ -162,7 +165,7 @@ mod tests {
     /// Every command line of every preset on each system.
     #[test]
     fn the_command_lines_of_every_preset_on_every_system() {
-        let shelf = Shelf::of_our_own();
+        let shelf = PresetSet::bundled();
         let env = |name: &str| match name {
             "HOME" => Some("/Users/a".to_owned()),
             "LOCALAPPDATA" => Some(r"C:\Users\a b\AppData\Local".to_owned()),
@@ -173,14 +176,17 @@ mod tests {
         for preset in shelf.all() {
             for os in [Os::MacOs, Os::Linux, Os::Windows] {
                 let Some(on) = preset.on(os) else { continue };
-                let found = signs(os, on, env).into_iter().filter_map(|sign| sign.place).collect();
+                let found = install_markers(os, on, env)
+                    .into_iter()
+                    .filter_map(|sign| sign.place)
+                    .collect();
                 all.push_str(&format!("{} on {os:?}\n", preset.title));
-                for way in ways(os, on, found, Some(r"C:\seen\running.exe")) {
+                for way in launch_methods(os, on, found, Some(r"C:\seen\running.exe")) {
                     let line = launch(os, &way).expect("a launch method of this system");
                     all.push_str(&format!("  launch {}\n", shown(&line)));
                 }
                 all.push_str(&format!("  quit   {}\n", shown(&quit(os, on, 812))));
-                all.push_str(&format!("  end    {}\n", shown(&end(os, 812, Firmness::Forced))));
+                all.push_str(&format!("  end    {}\n", shown(&stop(os, 812, StopMode::Forced))));
             }
         }
         all.push_str(&format!("journal {}\n", shown(&journal(1_700_000_000))));
@@ -202,8 +208,8 @@ mod tests {
 
     #[test]
     fn a_launch_method_of_another_system_is_none() {
-        assert_eq!(launch(Os::Windows, &Place::Snap("x".into())), None);
-        assert_eq!(launch(Os::Linux, &Place::Bundle("x".into())), None);
-        assert_eq!(launch(Os::MacOs, &Place::Store("x".into())), None);
+        assert_eq!(launch(Os::Windows, &LaunchMethod::Snap("x".into())), None);
+        assert_eq!(launch(Os::Linux, &LaunchMethod::Bundle("x".into())), None);
+        assert_eq!(launch(Os::MacOs, &LaunchMethod::Store("x".into())), None);
     }
 }

@@ -3,11 +3,11 @@
 //! This decides which paths to look for; the caller checks whether they exist. The rules of every
 //! operating system can be tested on any of them.
 
-use crate::preset::{OnSystem, Os};
+use crate::preset::{Os, PlatformSpec};
 
 /// How an app is installed, which determines how it is launched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum LaunchMethod {
     /// macOS: an app by its bundle id, wherever it is installed.
     Bundle(String),
     /// macOS: an app by its path.
@@ -28,14 +28,18 @@ pub enum Place {
 
 /// A file or folder whose existence proves that the app is installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sign {
+pub struct InstallMarker {
     pub path: String,
     /// How to launch it then; `None` if this proves only that it is installed.
-    pub place: Option<Place>,
+    pub place: Option<LaunchMethod>,
 }
 
 /// The paths to look for, the preferred ones first.
-pub fn signs(os: Os, on: &OnSystem, env: impl Fn(&str) -> Option<String>) -> Vec<Sign> {
+pub fn install_markers(
+    os: Os,
+    on: &PlatformSpec,
+    env: impl Fn(&str) -> Option<String>,
+) -> Vec<InstallMarker> {
     let set = |name: &str| env(name).filter(|value| !value.is_empty());
     let mut found = match os {
         Os::MacOs => bundles(on, &set),
@@ -47,70 +51,76 @@ pub fn signs(os: Os, on: &OnSystem, env: impl Fn(&str) -> Option<String>) -> Vec
             true => search(os, program, &set),
             false => os.expand(program, set).into_iter().collect(),
         };
-        found.extend(paths.into_iter().map(|path| Sign {
-            place: Some(Place::Program { path: path.clone(), args: on.args.clone() }),
+        found.extend(paths.into_iter().map(|path| InstallMarker {
+            place: Some(LaunchMethod::Program { path: path.clone(), args: on.args.clone() }),
             path,
         }));
     }
     let more = on.signs.iter().filter_map(|path| os.expand(path, set));
-    found.extend(more.map(|path| Sign { path, place: None }));
+    found.extend(more.map(|path| InstallMarker { path, place: None }));
     found
 }
 
 /// The ways to launch it, the best first. `found` are those whose path exists, and `seen` is the
 /// program that was last seen running.
-pub fn ways(os: Os, on: &OnSystem, found: Vec<Place>, seen: Option<&str>) -> Vec<Place> {
-    let mut ways = Vec::new();
-    let mut add = |place: Place| {
-        if !ways.contains(&place) {
-            ways.push(place);
+pub fn launch_methods(
+    os: Os,
+    on: &PlatformSpec,
+    found: Vec<LaunchMethod>,
+    seen: Option<&str>,
+) -> Vec<LaunchMethod> {
+    let mut launch_methods = Vec::new();
+    let mut add = |place: LaunchMethod| {
+        if !launch_methods.contains(&place) {
+            launch_methods.push(place);
         }
     };
     // Launch Services may know a bundle in a place that was not searched.
     if let (Os::MacOs, Some(id)) = (os, &on.bundle) {
-        add(Place::Bundle(id.clone()));
+        add(LaunchMethod::Bundle(id.clone()));
     }
     found.into_iter().for_each(&mut add);
     if let (Os::Windows, Some(id)) = (os, &on.store) {
-        add(Place::Store(id.clone()));
+        add(LaunchMethod::Store(id.clone()));
     }
     // On macOS a program inside a bundle must not be started directly, and on Linux one inside a
     // snap or flatpak cannot be.
     if let (Os::Windows, Some(path)) = (os, seen) {
-        add(Place::Program { path: path.to_owned(), args: on.args.clone() });
+        add(LaunchMethod::Program { path: path.to_owned(), args: on.args.clone() });
     }
     if let Some(url) = &on.url {
-        add(Place::Url(url.clone()));
+        add(LaunchMethod::Url(url.clone()));
     }
-    ways
+    launch_methods
 }
 
-fn bundles(on: &OnSystem, set: &impl Fn(&str) -> Option<String>) -> Vec<Sign> {
+fn bundles(on: &PlatformSpec, set: &impl Fn(&str) -> Option<String>) -> Vec<InstallMarker> {
     let Some(app) = &on.app else { return Vec::new() };
     let own = set("HOME").map(|home| format!("{}/Applications", home.trim_end_matches('/')));
     let folders = ["/Applications".to_owned()].into_iter().chain(own);
     folders
         .map(|folder| format!("{folder}/{app}"))
-        .map(|path| Sign { place: Some(Place::App(path.clone())), path })
+        .map(|path| InstallMarker { place: Some(LaunchMethod::App(path.clone())), path })
         .collect()
 }
 
-fn packages(on: &OnSystem, set: &impl Fn(&str) -> Option<String>) -> Vec<Sign> {
+fn packages(on: &PlatformSpec, set: &impl Fn(&str) -> Option<String>) -> Vec<InstallMarker> {
     let home = set("HOME").map(|home| home.trim_end_matches('/').to_owned());
     let own_data = set("XDG_DATA_HOME")
         .filter(|folder| folder.starts_with('/'))
         .or_else(|| home.map(|home| format!("{home}/.local/share")));
     let mut signs = Vec::new();
-    let mut add = |path: String, place: Place| signs.push(Sign { path, place: Some(place) });
+    let mut add =
+        |path: String, place: LaunchMethod| signs.push(InstallMarker { path, place: Some(place) });
     if let Some(name) = &on.snap {
         for folder in ["/snap/bin", "/var/lib/snapd/snap/bin"] {
-            add(format!("{folder}/{name}"), Place::Snap(name.clone()));
+            add(format!("{folder}/{name}"), LaunchMethod::Snap(name.clone()));
         }
     }
     if let Some(id) = &on.flatpak {
         let own = own_data.iter().map(|data| format!("{data}/flatpak/app/{id}"));
         for path in [format!("/var/lib/flatpak/app/{id}")].into_iter().chain(own) {
-            add(path, Place::Flatpak(id.clone()));
+            add(path, LaunchMethod::Flatpak(id.clone()));
         }
     }
     if let Some(id) = &on.desktop {
@@ -119,7 +129,7 @@ fn packages(on: &OnSystem, set: &impl Fn(&str) -> Option<String>) -> Vec<Sign> {
         let folders = own_data.iter().map(String::as_str).chain(shared.split(':'));
         for folder in folders.filter(|folder| folder.starts_with('/')) {
             let folder = folder.trim_end_matches('/');
-            add(format!("{folder}/applications/{id}.desktop"), Place::Desktop(id.clone()));
+            add(format!("{folder}/applications/{id}.desktop"), LaunchMethod::Desktop(id.clone()));
         }
     }
     signs
@@ -146,7 +156,7 @@ fn search(os: Os, program: &str, set: &impl Fn(&str) -> Option<String>) -> Vec<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::preset::Shelf;
+    use crate::preset::PresetSet;
 
     fn env(name: &str) -> Option<String> {
         let value = match name {
@@ -158,13 +168,13 @@ mod tests {
         Some(value.to_owned())
     }
 
-    fn paths(os: Os, on: &OnSystem) -> Vec<String> {
-        signs(os, on, env).into_iter().map(|sign| sign.path).collect()
+    fn paths(os: Os, on: &PlatformSpec) -> Vec<String> {
+        install_markers(os, on, env).into_iter().map(|sign| sign.path).collect()
     }
 
     #[test]
     fn pieces_os_is_searched_for_on_each_system() {
-        let shelf = Shelf::of_our_own();
+        let shelf = PresetSet::bundled();
         let pieces = shelf.get("pieces-os").unwrap();
         let on = |os| pieces.on(os).unwrap();
         assert_eq!(
@@ -183,12 +193,12 @@ mod tests {
 
     #[test]
     fn linux_looks_for_packages_desktop_files_and_programs_on_the_path() {
-        let on = OnSystem {
+        let on = PlatformSpec {
             flatpak: Some("org.x.Y".into()),
             desktop: Some("y".into()),
             programs: vec!["y".into(), "/opt/y/y".into()],
             args: vec!["--quiet".into()],
-            ..OnSystem::default()
+            ..PlatformSpec::default()
         };
         assert_eq!(
             paths(Os::Linux, &on),
@@ -203,26 +213,28 @@ mod tests {
                 "/opt/y/y",
             ]
         );
-        let last = signs(Os::Linux, &on, env).pop().unwrap().place;
-        let program = Place::Program { path: "/opt/y/y".into(), args: vec!["--quiet".into()] };
+        let last = install_markers(Os::Linux, &on, env).pop().unwrap().place;
+        let program =
+            LaunchMethod::Program { path: "/opt/y/y".into(), args: vec!["--quiet".into()] };
         assert_eq!(last, Some(program));
     }
 
     #[test]
     fn an_existing_program_comes_first_and_a_url_last() {
-        let shelf = Shelf::of_our_own();
+        let shelf = PresetSet::bundled();
         let pieces = shelf.get("pieces-os").unwrap();
         let linux = pieces.on(Os::Linux).unwrap();
-        let url = Place::Url("pieces://launch".into());
-        let snap = Place::Snap("pieces-os".into());
+        let url = LaunchMethod::Url("pieces://launch".into());
+        let snap = LaunchMethod::Snap("pieces-os".into());
         assert_eq!(
-            ways(Os::Linux, linux, vec![snap.clone()], Some("/snap/x/os_server")),
+            launch_methods(Os::Linux, linux, vec![snap.clone()], Some("/snap/x/os_server")),
             [snap, url.clone()]
         );
-        let windows = ways(Os::Windows, pieces.on(Os::Windows).unwrap(), vec![], Some(r"C:\p.exe"));
-        assert_eq!(windows[0], Place::Program { path: r"C:\p.exe".into(), args: vec![] });
-        let mac = ways(Os::MacOs, pieces.on(Os::MacOs).unwrap(), vec![], None);
-        assert_eq!(mac[0], Place::Bundle("com.pieces.os".into()));
+        let windows =
+            launch_methods(Os::Windows, pieces.on(Os::Windows).unwrap(), vec![], Some(r"C:\p.exe"));
+        assert_eq!(windows[0], LaunchMethod::Program { path: r"C:\p.exe".into(), args: vec![] });
+        let mac = launch_methods(Os::MacOs, pieces.on(Os::MacOs).unwrap(), vec![], None);
+        assert_eq!(mac[0], LaunchMethod::Bundle("com.pieces.os".into()));
         assert_eq!(mac[1], url);
     }
 }

@@ -9,7 +9,7 @@ use crate::config::size;
 
 /// The memory use at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample {
+pub struct MemorySample {
     /// Since any time before the first sample.
     pub at: Duration,
     pub bytes: u64,
@@ -17,7 +17,7 @@ pub struct Sample {
 
 /// A line fitted through samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Trend {
+pub struct MemoryTrend {
     pub now: u64,
     /// Bytes per hour, negative if it shrinks. `None` while there are too few samples.
     pub per_hour: Option<f64>,
@@ -33,9 +33,9 @@ const STEADY: f64 = 20e6;
 /// A prediction further ahead is not worth showing.
 const MAX_HOURS: f64 = 7.0 * 24.0;
 
-impl Trend {
+impl MemoryTrend {
     /// The trend of samples in chronological order; `None` if there are none.
-    pub fn of(samples: &[Sample], alarm: Option<u64>) -> Option<Self> {
+    pub fn of(samples: &[MemorySample], alarm: Option<u64>) -> Option<Self> {
         let last = samples.last()?;
         let per_hour = slope(samples);
         let until_alarm = alarm.zip(per_hour).and_then(|(alarm, per_hour)| {
@@ -49,24 +49,28 @@ impl Trend {
 
     /// One sentence: "1.8 GB, growing by 120 MB an hour; 2.5 GB in about 6 hours."
     pub fn sentence(&self, alarm: Option<u64>) -> String {
-        let now = size::shown(self.now);
+        let now = size::format_bytes(self.now);
         if let Some(alarm) = alarm.filter(|alarm| self.now >= *alarm) {
             return format!(
                 "{now}, above the {} at which it has failed before.",
-                size::shown(alarm)
+                size::format_bytes(alarm)
             );
         }
         let change = match self.per_hour {
             None => return format!("{now}."),
             Some(slope) if slope.abs() < STEADY => return format!("{now}, steady."),
             Some(slope) if slope < 0.0 => {
-                format!("shrinking by {} an hour", size::shown(-slope as u64))
+                format!("shrinking by {} an hour", size::format_bytes(-slope as u64))
             }
-            Some(slope) => format!("growing by {} an hour", size::shown(slope as u64)),
+            Some(slope) => format!("growing by {} an hour", size::format_bytes(slope as u64)),
         };
         match (self.until_alarm, alarm) {
             (Some(left), Some(alarm)) => {
-                format!("{now}, {change}; {} in about {}.", size::shown(alarm), approximate(left))
+                format!(
+                    "{now}, {change}; {} in about {}.",
+                    size::format_bytes(alarm),
+                    approximate(left)
+                )
             }
             _ => format!("{now}, {change}."),
         }
@@ -74,7 +78,7 @@ impl Trend {
 }
 
 /// The slope in bytes per hour, by least squares.
-fn slope(samples: &[Sample]) -> Option<f64> {
+fn slope(samples: &[MemorySample]) -> Option<f64> {
     let (first, last) = (samples.first()?, samples.last()?);
     if samples.len() < MIN_SAMPLES || last.at.saturating_sub(first.at) < MIN_TIME {
         return None;
@@ -111,10 +115,10 @@ mod tests {
 
     const ALARM: Option<u64> = Some(2_500_000_000);
 
-    fn line(from: u64, per_hour: i64, minutes: u64) -> Vec<Sample> {
+    fn line(from: u64, per_hour: i64, minutes: u64) -> Vec<MemorySample> {
         let at = |minute: u64| {
             let change = per_hour * i64::try_from(minute).unwrap() / 60;
-            Sample {
+            MemorySample {
                 at: Duration::from_secs(minute * 60),
                 bytes: from.saturating_add_signed(change),
             }
@@ -122,8 +126,8 @@ mod tests {
         (0..=minutes).map(at).collect()
     }
 
-    fn sentence(samples: &[Sample]) -> String {
-        Trend::of(samples, ALARM).unwrap().sentence(ALARM)
+    fn sentence(samples: &[MemorySample]) -> String {
+        MemoryTrend::of(samples, ALARM).unwrap().sentence(ALARM)
     }
 
     #[test]
@@ -146,12 +150,12 @@ mod tests {
     fn too_few_samples_have_no_trend() {
         assert_eq!(sentence(&line(1_000_000_000, 900_000_000, 3)), "1.0 GB.");
         assert_eq!(sentence(&line(812_000_000, 0, 0)), "812 MB.");
-        assert_eq!(Trend::of(&[], ALARM), None);
+        assert_eq!(MemoryTrend::of(&[], ALARM), None);
     }
 
     #[test]
     fn without_an_alarm_there_is_no_prediction() {
-        let trend = Trend::of(&line(1_000_000_000, 120_000_000, 60), None).unwrap();
+        let trend = MemoryTrend::of(&line(1_000_000_000, 120_000_000, 60), None).unwrap();
         assert_eq!(trend.until_alarm, None);
         assert_eq!(trend.sentence(None), "1.1 GB, growing by 120 MB an hour.");
     }
@@ -166,7 +170,7 @@ mod tests {
             for (sample, noise) in samples.iter_mut().zip(noise) {
                 sample.bytes = sample.bytes.saturating_add_signed(noise);
             }
-            let found = Trend::of(&samples, ALARM).unwrap().per_hour.unwrap();
+            let found = MemoryTrend::of(&samples, ALARM).unwrap().per_hour.unwrap();
             prop_assert!((found - per_hour as f64).abs() < 12e6, "{found} for {per_hour}");
         }
 
@@ -174,7 +178,7 @@ mod tests {
         fn the_prediction_is_when_the_line_meets_the_alarm(
             from in 100_000_000_u64..1_500_000_000, per_hour in 50_000_000_i64..500_000_000,
         ) {
-            let trend = Trend::of(&line(from, per_hour, 60), ALARM).unwrap();
+            let trend = MemoryTrend::of(&line(from, per_hour, 60), ALARM).unwrap();
             let hours = trend.until_alarm.unwrap().as_secs_f64() / 3600.0;
             let met = trend.now as f64 + hours * trend.per_hour.unwrap();
             prop_assert!((met - 2.5e9).abs() < 1e6);
@@ -182,11 +186,11 @@ mod tests {
 
         #[test]
         fn any_samples_have_a_sentence(samples in prop::collection::vec((any::<u64>(), any::<u64>()), 0..20)) {
-            let mut samples: Vec<Sample> = samples.into_iter()
-                .map(|(at, bytes)| Sample { at: Duration::from_secs(at % 1_000_000), bytes })
+            let mut samples: Vec<MemorySample> = samples.into_iter()
+                .map(|(at, bytes)| MemorySample { at: Duration::from_secs(at % 1_000_000), bytes })
                 .collect();
             samples.sort_by_key(|sample| sample.at);
-            if let Some(trend) = Trend::of(&samples, ALARM) {
+            if let Some(trend) = MemoryTrend::of(&samples, ALARM) {
                 prop_assert!(!trend.sentence(ALARM).is_empty());
             }
         }

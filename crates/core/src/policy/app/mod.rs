@@ -23,7 +23,7 @@ pub mod state;
 /// One run of an app: a process id, and the start time as the system counts it, because process ids
 /// are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Run {
+pub struct AppRun {
     pub pid: u32,
     pub started: u64,
 }

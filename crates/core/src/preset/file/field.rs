@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use toml::Spanned;
 
-use super::super::{OnSystem, Version};
+use super::super::{AppVersion, PlatformSpec};
 use super::Reader;
 use super::tables::{Ports, SystemTable};
 use crate::config::size;
-use crate::config::{self, DurationText, Mistake};
+use crate::config::{self, ConfigError, DurationText};
 
 pub(super) type Text = Spanned<String>;
 
@@ -19,13 +19,13 @@ pub(super) type Text = Spanned<String>;
 const MOST_PORTS: u16 = 100;
 
 /// An error at this location.
-pub(super) fn wrong<T>(text: &str, at: &Spanned<T>, what: String, remedy: &str) -> Mistake {
+pub(super) fn wrong<T>(text: &str, at: &Spanned<T>, what: String, remedy: &str) -> ConfigError {
     let line = Some(config::line(text, at.span().start));
-    Mistake { line, what, remedy: remedy.to_owned() }
+    ConfigError { line, what, remedy: remedy.to_owned() }
 }
 
 impl Reader<'_> {
-    pub(super) fn ports(&self, ports: &Spanned<Ports>) -> Result<RangeInclusive<u16>, Mistake> {
+    pub(super) fn ports(&self, ports: &Spanned<Ports>) -> Result<RangeInclusive<u16>, ConfigError> {
         let range = match ports.get_ref() {
             Ports::One(port) => Some(*port..=*port),
             Ports::Text(words) => {
@@ -45,11 +45,11 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn path(&self, path: &Text) -> Result<String, Mistake> {
+    pub(super) fn path(&self, path: &Text) -> Result<String, ConfigError> {
         self.checked_path(path, path.get_ref())
     }
 
-    pub(super) fn checked_path(&self, at: &Text, path: &str) -> Result<String, Mistake> {
+    pub(super) fn checked_path(&self, at: &Text, path: &str) -> Result<String, ConfigError> {
         // Some URL parsers read a second slash as the start of a host.
         let good = path.starts_with('/')
             && !path.starts_with("//")
@@ -61,7 +61,7 @@ impl Reader<'_> {
         Err(wrong(self.text, at, what, "Write a path from the root, such as \"/mcp\"."))
     }
 
-    pub(super) fn pointer(&self, at: &Text) -> Result<String, Mistake> {
+    pub(super) fn pointer(&self, at: &Text) -> Result<String, ConfigError> {
         let pointer = at.get_ref();
         if pointer.is_empty() || pointer.starts_with('/') {
             return Ok(pointer.clone());
@@ -70,15 +70,15 @@ impl Reader<'_> {
         Err(wrong(self.text, at, what, "Write it like \"/user/name\"."))
     }
 
-    pub(super) fn number(&self, version: &Text) -> Result<Version, Mistake> {
-        Version::parse(version.get_ref()).ok_or_else(|| {
+    pub(super) fn number(&self, version: &Text) -> Result<AppVersion, ConfigError> {
+        AppVersion::parse(version.get_ref()).ok_or_else(|| {
             let what = format!("`{}` is not a version.", version.get_ref());
             wrong(self.text, version, what, "Write numbers with dots, such as \"12.0.0\".")
         })
     }
 
-    pub(super) fn bytes(&self, amount: &Text) -> Result<u64, Mistake> {
-        size::parse(amount.get_ref()).ok_or_else(|| {
+    pub(super) fn bytes(&self, amount: &Text) -> Result<u64, ConfigError> {
+        size::parse_bytes(amount.get_ref()).ok_or_else(|| {
             let what = format!("`{}` is not an amount of memory.", amount.get_ref());
             wrong(self.text, amount, what, "Write \"800 MB\" or \"2.5 GB\".")
         })
@@ -88,17 +88,17 @@ impl Reader<'_> {
         &self,
         span: Option<&Spanned<DurationText>>,
         default: Duration,
-    ) -> Result<Duration, Mistake> {
+    ) -> Result<Duration, ConfigError> {
         config::duration(self.text, span, default)
     }
 
-    pub(super) fn on_system(&self, table: &SystemTable) -> Result<OnSystem, Mistake> {
+    pub(super) fn on_system(&self, table: &SystemTable) -> Result<PlatformSpec, ConfigError> {
         let name = |field: &Option<Text>| field.as_ref().map(|field| self.word(field)).transpose();
-        let names = |fields: &[Text]| -> Result<Vec<String>, Mistake> {
+        let names = |fields: &[Text]| -> Result<Vec<String>, ConfigError> {
             fields.iter().map(|field| self.process(field)).collect()
         };
         let programs = table.programs.iter().map(|program| self.program(program));
-        Ok(OnSystem {
+        Ok(PlatformSpec {
             bundle: name(&table.bundle)?,
             app: table.app.as_ref().map(|app| self.process(app)).transpose()?,
             snap: name(&table.snap)?,
@@ -116,7 +116,7 @@ impl Reader<'_> {
     }
 
     /// The id of a package or bundle: `com.pieces.os`, `pieces-os`, `Vendor.App_8xyz!App`.
-    fn word(&self, name: &Text) -> Result<String, Mistake> {
+    fn word(&self, name: &Text) -> Result<String, ConfigError> {
         let inside = |byte: u8| byte.is_ascii_alphanumeric() || b".-_!".contains(&byte);
         let good = name.get_ref().bytes().all(inside)
             && name.get_ref().starts_with(|first: char| first.is_ascii_alphanumeric());
@@ -133,7 +133,7 @@ impl Reader<'_> {
     }
 
     /// The name of a file or a process, without a path.
-    fn process(&self, name: &Text) -> Result<String, Mistake> {
+    fn process(&self, name: &Text) -> Result<String, ConfigError> {
         let shown = name.get_ref();
         if !shown.trim().is_empty() && !shown.contains(['/', '\\', '\0', '"', '\'', '*', '\n']) {
             return Ok(name.get_ref().clone());
@@ -142,7 +142,7 @@ impl Reader<'_> {
         Err(wrong(self.text, name, what, "Write the name alone, without a path."))
     }
 
-    fn program(&self, name: &Text) -> Result<String, Mistake> {
+    fn program(&self, name: &Text) -> Result<String, ConfigError> {
         let shown = name.get_ref();
         if !shown.trim().is_empty() && !shown.contains(['\0', '\n']) && !shown.starts_with('-') {
             return Ok(name.get_ref().clone());
@@ -152,7 +152,7 @@ impl Reader<'_> {
     }
 
     /// Only the app's own scheme: other addresses would open a browser or a file.
-    fn launch_url(&self, url: &Text) -> Result<String, Mistake> {
+    fn launch_url(&self, url: &Text) -> Result<String, ConfigError> {
         let parsed = url::Url::parse(url.get_ref()).ok();
         let ours = |url: &url::Url| {
             !["http", "https", "file", "javascript", "data", "ftp", "mailto", "ms-settings"]

@@ -15,10 +15,11 @@ use self::tables::{
     WordsTable,
 };
 use super::{
-    Ask, Body, Endpoint, Expect, Find, Is, Memory, Method, OnSystem, Preset, Request, Tell,
-    TellKind, VersionCheck, Wire, Words,
+    AppRequest, Condition, ConditionKind, ConditionText, Discovery, EndpointTransport, Expectation,
+    ExpectedBody, MemoryLimits, PlatformSpec, Preset, PresetEndpoint, Probe, ProbeMethod,
+    ValueCheck, VersionCheck,
 };
-use crate::config::Mistake;
+use crate::config::ConfigError;
 
 /// The default time limit of a restart or a quit.
 const WITHIN: Duration = Duration::from_secs(15);
@@ -31,11 +32,11 @@ impl Preset {
         name: &str,
         text: &str,
         base: impl Fn(&str) -> Option<&'a Preset>,
-    ) -> Result<Self, Mistake> {
+    ) -> Result<Self, ConfigError> {
         let file: File = toml::from_str(text).map_err(|error| {
             let what = format!("{}.", error.message().trim_end_matches('.'));
             let line = error.span().map(|span| crate::config::line(text, span.start));
-            Mistake {
+            ConfigError {
                 line,
                 what,
                 remedy: "Fix the line; see presets/pieces-os.toml for an example.".into(),
@@ -58,7 +59,7 @@ struct Reader<'t> {
 }
 
 impl Reader<'_> {
-    fn preset(&self, name: &str, file: File, base: Option<&Preset>) -> Result<Preset, Mistake> {
+    fn preset(&self, name: &str, file: File, base: Option<&Preset>) -> Result<Preset, ConfigError> {
         let title = file.title.or_else(|| base.map(|base| base.title.clone()));
         let find = part(file.find.as_ref(), |table| self.find(table), base.map(|it| &it.find))?;
         let endpoints = |tables: &Vec<_>| tables.iter().map(|table| self.endpoint(table)).collect();
@@ -67,7 +68,7 @@ impl Reader<'_> {
             let remedy = "Write title = \"…\", and a table [find] with `ports`.";
             return Err(missing("`title` and `[find]`", remedy));
         };
-        let Some(mcp) = mcp.filter(|mcp: &Vec<Endpoint>| !mcp.is_empty()) else {
+        let Some(mcp) = mcp.filter(|mcp: &Vec<PresetEndpoint>| !mcp.is_empty()) else {
             let remedy = "Write a table [[mcp]] with `transport` and `path`.";
             return Err(missing("an endpoint", remedy));
         };
@@ -75,10 +76,10 @@ impl Reader<'_> {
         let ask = |table: &AskTable| self.ask(table);
         let request = |table: &RequestTable| self.request(table);
         let words = |table: &WordsTable| {
-            Ok(Words { what: table.what.clone(), remedy: table.remedy.clone() })
+            Ok(ConditionText { what: table.what.clone(), remedy: table.remedy.clone() })
         };
         let on = |table: &SystemTable| self.on_system(table);
-        let of = |kept: fn(&Preset) -> Option<&OnSystem>| base.and_then(kept);
+        let of = |kept: fn(&Preset) -> Option<&PlatformSpec>| base.and_then(kept);
         let preset = Preset {
             name: name.to_owned(),
             title,
@@ -115,9 +116,9 @@ impl Reader<'_> {
         Ok(preset)
     }
 
-    fn find(&self, table: &Spanned<FindTable>) -> Result<Find, Mistake> {
+    fn find(&self, table: &Spanned<FindTable>) -> Result<Discovery, ConfigError> {
         let inner = table.get_ref();
-        let identity: Vec<Ask> =
+        let identity: Vec<Probe> =
             inner.identity.iter().map(|ask| self.ask(ask)).collect::<Result<_, _>>()?;
         let owner = inner.owner.unwrap_or(false);
         if identity.is_empty() && !owner {
@@ -125,23 +126,23 @@ impl Reader<'_> {
             let remedy = "Write a table [[find.identity]] with `ask`, or owner = true.";
             return Err(wrong(self.text, table, what, remedy));
         }
-        Ok(Find { ports: self.ports(&inner.ports)?, owner, identity })
+        Ok(Discovery { ports: self.ports(&inner.ports)?, owner, identity })
     }
 
-    fn endpoint(&self, table: &tables::EndpointTable) -> Result<Endpoint, Mistake> {
+    fn endpoint(&self, table: &tables::EndpointTable) -> Result<PresetEndpoint, ConfigError> {
         let wire = match table.transport {
-            tables::WireName::Http => Wire::Http,
-            tables::WireName::Sse => Wire::Sse,
+            tables::WireName::Http => EndpointTransport::Http,
+            tables::WireName::Sse => EndpointTransport::Sse,
         };
-        Ok(Endpoint { wire, path: self.path(&table.path)? })
+        Ok(PresetEndpoint { wire, path: self.path(&table.path)? })
     }
 
-    fn ask(&self, table: &AskTable) -> Result<Ask, Mistake> {
+    fn ask(&self, table: &AskTable) -> Result<Probe, ConfigError> {
         let body = match (&table.body, &table.starts, &table.at) {
-            (None, None, None) => Body::Anything,
-            (None, Some(start), None) => Body::Starts(start.clone()),
+            (None, None, None) => ExpectedBody::Anything,
+            (None, Some(start), None) => ExpectedBody::Starts(start.clone()),
             (Some(tables::BodyName::Version), None, None) => {
-                Body::Version { also: table.also.clone() }
+                ExpectedBody::Version { also: table.also.clone() }
             }
             (None, None, Some(at)) => self.json(at, table.is, table.equals.as_deref())?,
             _ => {
@@ -158,26 +159,31 @@ impl Reader<'_> {
         at: &Text,
         is: Option<tables::IsName>,
         equals: Option<&str>,
-    ) -> Result<Body, Mistake> {
+    ) -> Result<ExpectedBody, ConfigError> {
         let is = match (is, equals) {
-            (Some(tables::IsName::Present), None) => Is::Present,
-            (Some(tables::IsName::Absent), None) => Is::Absent,
-            (None, Some(wanted)) => Is::Equal(wanted.to_owned()),
+            (Some(tables::IsName::Present), None) => ValueCheck::Present,
+            (Some(tables::IsName::Absent), None) => ValueCheck::Absent,
+            (None, Some(wanted)) => ValueCheck::Equal(wanted.to_owned()),
             _ => {
                 let what = "The expected value is missing.".into();
                 let remedy = "Write is = \"present\", is = \"absent\" or equals = \"…\".";
                 return Err(wrong(self.text, at, what, remedy));
             }
         };
-        Ok(Body::Json { at: self.pointer(at)?, is })
+        Ok(ExpectedBody::Json { at: self.pointer(at)?, is })
     }
 
-    fn question(&self, ask: &Text, status: Option<u16>, body: Body) -> Result<Ask, Mistake> {
+    fn question(
+        &self,
+        ask: &Text,
+        status: Option<u16>,
+        body: ExpectedBody,
+    ) -> Result<Probe, ConfigError> {
         let (method, path) = ask.get_ref().split_once(' ').unwrap_or_default();
         let method = match method {
-            "GET" => Method::Get,
-            "HEAD" => Method::Head,
-            "POST" => Method::Post,
+            "GET" => ProbeMethod::Get,
+            "HEAD" => ProbeMethod::Head,
+            "POST" => ProbeMethod::Post,
             _ => {
                 let what = format!("`{}` is not a request.", ask.get_ref());
                 return Err(wrong(
@@ -189,22 +195,22 @@ impl Reader<'_> {
             }
         };
         let path = self.checked_path(ask, path)?;
-        Ok(Ask { method, path, expect: Expect { status, body } })
+        Ok(Probe { method, path, expect: Expectation { status, body } })
     }
 
-    fn request(&self, table: &RequestTable) -> Result<Request, Mistake> {
-        let ask = self.question(&table.ask, table.status, Body::Anything)?;
-        Ok(Request { ask, within: self.duration(table.within.as_ref(), WITHIN)? })
+    fn request(&self, table: &RequestTable) -> Result<AppRequest, ConfigError> {
+        let ask = self.question(&table.ask, table.status, ExpectedBody::Anything)?;
+        Ok(AppRequest { ask, within: self.duration(table.within.as_ref(), WITHIN)? })
     }
 
-    fn version(&self, table: &VersionTable) -> Result<VersionCheck, Mistake> {
+    fn version(&self, table: &VersionTable) -> Result<VersionCheck, ConfigError> {
         let (from, before) = (self.number(&table.from)?, self.number(&table.before)?);
         if from >= before {
             let what = format!("No version is at least {from} and below {before}.");
             return Err(wrong(self.text, &table.before, what, "Write a higher one."));
         }
         Ok(VersionCheck {
-            ask: self.question(&table.ask, None, Body::Anything)?,
+            ask: self.question(&table.ask, None, ExpectedBody::Anything)?,
             at: table.at.as_ref().map(|at| self.pointer(at)).transpose()?,
             from,
             before,
@@ -212,20 +218,20 @@ impl Reader<'_> {
         })
     }
 
-    fn memory(&self, table: &MemoryTable) -> Result<Memory, Mistake> {
+    fn memory(&self, table: &MemoryTable) -> Result<MemoryLimits, ConfigError> {
         let (normal, alarm) = (self.bytes(&table.normal)?, self.bytes(&table.alarm)?);
         if normal > alarm {
             let what = "`normal` is higher than `alarm`.".into();
             return Err(wrong(self.text, &table.alarm, what, "Write a higher `alarm`."));
         }
-        Ok(Memory { normal, alarm, idle: self.duration(table.idle.as_ref(), IDLE)? })
+        Ok(MemoryLimits { normal, alarm, idle: self.duration(table.idle.as_ref(), IDLE)? })
     }
 
-    fn tell(&self, table: &TellTable) -> Result<Tell, Mistake> {
+    fn tell(&self, table: &TellTable) -> Result<Condition, ConfigError> {
         let kind = match (table.state, &table.name) {
-            (tables::TellName::SignedOut, _) => TellKind::SignedOut,
+            (tables::TellName::SignedOut, _) => ConditionKind::SignedOut,
             (tables::TellName::FeatureOff, Some(name)) => {
-                TellKind::FeatureOff { name: name.clone() }
+                ConditionKind::FeatureOff { name: name.clone() }
             }
             (tables::TellName::FeatureOff, None) => {
                 let what = "The name of the feature that is off is missing.".into();
@@ -233,10 +239,10 @@ impl Reader<'_> {
             }
         };
         let body = self.json(&table.at, table.is, table.equals.as_deref())?;
-        Ok(Tell {
+        Ok(Condition {
             kind,
             ask: self.question(&table.ask, None, body)?,
-            words: Words { what: table.what.clone(), remedy: table.remedy.clone() },
+            words: ConditionText { what: table.what.clone(), remedy: table.remedy.clone() },
             tools: table.tools.clone(),
         })
     }
@@ -245,16 +251,16 @@ impl Reader<'_> {
 /// The part in the file, or else that of the preset it extends.
 fn part<T, U: Clone>(
     written: Option<&T>,
-    read: impl FnOnce(&T) -> Result<U, Mistake>,
+    read: impl FnOnce(&T) -> Result<U, ConfigError>,
     kept: Option<&U>,
-) -> Result<Option<U>, Mistake> {
+) -> Result<Option<U>, ConfigError> {
     match written {
         Some(table) => read(table).map(Some),
         None => Ok(kept.cloned()),
     }
 }
 
-fn missing(what: &str, remedy: &str) -> Mistake {
+fn missing(what: &str, remedy: &str) -> ConfigError {
     let what = format!("The preset needs {what}.");
-    Mistake { line: None, what, remedy: remedy.to_owned() }
+    ConfigError { line: None, what, remedy: remedy.to_owned() }
 }

@@ -9,7 +9,7 @@ use crate::protocol::json::Raw;
 
 /// A set of capabilities, small enough to fit into a session id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Abilities(u8);
+pub struct ClientCapabilities(u8);
 
 const SAMPLING: u8 = 1;
 const SAMPLING_TOOLS: u8 = 2;
@@ -21,7 +21,7 @@ pub const CREATE_MESSAGE: &str = "sampling/createMessage";
 pub const ELICIT: &str = "elicitation/create";
 pub const LIST_ROOTS: &str = "roots/list";
 
-impl Abilities {
+impl ClientCapabilities {
     pub const ALL: Self = Self(SAMPLING | SAMPLING_TOOLS | FORMS | LINKS | ROOTS);
 
     /// Reads the `capabilities` of a client.
@@ -124,8 +124,8 @@ mod tests {
     use crate::protocol::envelope::Id;
     use proptest::prelude::*;
 
-    fn abilities(capabilities: serde_json::Value) -> Abilities {
-        Abilities::read(&Raw::of(&capabilities))
+    fn client_capabilities(capabilities: serde_json::Value) -> ClientCapabilities {
+        ClientCapabilities::read(&Raw::of(&capabilities))
     }
 
     fn request(method: &str, params: serde_json::Value) -> Request {
@@ -136,15 +136,15 @@ mod tests {
     fn elicitation_without_a_mode_means_forms() {
         let form = request(ELICIT, serde_json::json!({ "message": "?" }));
         let link = request(ELICIT, serde_json::json!({ "mode": "url", "url": "https://x" }));
-        let old = abilities(serde_json::json!({ "elicitation": {} }));
+        let old = client_capabilities(serde_json::json!({ "elicitation": {} }));
         assert!(old.can_answer(&form) && !old.can_answer(&link));
-        let new = abilities(serde_json::json!({ "elicitation": { "url": {} } }));
+        let new = client_capabilities(serde_json::json!({ "elicitation": { "url": {} } }));
         assert!(!new.can_answer(&form) && new.can_answer(&link));
     }
 
     #[test]
     fn a_client_without_capabilities_answers_only_unknown_requests() {
-        let none = abilities(serde_json::json!({}));
+        let none = client_capabilities(serde_json::json!({}));
         for method in [CREATE_MESSAGE, ELICIT, LIST_ROOTS] {
             assert!(!none.can_answer(&request(method, serde_json::json!({}))), "{method}");
         }
@@ -154,9 +154,9 @@ mod tests {
     proptest! {
         #[test]
         fn capabilities_are_read_back(bits: u8) {
-            let one = Abilities::read(&Abilities::from_bits(bits).capabilities());
-            prop_assert_eq!(Abilities::read(&one.capabilities()), one);
-            prop_assert_eq!(Abilities::from_bits(one.bits()), one);
+            let one = ClientCapabilities::read(&ClientCapabilities::from_bits(bits).capabilities());
+            prop_assert_eq!(ClientCapabilities::read(&one.capabilities()), one);
+            prop_assert_eq!(ClientCapabilities::from_bits(one.bits()), one);
         }
     }
 }

@@ -1,42 +1,42 @@
 //! The client's `_meta` in each request of 2026-07-28, which has no handshake.
 
 use crate::protocol::json::Raw;
-use crate::protocol::mcp::{Program, STATELESS, gateway_info, meta};
+use crate::protocol::mcp::{Implementation, STATELESS, gateway_info, meta};
 
-use super::client_capabilities::Abilities;
+use super::client_capabilities::ClientCapabilities;
 use super::task;
 
 /// The entries of `_meta` that identify the client of a request.
 #[derive(Clone, Debug)]
-pub struct WhoAsks(Vec<(&'static str, Raw)>);
+pub struct ClientMeta(Vec<(&'static str, Raw)>);
 
-impl WhoAsks {
+impl ClientMeta {
     /// The gateway as the client.
     pub fn gateway(version: &str) -> Self {
         Self::new(&gateway_info(version), &Raw::of(&serde_json::json!({})))
     }
 
     /// An editor with a session as the client.
-    pub fn editor(program: &Program, abilities: Abilities) -> Self {
-        Self::new(&Raw::of(program), &abilities.capabilities())
+    pub fn editor(program: &Implementation, client_capabilities: ClientCapabilities) -> Self {
+        Self::new(&Raw::of(program), &client_capabilities.capabilities())
     }
 
     fn new(program: &Raw, capabilities: &Raw) -> Self {
         Self(vec![
-            (meta::REVISION, Raw::of(STATELESS)),
+            (meta::PROTOCOL_VERSION, Raw::of(STATELESS)),
             (meta::CLIENT, program.clone()),
             (meta::CAPABILITIES, capabilities.clone()),
         ])
     }
 
     /// Adds the minimum level of log messages.
-    pub fn hearing(mut self, level: &str) -> Self {
+    pub fn with_log_level(mut self, level: &str) -> Self {
         self.0.push((meta::LOG_LEVEL, Raw::of(level)));
         self
     }
 
     /// Adds support for tasks.
-    pub fn following_tasks(mut self) -> Self {
+    pub fn with_tasks(mut self) -> Self {
         for (_, capabilities) in self.0.iter_mut().filter(|(key, _)| *key == meta::CAPABILITIES) {
             *capabilities = task::declared(capabilities);
         }
@@ -44,7 +44,7 @@ impl WhoAsks {
     }
 
     /// Adds the entries to the `_meta` of the parameters.
-    pub fn sign(&self, params: Option<Raw>) -> Raw {
+    pub fn attach(&self, params: Option<Raw>) -> Raw {
         let params = params.unwrap_or_else(|| Raw::of(&serde_json::json!({})));
         let meta = params.member("_meta").unwrap_or_else(|| Raw::of(&serde_json::json!({})));
         let meta = self.0.iter().fold(meta, |meta, (key, value)| meta.with(key, value));
@@ -56,7 +56,7 @@ impl WhoAsks {
     pub fn strip(params: Option<Raw>) -> Option<Raw> {
         let params = params?.without(&["inputResponses", "requestState"]);
         let Some(meta) = params.member("_meta") else { return Some(params) };
-        let keys = [meta::REVISION, meta::CLIENT, meta::CAPABILITIES, meta::LOG_LEVEL];
+        let keys = [meta::PROTOCOL_VERSION, meta::CLIENT, meta::CAPABILITIES, meta::LOG_LEVEL];
         let rest = meta.without(&keys);
         Some(match rest.as_str() {
             "{}" => params.without(&["_meta"]),
@@ -72,19 +72,19 @@ mod tests {
     #[test]
     fn the_client_is_added_and_other_meta_entries_are_kept() {
         let params = Raw::of(&serde_json::json!({ "name": "x", "_meta": { "traceparent": "t" } }));
-        let meta = WhoAsks::gateway("1").sign(Some(params)).member("_meta").unwrap();
+        let meta = ClientMeta::gateway("1").attach(Some(params)).member("_meta").unwrap();
         assert_eq!(meta.text_member("traceparent").as_deref(), Some("t"));
-        let revision = meta.text_member(crate::protocol::mcp::meta::REVISION);
+        let revision = meta.text_member(crate::protocol::mcp::meta::PROTOCOL_VERSION);
         assert_eq!(revision.as_deref(), Some(STATELESS));
     }
 
     #[test]
     fn a_request_for_an_older_server_does_not_name_the_client() {
         let params = Raw::of(&serde_json::json!({ "name": "x" }));
-        let with_client = WhoAsks::gateway("1").sign(Some(params.clone()));
-        assert_eq!(WhoAsks::strip(Some(with_client)), Some(params));
+        let with_client = ClientMeta::gateway("1").attach(Some(params.clone()));
+        assert_eq!(ClientMeta::strip(Some(with_client)), Some(params));
         let traced = Raw::of(&serde_json::json!({ "_meta": { "traceparent": "t" } }));
-        let with_client = WhoAsks::gateway("1").sign(Some(traced.clone()));
-        assert_eq!(WhoAsks::strip(Some(with_client)), Some(traced));
+        let with_client = ClientMeta::gateway("1").attach(Some(traced.clone()));
+        assert_eq!(ClientMeta::strip(Some(with_client)), Some(traced));
     }
 }

@@ -5,16 +5,21 @@
 //! needs no conversion, by the versions or by a search of its bytes, is not parsed.
 
 use crate::protocol::json::Raw;
-use crate::protocol::mcp::{Revision, method};
+use crate::protocol::mcp::{SessionVersion, method};
 
-use crate::protocol::version::Spoken;
+use crate::protocol::version::ProtocolVersion;
 
 /// Wraps structured content that is not an object, for editors that expect an object.
 const WRAPPED: &str = "result";
 
 /// Converts a result of version `from` for an editor of version `to`. `None` if it stays the same.
-pub(super) fn downgraded(called: &str, result: &Raw, from: Spoken, to: Spoken) -> Option<Raw> {
-    let Spoken::Session(revision) = to else { return None };
+pub(super) fn downgraded(
+    called: &str,
+    result: &Raw,
+    from: ProtocolVersion,
+    to: ProtocolVersion,
+) -> Option<Raw> {
+    let ProtocolVersion::Session(revision) = to else { return None };
     if to >= from {
         return None;
     }
@@ -26,7 +31,7 @@ pub(super) fn downgraded(called: &str, result: &Raw, from: Spoken, to: Spoken) -
     }
 }
 
-fn tool_result(result: &Raw, to: Revision) -> Option<Raw> {
+fn tool_result(result: &Raw, to: SessionVersion) -> Option<Raw> {
     let structured = mentions(result, "structuredContent");
     if !structured && !has_newer_blocks(result, to) {
         return None;
@@ -51,7 +56,7 @@ fn tool_result(result: &Raw, to: Revision) -> Option<Raw> {
     (downgraded != *result).then_some(downgraded)
 }
 
-fn prompt(result: &Raw, to: Revision) -> Option<Raw> {
+fn prompt(result: &Raw, to: SessionVersion) -> Option<Raw> {
     if !has_newer_blocks(result, to) {
         return None;
     }
@@ -85,10 +90,10 @@ fn tools(result: &Raw) -> Option<Raw> {
     (converted != tools).then(|| result.with("tools", &Raw::of(&converted)))
 }
 
-fn block(block: &Raw, to: Revision) -> Raw {
+fn block(block: &Raw, to: SessionVersion) -> Raw {
     let converted = match kind(block).as_deref() {
-        Some("resource_link") if to < Revision::V2025_06_18 => text(&link(block)),
-        Some("audio") if to < Revision::V2025_03_26 => text(&audio(block)),
+        Some("resource_link") if to < SessionVersion::V2025_06_18 => text(&link(block)),
+        Some("audio") if to < SessionVersion::V2025_03_26 => text(&audio(block)),
         Some(_) | None => return block.clone(),
     };
     match block.member("annotations") {
@@ -120,9 +125,9 @@ fn audio(block: &Raw) -> String {
     )
 }
 
-fn has_newer_blocks(result: &Raw, to: Revision) -> bool {
-    (to < Revision::V2025_06_18 && result.as_str().contains("resource_link"))
-        || (to < Revision::V2025_03_26 && result.as_str().contains("audio"))
+fn has_newer_blocks(result: &Raw, to: SessionVersion) -> bool {
+    (to < SessionVersion::V2025_06_18 && result.as_str().contains("resource_link"))
+        || (to < SessionVersion::V2025_03_26 && result.as_str().contains("audio"))
 }
 
 /// Whether the bytes contain this name, so that the result may have such a member.
@@ -144,14 +149,15 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    fn converted(called: &str, result: &Value, from: Spoken, to: Revision) -> Value {
+    fn converted(called: &str, result: &Value, from: ProtocolVersion, to: SessionVersion) -> Value {
         let result = Raw::of(result);
-        let converted = downgraded(called, &result, from, Spoken::Session(to)).unwrap_or(result);
+        let converted =
+            downgraded(called, &result, from, ProtocolVersion::Session(to)).unwrap_or(result);
         converted.read().unwrap()
     }
 
-    fn call(result: &Value, to: Revision) -> Value {
-        converted("tools/call", result, Spoken::Stateless, to)
+    fn call(result: &Value, to: SessionVersion) -> Value {
+        converted("tools/call", result, ProtocolVersion::Stateless, to)
     }
 
     #[test]
@@ -160,7 +166,7 @@ mod tests {
             "description": "The first.", "annotations": { "priority": 1 } });
         let result =
             json!({ "content": [{ "type": "text", "text": "x" }, link], "isError": false });
-        for to in [Revision::V2024_11_05, Revision::V2025_03_26] {
+        for to in [SessionVersion::V2024_11_05, SessionVersion::V2025_03_26] {
             let blocks = &call(&result, to)["content"];
             assert_eq!(blocks[0], result["content"][0]);
             assert_eq!(
@@ -168,7 +174,7 @@ mod tests {
                 json!({ "type": "text", "text": "a: file:///a (text/plain)\nThe first.", "annotations": { "priority": 1 } })
             );
         }
-        for to in [Revision::V2025_06_18, Revision::V2025_11_25] {
+        for to in [SessionVersion::V2025_06_18, SessionVersion::V2025_11_25] {
             assert_eq!(call(&result, to), result);
         }
     }
@@ -177,12 +183,17 @@ mod tests {
     fn audio_becomes_text_for_older_editors() {
         let result =
             json!({ "content": [{ "type": "audio", "data": "AAAA", "mimeType": "audio/wav" }] });
-        let old = call(&result, Revision::V2024_11_05);
+        let old = call(&result, SessionVersion::V2024_11_05);
         let text = old["content"][0]["text"].as_str().unwrap();
         assert!(text.contains("audio/wav, 3 bytes"), "{text}");
-        assert_eq!(call(&result, Revision::V2025_03_26), result);
+        assert_eq!(call(&result, SessionVersion::V2025_03_26), result);
         let prompt = json!({ "messages": [{ "role": "user", "content": result["content"][0] }] });
-        let old = converted("prompts/get", &prompt, Spoken::Stateless, Revision::V2024_11_05);
+        let old = converted(
+            "prompts/get",
+            &prompt,
+            ProtocolVersion::Stateless,
+            SessionVersion::V2024_11_05,
+        );
         assert_eq!(old["messages"][0]["content"]["type"], "text");
         assert_eq!(old["messages"][0]["role"], "user");
     }
@@ -190,7 +201,7 @@ mod tests {
     #[test]
     fn structured_content_gets_a_text_and_is_wrapped_in_an_object() {
         let bare = json!({ "content": [], "structuredContent": { "a": 1 } });
-        for to in Revision::ALL {
+        for to in SessionVersion::ALL {
             let seen = call(&bare, to);
             assert_eq!(seen["content"], json!([{ "type": "text", "text": "{\"a\":1}" }]));
             assert_eq!(seen["structuredContent"], json!({ "a": 1 }));
@@ -199,7 +210,7 @@ mod tests {
             assert_eq!(list["content"][0]["text"], "[1,2]");
         }
         let with_text = json!({ "content": [{ "type": "text", "text": "One." }], "structuredContent": { "a": 1 } });
-        assert_eq!(call(&with_text, Revision::V2024_11_05), with_text);
+        assert_eq!(call(&with_text, SessionVersion::V2024_11_05), with_text);
     }
 
     #[test]
@@ -208,7 +219,12 @@ mod tests {
             { "name": "list", "outputSchema": { "type": "array" } },
             { "name": "object", "outputSchema": { "type": "object" } },
         ] });
-        let seen = converted("tools/list", &tools, Spoken::Stateless, Revision::V2025_11_25);
+        let seen = converted(
+            "tools/list",
+            &tools,
+            ProtocolVersion::Stateless,
+            SessionVersion::V2025_11_25,
+        );
         assert_eq!(seen["tools"][0], json!({ "name": "list" }));
         assert_eq!(seen["tools"][1], tools["tools"][1]);
     }
@@ -216,8 +232,8 @@ mod tests {
     #[test]
     fn an_editor_of_the_same_or_a_newer_version_gets_the_original_bytes() {
         let result = Raw::of(&json!({ "content": [{ "type": "audio" }], "structuredContent": 1 }));
-        for from in Spoken::ALL {
-            for to in Spoken::ALL.into_iter().filter(|to| *to >= from) {
+        for from in ProtocolVersion::ALL {
+            for to in ProtocolVersion::ALL.into_iter().filter(|to| *to >= from) {
                 assert_eq!(downgraded("tools/call", &result, from, to), None);
             }
         }
@@ -238,14 +254,14 @@ mod tests {
     proptest! {
         #[test]
         fn every_block_keeps_its_position_and_can_be_read(blocks in blocks(), revision in 0..4_usize) {
-            let to = Revision::ALL[revision];
+            let to = SessionVersion::ALL[revision];
             let seen = call(&json!({ "content": blocks.clone() }), to);
             let seen = seen["content"].as_array().unwrap().clone();
             prop_assert_eq!(seen.len(), blocks.len());
             for (seen, block) in seen.iter().zip(&blocks) {
                 let known = match block["type"].as_str().unwrap() {
-                    "resource_link" => to >= Revision::V2025_06_18,
-                    "audio" => to >= Revision::V2025_03_26,
+                    "resource_link" => to >= SessionVersion::V2025_06_18,
+                    "audio" => to >= SessionVersion::V2025_03_26,
                     _ => true,
                 };
                 match known {

@@ -11,21 +11,21 @@ use super::response::{URL_ELICITATION_REQUIRED, code};
 
 /// An `input_required` result of a newer upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Needed {
+pub struct InputRequired {
     /// The requests, each with the key for its answer.
     pub asked: Vec<(String, Request)>,
     /// The state to send back unchanged.
     pub state: Option<Raw>,
 }
 
-impl Needed {
+impl InputRequired {
     /// Reads an `input_required` result. `None` if it is another one.
     pub fn read(result: &Raw) -> Option<Self> {
         if result.text_member("resultType").as_deref() != Some("input_required") {
             return None;
         }
         let asked = match result.member("inputRequests") {
-            Some(requests) => questions(&requests)?,
+            Some(requests) => parse_input_requests(&requests)?,
             None => Vec::new(),
         };
         Some(Self { asked, state: result.member("requestState") })
@@ -39,7 +39,7 @@ impl Needed {
 }
 
 /// Converts the `inputRequests` of a newer upstream to requests for an older editor.
-pub fn questions(requests: &Raw) -> Option<Vec<(String, Request)>> {
+pub fn parse_input_requests(requests: &Raw) -> Option<Vec<(String, Request)>> {
     let convert = |(key, request): (String, Raw)| {
         let called = request.text_member("method")?;
         let params = request.member("params").map(|params| for_older(&called, &key, params));
@@ -50,7 +50,7 @@ pub fn questions(requests: &Raw) -> Option<Vec<(String, Request)>> {
 }
 
 /// Converts the requests of an older upstream to `inputRequests` for a newer editor.
-pub fn by_name<'a>(requests: impl Iterator<Item = (String, &'a Request)>) -> Raw {
+pub fn input_requests<'a>(requests: impl Iterator<Item = (String, &'a Request)>) -> Raw {
     requests.fold(Raw::of(&serde_json::json!({})), |all, (key, request)| {
         let converted = Raw::of(&serde_json::json!({ "method": request.method }));
         let converted = match &request.params {
@@ -62,7 +62,11 @@ pub fn by_name<'a>(requests: impl Iterator<Item = (String, &'a Request)>) -> Raw
 }
 
 /// The call again, with the answers and the unchanged state.
-pub fn again(request: &Request, answers: &[(String, Raw)], state: Option<&Raw>) -> Request {
+pub fn retry_with_input(
+    request: &Request,
+    answers: &[(String, Raw)],
+    state: Option<&Raw>,
+) -> Request {
     let empty = || Raw::of(&serde_json::json!({}));
     let responses =
         answers.iter().fold(empty(), |responses, (key, answer)| responses.with(key, answer));
@@ -75,7 +79,7 @@ pub fn again(request: &Request, answers: &[(String, Raw)], state: Option<&Raw>) 
 }
 
 /// The URL elicitations of a `URLElicitationRequired` error of 2025-11-25.
-pub fn links_required(error: &Raw) -> Option<Vec<Request>> {
+pub fn required_links(error: &Raw) -> Option<Vec<Request>> {
     if code(error) != Some(URL_ELICITATION_REQUIRED) {
         return None;
     }
@@ -121,7 +125,7 @@ mod tests {
     fn only_an_input_required_result_needs_input() {
         let result = Raw::of(&json!({ "resultType": "input_required", "requestState": "s",
             "inputRequests": { "who": { "method": "elicitation/create", "params": { "mode": "url", "url": "https://x" } } } }));
-        let needed = Needed::read(&result).unwrap();
+        let needed = InputRequired::read(&result).unwrap();
         let (key, asked) = &needed.asked[0];
         assert_eq!((key.as_str(), asked.method.as_str()), ("who", ELICIT));
         assert_eq!(
@@ -129,9 +133,9 @@ mod tests {
             Some("who")
         );
         let waits = json!({ "resultType": "input_required", "requestState": "s" });
-        assert!(Needed::read(&Raw::of(&waits)).unwrap().asked.is_empty());
-        assert_eq!(Needed::read(&Raw::of(&json!({ "resultType": "complete" }))), None);
-        assert_eq!(Needed::read(&Raw::of(&json!({ "content": [] }))), None);
+        assert!(InputRequired::read(&Raw::of(&waits)).unwrap().asked.is_empty());
+        assert_eq!(InputRequired::read(&Raw::of(&json!({ "resultType": "complete" }))), None);
+        assert_eq!(InputRequired::read(&Raw::of(&json!({ "content": [] }))), None);
     }
 
     #[test]
@@ -141,7 +145,7 @@ mod tests {
         let link = Request::new(Id::number(2), ELICIT, Some(Raw::of(&link)));
         let roots = Request::new(Id::number(3), "roots/list", None);
         let all = [("a".to_owned(), &form), ("b".to_owned(), &link), ("c".to_owned(), &roots)];
-        let named: Value = by_name(all.into_iter()).read().unwrap();
+        let named: Value = input_requests(all.into_iter()).read().unwrap();
         assert_eq!(
             named,
             json!({
@@ -156,10 +160,10 @@ mod tests {
     fn required_urls_become_elicitations() {
         let error = json!({ "code": -32042, "message": "Open it.", "data": { "elicitations": [
             { "mode": "url", "elicitationId": "e", "url": "https://x", "message": "Sign in" } ] } });
-        let asked = links_required(&Raw::of(&error)).unwrap();
+        let asked = required_links(&Raw::of(&error)).unwrap();
         assert_eq!(asked[0].method, ELICIT);
-        assert_eq!(links_required(&Raw::of(&json!({ "code": -32602, "message": "no" }))), None);
-        assert_eq!(links_required(&Raw::of(&json!({ "code": -32042, "message": "no" }))), None);
+        assert_eq!(required_links(&Raw::of(&json!({ "code": -32602, "message": "no" }))), None);
+        assert_eq!(required_links(&Raw::of(&json!({ "code": -32042, "message": "no" }))), None);
     }
 
     proptest! {
@@ -168,7 +172,7 @@ mod tests {
             let state = Raw::of(&state);
             let request = Request::new(Id::number(1), "tools/call", Some(Raw::of(&json!({ "name": "x" }))));
             let answer = Raw::of(&json!({ "action": "accept" }));
-            let again = again(&request, &[(key.clone(), answer.clone())], Some(&state));
+            let again = retry_with_input(&request, &[(key.clone(), answer.clone())], Some(&state));
             let params = again.params.unwrap();
             prop_assert_eq!(params.member("requestState"), Some(state));
             prop_assert_eq!(params.member("inputResponses").unwrap().member(&key), Some(answer));

@@ -4,16 +4,16 @@
 //! `Mcp-Param-<name>` headers for intermediaries that do not parse the body. The server rejects the
 //! call if they do not match.
 
-use crate::catalog::tool_traits::Traits;
+use crate::catalog::tool_traits::ToolTraits;
 use crate::protocol::envelope::Request;
 use crate::protocol::json::Raw;
 use crate::protocol::mcp::method;
-use crate::protocol::stateless::plain;
+use crate::protocol::stateless::decode_header;
 
 /// The headers that a tool call must have, by lower-case name, with their decoded values. A marked
 /// parameter without an argument must have no header.
-pub fn mirrored(request: &Request, traits: &Traits) -> Vec<(String, Option<String>)> {
-    if traits.mirror_nothing() || request.method != method::TOOLS_CALL {
+pub fn required_headers(request: &Request, traits: &ToolTraits) -> Vec<(String, Option<String>)> {
+    if traits.has_no_header_parameters() || request.method != method::TOOLS_CALL {
         return Vec::new();
     }
     let Some(params) = &request.params else { return Vec::new() };
@@ -28,12 +28,12 @@ pub fn mirrored(request: &Request, traits: &Traits) -> Vec<(String, Option<Strin
 
 /// Whether a request has the required headers. `header` returns the value of a header, or an error
 /// if it is not a valid string.
-pub fn agree(
+pub fn headers_match(
     required: &[(String, Option<String>)],
     header: impl Fn(&str) -> Result<Option<String>, ()>,
 ) -> bool {
     required.iter().all(|(name, value)| match (header(name), value) {
-        (Ok(Some(sent)), Some(value)) => plain(&sent).as_ref() == Some(value),
+        (Ok(Some(sent)), Some(value)) => decode_header(&sent).as_ref() == Some(value),
         (Ok(None), None) => true,
         (Ok(Some(_)), None) | (Ok(None), Some(_)) | (Err(()), _) => false,
     })
@@ -58,9 +58,12 @@ mod tests {
             "days": { "type": "integer", "x-mcp-header": "Days" },
             "unit": { "type": "string" },
         } } });
-        let traits = Traits::of(&[Raw::of(&tool)]);
+        let traits = ToolTraits::of(&[Raw::of(&tool)]);
         let params = serde_json::json!({ "name": "weather", "arguments": arguments });
-        mirrored(&Request::new(Id::number(1), "tools/call", Some(Raw::of(&params))), &traits)
+        required_headers(
+            &Request::new(Id::number(1), "tools/call", Some(Raw::of(&params))),
+            &traits,
+        )
     }
 
     #[test]
@@ -84,11 +87,14 @@ mod tests {
         let sent = |value: &'static str| {
             move |name: &str| Ok((name == "mcp-param-region").then(|| value.to_owned()))
         };
-        assert!(agree(&required, sent("north")));
-        assert!(agree(&required, sent("=?base64?bm9ydGg=?=")));
-        assert!(!agree(&required, sent("south")));
-        assert!(!agree(&required, |_| Ok(None)));
-        assert!(!agree(&required, |_| Err(())));
-        assert!(!agree(&required, |_| Ok(Some("north".to_owned()))), "`days` has no argument");
+        assert!(headers_match(&required, sent("north")));
+        assert!(headers_match(&required, sent("=?base64?bm9ydGg=?=")));
+        assert!(!headers_match(&required, sent("south")));
+        assert!(!headers_match(&required, |_| Ok(None)));
+        assert!(!headers_match(&required, |_| Err(())));
+        assert!(
+            !headers_match(&required, |_| Ok(Some("north".to_owned()))),
+            "`days` has no argument"
+        );
     }
 }

@@ -1,16 +1,18 @@
 //! Requests, translated for the upstream that they go to.
 
 use crate::protocol::envelope::Request;
-use crate::protocol::mcp::{Revision, meta, method};
+use crate::protocol::mcp::{SessionVersion, meta, method};
 
 use super::task;
-use crate::protocol::version::Spoken;
+use crate::protocol::version::ProtocolVersion;
 
 /// The request without parameters that an upstream of this version does not know. The client's
 /// `_meta` is added or removed when it is sent (see [`WhoAsks`](super::client_meta::WhoAsks)).
-pub fn worded(request: Request, upstream: Spoken) -> Request {
+pub fn for_version(request: Request, upstream: ProtocolVersion) -> Request {
     match request.method.as_str() {
-        method::COMPLETE if !upstream.knows(Revision::V2025_06_18) => without(request, "context"),
+        method::COMPLETE if !upstream.knows(SessionVersion::V2025_06_18) => {
+            without(request, "context")
+        }
         _ => request,
     }
 }
@@ -54,12 +56,12 @@ mod tests {
 
     #[test]
     fn a_completion_has_no_context_before_2025_06_18() {
-        for spoken in Spoken::ALL {
-            let sent = worded(request("completion/complete"), spoken).params.unwrap();
-            let known = spoken.knows(Revision::V2025_06_18);
+        for spoken in ProtocolVersion::ALL {
+            let sent = for_version(request("completion/complete"), spoken).params.unwrap();
+            let known = spoken.knows(SessionVersion::V2025_06_18);
             assert_eq!(sent.member("context").is_some(), known, "{spoken:?}");
             assert!(sent.member("ref").is_some());
-            assert_eq!(worded(request("tools/call"), spoken), request("tools/call"));
+            assert_eq!(for_version(request("tools/call"), spoken), request("tools/call"));
         }
     }
 

@@ -15,72 +15,72 @@ use crate::security::session_id::SessionKey;
 
 /// The claims of a request state. The field names are part of the signed token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Word {
+pub struct RequestState {
     /// Unique per request state.
     pub nonce: String,
     /// The gateway instance that issued it.
     #[serde(rename = "edition")]
-    pub edition: String,
+    pub instance_id: String,
     /// What waits for the editor.
     #[serde(rename = "waits")]
-    pub waits: Waits,
+    pub pending: Pending,
     editor: String,
     call: String,
     /// When it was issued, in seconds of the Unix epoch.
     #[serde(rename = "given")]
-    pub given: u64,
+    pub issued: u64,
     /// When it expires.
     until: u64,
 }
 
 /// What waits for the editor to call again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Waits {
+pub enum Pending {
     /// The call to the upstream, which stays open.
     Call,
     /// Nothing: the upstream rejected the call until the user has opened a URL.
     #[serde(rename = "Nothing")]
-    Nothing,
+    Rejected,
 }
 
 /// The validity of a request state that an editor sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Worth {
+pub enum RequestStateCheck {
     /// The upstream issued it, not the gateway.
     Foreign,
     /// It is forged, or issued for another editor or another call.
-    Nothing,
+    Rejected,
     /// It was valid.
-    Expired(Word),
-    Good(Word),
+    Expired(RequestState),
+    Valid(RequestState),
 }
 
 /// The prefix of a request state that the gateway issued.
 const PREFIX: &str = "evermoor.";
 const PURPOSE: &str = "requestState";
 
-impl Word {
+impl RequestState {
     /// A request state for one call of one editor.
-    pub fn new(nonce: String, edition: &str, editor: &str, request: &Request) -> Self {
+    pub fn new(nonce: String, instance_id: &str, editor: &str, request: &Request) -> Self {
         Self {
             nonce,
-            edition: edition.to_owned(),
-            waits: Waits::Call,
+            instance_id: instance_id.to_owned(),
+            pending: Pending::Call,
             editor: editor.to_owned(),
             call: digest(request),
-            given: 0,
+            issued: 0,
             until: 0,
         }
     }
 
     /// Marks it as one for a call that the upstream rejected.
-    pub fn for_nothing(self) -> Self {
-        Self { waits: Waits::Nothing, ..self }
+    pub fn for_rejected_call(self) -> Self {
+        Self { pending: Pending::Rejected, ..self }
     }
 
     /// Sets the time of issue and the lifetime.
-    pub fn given(self, now: u64, seconds: u64) -> Self {
-        Self { given: now, until: now + seconds, ..self }
+    pub fn issued(self, now: u64, seconds: u64) -> Self {
+        Self { issued: now, until: now + seconds, ..self }
     }
 
     /// The signed token.
@@ -90,17 +90,23 @@ impl Word {
     }
 
     /// Checks the token that an editor sends with a call.
-    pub fn open(text: &str, key: &SessionKey, editor: &str, request: &Request, now: u64) -> Worth {
-        let Some(sealed) = text.strip_prefix(PREFIX) else { return Worth::Foreign };
+    pub fn open(
+        text: &str,
+        key: &SessionKey,
+        editor: &str,
+        request: &Request,
+        now: u64,
+    ) -> RequestStateCheck {
+        let Some(sealed) = text.strip_prefix(PREFIX) else { return RequestStateCheck::Foreign };
         let claims = key.open(PURPOSE, sealed);
         let Some(state) = claims.and_then(|claims| serde_json::from_str::<Self>(&claims).ok())
         else {
-            return Worth::Nothing;
+            return RequestStateCheck::Rejected;
         };
         match state.editor == editor && state.call == digest(request) {
-            false => Worth::Nothing,
-            true if now >= state.until => Worth::Expired(state),
-            true => Worth::Good(state),
+            false => RequestStateCheck::Rejected,
+            true if now >= state.until => RequestStateCheck::Expired(state),
+            true => RequestStateCheck::Valid(state),
         }
     }
 }
@@ -135,30 +141,35 @@ mod tests {
     }
 
     fn token(key: &SessionKey) -> String {
-        Word::new("n".into(), "instance", "claude", &call("a", "1")).given(100, 60).seal(key)
+        RequestState::new("n".into(), "instance", "claude", &call("a", "1"))
+            .issued(100, 60)
+            .seal(key)
     }
 
-    fn open(text: &str, editor: &str, request: &Request, now: u64) -> Worth {
-        Word::open(text, &SessionKey::new([1; 32]), editor, request, now)
+    fn open(text: &str, editor: &str, request: &Request, now: u64) -> RequestStateCheck {
+        RequestState::open(text, &SessionKey::new([1; 32]), editor, request, now)
     }
 
     #[test]
     fn it_is_valid_for_one_editor_one_call_and_a_limited_time() {
         let text = token(&SessionKey::new([1; 32]));
-        let Worth::Good(state) = open(&text, "claude", &call("a", "1"), 159) else {
+        let RequestStateCheck::Valid(state) = open(&text, "claude", &call("a", "1"), 159) else {
             panic!("good")
         };
         assert_eq!(
-            (state.nonce.as_str(), state.edition.as_str(), state.given),
+            (state.nonce.as_str(), state.instance_id.as_str(), state.issued),
             ("n", "instance", 100)
         );
-        assert!(matches!(open(&text, "claude", &call("a", "1"), 160), Worth::Expired(_)));
-        assert_eq!(open(&text, "cursor", &call("a", "1"), 159), Worth::Nothing);
-        assert_eq!(open(&text, "claude", &call("a", "2"), 159), Worth::Nothing);
-        assert_eq!(open(&text, "claude", &call("b", "1"), 159), Worth::Nothing);
-        assert_eq!(open("opaque", "claude", &call("a", "1"), 159), Worth::Foreign);
+        assert!(matches!(
+            open(&text, "claude", &call("a", "1"), 160),
+            RequestStateCheck::Expired(_)
+        ));
+        assert_eq!(open(&text, "cursor", &call("a", "1"), 159), RequestStateCheck::Rejected);
+        assert_eq!(open(&text, "claude", &call("a", "2"), 159), RequestStateCheck::Rejected);
+        assert_eq!(open(&text, "claude", &call("b", "1"), 159), RequestStateCheck::Rejected);
+        assert_eq!(open("opaque", "claude", &call("a", "1"), 159), RequestStateCheck::Foreign);
         let other = token(&SessionKey::new([2; 32]));
-        assert_eq!(open(&other, "claude", &call("a", "1"), 159), Worth::Nothing);
+        assert_eq!(open(&other, "claude", &call("a", "1"), 159), RequestStateCheck::Rejected);
     }
 
     #[test]
@@ -170,7 +181,7 @@ mod tests {
             .with("requestState", &Raw::of(&text))
             .with("inputResponses", &Raw::of(&json!({})));
         back.params = Some(params.with("_meta", &Raw::of(&json!({ "x": 1 }))));
-        assert!(matches!(open(&text, "claude", &back, 101), Worth::Good(_)));
+        assert!(matches!(open(&text, "claude", &back, 101), RequestStateCheck::Valid(_)));
     }
 
     proptest! {
@@ -183,7 +194,7 @@ mod tests {
             let altered = String::from_utf8(bytes).unwrap();
             // The last Base64 character has unused bits, so two spellings decode to the same bytes.
             prop_assume!(altered != text && at != text.len() - 1);
-            prop_assert!(matches!(open(&altered, "claude", &call("a", "1"), 101), Worth::Nothing | Worth::Foreign));
+            prop_assert!(matches!(open(&altered, "claude", &call("a", "1"), 101), RequestStateCheck::Rejected | RequestStateCheck::Foreign));
         }
     }
 }

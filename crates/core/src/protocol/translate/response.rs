@@ -3,23 +3,23 @@
 //! Results of 2026-07-28 have members that older versions do not know, and the error codes differ.
 //! A response between two sides of the same kind keeps its members and codes.
 
-use crate::catalog::List;
+use crate::catalog::ListKind;
 use crate::protocol::envelope::{INVALID_PARAMS, Outcome, Request, Response};
 use crate::protocol::json::Raw;
 use crate::protocol::mcp::{meta, method};
 
-use super::client_capabilities::Abilities;
+use super::client_capabilities::ClientCapabilities;
 use super::content::downgraded;
-use crate::protocol::version::Spoken;
+use crate::protocol::version::ProtocolVersion;
 
 /// A resource does not exist; up to 2025-11-25.
 const RESOURCE_NOT_FOUND: i64 = -32002;
 /// The user must open a URL first; 2025-11-25 only.
 pub const URL_ELICITATION_REQUIRED: i64 = -32042;
 /// A header does not match the body; from 2026-07-28.
-pub const HEADERS_DISAGREE: i32 = -32020;
+pub const HEADER_MISMATCH: i32 = -32020;
 /// The client lacks a capability that the server needs; from 2026-07-28.
-pub const ABILITY_MISSING: i32 = -32021;
+pub const MISSING_CLIENT_CAPABILITY: i32 = -32021;
 /// The server does not support the protocol version; from 2026-07-28.
 pub const UNSUPPORTED_VERSION: i32 = -32022;
 const INTERNAL_ERROR: i32 = -32603;
@@ -29,19 +29,20 @@ const NEWER_MEMBERS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
 
 /// Translates a response to `called` from version `from` for an editor of version `to`. `server` is
 /// the `serverInfo` to add for a newer editor.
-pub fn translated(
+pub fn translate(
     called: &str,
     response: Response,
-    from: Spoken,
-    to: Spoken,
+    from: ProtocolVersion,
+    to: ProtocolVersion,
     server: Option<&Raw>,
 ) -> Response {
     let response = match (from, to) {
-        (Spoken::Session(_), Spoken::Stateless) => return newer(called, response, server),
-        (Spoken::Stateless, Spoken::Session(_)) => older(called, response),
-        (Spoken::Session(_), Spoken::Session(_)) | (Spoken::Stateless, Spoken::Stateless) => {
-            response
+        (ProtocolVersion::Session(_), ProtocolVersion::Stateless) => {
+            return to_stateless(called, response, server);
         }
+        (ProtocolVersion::Stateless, ProtocolVersion::Session(_)) => older(called, response),
+        (ProtocolVersion::Session(_), ProtocolVersion::Session(_))
+        | (ProtocolVersion::Stateless, ProtocolVersion::Stateless) => response,
     };
     match &response.outcome {
         Outcome::Result(result) => match downgraded(called, result, from, to) {
@@ -53,7 +54,7 @@ pub fn translated(
 }
 
 /// Translates a response of an older upstream, or of the gateway, for a newer editor.
-pub fn newer(called: &str, response: Response, server: Option<&Raw>) -> Response {
+pub fn to_stateless(called: &str, response: Response, server: Option<&Raw>) -> Response {
     let outcome = match response.outcome {
         Outcome::Result(result) => Outcome::Result(complete(called, &result, server)),
         Outcome::Error(error) => Outcome::Error(newer_error(error)),
@@ -66,7 +67,7 @@ fn complete(called: &str, result: &Raw, server: Option<&Raw>) -> Raw {
         Some(_) => result.clone(),
         None => result.with("resultType", &Raw::of("complete")),
     };
-    if List::asked_by(called).is_some() || called == method::RESOURCES_READ {
+    if ListKind::from_method(called).is_some() || called == method::RESOURCES_READ {
         if complete.member("ttlMs").is_none() {
             complete = complete.with("ttlMs", &Raw::of(&0));
         }
@@ -90,7 +91,7 @@ fn newer_error(error: Raw) -> Raw {
         Some(URL_ELICITATION_REQUIRED) => {
             let needed =
                 serde_json::json!({ "requiredCapabilities": { "elicitation": { "url": {} } } });
-            error.with("code", &Raw::of(&ABILITY_MISSING)).with("data", &Raw::of(&needed))
+            error.with("code", &Raw::of(&MISSING_CLIENT_CAPABILITY)).with("data", &Raw::of(&needed))
         }
         Some(_) | None => error,
     }
@@ -98,7 +99,7 @@ fn newer_error(error: Raw) -> Raw {
 
 /// Converts a failure into a missing-capability error, if the upstream had sent a request that the
 /// editor does not support. An older upstream cannot know that beforehand.
-pub fn unable(request: &Request, response: Response) -> Response {
+pub fn missing_capability(request: &Request, response: Response) -> Response {
     let reason = match &response.outcome {
         Outcome::Error(error) => error.text_member("message"),
         Outcome::Result(result) => match result.member("isError") {
@@ -106,13 +107,14 @@ pub fn unable(request: &Request, response: Response) -> Response {
             Some(_) | None => return response,
         },
     };
-    let needed = Abilities::needed_for(request).capabilities();
+    let needed = ClientCapabilities::needed_for(request).capabilities();
     let what = format!("The server needs `{}`, which the client does not offer", request.method);
     let message = match reason {
         Some(reason) => format!("{what}: {reason}"),
         None => format!("{what}."),
     };
-    let error = Raw::of(&serde_json::json!({ "code": ABILITY_MISSING, "message": message }));
+    let error =
+        Raw::of(&serde_json::json!({ "code": MISSING_CLIENT_CAPABILITY, "message": message }));
     let data = Raw::of(&serde_json::json!({})).with("requiredCapabilities", &needed);
     Response { outcome: Outcome::Error(error.with("data", &data)), ..response }
 }
@@ -148,7 +150,7 @@ pub(super) fn without_newer_members(result: &Raw) -> Raw {
 fn older_error(called: &str, error: Raw) -> Outcome {
     let message = error.text_member("message").unwrap_or_default();
     let is = |wanted: i32| code(&error) == Some(i64::from(wanted));
-    if is(ABILITY_MISSING) {
+    if is(MISSING_CLIENT_CAPABILITY) {
         let text = missing_capabilities(&error, &message);
         if called == method::TOOLS_CALL {
             let block = serde_json::json!({ "type": "text", "text": text });
@@ -158,7 +160,7 @@ fn older_error(called: &str, error: Raw) -> Outcome {
         }
         return Outcome::Error(internal_error(&text));
     }
-    if is(HEADERS_DISAGREE) || is(UNSUPPORTED_VERSION) {
+    if is(HEADER_MISMATCH) || is(UNSUPPORTED_VERSION) {
         let text = format!(
             "The server rejected Evermoor's request, so nothing was executed ({message}). Try again; if this continues, restart the server in Evermoor."
         );
@@ -193,36 +195,36 @@ pub fn code(error: &Raw) -> Option<i64> {
 mod tests {
     use super::*;
     use crate::protocol::envelope::Id;
-    use crate::protocol::mcp::Revision;
+    use crate::protocol::mcp::SessionVersion;
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    const OLD: Spoken = Spoken::Session(Revision::LATEST);
+    const OLD: ProtocolVersion = ProtocolVersion::Session(SessionVersion::LATEST);
 
-    fn result(called: &str, result: &Value, from: Spoken, to: Spoken) -> String {
+    fn result(called: &str, result: &Value, from: ProtocolVersion, to: ProtocolVersion) -> String {
         let response = Response::result(Id::number(1), Raw::of(result));
-        match translated(called, response, from, to, None).outcome {
+        match translate(called, response, from, to, None).outcome {
             Outcome::Result(result) => result.as_str().to_owned(),
             Outcome::Error(error) => panic!("{error:?}"),
         }
     }
 
-    fn error(called: &str, error: &Value, from: Spoken, to: Spoken) -> Outcome {
+    fn error(called: &str, error: &Value, from: ProtocolVersion, to: ProtocolVersion) -> Outcome {
         let outcome = Outcome::Error(Raw::of(error));
         let response = Response { id: Some(Id::number(1)), outcome };
-        translated(called, response, from, to, None).outcome
+        translate(called, response, from, to, None).outcome
     }
 
     #[test]
     fn an_older_result_gets_the_members_of_the_newer_version() {
-        for list in List::ALL.map(List::method).into_iter().chain(["resources/read"]) {
+        for list in ListKind::ALL.map(ListKind::method).into_iter().chain(["resources/read"]) {
             assert_eq!(
-                result(list, &json!({ "x": [] }), OLD, Spoken::Stateless),
+                result(list, &json!({ "x": [] }), OLD, ProtocolVersion::Stateless),
                 r#"{"x":[],"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#
             );
         }
         assert_eq!(
-            result("completion/complete", &json!({}), OLD, Spoken::Stateless),
+            result("completion/complete", &json!({}), OLD, ProtocolVersion::Stateless),
             r#"{"resultType":"complete"}"#
         );
     }
@@ -232,22 +234,23 @@ mod tests {
         let newer = json!({ "tools": [], "resultType": "complete", "ttlMs": 5, "cacheScope": "public",
             "_meta": { meta::SERVER: { "name": "s" }, "x": 1 } });
         assert_eq!(
-            result("tools/list", &newer, Spoken::Stateless, OLD),
+            result("tools/list", &newer, ProtocolVersion::Stateless, OLD),
             r#"{"_meta":{"x":1},"tools":[]}"#
         );
         let newer = json!({ "resultType": "complete", "_meta": { meta::SERVER: { "name": "s" } } });
-        assert_eq!(result("vendor/x", &newer, Spoken::Stateless, OLD), "{}");
+        assert_eq!(result("vendor/x", &newer, ProtocolVersion::Stateless, OLD), "{}");
     }
 
     #[test]
     fn a_missing_resource_has_the_error_code_of_the_editors_version() {
         let gone = json!({ "code": -32002, "message": "no" });
-        let Outcome::Error(newer) = error("resources/read", &gone, OLD, Spoken::Stateless) else {
+        let Outcome::Error(newer) = error("resources/read", &gone, OLD, ProtocolVersion::Stateless)
+        else {
             panic!("an error")
         };
         assert_eq!(code(&newer), Some(-32602));
         let gone = json!({ "code": -32602, "message": "no", "data": { "uri": "x://1" } });
-        let same = error("resources/read", &gone, Spoken::Stateless, OLD);
+        let same = error("resources/read", &gone, ProtocolVersion::Stateless, OLD);
         assert_eq!(same, Outcome::Error(Raw::of(&gone)));
     }
 
@@ -255,14 +258,17 @@ mod tests {
     fn a_missing_capability_is_described_to_the_model() {
         let missing = json!({ "code": -32021, "message": "Elicitation is required.",
             "data": { "requiredCapabilities": { "elicitation": {} } } });
-        let Outcome::Result(result) = error("tools/call", &missing, Spoken::Stateless, OLD) else {
+        let Outcome::Result(result) =
+            error("tools/call", &missing, ProtocolVersion::Stateless, OLD)
+        else {
             panic!("a result")
         };
         let result: Value = result.read().unwrap();
         assert_eq!(result["isError"], true);
         let text = result["content"][0]["text"].as_str().unwrap();
         assert!(text.contains("(elicitation)") && text.starts_with("Not executed"), "{text}");
-        let Outcome::Error(translated) = error("prompts/get", &missing, Spoken::Stateless, OLD)
+        let Outcome::Error(translated) =
+            error("prompts/get", &missing, ProtocolVersion::Stateless, OLD)
         else {
             panic!("an error")
         };
@@ -274,7 +280,7 @@ mod tests {
         for newer in [-32020, -32021, -32022] {
             let refusal = json!({ "code": newer, "message": "no" });
             let Outcome::Error(translated) =
-                error("resources/read", &refusal, Spoken::Stateless, OLD)
+                error("resources/read", &refusal, ProtocolVersion::Stateless, OLD)
             else {
                 panic!("an error")
             };
@@ -282,7 +288,8 @@ mod tests {
         }
         for older in [-32002, -32042] {
             let refusal = json!({ "code": older, "message": "no" });
-            let Outcome::Error(translated) = error("tools/call", &refusal, OLD, Spoken::Stateless)
+            let Outcome::Error(translated) =
+                error("tools/call", &refusal, OLD, ProtocolVersion::Stateless)
             else {
                 panic!("an error")
             };
@@ -296,7 +303,7 @@ mod tests {
         let request = Request::new(Id::number(9), "sampling/createMessage", Some(Raw::of(&params)));
         let of = |result: Value| {
             let response = Response::result(Id::number(1), Raw::of(&result));
-            unable(&request, response).outcome
+            missing_capability(&request, response).outcome
         };
         let content = json!([{ "type": "text", "text": "No model." }]);
         let Outcome::Error(error) = of(json!({ "content": content, "isError": true })) else {
@@ -315,15 +322,15 @@ mod tests {
             let called = ["tools/list", "resources/read", "prompts/get", "vendor/x"][called];
             let own = Response::result(Id::number(1), Raw::of(&json!({ "text": text, "n": number })));
             let server = Raw::of(&json!({ "name": "s" }));
-            let there = translated(called, own.clone(), OLD, Spoken::Stateless, Some(&server));
-            prop_assert_eq!(translated(called, there, Spoken::Stateless, OLD, None), own);
+            let there = translate(called, own.clone(), OLD, ProtocolVersion::Stateless, Some(&server));
+            prop_assert_eq!(translate(called, there, ProtocolVersion::Stateless, OLD, None), own);
         }
 
         #[test]
         fn between_equal_versions_every_byte_stays(text: String, version in 0..5_usize) {
             let own = Response::result(Id::number(1), Raw::of(&json!({ "resultType": text, "structuredContent": 1 })));
-            let spoken = Spoken::ALL[version];
-            prop_assert_eq!(translated("tools/call", own.clone(), spoken, spoken, None), own);
+            let spoken = ProtocolVersion::ALL[version];
+            prop_assert_eq!(translate("tools/call", own.clone(), spoken, spoken, None), own);
         }
     }
 }

@@ -1,16 +1,18 @@
 //! The results of `initialize` and `server/discover` for an editor.
 
 use crate::protocol::json::Raw;
-use crate::protocol::mcp::{Handshake, Revision, STATELESS, gateway_info, initialize_result, meta};
+use crate::protocol::mcp::{
+    Handshake, STATELESS, SessionVersion, gateway_info, initialize_result, meta,
+};
 
 use super::task;
-use crate::protocol::version::Spoken;
+use crate::protocol::version::ProtocolVersion;
 
 /// The server that an editor connects to: one upstream, or all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Introduction {
+pub struct ServerDescription {
     /// The protocol version of the capabilities.
-    spoken: Spoken,
+    spoken: ProtocolVersion,
     capabilities: Raw,
     server_info: Raw,
     instructions: Option<String>,
@@ -20,10 +22,10 @@ pub struct Introduction {
 /// time.
 const TTL: u64 = 0;
 
-impl Introduction {
+impl ServerDescription {
     /// One upstream, from its handshake in its protocol version. The gateway itself detects changed
     /// lists.
-    pub fn of_upstream(handshake: &Handshake, spoken: Spoken) -> Self {
+    pub fn of_upstream(handshake: &Handshake, spoken: ProtocolVersion) -> Self {
         let mut capabilities = handshake.capabilities.clone();
         for list in ["tools", "prompts", "resources"] {
             if let Some(offered) = capabilities.member(list) {
@@ -42,7 +44,7 @@ impl Introduction {
     /// All upstreams, each with its title.
     pub fn of_gateway(version: &str, upstreams: &[(&str, &Handshake)]) -> Self {
         let offered = |name: &str| upstreams.iter().any(|(_, handshake)| handshake.offers(name));
-        let subscribable = upstreams.iter().any(|(_, handshake)| handshake.tells_of_resources());
+        let subscribable = upstreams.iter().any(|(_, handshake)| handshake.supports_subscribe());
         let mut capabilities = serde_json::json!({
             "tools": { "listChanged": true },
             "prompts": { "listChanged": true },
@@ -61,7 +63,7 @@ impl Introduction {
             })
             .collect();
         Self {
-            spoken: Spoken::Session(Revision::LATEST),
+            spoken: ProtocolVersion::Session(SessionVersion::LATEST),
             capabilities: Raw::of(&capabilities),
             server_info: gateway_info(version),
             instructions: (!instructions.is_empty()).then(|| instructions.join("\n\n")),
@@ -73,12 +75,12 @@ impl Introduction {
     }
 
     /// The result of `initialize`.
-    pub fn handshake(&self, revision: Revision) -> Raw {
+    pub fn handshake(&self, revision: SessionVersion) -> Raw {
         let instructions = self.instructions.as_deref();
         let capabilities = task::translate_capabilities(
             &self.capabilities,
             self.spoken,
-            Spoken::Session(revision),
+            ProtocolVersion::Session(revision),
         );
         initialize_result(revision, &capabilities, &self.server_info, instructions)
     }
@@ -95,15 +97,18 @@ impl Introduction {
             result["instructions"] = instructions.clone().into();
         }
         let meta = Raw::of(&serde_json::json!({})).with(meta::SERVER, &self.server_info);
-        let capabilities =
-            task::translate_capabilities(&self.capabilities, self.spoken, Spoken::Stateless);
+        let capabilities = task::translate_capabilities(
+            &self.capabilities,
+            self.spoken,
+            ProtocolVersion::Stateless,
+        );
         Raw::of(&result).with("capabilities", &capabilities).with("_meta", &meta)
     }
 }
 
 /// Every protocol version that the gateway supports, the newest first.
 pub fn supported() -> Vec<&'static str> {
-    let sessions = Revision::ALL.into_iter().rev().map(Revision::as_str);
+    let sessions = SessionVersion::ALL.into_iter().rev().map(SessionVersion::as_str);
     std::iter::once(STATELESS).chain(sessions).collect()
 }
 
@@ -111,7 +116,7 @@ pub fn supported() -> Vec<&'static str> {
 mod tests {
     use super::*;
 
-    const OLD: Spoken = Spoken::Session(Revision::V2025_06_18);
+    const OLD: ProtocolVersion = ProtocolVersion::Session(SessionVersion::V2025_06_18);
 
     fn handshake(capabilities: serde_json::Value, instructions: Option<&str>) -> Handshake {
         let result = serde_json::json!({
@@ -127,7 +132,8 @@ mod tests {
     #[test]
     fn one_upstream_keeps_its_values_and_gets_list_changes() {
         let one = handshake(serde_json::json!({ "tools": {}, "x": { "y": 1 } }), Some("Use it."));
-        let shown = Introduction::of_upstream(&one, OLD).handshake(Revision::V2025_03_26);
+        let shown =
+            ServerDescription::of_upstream(&one, OLD).handshake(SessionVersion::V2025_03_26);
         assert_eq!(
             shown.as_str(),
             r#"{"protocolVersion":"2025-03-26","capabilities":{"tools":{"listChanged":true},"x":{"y":1}},"serverInfo":{"name":"s","version":"1"},"instructions":"Use it."}"#
@@ -140,8 +146,8 @@ mod tests {
             handshake(serde_json::json!({}), Some("A.\n")),
             handshake(serde_json::json!({ "logging": {} }), None),
         );
-        let shown = Introduction::of_gateway("1", &[("Notes", &a), ("Files", &b)]);
-        let result: serde_json::Value = shown.handshake(Revision::LATEST).read().unwrap();
+        let shown = ServerDescription::of_gateway("1", &[("Notes", &a), ("Files", &b)]);
+        let result: serde_json::Value = shown.handshake(SessionVersion::LATEST).read().unwrap();
         assert_eq!(result["instructions"], "# Notes\n\nA.");
         assert_eq!(result["capabilities"]["logging"], serde_json::json!({}));
         assert_eq!(result["capabilities"]["completions"], serde_json::Value::Null);
@@ -151,7 +157,7 @@ mod tests {
     fn a_discovery_lists_every_version_and_the_server() {
         let one = handshake(serde_json::json!({ "tools": {}, "tasks": {} }), None);
         let result: serde_json::Value =
-            Introduction::of_upstream(&one, OLD).discovery().read().unwrap();
+            ServerDescription::of_upstream(&one, OLD).discovery().read().unwrap();
         assert_eq!(result["supportedVersions"][0], "2026-07-28");
         assert_eq!(result["capabilities"]["tasks"], serde_json::Value::Null);
         assert_eq!(result["_meta"][meta::SERVER]["name"], "s");

@@ -8,9 +8,9 @@
 use std::time::{Duration, SystemTime};
 
 use crate::protocol::json::Raw;
-use crate::protocol::mcp::Revision;
+use crate::protocol::mcp::SessionVersion;
 
-use crate::protocol::version::Spoken;
+use crate::protocol::version::ProtocolVersion;
 
 /// The name of the extension.
 pub const EXTENSION: &str = "io.modelcontextprotocol/tasks";
@@ -23,10 +23,10 @@ pub fn is_declared(capabilities: &Raw) -> bool {
 }
 
 /// Whether a server with these capabilities can turn tool calls into tasks.
-pub fn is_offered(capabilities: &Raw, spoken: Spoken) -> bool {
+pub fn is_offered(capabilities: &Raw, spoken: ProtocolVersion) -> bool {
     match spoken {
-        Spoken::Stateless => is_declared(capabilities),
-        Spoken::Session(_) => {
+        ProtocolVersion::Stateless => is_declared(capabilities),
+        ProtocolVersion::Session(_) => {
             let calls = || capabilities.member("tasks")?.member("requests")?.member("tools");
             calls().is_some_and(|tools| tools.member("call").is_some())
         }
@@ -40,14 +40,20 @@ pub fn declared(capabilities: &Raw) -> Raw {
 }
 
 /// Translates the capabilities of a server for an editor of version `to`.
-pub(super) fn translate_capabilities(capabilities: &Raw, from: Spoken, to: Spoken) -> Raw {
+pub(super) fn translate_capabilities(
+    capabilities: &Raw,
+    from: ProtocolVersion,
+    to: ProtocolVersion,
+) -> Raw {
     let offered = is_offered(capabilities, from);
     match (from, to) {
-        (Spoken::Session(_), Spoken::Stateless) => {
+        (ProtocolVersion::Session(_), ProtocolVersion::Stateless) => {
             let rest = capabilities.without(&["tasks"]);
             if offered { declared(&rest) } else { rest }
         }
-        (Spoken::Stateless, Spoken::Session(_)) if offered && to.knows(Revision::V2025_11_25) => {
+        (ProtocolVersion::Stateless, ProtocolVersion::Session(_))
+            if offered && to.knows(SessionVersion::V2025_11_25) =>
+        {
             let tasks =
                 serde_json::json!({ "cancel": {}, "requests": { "tools": { "call": {} } } });
             capabilities.with("tasks", &Raw::of(&tasks))
@@ -128,23 +134,26 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    const OLD: Spoken = Spoken::Session(Revision::V2025_11_25);
+    const OLD: ProtocolVersion = ProtocolVersion::Session(SessionVersion::V2025_11_25);
 
     #[test]
     fn capabilities_are_translated_in_both_directions() {
         let older = Raw::of(
             &json!({ "tools": {}, "tasks": { "list": {}, "requests": { "tools": { "call": {} } } } }),
         );
-        let shown: Value = translate_capabilities(&older, OLD, Spoken::Stateless).read().unwrap();
+        let shown: Value =
+            translate_capabilities(&older, OLD, ProtocolVersion::Stateless).read().unwrap();
         assert_eq!(shown, json!({ "tools": {}, "extensions": { EXTENSION: {} } }));
         let newer = Raw::of(&json!({ "tools": {}, "extensions": { EXTENSION: {}, "x": 1 } }));
-        let shown: Value = translate_capabilities(&newer, Spoken::Stateless, OLD).read().unwrap();
+        let shown: Value =
+            translate_capabilities(&newer, ProtocolVersion::Stateless, OLD).read().unwrap();
         assert_eq!(shown["tasks"]["requests"]["tools"]["call"], json!({}));
         assert_eq!(shown["tasks"]["list"], Value::Null);
-        let june = Spoken::Session(Revision::V2025_06_18);
-        assert_eq!(translate_capabilities(&newer, Spoken::Stateless, june), newer);
+        let june = ProtocolVersion::Session(SessionVersion::V2025_06_18);
+        assert_eq!(translate_capabilities(&newer, ProtocolVersion::Stateless, june), newer);
         let none = Raw::of(&json!({ "tools": {}, "tasks": {} }));
-        let shown: Value = translate_capabilities(&none, OLD, Spoken::Stateless).read().unwrap();
+        let shown: Value =
+            translate_capabilities(&none, OLD, ProtocolVersion::Stateless).read().unwrap();
         assert_eq!(shown, json!({ "tools": {} }));
     }
 

@@ -3,23 +3,23 @@
 pub mod transport;
 pub mod unsupported;
 
-use crate::protocol::mcp::{Revision, STATELESS};
+use crate::protocol::mcp::{STATELESS, SessionVersion};
 
 /// A protocol version of MCP, ordered from the oldest to the newest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Spoken {
+pub enum ProtocolVersion {
     /// A version with a handshake and sessions.
-    Session(Revision),
+    Session(SessionVersion),
     /// 2026-07-28, in which every request is self-contained.
     Stateless,
 }
 
-impl Spoken {
+impl ProtocolVersion {
     pub const ALL: [Self; 5] = [
-        Self::Session(Revision::V2024_11_05),
-        Self::Session(Revision::V2025_03_26),
-        Self::Session(Revision::V2025_06_18),
-        Self::Session(Revision::V2025_11_25),
+        Self::Session(SessionVersion::V2024_11_05),
+        Self::Session(SessionVersion::V2025_03_26),
+        Self::Session(SessionVersion::V2025_06_18),
+        Self::Session(SessionVersion::V2025_11_25),
         Self::Stateless,
     ];
 
@@ -35,7 +35,7 @@ impl Spoken {
     }
 
     /// Whether it includes the features of `revision`.
-    pub fn knows(self, revision: Revision) -> bool {
+    pub fn knows(self, revision: SessionVersion) -> bool {
         self >= Self::Session(revision)
     }
 }
@@ -46,9 +46,12 @@ mod tests {
 
     #[test]
     fn versions_are_ordered_by_date() {
-        let dates = Spoken::ALL.map(Spoken::as_str);
-        assert!(Spoken::ALL.is_sorted() && dates.is_sorted());
-        assert!(Spoken::Stateless.knows(Revision::V2025_11_25));
-        assert!(!Spoken::Session(Revision::V2025_03_26).knows(Revision::V2025_06_18));
+        let dates = ProtocolVersion::ALL.map(ProtocolVersion::as_str);
+        assert!(ProtocolVersion::ALL.is_sorted() && dates.is_sorted());
+        assert!(ProtocolVersion::Stateless.knows(SessionVersion::V2025_11_25));
+        assert!(
+            !ProtocolVersion::Session(SessionVersion::V2025_03_26)
+                .knows(SessionVersion::V2025_06_18)
+        );
     }
 }

@@ -8,11 +8,11 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::{sleep, timeout};
 
 use evermoor_core::policy::app::command;
-use evermoor_core::policy::app::command::{CommandLine, Firmness};
-use evermoor_core::policy::app::install::Place;
-use evermoor_core::policy::app::restart::{Action, Event};
-use evermoor_core::preset::{Ask, Preset};
-use evermoor_platform::process::child::Environment;
+use evermoor_core::policy::app::command::{CommandLine, StopMode};
+use evermoor_core::policy::app::install::LaunchMethod;
+use evermoor_core::policy::app::restart::{RestartAction, RestartEvent};
+use evermoor_core::preset::{Preset, Probe};
+use evermoor_platform::process::child::ChildEnvironment;
 use evermoor_platform::process::{info, launch, run};
 
 use crate::apps::probe::{ProbeClient, ProbeReply};
@@ -21,28 +21,28 @@ use crate::apps::process::Process;
 use crate::apps::state::AppState;
 use crate::apps::{OS, finder, observe};
 use crate::system::exit;
-use crate::upstream::Handle;
-use crate::upstream::delivery::in_flight::UnderWay;
+use crate::upstream::UpstreamHandle;
+use crate::upstream::delivery::in_flight::InFlightCalls;
 
 /// Runs the actions of one restart.
 #[derive(Clone)]
 pub(crate) struct ActionRunner {
-    pub(crate) upstream: Handle,
+    pub(crate) upstream: UpstreamHandle,
     pub(crate) preset: Arc<Preset>,
     pub(crate) app: Arc<AppState>,
     pub(crate) probe: ProbeClient,
     /// The ways to launch it.
-    pub(crate) ways: Vec<Place>,
+    pub(crate) launch_methods: Vec<LaunchMethod>,
     /// The calls that were in flight when the restart began.
-    pub(crate) calls: Vec<Arc<UnderWay>>,
+    pub(crate) calls: Vec<Arc<InFlightCalls>>,
     /// The port where it answered when the restart began.
     pub(crate) port: Option<u16>,
 }
 
 /// A finished action or check, with the event it led to.
 pub(crate) enum Completed {
-    Action(Option<Event>),
-    Check(Option<Event>),
+    Action(Option<RestartEvent>),
+    Check(Option<RestartEvent>),
 }
 
 /// Actions and checks in progress.
@@ -57,30 +57,31 @@ impl ActionRunner {
     /// Begins an action of the state machine.
     pub(crate) fn begin(
         &self,
-        action: &Action,
+        action: &RestartAction,
         process: Option<&Process>,
     ) -> BoxFuture<'static, Completed> {
         let outcome = match action {
-            Action::Drain => {
+            RestartAction::Drain => {
                 let calls = self.calls.clone();
                 let drained = async move { join_all(calls.iter().map(|one| one.drained())).await };
-                drained.map(|_| Some(Event::Drained)).boxed()
+                drained.map(|_| Some(RestartEvent::Drained)).boxed()
             }
-            Action::AskToRestart => {
+            RestartAction::AskToRestart => {
                 self.ask(self.preset.restart.as_ref().map(|request| &request.ask))
             }
-            Action::AskToQuit => self.quit(process),
-            Action::End(firmness) => end(process, *firmness),
-            Action::Launch { way } => {
+            RestartAction::AskToQuit => self.quit(process),
+            RestartAction::End(stop_mode) => end(process, *stop_mode),
+            RestartAction::Launch { way } => {
                 self.app.change(|seen| seen.launching = true);
-                start(self.ways.get(*way).and_then(|place| command::launch(OS, place))).boxed()
+                start(self.launch_methods.get(*way).and_then(|place| command::launch(OS, place)))
+                    .boxed()
             }
-            Action::Say(_) | Action::Finish(_) => ready(None).boxed(),
+            RestartAction::Progress(_) | RestartAction::Finish(_) => ready(None).boxed(),
         };
         outcome.map(Completed::Action).boxed()
     }
 
-    fn quit(&self, process: Option<&Process>) -> BoxFuture<'static, Option<Event>> {
+    fn quit(&self, process: Option<&Process>) -> BoxFuture<'static, Option<RestartEvent>> {
         match (&self.preset.quit, self.preset.on(OS), process) {
             (Some(request), _, _) => self.ask(Some(&request.ask)),
             (None, Some(on), Some(process)) => {
@@ -91,7 +92,7 @@ impl ActionRunner {
     }
 
     /// Sends it a request over HTTP. Exiting without an answer is not a refusal.
-    fn ask(&self, ask: Option<&Ask>) -> BoxFuture<'static, Option<Event>> {
+    fn ask(&self, ask: Option<&Probe>) -> BoxFuture<'static, Option<RestartEvent>> {
         let (Some(ask), Some(port)) = (ask.cloned(), self.port) else {
             return refused("it does not answer").boxed();
         };
@@ -99,10 +100,10 @@ impl ActionRunner {
         async move {
             match probe.send(port, &ask, REQUEST_TIMEOUT).await {
                 ProbeReply::Answer { status, .. } if !ask.expect.answers(status) => {
-                    Some(Event::Refused(format!("it answered with status {status}")))
+                    Some(RestartEvent::Refused(format!("it answered with status {status}")))
                 }
                 ProbeReply::NotConnected => {
-                    Some(Event::Refused("it refused the connection".into()))
+                    Some(RestartEvent::Refused("it refused the connection".into()))
                 }
                 ProbeReply::Answer { .. } | ProbeReply::NoReply => None,
             }
@@ -124,7 +125,7 @@ impl ActionRunner {
         }
     }
 
-    async fn check_now(&self, gone: bool) -> Option<Event> {
+    async fn check_now(&self, gone: bool) -> Option<RestartEvent> {
         let leaving = self.app.leaving();
         let mut found = finder::find(&self.preset, &self.probe);
         let mut any_found = false;
@@ -138,58 +139,61 @@ impl ActionRunner {
             if is_new {
                 self.app.found(port);
                 self.app.step_aside(false);
-                self.upstream.is_there().await;
-                return run.map(Event::Seen);
+                self.upstream.app_is_reachable().await;
+                return run.map(RestartEvent::Seen);
             }
         }
         // Without a visible process, a closed port is the only sign of its exit.
         if leaving.is_none() && !any_found && !gone {
-            return Some(Event::Gone);
+            return Some(RestartEvent::Gone);
         }
-        let other = |process: &info::Facts| leaving != Some(process::run(process));
+        let other = |process: &info::ProcessInfo| leaving != Some(process::run(process));
         let seen = observe::processes(&self.preset).await.into_iter().find(other);
-        seen.map(|process| Event::Seen(process::run(&process)))
+        seen.map(|process| RestartEvent::Seen(process::run(&process)))
     }
 }
 
-fn end(process: Option<&Process>, firmness: Firmness) -> BoxFuture<'static, Option<Event>> {
+fn end(process: Option<&Process>, stop_mode: StopMode) -> BoxFuture<'static, Option<RestartEvent>> {
     let Some(process) = process else {
         return refused("its process is not visible").boxed();
     };
-    match process.end(firmness == Firmness::Forced) {
+    match process.end(stop_mode == StopMode::Forced) {
         Ok(()) => ready(None).boxed(),
         // Not every system has an API for this.
-        Err(_) => system(command::end(OS, process.run().pid, firmness)).boxed(),
+        Err(_) => system(command::stop(OS, process.run().pid, stop_mode)).boxed(),
     }
 }
 
 /// Runs a system command.
-async fn system(line: CommandLine) -> Option<Event> {
-    match run::said(&line.program, &line.args, REQUEST_TIMEOUT).await {
-        Some(output) if output.good => None,
-        Some(output) => Some(Event::Refused(output.complaint)),
-        None => {
-            Some(Event::Refused(format!("`{}` is missing or did not finish in time", line.program)))
-        }
+async fn system(line: CommandLine) -> Option<RestartEvent> {
+    match run::output(&line.program, &line.args, REQUEST_TIMEOUT).await {
+        Some(output) if output.success => None,
+        Some(output) => Some(RestartEvent::Refused(output.stderr)),
+        None => Some(RestartEvent::Refused(format!(
+            "`{}` is missing or did not finish in time",
+            line.program
+        ))),
     }
 }
 
 /// Launches the application. The launcher may fail at once or after a moment.
-async fn start(line: Option<CommandLine>) -> Option<Event> {
+async fn start(line: Option<CommandLine>) -> Option<RestartEvent> {
     let Some(line) = line else { return refused("this system does not support it").await };
-    let environment = Environment::find("").await;
+    let environment = ChildEnvironment::find("").await;
     let mut child = match launch::start(&line.program, &line.args, &environment) {
         Ok(child) => child,
-        Err(error) => return Some(Event::Refused(format!("`{}`: {error}", line.program))),
+        Err(error) => return Some(RestartEvent::Refused(format!("`{}`: {error}", line.program))),
     };
     match timeout(LAUNCH_FAILURE_TIMEOUT, child.wait()).await {
-        Ok(Ok(status)) if !status.success() => {
-            Some(Event::Refused(format!("`{}` {}", line.program, exit::sentence(status.into()))))
-        }
+        Ok(Ok(status)) if !status.success() => Some(RestartEvent::Refused(format!(
+            "`{}` {}",
+            line.program,
+            exit::sentence(status.into())
+        ))),
         Ok(_) | Err(_) => None,
     }
 }
 
-fn refused(why: &str) -> impl Future<Output = Option<Event>> + use<> {
-    ready(Some(Event::Refused(why.to_owned())))
+fn refused(why: &str) -> impl Future<Output = Option<RestartEvent>> + use<> {
+    ready(Some(RestartEvent::Refused(why.to_owned())))
 }

@@ -15,18 +15,19 @@ use futures_util::StreamExt as _;
 use futures_util::future::FutureExt as _;
 use tokio::time::{Instant, sleep_until};
 
-use evermoor_core::api::RestartEnd;
+use evermoor_core::api::RestartResult;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::policy::app::restart::{
-    Action, Event, Limits, Outcome, Restart, Stage, Subject,
+    RestartAction, RestartDeadlines, RestartEvent, RestartMachine, RestartOutcome, RestartStage,
+    RestartTarget,
 };
 
 use super::process::Process;
 use super::watcher::{AppWatcher, exit_of};
 use super::{AppState, finder, observe};
 use crate::history::millis;
-use crate::upstream::Link;
-use crate::upstream::delivery::in_flight::UnderWay;
+use crate::upstream::LinkState;
+use crate::upstream::delivery::in_flight::InFlightCalls;
 use actions::{ActionRunner, Completed, PendingActions};
 
 /// One restart of a watched application.
@@ -55,29 +56,29 @@ impl<'a> RestartDriver<'a> {
 
     /// Restarts the application, or starts it if it does not run.
     pub(super) async fn run(mut self, reason: RestartReason) {
-        let now = self.watcher.context.chance.now();
+        let now = self.watcher.context.clock.now();
         self.watcher.app.begin_restart(millis(now));
-        let calls = self.watcher.upstream.under_way();
+        let calls = self.watcher.upstream.in_flight_calls();
         let aside = StandAside::begin(Arc::clone(&self.watcher.app));
         // The steps belong to the incident that begins when the supervisor stands aside.
-        self.watcher.upstream.stepped_aside().await;
+        self.watcher.upstream.until_not_ready().await;
         self.report(reason.sentence(&self.watcher.preset.title));
         let outcome = self.prepare_and_drive(calls).await;
         let failure = match outcome {
-            Outcome::Proven { .. } => None,
-            Outcome::Failed { failure, .. } => Some(failure),
+            RestartOutcome::Restarted { .. } => None,
+            RestartOutcome::Failed { failure, .. } => Some(failure),
         };
-        let at = millis(self.watcher.context.chance.now());
+        let at = millis(self.watcher.context.clock.now());
         if let Some(failure) = &failure {
             tracing::warn!(upstream = %self.watcher.upstream.name(), %failure, "restart failed");
         }
-        self.watcher.app.end_restart(RestartEnd { at, failure });
+        self.watcher.app.end_restart(RestartResult { at, failure });
         self.watcher.app.change(|seen| seen.launching = false);
         drop(aside);
         self.watcher.context.changed.notify_one();
     }
 
-    async fn prepare_and_drive(&mut self, calls: Vec<Arc<UnderWay>>) -> Outcome {
+    async fn prepare_and_drive(&mut self, calls: Vec<Arc<InFlightCalls>>) -> RestartOutcome {
         let Some(probe) = self.watcher.context.apps.probe().cloned() else {
             return self.fail("Evermoor could not create an HTTP client.");
         };
@@ -90,26 +91,27 @@ impl<'a> RestartDriver<'a> {
             };
         }
         let process = self.watcher.process.as_ref();
-        let ways = observe::ways(&preset, process.and_then(Process::executable));
+        let launch_methods =
+            observe::launch_methods(&preset, process.and_then(Process::executable));
         let old = process.map(Process::run);
         let in_flight = calls.iter().map(|one| one.count()).sum();
-        let subject = Subject {
+        let subject = RestartTarget {
             preset: &preset,
             old,
             up: old.is_some() || found.is_some(),
             answers: found.is_some(),
             calls: in_flight,
-            ways: ways.len(),
+            launch_methods: launch_methods.len(),
         };
         self.watcher.app.change(|seen| seen.leaving = old);
         let now = Instant::now().into_std();
-        let begun = Restart::begin(subject, Limits::of(&preset), now);
+        let begun = RestartMachine::begin(subject, RestartDeadlines::of(&preset), now);
         let runner = ActionRunner {
             upstream: self.watcher.upstream.clone(),
             preset,
             app: Arc::clone(&self.watcher.app),
             probe,
-            ways,
+            launch_methods,
             calls,
             port: found,
         };
@@ -119,21 +121,21 @@ impl<'a> RestartDriver<'a> {
     /// Carries out the state machine's actions and reports events to it until it finishes.
     async fn drive(
         &mut self,
-        (mut machine, mut actions): (Restart, Vec<Action>),
+        (mut machine, mut actions): (RestartMachine, Vec<RestartAction>),
         runner: &ActionRunner,
-    ) -> Outcome {
+    ) -> RestartOutcome {
         let (mut pending, mut state) = (PendingActions::new(), self.watcher.upstream.watch());
-        pending.push(runner.check(Duration::ZERO, machine.has_gone()).boxed());
+        pending.push(runner.check(Duration::ZERO, machine.old_run_ended()).boxed());
         loop {
             for action in actions.drain(..) {
                 match action {
-                    Action::Say(what) => self.report(what),
-                    Action::Finish(outcome) => return outcome,
-                    action @ (Action::Drain
-                    | Action::AskToRestart
-                    | Action::AskToQuit
-                    | Action::End(_)
-                    | Action::Launch { .. }) => {
+                    RestartAction::Progress(what) => self.report(what),
+                    RestartAction::Finish(outcome) => return outcome,
+                    action @ (RestartAction::Drain
+                    | RestartAction::AskToRestart
+                    | RestartAction::AskToQuit
+                    | RestartAction::End(_)
+                    | RestartAction::Launch { .. }) => {
                         pending.push(runner.begin(&action, self.watcher.process.as_ref()));
                     }
                 }
@@ -146,26 +148,26 @@ impl<'a> RestartDriver<'a> {
                     self.watcher.app.change(|seen| {
                         (seen.pid, seen.served, seen.answered) = (None, false, None);
                     });
-                    Some(Event::Gone)
+                    Some(RestartEvent::Gone)
                 }
                 Some(completed) = pending.next() => match completed {
                     Completed::Action(event) => event,
                     Completed::Check(event) => {
-                        pending.push(runner.check(CHECK_INTERVAL, machine.has_gone()).boxed());
+                        pending.push(runner.check(CHECK_INTERVAL, machine.old_run_ended()).boxed());
                         event
                     }
                 },
                 Ok(()) = state.changed() => {
                     let link = state.borrow_and_update().link.clone();
                     match link {
-                        Link::Ready(_) => Some(self.on_handshake().await),
-                        Link::Paused { .. } => {
+                        LinkState::Ready(_) => Some(self.on_handshake().await),
+                        LinkState::Paused { .. } => {
                             return self.fail("It was paused during the restart.");
                         }
-                        Link::Connecting | Link::Down { .. } => None,
+                        LinkState::Connecting | LinkState::Down { .. } => None,
                     }
                 }
-                () = sleep_until(deadline) => Some(Event::Tick),
+                () = sleep_until(deadline) => Some(RestartEvent::Tick),
             };
             if let Some(event) = event {
                 actions = machine.on(event, Instant::now().into_std());
@@ -174,7 +176,7 @@ impl<'a> RestartDriver<'a> {
     }
 
     /// The supervisor connected; finds out to which run.
-    async fn on_handshake(&mut self) -> Event {
+    async fn on_handshake(&mut self) -> RestartEvent {
         let process = match self.watcher.app.seen().port {
             Some(port) => Process::behind(port).await,
             None => None,
@@ -183,22 +185,22 @@ impl<'a> RestartDriver<'a> {
         if run.is_some() && run != self.watcher.app.leaving() {
             self.watcher.process = process;
         }
-        Event::Shook(run)
+        RestartEvent::HandshakeCompleted(run)
     }
 
     /// Logs a step, records it in the history and shows it to people.
     fn report(&self, what: String) {
         tracing::info!(upstream = %self.watcher.upstream.name(), "{what}");
         self.watcher.record_event(what.clone());
-        self.watcher.app.step(millis(self.watcher.context.chance.now()), what);
+        self.watcher.app.step(millis(self.watcher.context.clock.now()), what);
         self.watcher.context.changed.notify_one();
     }
 
-    fn fail(&self, what: &str) -> Outcome {
+    fn fail(&self, what: &str) -> RestartOutcome {
         self.report(what.to_owned());
         let remedy = "Start it yourself; Evermoor connects automatically.";
         let failure = Failure::new(Code::Internal, what, remedy);
-        Outcome::Failed { at: Stage::Launch, failure }
+        RestartOutcome::Failed { at: RestartStage::Launch, failure }
     }
 }
 

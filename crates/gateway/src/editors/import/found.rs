@@ -2,23 +2,25 @@
 
 use std::path::Path;
 
-use evermoor_core::config::edit::Way;
+use evermoor_core::config::edit::ServerSpec;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::import::{Existing, Origin, Skipped, Whose};
-use evermoor_setup::{Client, Desk, Entry, Kind, Refused, client, clients, did_you_mean};
+use evermoor_core::import::{EditorServer, EntryOrigin, EntryScope, SkippedServer};
+use evermoor_setup::{
+    EditorSpec, EntryKind, ServerEntry, SetupError, UserEditors, client, clients, did_you_mean,
+};
 
 /// The servers that were found, and the files and entries that were skipped.
 pub(super) struct FoundServers {
-    pub(super) servers: Vec<Existing>,
-    pub(super) skipped: Vec<Skipped>,
+    pub(super) servers: Vec<EditorServer>,
+    pub(super) skipped: Vec<SkippedServer>,
 }
 
-pub fn every() -> Vec<&'static Client> {
+pub fn every() -> Vec<&'static EditorSpec> {
     clients().iter().collect()
 }
 
 /// The editor of this name.
-pub fn chosen(name: &str) -> Result<&'static Client, Failure> {
+pub fn chosen(name: &str) -> Result<&'static EditorSpec, Failure> {
     client(name).ok_or_else(|| {
         let remedy = match did_you_mean(name) {
             Some(meant) => format!("Did you mean `{meant}`?"),
@@ -29,20 +31,26 @@ pub fn chosen(name: &str) -> Result<&'static Client, Failure> {
 }
 
 /// Reads the files of these editors, and with `projects` those of projects too.
-pub(super) fn servers(desk: &Desk, editors: &[&'static Client], projects: bool) -> FoundServers {
+pub(super) fn servers(
+    user_editors: &UserEditors,
+    editors: &[&'static EditorSpec],
+    projects: bool,
+) -> FoundServers {
     let mut found = FoundServers { servers: Vec::new(), skipped: Vec::new() };
     for client in editors {
-        let owners = desk.owners(client).into_iter();
-        for whose in owners.filter(|whose| projects || *whose == Whose::Person) {
-            let origin = Origin { editor: client.id.clone(), whose, name: String::new() };
-            let spot = desk.spot_of(client, &origin.whose);
-            let nowhere = || Refused::NoFile { title: client.title.clone() };
-            let spot = spot.ok_or_else(nowhere);
-            match spot.and_then(|spot| desk.existing_at(client, &spot)) {
+        let owners = user_editors.owners(client).into_iter();
+        for whose in owners.filter(|whose| projects || *whose == EntryScope::Person) {
+            let origin = EntryOrigin { editor: client.id.clone(), whose, name: String::new() };
+            let location = user_editors.location_for(client, &origin.whose);
+            let nowhere = || SetupError::NoFile { title: client.title.clone() };
+            let location = location.ok_or_else(nowhere);
+            match location.and_then(|location| user_editors.existing_at(client, &location)) {
                 Ok(entries) => entries.into_iter().for_each(|entry| found.take(&origin, entry)),
                 // It has no such file, which matters only if the user named this editor.
-                Err(Refused::NoFile { .. }) if editors.len() > 1 => {}
-                Err(refused) => found.skipped.push(Skipped { origin, why: format!("{refused}.") }),
+                Err(SetupError::NoFile { .. }) if editors.len() > 1 => {}
+                Err(refused) => {
+                    found.skipped.push(SkippedServer { origin, why: format!("{refused}.") })
+                }
             }
         }
     }
@@ -50,24 +58,24 @@ pub(super) fn servers(desk: &Desk, editors: &[&'static Client], projects: bool) 
 }
 
 impl FoundServers {
-    fn take(&mut self, at: &Origin, entry: Entry) {
-        let origin = Origin { name: entry.name, ..at.clone() };
+    fn take(&mut self, at: &EntryOrigin, entry: ServerEntry) {
+        let origin = EntryOrigin { name: entry.name, ..at.clone() };
         let gone = origin.whose.folder().filter(|folder| !Path::new(folder).is_dir());
         let stays = match gone {
             Some(folder) => Some(format!("Its project folder no longer exists: {folder}.")),
             None => entry.disabled.then(|| "It is disabled in the editor.".to_owned()),
         };
         if let Some(why) = stays {
-            return self.skipped.push(Skipped { origin, why });
+            return self.skipped.push(SkippedServer { origin, why });
         }
         let way = match entry.kind {
-            Kind::Stdio { command, args, env, folder } => {
-                Way::Program { command, args, env: env.into_iter().collect(), cwd: folder }
+            EntryKind::Stdio { command, args, env, folder } => {
+                ServerSpec::Program { command, args, env: env.into_iter().collect(), cwd: folder }
             }
-            Kind::Http { url, headers } | Kind::Sse { url, headers } => {
-                Way::Http { url, headers: headers.into_iter().collect() }
+            EntryKind::Http { url, headers } | EntryKind::Sse { url, headers } => {
+                ServerSpec::Http { url, headers: headers.into_iter().collect() }
             }
         };
-        self.servers.push(Existing { origin, way });
+        self.servers.push(EditorServer { origin, way });
     }
 }

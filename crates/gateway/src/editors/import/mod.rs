@@ -17,23 +17,23 @@ pub mod undo;
 
 use std::collections::BTreeSet;
 
-use evermoor_core::config::Mistake;
-use evermoor_core::config::edit::{Edit, NewUpstream};
+use evermoor_core::config::ConfigError;
+use evermoor_core::config::edit::{ConfigEdit, NewUpstream};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::import;
-use evermoor_core::import::{Adopted, Plan, Skipped};
+use evermoor_core::import::{ImportPlan, ImportedServer, SkippedServer};
 use evermoor_platform::fs::replace;
 use evermoor_platform::keychain::Keychain;
 use evermoor_platform::paths::Paths;
-use evermoor_setup::{Client, Desk};
+use evermoor_setup::{EditorSpec, UserEditors};
 
 use crate::config::secrets;
 pub use found::{chosen, every};
-pub use record::{ImportRecord, Journal, RedirectedFile};
+pub use record::{ImportJournal, ImportRecord, RedirectedFile};
 
 /// A planned import.
 pub struct Import {
-    pub plan: Plan,
+    pub plan: ImportPlan,
     /// The current configuration; `None` if there is no file.
     before: Option<String>,
 }
@@ -43,12 +43,12 @@ impl Import {
     /// too. `kept` are the names of secrets that are already stored. Changes nothing.
     pub fn of(
         paths: &Paths,
-        desk: &Desk,
-        editors: &[&'static Client],
+        user_editors: &UserEditors,
+        editors: &[&'static EditorSpec],
         projects: bool,
         kept: Vec<String>,
     ) -> Result<Self, Failure> {
-        let found = found::servers(desk, editors, projects);
+        let found = found::servers(user_editors, editors, projects);
         let (before, edit) = config(paths)?;
         let kept: BTreeSet<String> = kept.into_iter().collect();
         let mut plan = import::plan(&found.servers, edit.before(), &kept);
@@ -66,7 +66,7 @@ impl Import {
     pub async fn keep_secrets(
         &mut self,
         keychain: &Keychain,
-        journal: &mut Journal,
+        journal: &mut ImportJournal,
     ) -> Result<(), Failure> {
         let mut adopted = Vec::new();
         for one in std::mem::take(&mut self.plan.adopted) {
@@ -74,7 +74,7 @@ impl Import {
             for (name, value) in &one.secrets {
                 journal.note(|record| record.secrets.push(name.clone()))?;
                 if let Err(error) = keychain.set(name, value.reveal()).await {
-                    refused = Some(secrets::unusable(&error, Some(name)));
+                    refused = Some(secrets::keychain_failure(&error, Some(name)));
                     break;
                 }
             }
@@ -83,7 +83,8 @@ impl Import {
                 Some(failure) => {
                     forget_secrets(keychain, &one, journal).await?;
                     let origins = one.from.iter().cloned();
-                    let left = origins.map(|origin| Skipped { origin, why: failure.to_string() });
+                    let left =
+                        origins.map(|origin| SkippedServer { origin, why: failure.to_string() });
                     self.plan.skipped.extend(left);
                 }
             }
@@ -93,7 +94,7 @@ impl Import {
     }
 
     /// Writes the new upstreams into the configuration.
-    pub fn write(&self, paths: &Paths, journal: &mut Journal) -> Result<(), Failure> {
+    pub fn write(&self, paths: &Paths, journal: &mut ImportJournal) -> Result<(), Failure> {
         let (names, after) = self.added()?;
         if names.is_empty() {
             return Ok(());
@@ -107,7 +108,7 @@ impl Import {
     /// The names of the new upstreams, and the text of the configuration with them.
     fn added(&self) -> Result<(Vec<String>, String), Failure> {
         let text = self.before.as_deref().unwrap_or_default();
-        let mut edit = Edit::of(text).map_err(|found| mistake(&found))?;
+        let mut edit = ConfigEdit::of(text).map_err(|found| mistake(&found))?;
         let mut names = Vec::new();
         for one in &self.plan.adopted {
             let Some(way) = one.way.clone() else { continue };
@@ -121,18 +122,19 @@ impl Import {
 }
 
 /// The current configuration file, and an edit of it.
-fn config(paths: &Paths) -> Result<(Option<String>, Edit), Failure> {
+fn config(paths: &Paths) -> Result<(Option<String>, ConfigEdit), Failure> {
     let content = replace::content(&paths.config).map_err(unreplaced)?;
     let text = content.map(|content| String::from_utf8_lossy(&content).into_owned());
-    let edit = Edit::of(text.as_deref().unwrap_or_default()).map_err(|found| mistake(&found))?;
+    let edit =
+        ConfigEdit::of(text.as_deref().unwrap_or_default()).map_err(|found| mistake(&found))?;
     Ok((text, edit))
 }
 
-fn unreplaced(error: replace::NotReplaced) -> Failure {
+fn unreplaced(error: replace::ReplaceError) -> Failure {
     Failure::new(Code::Configuration, format!("{error}."), "Correct this and try again.")
 }
 
-fn mistake(found: &Mistake) -> Failure {
+fn mistake(found: &ConfigError) -> Failure {
     let line = found.line.map(|line| format!(" (line {line} of config.toml)")).unwrap_or_default();
     Failure::new(Code::Configuration, format!("{}{line}", found.what), found.remedy.clone())
 }
@@ -140,8 +142,8 @@ fn mistake(found: &Mistake) -> Failure {
 /// Removes the secrets of a server that is not imported.
 async fn forget_secrets(
     keychain: &Keychain,
-    adopted: &Adopted,
-    journal: &mut Journal,
+    adopted: &ImportedServer,
+    journal: &mut ImportJournal,
 ) -> Result<(), Failure> {
     for (name, _) in &adopted.secrets {
         // A secret that was never stored cannot be deleted, and that is fine.

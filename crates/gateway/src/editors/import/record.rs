@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::fs::private;
 use evermoor_platform::paths::Paths;
-use evermoor_setup::{Door, Spot};
+use evermoor_setup::{ConfigLocation, GatewayEntry};
 
 /// Everything that was done and not yet undone.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -35,14 +35,14 @@ pub struct ConfigChange {
 pub struct RedirectedFile {
     pub client: String,
     #[serde(flatten)]
-    pub spot: Spot,
+    pub location: ConfigLocation,
     /// The copy of the file as it was before.
     pub copy: PathBuf,
     /// The entries that were changed.
     pub names: Vec<String>,
     /// Evermoor's entries that the file had before.
     #[serde(rename = "doors")]
-    pub doors: Vec<Door>,
+    pub gateway_entries: Vec<GatewayEntry>,
     /// The entries use `evermoor connect`.
     #[serde(default)]
     pub over_stdio: bool,
@@ -54,7 +54,7 @@ pub struct RedirectedFile {
 }
 
 /// The record and its file.
-pub struct Journal {
+pub struct ImportJournal {
     path: PathBuf,
     pub record: ImportRecord,
 }
@@ -91,7 +91,7 @@ impl ImportRecord {
     }
 }
 
-impl Journal {
+impl ImportJournal {
     /// Reads the journal of earlier imports.
     pub fn open(paths: &Paths) -> Result<Self, Failure> {
         let path = paths.data.join("import.json");

@@ -7,61 +7,73 @@
 use std::path::{Path, PathBuf};
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::import::{Plan, Whose};
+use evermoor_core::import::{EntryScope, ImportPlan};
 use evermoor_platform::fs::{private, replace};
 use evermoor_platform::paths::Paths;
 use evermoor_setup::entry::desired;
-use evermoor_setup::format::Change;
-use evermoor_setup::table::Language;
-use evermoor_setup::{Client, Desk, Done, Door, Gate, Refused, Spot, Transport, Wish, client};
+use evermoor_setup::format::EntryChange;
+use evermoor_setup::table::ConfigLanguage;
+use evermoor_setup::{
+    ConfigLocation, DesiredEntries, EditorSpec, EditorTransport, GatewayAccess, GatewayEntry,
+    SetupChange, SetupError, UserEditors, client,
+};
 
-use super::record::{Journal, RedirectedFile};
+use super::record::{ImportJournal, RedirectedFile};
 
 /// What was done to one editor's file, or why it was not changed.
-pub struct Told {
+pub struct RedirectReport {
     pub title: String,
     pub path: Option<PathBuf>,
     /// The backup of the file.
     pub backup: Option<PathBuf>,
-    pub trouble: Option<Refused>,
+    pub trouble: Option<SetupError>,
     /// How to make the editor notice the change.
     pub hint: String,
 }
 
 /// Returns the address and token for an editor's entries.
-pub type MakeGate<'a> = &'a mut dyn FnMut(&'static Client) -> Result<Gate, Failure>;
+pub type MakeGate<'a> = &'a mut dyn FnMut(&'static EditorSpec) -> Result<GatewayAccess, Failure>;
 
 /// The folder of file copies, in the data folder.
 const COPY_FOLDER: &str = "import";
 
 /// The imported entries of one editor in one file.
 pub struct Entries {
-    pub client: &'static Client,
-    whose: Whose,
-    pub spot: Spot,
+    pub client: &'static EditorSpec,
+    whose: EntryScope,
+    pub location: ConfigLocation,
     /// One per entry, from its name to its upstream.
-    doors: Vec<Door>,
+    gateway_entries: Vec<GatewayEntry>,
     upstreams: Vec<String>,
     secrets: Vec<String>,
 }
 
 /// The entries to redirect, by editor and file.
-pub fn entries(desk: &Desk, plan: &Plan) -> Vec<Entries> {
+pub fn entries(user_editors: &UserEditors, plan: &ImportPlan) -> Vec<Entries> {
     let mut editors: Vec<Entries> = Vec::new();
     for adopted in &plan.adopted {
         for origin in &adopted.from {
             let Some(client) = client(&origin.editor) else { continue };
-            let Some(spot) = desk.spot_of(client, &origin.whose) else { continue };
-            let door = Door { name: origin.name.clone(), upstream: Some(adopted.name.clone()) };
-            let is_it = |known: &Entries| known.client.id == client.id && known.spot == spot;
+            let Some(location) = user_editors.location_for(client, &origin.whose) else { continue };
+            let gateway_entry =
+                GatewayEntry { name: origin.name.clone(), upstream: Some(adopted.name.clone()) };
+            let is_it =
+                |known: &Entries| known.client.id == client.id && known.location == location;
             let index = editors.iter().position(is_it).unwrap_or_else(|| {
-                let (doors, upstreams, secrets) = (Vec::new(), Vec::new(), Vec::new());
-                let (whose, spot) = (origin.whose.clone(), spot.clone());
-                editors.push(Entries { client, whose, spot, doors, upstreams, secrets });
+                let (gateway_entries, upstreams, secrets) = (Vec::new(), Vec::new(), Vec::new());
+                let (whose, location) = (origin.whose.clone(), location.clone());
+                editors.push(Entries {
+                    client,
+                    whose,
+                    location,
+                    gateway_entries,
+                    upstreams,
+                    secrets,
+                });
                 editors.len() - 1
             });
             let entries = &mut editors[index];
-            entries.doors.push(door);
+            entries.gateway_entries.push(gateway_entry);
             entries.upstreams.push(adopted.name.clone());
             entries.secrets.extend(adopted.secrets.iter().map(|(name, _)| name.clone()));
         }
@@ -72,35 +84,44 @@ pub fn entries(desk: &Desk, plan: &Plan) -> Vec<Entries> {
 impl Entries {
     /// What the editor's file should contain. With `one`, Evermoor's combined entry replaces all of
     /// them, and is added if it is missing.
-    pub fn wish(&self, desk: &Desk, one: bool) -> Wish {
-        let known = self.known(desk);
+    pub fn desired(&self, user_editors: &UserEditors, one: bool) -> DesiredEntries {
+        let known = self.known(user_editors);
         let transport = self.transport();
-        let names: Vec<String> = self.doors.iter().map(|door| door.name.clone()).collect();
-        let others = known.iter().filter(|door| !names.contains(&door.name)).cloned();
-        let all = Door::to_all();
-        let mut doors: Vec<Door> = others.collect();
-        let has_one = doors.contains(&all);
+        let names: Vec<String> =
+            self.gateway_entries.iter().map(|gateway_entry| gateway_entry.name.clone()).collect();
+        let others =
+            known.iter().filter(|gateway_entry| !names.contains(&gateway_entry.name)).cloned();
+        let all = GatewayEntry::for_all();
+        let mut gateway_entries: Vec<GatewayEntry> = others.collect();
+        let has_one = gateway_entries.contains(&all);
         if !one && !has_one {
-            doors.extend(self.doors.iter().cloned());
-            return Wish { doors, transport, take_over: true, drop: Vec::new() };
+            gateway_entries.extend(self.gateway_entries.iter().cloned());
+            return DesiredEntries {
+                gateway_entries,
+                transport,
+                take_over: true,
+                drop: Vec::new(),
+            };
         }
         if !has_one {
-            doors.insert(0, all);
+            gateway_entries.insert(0, all);
         }
-        Wish { doors, transport, take_over: false, drop: names }
+        DesiredEntries { gateway_entries, transport, take_over: false, drop: names }
     }
 
     /// Evermoor's entries that the file already has.
-    fn known(&self, desk: &Desk) -> Vec<Door> {
-        let record = desk.journal.record(&self.client.id, &self.spot);
-        record.map(|record| record.doors).unwrap_or_default()
+    fn known(&self, user_editors: &UserEditors) -> Vec<GatewayEntry> {
+        let record = user_editors.journal.record(&self.client.id, &self.location);
+        record.map(|record| record.gateway_entries).unwrap_or_default()
     }
 
     /// Project files are shared with others, so they get no token.
-    fn transport(&self) -> Transport {
+    fn transport(&self) -> EditorTransport {
         match self.whose {
-            Whose::Person | Whose::PersonIn(_) => desired::usual(self.client),
-            Whose::Project(_) => Transport::Stdio,
+            EntryScope::Person | EntryScope::UserInProject(_) => {
+                desired::default_transport(self.client)
+            }
+            EntryScope::Project(_) => EditorTransport::Stdio,
         }
     }
 }
@@ -108,23 +129,25 @@ impl Entries {
 /// Redirects the entries of every editor.
 pub fn all(
     paths: &Paths,
-    desk: &Desk,
-    plan: &Plan,
+    user_editors: &UserEditors,
+    plan: &ImportPlan,
     one: bool,
     gate: MakeGate<'_>,
-    journal: &mut Journal,
-) -> Result<Vec<Told>, Failure> {
+    journal: &mut ImportJournal,
+) -> Result<Vec<RedirectReport>, Failure> {
     let mut reports = Vec::new();
-    for entries in entries(desk, plan) {
+    for entries in entries(user_editors, plan) {
         let client = entries.client;
-        let done = editor(paths, desk, &entries, one, &gate(client)?, journal)?;
+        let done = editor(paths, user_editors, &entries, one, &gate(client)?, journal)?;
         let (title, hint) = (client.title.clone(), client.notices.clone());
         reports.push(match done {
             Ok(done) => {
                 let (path, backup) = (Some(done.path), done.backup);
-                Told { title, path, backup, trouble: None, hint }
+                RedirectReport { title, path, backup, trouble: None, hint }
             }
-            Err(refused) => Told { title, path: None, backup: None, trouble: Some(refused), hint },
+            Err(refused) => {
+                RedirectReport { title, path: None, backup: None, trouble: Some(refused), hint }
+            }
         });
     }
     Ok(reports)
@@ -132,35 +155,39 @@ pub fn all(
 
 fn editor(
     paths: &Paths,
-    desk: &Desk,
+    user_editors: &UserEditors,
     entries: &Entries,
     one: bool,
-    gate: &Gate,
-    journal: &mut Journal,
-) -> Result<Result<Done, Refused>, Failure> {
-    let (client, known) = (entries.client, entries.known(desk));
-    let wish = entries.wish(desk, one);
-    let plan = match desk.plan_at(client, &entries.spot, &wish, gate) {
+    gate: &GatewayAccess,
+    journal: &mut ImportJournal,
+) -> Result<Result<SetupChange, SetupError>, Failure> {
+    let (client, known) = (entries.client, entries.known(user_editors));
+    let desired = entries.desired(user_editors, one);
+    let plan = match user_editors.plan_at(client, &entries.location, &desired, gate) {
         Ok(plan) => plan,
         Err(refused) => return Ok(Err(refused)),
     };
     let Some(before) = plan.before.as_ref().filter(|_| plan.changes()) else {
-        return Ok(desk.apply(&plan));
+        return Ok(user_editors.apply(&plan));
     };
     // Recorded first, so that it can be undone even if this is interrupted.
     let copy = save_copy(paths, before)?;
     let file = RedirectedFile {
         client: client.id.clone(),
-        spot: entries.spot.clone(),
+        location: entries.location.clone(),
         copy: copy.clone(),
-        names: entries.doors.iter().map(|door| door.name.clone()).collect(),
-        doors: known,
-        over_stdio: wish.transport == Transport::Stdio,
+        names: entries
+            .gateway_entries
+            .iter()
+            .map(|gateway_entry| gateway_entry.name.clone())
+            .collect(),
+        gateway_entries: known,
+        over_stdio: desired.transport == EditorTransport::Stdio,
         upstreams: entries.upstreams.clone(),
         secrets: entries.secrets.clone(),
     };
     journal.note(|record| record.editors.push(file))?;
-    let done = desk.apply(&plan);
+    let done = user_editors.apply(&plan);
     if done.is_err() {
         journal.note(|record| drop(record.editors.pop()))?;
         remove_copy(&copy);
@@ -192,35 +219,40 @@ pub(super) fn remove_copy(copy: &Path) {
 
 /// Restores the entries of an editor.
 pub(super) fn restore(
-    desk: &Desk,
+    user_editors: &UserEditors,
     file: &RedirectedFile,
     gate: MakeGate<'_>,
 ) -> Result<(), Failure> {
     let Some(client) = client(&file.client) else { return Ok(()) };
-    let (spot, path) = (&file.spot, &file.spot.path);
-    let failed = |refused: Refused| {
+    let (location, path) = (&file.location, &file.location.path);
+    let failed = |refused: SetupError| {
         Failure::new(Code::Configuration, format!("{refused}."), "Correct this and try again.")
     };
     let before = replace::content(&file.copy).ok().flatten();
-    let unchanged = is_unchanged(desk, client, file);
-    if file.doors.is_empty() {
-        match desk.undo_at(client, spot) {
-            Ok(_) | Err(Refused::NotConnected { .. }) => {}
+    let unchanged = is_unchanged(user_editors, client, file);
+    if file.gateway_entries.is_empty() {
+        match user_editors.undo_at(client, location) {
+            Ok(_) | Err(SetupError::NotConnected { .. }) => {}
             Err(refused) => return Err(failed(refused)),
         }
     } else {
         let gate = gate(client)?;
-        let doors = file.doors.clone();
-        let transport = if file.over_stdio { Transport::Stdio } else { desired::usual(client) };
-        let wish = Wish { doors, transport, take_over: true, drop: Vec::new() };
-        let plan = desk.plan_at(client, spot, &wish, &gate).map_err(failed)?;
-        desk.apply(&plan).map_err(failed)?;
+        let gateway_entries = file.gateway_entries.clone();
+        let transport = if file.over_stdio {
+            EditorTransport::Stdio
+        } else {
+            desired::default_transport(client)
+        };
+        let desired =
+            DesiredEntries { gateway_entries, transport, take_over: true, drop: Vec::new() };
+        let plan = user_editors.plan_at(client, location, &desired, &gate).map_err(failed)?;
+        user_editors.apply(&plan).map_err(failed)?;
     }
     let Some(before) = before else { return Ok(()) };
     let now = replace::content(path).map_err(|error| failed(error.into()))?;
     let wanted = match unchanged {
         true => Some(before),
-        false => with_entries_of(client, spot, now.as_deref(), &before, &file.names),
+        false => with_entries_of(client, location, now.as_deref(), &before, &file.names),
     };
     match wanted {
         Some(wanted) if now.as_deref() != Some(&wanted) => {
@@ -231,9 +263,9 @@ pub(super) fn restore(
     }
 }
 
-fn is_unchanged(desk: &Desk, client: &Client, file: &RedirectedFile) -> bool {
-    let record = desk.journal.record(&client.id, &file.spot);
-    let content = replace::content(&file.spot.path).ok().flatten();
+fn is_unchanged(user_editors: &UserEditors, client: &EditorSpec, file: &RedirectedFile) -> bool {
+    let record = user_editors.journal.record(&client.id, &file.location);
+    let content = replace::content(&file.location.path).ok().flatten();
     match (record, content) {
         (Some(record), Some(content)) => {
             record.written == evermoor_setup::journal::checksum(&content)
@@ -244,19 +276,19 @@ fn is_unchanged(desk: &Desk, client: &Client, file: &RedirectedFile) -> bool {
 
 /// The current file, with these entries as they were before.
 fn with_entries_of(
-    client: &Client,
-    spot: &Spot,
+    client: &EditorSpec,
+    location: &ConfigLocation,
     now: Option<&[u8]>,
     before: &[u8],
     names: &[String],
 ) -> Option<Vec<u8>> {
-    let Language::Of(format) = client.language else { return None };
+    let ConfigLanguage::Of(format) = client.language else { return None };
     let (now, before) = (std::str::from_utf8(now?).ok()?, std::str::from_utf8(before).ok()?);
-    let (tree, servers) = (format.read(before).ok()?, spot.servers(client));
+    let (tree, servers) = (format.read(before).ok()?, location.servers(client));
     let put = |name: &String| {
         let entry = servers.entry(&tree, name)?;
-        Some(Change::Put(name.clone(), entry.clone()))
+        Some(EntryChange::Put(name.clone(), entry.clone()))
     };
-    let changes: Vec<Change> = names.iter().filter_map(put).collect();
+    let changes: Vec<EntryChange> = names.iter().filter_map(put).collect();
     format.edit(now, &servers, &changes, false).ok().map(String::into_bytes)
 }

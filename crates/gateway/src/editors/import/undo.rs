@@ -1,13 +1,13 @@
 //! Undoes imports: first the editors' files, then the configuration, then the secrets.
 
-use evermoor_core::config::edit::Edit;
+use evermoor_core::config::edit::ConfigEdit;
 use evermoor_core::failure::Failure;
 use evermoor_platform::fs::replace;
 use evermoor_platform::keychain::Keychain;
 use evermoor_platform::paths::Paths;
-use evermoor_setup::Desk;
+use evermoor_setup::UserEditors;
 
-use super::record::{ImportRecord, Journal, RedirectedFile};
+use super::record::{ImportJournal, ImportRecord, RedirectedFile};
 use super::redirect;
 use super::redirect::MakeGate;
 use super::{config, mistake, unreplaced};
@@ -23,8 +23,8 @@ pub struct Unneeded {
 
 /// Restores the entries of all editors, or of one. Returns the files, and what is no longer needed.
 pub fn editors(
-    desk: &Desk,
-    journal: &mut Journal,
+    user_editors: &UserEditors,
+    journal: &mut ImportJournal,
     only: Option<&str>,
     gate: MakeGate<'_>,
 ) -> Result<(Vec<RedirectedFile>, Unneeded), Failure> {
@@ -32,7 +32,7 @@ pub fn editors(
     let wanted = |file: &RedirectedFile| only.is_none_or(|only| file.client == only);
     while let Some(index) = journal.record.editors.iter().rposition(wanted) {
         let file = journal.record.editors[index].clone();
-        redirect::restore(desk, &file, gate)?;
+        redirect::restore(user_editors, &file, gate)?;
         journal.note(|record| drop(record.editors.remove(index)))?;
         redirect::remove_copy(&file.copy);
         gone.push(file);
@@ -67,7 +67,7 @@ fn unneeded(record: &ImportRecord, gone: &[RedirectedFile]) -> Unneeded {
 /// removes the upstreams that are no longer needed.
 pub fn configuration(
     paths: &Paths,
-    journal: &mut Journal,
+    journal: &mut ImportJournal,
     unneeded: &Unneeded,
 ) -> Result<(), Failure> {
     let stays = |name: &String| !unneeded.upstreams.contains(name);
@@ -93,21 +93,21 @@ pub fn configuration(
 /// Deletes the secrets from the keychain and returns those that existed.
 pub async fn secrets(
     keychain: &Keychain,
-    journal: &mut Journal,
+    journal: &mut ImportJournal,
     unneeded: &Unneeded,
 ) -> Result<Vec<String>, Failure> {
     let mut gone = Vec::new();
     for name in &unneeded.secrets {
         let deleted = keychain.delete(name).await;
-        let deleted =
-            deleted.map_err(|error| crate::config::secrets::unusable(&error, Some(name)))?;
+        let deleted = deleted
+            .map_err(|error| crate::config::secrets::keychain_failure(&error, Some(name)))?;
         journal.note(|record| record.secrets.retain(|known| known != name))?;
         gone.extend(deleted.then(|| name.clone()));
     }
     Ok(gone)
 }
 
-fn without(mut edit: Edit, upstreams: &[String]) -> Result<String, Failure> {
+fn without(mut edit: ConfigEdit, upstreams: &[String]) -> Result<String, Failure> {
     for upstream in upstreams {
         // The user may have removed it already.
         let _ = edit.remove_upstream(upstream);
@@ -123,10 +123,10 @@ mod tests {
         let upstreams: Vec<String> = upstreams.iter().map(|&name| name.to_owned()).collect();
         RedirectedFile {
             client: client.into(),
-            spot: evermoor_setup::Spot::of("file".into()),
+            location: evermoor_setup::ConfigLocation::of("file".into()),
             copy: "copy".into(),
             names: Vec::new(),
-            doors: Vec::new(),
+            gateway_entries: Vec::new(),
             over_stdio: false,
             secrets: upstreams.clone(),
             upstreams,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::history::incident::Calls;
+use evermoor_core::history::incident::AffectedCalls;
 
 use super::database::{self, DatabaseError};
 use super::message::HistoryMessage;
@@ -32,8 +32,8 @@ pub(super) struct OpenIncident {
     pub(super) upstream: String,
     pub(super) tally: Arc<Tally>,
     /// The counts of an earlier gateway.
-    pub(super) before: Calls,
-    pub(super) written: Calls,
+    pub(super) before: AffectedCalls,
+    pub(super) written: AffectedCalls,
     pub(super) is_over: bool,
 }
 
@@ -129,7 +129,8 @@ impl HistoryWriter {
             && now.saturating_sub(self.thinned) >= thinning::INTERVAL;
         let see = !self.open_incidents.is_empty() && now.saturating_sub(self.seen) >= SEEN_EVERY;
         // Counts may change during the write, so remember what is written.
-        let counts: Vec<Calls> = self.open_incidents.iter().map(OpenIncident::now).collect();
+        let counts: Vec<AffectedCalls> =
+            self.open_incidents.iter().map(OpenIncident::now).collect();
         let due = self.open_incidents.iter().any(OpenIncident::is_dirty);
         if !messages.iter().any(HistoryMessage::is_written)
             && self.recovered
@@ -211,9 +212,9 @@ impl HistoryWriter {
 }
 
 impl OpenIncident {
-    pub(super) fn now(&self) -> Calls {
+    pub(super) fn now(&self) -> AffectedCalls {
         let (before, calls) = (self.before, self.tally.calls());
-        Calls {
+        AffectedCalls {
             held: before.held + calls.held,
             answered: before.answered + calls.answered,
             unknown: before.unknown + calls.unknown,

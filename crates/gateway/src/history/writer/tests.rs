@@ -1,10 +1,10 @@
 //! The writer and its file, without tasks or clocks.
 
-use super::super::message::{Asked, IncidentOpened};
-use super::super::tally::{CallEnd, Tallies};
+use super::super::message::{IncidentOpened, IncidentQuery};
+use super::super::tally::{CallEnd, CurrentTally};
 use super::*;
-use evermoor_core::history::incident::{Cause, Evidence, How, Incident};
-use evermoor_core::history::samples::{EVERY, Sample};
+use evermoor_core::history::incident::{Evidence, Incident, IncidentCause, Resolution};
+use evermoor_core::history::samples::{ResourceSample, SAMPLE_INTERVAL};
 use tokio::sync::{oneshot, watch};
 
 const NOON: u64 = 1_800_000_000_000;
@@ -28,10 +28,10 @@ impl TestFolder {
     }
 }
 
-fn tally() -> (Arc<Tally>, Tallies) {
+fn tally() -> (Arc<Tally>, CurrentTally) {
     let (sender, receiver) = watch::channel(Arc::new(Tally::new()));
     let tally = Arc::clone(&sender.borrow());
-    (tally, Tallies(receiver))
+    (tally, CurrentTally(receiver))
 }
 
 fn opened(upstream: &str, at: u64) -> HistoryMessage {
@@ -41,25 +41,33 @@ fn opened(upstream: &str, at: u64) -> HistoryMessage {
 }
 
 fn ended(upstream: &str, at: u64) -> HistoryMessage {
-    HistoryMessage::IncidentEnded { upstream: upstream.to_owned(), how: How::Reconnected, at }
+    HistoryMessage::IncidentEnded {
+        upstream: upstream.to_owned(),
+        how: Resolution::Reconnected,
+        at,
+    }
 }
 
 fn event(upstream: &str, at: u64, what: &str) -> HistoryMessage {
     HistoryMessage::Event { upstream: upstream.to_owned(), at, what: what.to_owned() }
 }
 
-fn ask(writer: &mut HistoryWriter, asked: Asked, now: u64) -> Result<Vec<Incident>, Failure> {
+fn ask(
+    writer: &mut HistoryWriter,
+    asked: IncidentQuery,
+    now: u64,
+) -> Result<Vec<Incident>, Failure> {
     let (answer, mut answered) = oneshot::channel();
     writer.write(vec![HistoryMessage::QueryIncidents(asked, answer)], now);
     answered.try_recv().unwrap()
 }
 
 fn all(writer: &mut HistoryWriter) -> Vec<Incident> {
-    ask(writer, Asked::default(), NOON).unwrap()
+    ask(writer, IncidentQuery::default(), NOON).unwrap()
 }
 
 fn sampled(app: &str, at: u64, memory: u64) -> HistoryMessage {
-    let sample = Sample { at, span: EVERY, memory, load: 100, uptime: 5000 };
+    let sample = ResourceSample { at, span: SAMPLE_INTERVAL, memory, load: 100, uptime: 5000 };
     HistoryMessage::Sampled { app: app.to_owned(), sample }
 }
 
@@ -68,7 +76,7 @@ fn an_incident_is_written_from_its_first_failure_to_its_end() {
     let (folder, evidence) =
         (TestFolder::new(), Evidence { source: "x.ips".into(), excerpt: "top".into() });
     let mut writer = folder.writer();
-    let cause = Cause { what: "It crashed.".into(), evidence: Some(evidence) };
+    let cause = IncidentCause { what: "It crashed.".into(), evidence: Some(evidence) };
     let explained =
         HistoryMessage::Explained { upstream: "a".into(), at: NOON + 4, cause: cause.clone() };
     writer.write(vec![sampled("a", NOON - 1000, 7)], NOON);
@@ -77,7 +85,7 @@ fn an_incident_is_written_from_its_first_failure_to_its_end() {
     let [incident] = &all(&mut writer)[..] else { panic!("one outage") };
     assert_eq!((incident.upstream.as_str(), incident.title.as_str()), ("a", "A"));
     assert_eq!((incident.began, incident.lasted(NOON)), (NOON, 3));
-    assert_eq!(incident.end.unwrap().how, How::Reconnected);
+    assert_eq!(incident.end.unwrap().how, Resolution::Reconnected);
     assert_eq!(incident.sign.code, Code::ConnectionLost);
     assert_eq!(incident.cause, Some(cause), "a cause found a little later belongs to it");
     assert_eq!((incident.memory, incident.uptime), (Some(7), Some(6000)));
@@ -88,20 +96,23 @@ fn an_incident_is_written_from_its_first_failure_to_its_end() {
 fn calls_of_an_incident_count_after_its_end_too() {
     let folder = TestFolder::new();
     let mut writer = folder.writer();
-    let (tally, tallies) = tally();
+    let (tally, current_tally) = tally();
     let sign = Failure::new(Code::ConnectionLost, "It broke.", "Wait.");
     let open = IncidentOpened { upstream: "a".into(), title: "A".into(), at: NOON, sign, tally };
     writer.write(vec![HistoryMessage::IncidentOpened(open)], NOON);
-    let mut call = tallies.touch();
+    let mut call = current_tally.affect();
     call.held();
     writer.write(vec![ended("a", NOON + 1)], NOON);
     assert!(writer.has_open(), "a call is still in flight");
-    assert_eq!(all(&mut writer)[0].calls, Calls { held: 1, ..Calls::default() });
+    assert_eq!(all(&mut writer)[0].calls, AffectedCalls { held: 1, ..AffectedCalls::default() });
     call.end(CallEnd::Answered);
     drop(call);
     writer.write(Vec::new(), NOON);
     assert!(!writer.has_open());
-    assert_eq!(all(&mut writer)[0].calls, Calls { held: 1, answered: 1, ..Calls::default() });
+    assert_eq!(
+        all(&mut writer)[0].calls,
+        AffectedCalls { held: 1, answered: 1, ..AffectedCalls::default() }
+    );
 }
 
 #[test]
@@ -122,16 +133,16 @@ fn an_incident_left_open_by_a_killed_gateway_continues_with_its_gap_marked() {
     killed.write(Vec::new(), NOON + 20_000);
     drop(killed);
     let mut writer = folder.writer();
-    let (tally, tallies) = tally();
+    let (tally, current_tally) = tally();
     let began = HistoryMessage::UpstreamStarted { upstream: "a".into(), tally };
     let present =
         HistoryMessage::UpstreamsChanged { upstreams: vec!["a".into()], at: NOON + 50_000 };
     writer.write(vec![began, present], NOON + 50_000);
-    tallies.touch().end(CallEnd::NotSent);
+    current_tally.affect().end(CallEnd::NotSent);
     writer.write(vec![ended("a", NOON + 60_000)], NOON + 60_000);
     let incidents = all(&mut writer);
     let [gone, a] = &incidents[..] else { panic!("two outages") };
-    assert_eq!(gone.end.unwrap().how, How::Removed);
+    assert_eq!(gone.end.unwrap().how, Resolution::Removed);
     assert_eq!((a.unwatched, a.lasted(0), a.calls.not_sent), (30_000, 60_000, 1));
     assert!(a.events[0].what.starts_with("No gateway ran since about 2027-01-15"), "{a:?}");
     assert!(!writer.has_open());
@@ -144,7 +155,7 @@ fn queries_filter_by_upstream_and_time() {
     writer.write(vec![opened("a", NOON), ended("a", NOON + 5)], NOON);
     writer.write(vec![opened("b", NOON + 1), ended("b", NOON + 2), opened("a", NOON + 9)], NOON);
     let mut names = |upstream: Option<&str>, since| {
-        let asked = Asked { upstream: upstream.map(str::to_owned), since };
+        let asked = IncidentQuery { upstream: upstream.map(str::to_owned), since };
         let found = ask(&mut writer, asked, NOON).unwrap();
         found.iter().map(|one| (one.upstream.clone(), one.began - NOON)).collect::<Vec<_>>()
     };
@@ -193,7 +204,7 @@ fn an_unwritable_folder_loses_messages_and_queries_fail_with_a_reason() {
     std::fs::write(folder.dir.path().join("data"), "a file, not a folder").unwrap();
     let mut writer = folder.writer();
     writer.write(vec![opened("a", NOON)], NOON);
-    let refused = ask(&mut writer, Asked::default(), NOON).unwrap_err();
+    let refused = ask(&mut writer, IncidentQuery::default(), NOON).unwrap_err();
     assert!(refused.what.starts_with("The history cannot be read"), "{refused}");
     std::fs::remove_file(folder.dir.path().join("data")).unwrap();
     writer.write(vec![opened("b", NOON)], NOON);
@@ -228,7 +239,7 @@ fn a_year_of_samples_and_incidents_stays_small() {
     let (first, apps) = (NOON - 365 * DAY, ["a", "b", "c"]);
     for day in 0..365 {
         // Sparse where it is thinned to hours anyway; the last days are as dense as they are.
-        let every = if day < 356 { 1_800_000 } else { EVERY };
+        let every = if day < 356 { 1_800_000 } else { SAMPLE_INTERVAL };
         let start = first + day * DAY;
         let times = (0..DAY).step_by(every.try_into().unwrap());
         let looks = times.flat_map(|at| apps.map(|app| sampled(app, start + at, at)));
@@ -256,7 +267,7 @@ fn the_file_stays_small_when_an_upstream_fails_often() {
         for n in 0..100 {
             let at = NOON + round * 1000 + n;
             let evidence = Some(Evidence { source: "x".into(), excerpt: text.clone() });
-            let cause = Cause { what: "It crashed.".into(), evidence };
+            let cause = IncidentCause { what: "It crashed.".into(), evidence };
             messages.push(opened("a", at));
             messages.push(HistoryMessage::Explained { upstream: "a".into(), at, cause });
             messages.extend((0..20).map(|_| event("a", at, &text)));

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use evermoor_core::failure::outcome::{Fate, Undelivered};
+use evermoor_core::failure::outcome::{DeliveryStatus, UndeliveredCall};
 use evermoor_core::protocol::envelope::Response;
-use evermoor_core::protocol::event_id::Call;
+use evermoor_core::protocol::event_id::CallRef;
 
 /// Says what is known of the call's delivery, and why it ended.
-pub(crate) fn answer(call: &Call, fate: Fate, detail: &str) -> Response {
-    let undelivered = Undelivered {
+pub(crate) fn answer(call: &CallRef, fate: DeliveryStatus, detail: &str) -> Response {
+    let undelivered = UndeliveredCall {
         subject: &call.subject,
         is_tool: call.is_tool,
         upstream: "evermoor",

@@ -11,7 +11,7 @@ use std::time::Duration;
 use evermoor_core::protocol::envelope::Request;
 
 use super::ExchangeEvent;
-use crate::upstream::Question;
+use crate::upstream::ServerRequest;
 
 /// Server requests that arrive this soon after the first are part of its batch.
 pub(super) const BATCH_WINDOW: Duration = Duration::from_millis(30);
@@ -19,9 +19,9 @@ pub(super) const BATCH_WINDOW: Duration = Duration::from_millis(30);
 #[derive(Default)]
 pub(super) struct InputBatch {
     pub(super) enabled: bool,
-    pub(super) questions: Vec<Question>,
+    pub(super) questions: Vec<ServerRequest>,
     /// Those that the editor does not support.
-    pub(super) unsupported: Vec<Question>,
+    pub(super) unsupported: Vec<ServerRequest>,
     pub(super) unsupported_request: Option<Request>,
     /// Messages that arrived while the batch was collected.
     pub(super) queued: VecDeque<ExchangeEvent>,

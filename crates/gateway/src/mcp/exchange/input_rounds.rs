@@ -11,13 +11,13 @@ use tokio::time::sleep;
 use evermoor_core::protocol::envelope::{Outcome, Request, Response};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::translate::client_capabilities::ELICIT;
-use evermoor_core::protocol::translate::input_request::{Needed, again};
+use evermoor_core::protocol::translate::input_request::{InputRequired, retry_with_input};
 
-use crate::upstream::Question;
+use crate::upstream::ServerRequest;
 
 /// The requests to the editor, and a future that resolves when all of them are answered.
 pub(crate) struct InputRound {
-    pub(crate) questions: Vec<Question>,
+    pub(crate) questions: Vec<ServerRequest>,
     pub(crate) gathering: BoxFuture<'static, GatheredInput>,
 }
 
@@ -34,13 +34,13 @@ const MAX_PAUSE: Duration = Duration::from_secs(5);
 
 /// Asks the editor for the needed input, then repeats `request`. `rounds` is the number of rounds
 /// before this one.
-pub(crate) fn round(request: &Request, needed: Needed, rounds: u32) -> InputRound {
+pub(crate) fn round(request: &Request, needed: InputRequired, rounds: u32) -> InputRound {
     let (mut questions, mut answers) = (Vec::new(), Vec::new());
     for (key, asked) in needed.asked {
         let (send, answered) = oneshot::channel::<Response>();
         let send = move |response| drop(send.send(response));
         let called = asked.method.clone();
-        questions.push(Question::new(asked, Box::new(send)));
+        questions.push(ServerRequest::new(asked, Box::new(send)));
         answers.push(async move { (key, called, answered.await.ok()) });
     }
     let (state, request, idle) = (needed.state, request.clone(), questions.is_empty());
@@ -56,7 +56,7 @@ pub(crate) fn round(request: &Request, needed: Needed, rounds: u32) -> InputRoun
                 Err(why) => return GatheredInput::Refused(why),
             }
         }
-        GatheredInput::Call(again(&request, &given, state.as_ref()))
+        GatheredInput::Call(retry_with_input(&request, &given, state.as_ref()))
     };
     InputRound { questions, gathering: gathering.boxed() }
 }
@@ -96,11 +96,11 @@ mod tests {
         Request::new(Id::number(1), "tools/call", Some(params))
     }
 
-    fn needed(result: &serde_json::Value) -> Needed {
-        Needed::read(&Raw::of(result)).unwrap()
+    fn needed(result: &serde_json::Value) -> InputRequired {
+        InputRequired::read(&Raw::of(result)).unwrap()
     }
 
-    fn asks(method: &str) -> Needed {
+    fn asks(method: &str) -> InputRequired {
         needed(
             &serde_json::json!({ "resultType": "input_required", "requestState": "opaque=\u{e9}",
             "inputRequests": { "who": { "method": method, "params": { "m": 1 } } } }),
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(given.as_str(), r#"{"who":{"action":"cancel"}}"#);
         let InputRound { questions, gathering } =
             round(&request(), asks("sampling/createMessage"), 0);
-        questions.into_iter().for_each(|question| question.turn_away("No."));
+        questions.into_iter().for_each(|question| question.reject("No."));
         let GatheredInput::Refused(why) = gathering.await else { panic!("it is refused") };
         assert!(why.ends_with("No."), "{why}");
     }

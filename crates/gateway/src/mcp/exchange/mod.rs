@@ -26,21 +26,21 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use evermoor_core::failure::outcome::{Fate, NotSent, Unknown};
+use evermoor_core::failure::outcome::{DeliveryStatus, NotSent, Unknown};
 use evermoor_core::protocol::envelope::{Message, Notification, Request, Response};
-use evermoor_core::protocol::event_id::Call;
+use evermoor_core::protocol::event_id::CallRef;
 use evermoor_core::protocol::json::Raw;
-use evermoor_core::protocol::mcp::Revision;
-use evermoor_core::protocol::stateless::header_text;
-use evermoor_core::protocol::translate::param_headers::mirrored;
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::mcp::SessionVersion;
+use evermoor_core::protocol::stateless::encode_header;
+use evermoor_core::protocol::translate::param_headers::required_headers;
+use evermoor_core::protocol::version::ProtocolVersion;
 use evermoor_platform::clock;
 
-use super::endpoint::Endpoint;
-use crate::monitoring::activity::Record;
+use super::endpoint::McpEndpoint;
+use crate::monitoring::activity::CallRecorder;
 use crate::routing::router::{Destination, View};
-use crate::routing::view::{ListFilter, Scope};
-use crate::upstream::{Caller, Handle, Owner, Question, Reply};
+use crate::routing::view::{ListFilter, ViewScope};
+use crate::upstream::{CallReply, Caller, ScopeOwner, ServerRequest, UpstreamHandle};
 use input_batch::{BATCH_WINDOW, InputBatch};
 use input_rounds::GatheredInput;
 pub use requester::Requester;
@@ -52,21 +52,21 @@ pub struct Exchange {
     stage: ExchangeStage,
     /// Translates between the editor's protocol version and the upstream's.
     translation: Translation,
-    given_up: CancellationToken,
-    asked: mpsc::Receiver<Question>,
+    abandon_calls: CancellationToken,
+    asked: mpsc::Receiver<ServerRequest>,
     /// Log messages for a stateless editor, which receives them with its call.
     logged: Option<mpsc::Receiver<Notification>>,
     caller: Caller,
     /// Server requests that the editor has not seen yet.
-    questions: VecDeque<Question>,
+    questions: VecDeque<ServerRequest>,
     batch: InputBatch,
-    owner: Owner,
+    owner: ScopeOwner,
     /// The upstream, once it is known, and the request as it was sent there.
-    upstream: Option<(Handle, Request)>,
+    upstream: Option<(UpstreamHandle, Request)>,
     /// Removes what the editor may not see from a list in the response.
     list_filter: Option<ListFilter>,
     /// The entry in the list of recent calls.
-    record: Record,
+    record: CallRecorder,
 }
 
 /// What an exchange produces.
@@ -74,7 +74,7 @@ pub enum ExchangeEvent {
     /// A message about the request. A response is always the last one.
     Message(Message),
     /// A request from the upstream to the editor.
-    ServerRequest(Question),
+    ServerRequest(ServerRequest),
 }
 
 const NOT_SUPPORTED: &str = "The client does not support this request.";
@@ -85,12 +85,12 @@ const MAX_LOGS: usize = 64;
 
 impl Exchange {
     /// Starts a request that has yet to be routed.
-    pub fn start(endpoint: &Endpoint, view: View, request: Request, asker: Requester) -> Self {
+    pub fn start(endpoint: &McpEndpoint, view: View, request: Request, asker: Requester) -> Self {
         let router = endpoint.router.clone();
         let mut exchange = Self::at(endpoint, &view, &request, asker);
         exchange.stage = match exchange.translation.gateway_answer(&request) {
             Some(response) => {
-                ExchangeStage::Calling(std::future::ready(Reply::Whole(response)).boxed())
+                ExchangeStage::Calling(std::future::ready(CallReply::Whole(response)).boxed())
             }
             None => {
                 let finding = async move { router.route(&view, &request).await };
@@ -102,7 +102,7 @@ impl Exchange {
 
     /// Starts a request whose destination is known.
     pub fn with(
-        endpoint: &Endpoint,
+        endpoint: &McpEndpoint,
         destination: Destination,
         view: &View,
         request: &Request,
@@ -113,31 +113,31 @@ impl Exchange {
         exchange
     }
 
-    fn at(endpoint: &Endpoint, view: &View, request: &Request, asker: Requester) -> Self {
-        let call = Call::of(request);
+    fn at(endpoint: &McpEndpoint, view: &View, request: &Request, asker: Requester) -> Self {
+        let call = CallRef::of(request);
         let record = asker.record(endpoint, view, request, &call);
         let (questions, asked) = mpsc::channel(MAX_QUESTIONS);
         let (log, logged) = asker.logs.then(|| mpsc::channel(MAX_LOGS)).unzip();
         let caller = Caller {
             session: asker.session,
-            who_asks: asker.who_asks,
+            client_meta: asker.client_meta,
             questions,
             logs: log,
             headers: Vec::new(),
-            journey: Arc::default(),
+            delivery_status: Arc::default(),
         };
         let translation = Translation::new(
             (asker.spoken, asker.editor),
-            asker.abilities,
+            asker.client_capabilities,
             asker.tasks,
-            matches!(view.scope, Scope::All),
+            matches!(view.scope, ViewScope::All),
             endpoint.finished.clone(),
             (request.method.clone(), call),
         );
         Self {
             stage: ExchangeStage::Done,
             translation,
-            given_up: endpoint.given_up.clone(),
+            abandon_calls: endpoint.abandon_calls.clone(),
             asked,
             logged,
             caller,
@@ -151,14 +151,14 @@ impl Exchange {
     }
 
     /// The call this exchange is about.
-    pub fn call_ref(&self) -> &Call {
+    pub fn call_ref(&self) -> &CallRef {
         &self.translation.call
     }
 
     /// The id and the state of the task that waits for this input, if the exchange polls a task.
     pub fn waiting_task(&self, needed: &Raw) -> Option<(Raw, Raw)> {
-        let errand = self.translation.errand()?;
-        Some((errand.id().clone(), errand.waiting(needed)?))
+        let adapter = self.translation.adapter()?;
+        Some((adapter.id().clone(), adapter.waiting(needed)?))
     }
 
     /// Whether the upstream is stateless.
@@ -182,15 +182,17 @@ impl Exchange {
     async fn next_unbatched(&mut self) -> Option<ExchangeEvent> {
         loop {
             if let Some(question) = self.questions.pop_front() {
-                if self.batch.enabled || self.translation.abilities.can_answer(&question.request) {
+                if self.batch.enabled
+                    || self.translation.client_capabilities.can_answer(&question.request)
+                {
                     return Some(ExchangeEvent::ServerRequest(question));
                 }
-                question.turn_away(NOT_SUPPORTED);
+                question.reject(NOT_SUPPORTED);
                 continue;
             }
             tokio::select! {
                 biased;
-                () = self.given_up.cancelled(), if !matches!(self.stage, ExchangeStage::Done) => {
+                () = self.abandon_calls.cancelled(), if !matches!(self.stage, ExchangeStage::Done) => {
                     self.stage = ExchangeStage::Done;
                     return Some(self.finish(self.abandoned_answer()));
                 }
@@ -200,12 +202,12 @@ impl Exchange {
                 }
                 step = advance(&mut self.stage) => match step {
                     StageEvent::Routed(destination) => self.send_to(destination),
-                    StageEvent::Replied(Reply::Whole(response)) => {
+                    StageEvent::Replied(CallReply::Whole(response)) => {
                         if let Some(response) = self.on_reply(response) {
                             return Some(self.finish(response));
                         }
                     }
-                    StageEvent::Replied(Reply::Stream(messages)) => self.stage = ExchangeStage::Streaming(Box::new(messages)),
+                    StageEvent::Replied(CallReply::Stream(messages)) => self.stage = ExchangeStage::Streaming(Box::new(messages)),
                     StageEvent::Received(Some(Message::Response(response))) => {
                         if let Some(response) = self.on_reply(response) {
                             return Some(self.finish(response));
@@ -235,13 +237,13 @@ impl Exchange {
     }
 
     /// Adds a server request to the batch.
-    pub fn hold(&mut self, question: Question) {
+    pub fn hold(&mut self, question: ServerRequest) {
         self.batch.questions.push(question);
     }
 
     /// Waits for the rest of the batch and returns the requests that the editor supports. Returns
     /// nothing at once if no request is held. Cancel safe.
-    pub async fn collect_batch(&mut self) -> Vec<Question> {
+    pub async fn collect_batch(&mut self) -> Vec<ServerRequest> {
         if self.batch.questions.is_empty() {
             return Vec::new();
         }
@@ -259,7 +261,7 @@ impl Exchange {
             }
         }
         let held = std::mem::take(&mut self.batch.questions).into_iter();
-        let able = self.translation.abilities;
+        let able = self.translation.client_capabilities;
         let (asked, unsupported) = held.partition::<Vec<_>, _>(|one| able.can_answer(&one.request));
         self.batch.unsupported_request =
             unsupported.first().map(|question| question.request.clone());
@@ -273,7 +275,7 @@ impl Exchange {
     /// Declines the requests that the editor does not support.
     pub fn decline_unsupported(&mut self) {
         for question in self.batch.unsupported.drain(..) {
-            question.turn_away(NOT_SUPPORTED);
+            question.reject(NOT_SUPPORTED);
         }
     }
 
@@ -292,8 +294,8 @@ impl Exchange {
     fn abandoned_answer(&self) -> Response {
         let detail = "Evermoor stopped before the answer arrived";
         let fate = match self.was_sent() {
-            true => Fate::Unknown(Unknown::GatewayRestarted, clock::now()),
-            false => Fate::NotSent(NotSent::ShuttingDown),
+            true => DeliveryStatus::Unknown(Unknown::GatewayRestarted, clock::now()),
+            false => DeliveryStatus::NotSent(NotSent::ShuttingDown),
         };
         abandoned::answer(self.call_ref(), fate, detail)
     }
@@ -302,14 +304,14 @@ impl Exchange {
         match destination {
             Destination::Gateway(response) => {
                 self.stage =
-                    ExchangeStage::Calling(std::future::ready(Reply::Whole(response)).boxed());
+                    ExchangeStage::Calling(std::future::ready(CallReply::Whole(response)).boxed());
             }
             Destination::Upstream(upstream, request) => {
                 let upstream = upstream.used_by(&self.owner);
                 if let Some(known) = upstream.state().known.filter(|_| upstream.is_stateless()) {
-                    let headers = mirrored(&request, &known.traits).into_iter();
+                    let headers = required_headers(&request, &known.traits).into_iter();
                     let headers =
-                        headers.filter_map(|(name, value)| Some((name, header_text(&value?))));
+                        headers.filter_map(|(name, value)| Some((name, encode_header(&value?))));
                     self.caller.headers = headers.collect();
                 }
                 self.record.address(&upstream, &request);
@@ -339,9 +341,9 @@ impl Exchange {
             Some((upstream, request)) => (upstream.spoken(), Some(request)),
             // The gateway's own answers are translated for the editor too.
             None if self.translation.editor.is_stateless() => {
-                (Spoken::Session(Revision::LATEST), None)
+                (ProtocolVersion::Session(SessionVersion::LATEST), None)
             }
-            None => (Spoken::Stateless, None),
+            None => (ProtocolVersion::Stateless, None),
         };
         match self.translation.on_reply(from, request, response) {
             ReplyAction::Answer(response) => Some(response),

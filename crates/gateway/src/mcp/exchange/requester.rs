@@ -1,32 +1,32 @@
 //! The client that makes a request.
 
 use evermoor_core::protocol::envelope::Request;
-use evermoor_core::protocol::event_id::Call;
-use evermoor_core::protocol::translate::client_capabilities::Abilities;
-use evermoor_core::protocol::translate::client_meta::WhoAsks;
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::event_id::CallRef;
+use evermoor_core::protocol::translate::client_capabilities::ClientCapabilities;
+use evermoor_core::protocol::translate::client_meta::ClientMeta;
+use evermoor_core::protocol::version::ProtocolVersion;
 
-use crate::mcp::endpoint::Endpoint;
-use crate::monitoring::activity::Record;
+use crate::mcp::endpoint::McpEndpoint;
+use crate::monitoring::activity::CallRecorder;
 use crate::routing::router::View;
-use crate::upstream::Owner;
+use crate::upstream::ScopeOwner;
 
 /// The client that makes a request, as far as the exchange needs to know it.
 pub struct Requester {
     pub session: u64,
     /// The editor's name in the token file.
     pub editor: String,
-    pub spoken: Spoken,
+    pub spoken: ProtocolVersion,
     /// Whose upstream connection to use where connections are not shared.
-    pub owner: Owner,
-    pub abilities: Abilities,
+    pub owner: ScopeOwner,
+    pub client_capabilities: ClientCapabilities,
     /// Whether the client supports tasks.
     pub tasks: bool,
     /// Whether the client receives log messages with its call only.
     pub logs: bool,
     /// What to tell a stateless upstream about the client; `None` if the request already contains
     /// it.
-    pub who_asks: Option<WhoAsks>,
+    pub client_meta: Option<ClientMeta>,
     /// The client's own name.
     pub client: Option<String>,
 }
@@ -35,11 +35,11 @@ impl Requester {
     /// Starts the entry in the list of recent calls.
     pub(super) fn record(
         &self,
-        endpoint: &Endpoint,
+        endpoint: &McpEndpoint,
         view: &View,
         request: &Request,
-        call: &Call,
-    ) -> Record {
-        Record::begin(&endpoint.activity, view, self.client.as_deref(), request, call)
+        call: &CallRef,
+    ) -> CallRecorder {
+        CallRecorder::begin(&endpoint.activity, view, self.client.as_deref(), request, call)
     }
 }

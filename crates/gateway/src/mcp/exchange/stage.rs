@@ -6,11 +6,11 @@ use evermoor_core::protocol::envelope::Message;
 
 use super::super::exchange::input_rounds::GatheredInput;
 use crate::routing::router::Destination;
-use crate::upstream::{Reply, ReplyStream};
+use crate::upstream::{CallReply, ReplyStream};
 
 pub(super) enum ExchangeStage {
     Routing(BoxFuture<'static, Destination>),
-    Calling(BoxFuture<'static, Reply>),
+    Calling(BoxFuture<'static, CallReply>),
     Streaming(Box<ReplyStream>),
     /// The editor is being asked for input that the upstream needs.
     GatheringInput(BoxFuture<'static, GatheredInput>),
@@ -20,7 +20,7 @@ pub(super) enum ExchangeStage {
 /// What a stage produced.
 pub(super) enum StageEvent {
     Routed(Destination),
-    Replied(Reply),
+    Replied(CallReply),
     Received(Option<Message>),
     GatheredInput(GatheredInput),
     Done,

@@ -15,15 +15,15 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use evermoor_core::protocol::envelope::Message;
-use evermoor_core::protocol::event_id::{Call, EventId};
+use evermoor_core::protocol::event_id::{CallRef, EventId};
 use evermoor_core::protocol::sse;
 
 use crate::mcp::session::handler::MessageSink;
 
 pub struct Transcript {
-    edition: String,
+    instance_id: String,
     stream: u64,
-    call: Call,
+    call: CallRef,
     buffer: Mutex<Buffer>,
     /// Counts the events written, plus one at the end.
     written: watch::Sender<u64>,
@@ -57,10 +57,10 @@ const MAX_BYTES: usize = 1 << 20;
 const RETENTION: Duration = Duration::from_secs(120);
 
 impl Transcript {
-    pub fn new(edition: &str, stream: u64, call: Call) -> Arc<Self> {
+    pub fn new(instance_id: &str, stream: u64, call: CallRef) -> Arc<Self> {
         let buffer = Mutex::new(Buffer { next: 1, ..Buffer::default() });
-        let (edition, written) = (edition.to_owned(), watch::Sender::new(0));
-        Arc::new(Self { edition, stream, call, buffer, written, taken: Notify::new() })
+        let (instance_id, written) = (instance_id.to_owned(), watch::Sender::new(0));
+        Arc::new(Self { instance_id, stream, call, buffer, written, taken: Notify::new() })
     }
 
     /// An event without data, so that the editor has an event id to resume from right away.
@@ -90,8 +90,8 @@ impl Transcript {
     }
 
     fn id(&self, event: u64) -> String {
-        let (edition, call) = (self.edition.clone(), self.call.clone());
-        EventId::Call { edition, stream: self.stream, event, call }.to_string()
+        let (instance_id, call) = (self.instance_id.clone(), self.call.clone());
+        EventId::Call { instance_id, stream: self.stream, event, call }.to_string()
     }
 }
 
@@ -177,7 +177,7 @@ mod tests {
     use futures_util::FutureExt as _;
 
     fn transcript() -> Arc<Transcript> {
-        let call = Call::of(&Request::new(Id::number(1), "tools/call", None));
+        let call = CallRef::of(&Request::new(Id::number(1), "tools/call", None));
         Transcript::new("ab", 7, call)
     }
 

@@ -4,38 +4,38 @@
 use futures_util::future::BoxFuture;
 
 use evermoor_core::protocol::envelope::{Outcome, Request, Response};
-use evermoor_core::protocol::event_id::Call;
+use evermoor_core::protocol::event_id::CallRef;
 use evermoor_core::protocol::json::Raw;
-use evermoor_core::protocol::mcp::{Revision, method};
-use evermoor_core::protocol::translate::client_capabilities::Abilities;
-use evermoor_core::protocol::translate::input_request::{Needed, questions};
-use evermoor_core::protocol::translate::request::{without_tasks, worded};
-use evermoor_core::protocol::translate::response::translated;
+use evermoor_core::protocol::mcp::{SessionVersion, method};
+use evermoor_core::protocol::translate::client_capabilities::ClientCapabilities;
+use evermoor_core::protocol::translate::input_request::{InputRequired, parse_input_requests};
+use evermoor_core::protocol::translate::request::{for_version, without_tasks};
+use evermoor_core::protocol::translate::response::translate;
 use evermoor_core::protocol::translate::task;
-use evermoor_core::protocol::translate::task_adapter::{Errand, Step};
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::translate::task_adapter::{TaskAdapter, TaskStep};
+use evermoor_core::protocol::version::ProtocolVersion;
 
 use super::super::exchange::input_rounds;
 use super::super::exchange::input_rounds::{GatheredInput, InputRound};
-use super::super::tasks::finished::Finished;
-use crate::upstream::{Caller, Handle, Question};
+use super::super::tasks::finished::FinishedTasks;
+use crate::upstream::{Caller, ServerRequest, UpstreamHandle};
 
 /// How many times one call may ask for more input.
 const MAX_ROUNDS: u32 = 16;
 
 pub(super) struct Translation {
     /// The editor's protocol version.
-    pub(super) editor: Spoken,
+    pub(super) editor: ProtocolVersion,
     pub(super) name: String,
-    pub(super) abilities: Abilities,
+    pub(super) client_capabilities: ClientCapabilities,
     /// Whether the editor supports tasks.
     pub(super) tasks: bool,
     /// Whether the editor uses the merged endpoint, where a task id does not identify its upstream.
     pub(super) merged: bool,
-    pub(super) finished: Finished,
+    pub(super) finished: FinishedTasks,
     pub(super) called: String,
-    pub(super) call: Call,
-    errand: Option<Errand>,
+    pub(super) call: CallRef,
+    adapter: Option<TaskAdapter>,
     /// Whether the upstream offers tasks for tool calls.
     offered: bool,
     rounds: u32,
@@ -46,29 +46,29 @@ pub(super) enum ReplyAction {
     /// Return this response to the editor.
     Answer(Response),
     /// Ask the editor first, then call the upstream again.
-    Gather(Vec<Question>, BoxFuture<'static, GatheredInput>),
+    Gather(Vec<ServerRequest>, BoxFuture<'static, GatheredInput>),
 }
 
 impl Translation {
     pub(super) fn new(
-        (editor, name): (Spoken, String),
-        abilities: Abilities,
+        (editor, name): (ProtocolVersion, String),
+        client_capabilities: ClientCapabilities,
         tasks: bool,
         merged: bool,
-        finished: Finished,
-        (called, call): (String, Call),
+        finished: FinishedTasks,
+        (called, call): (String, CallRef),
     ) -> Self {
-        let (errand, offered, rounds) = (None, false, 0);
+        let (adapter, offered, rounds) = (None, false, 0);
         Self {
             editor,
             name,
-            abilities,
+            client_capabilities,
             tasks,
             merged,
             finished,
             called,
             call,
-            errand,
+            adapter,
             offered,
             rounds,
         }
@@ -85,12 +85,12 @@ impl Translation {
     /// The request as it is first sent to the upstream.
     pub(super) fn first_request(
         &mut self,
-        upstream: &Handle,
+        upstream: &UpstreamHandle,
         caller: &mut Caller,
         request: Request,
     ) -> Request {
         let spoken = upstream.spoken();
-        let request = worded(request, spoken);
+        let request = for_version(request, spoken);
         if self.merged {
             return without_tasks(request);
         }
@@ -106,10 +106,10 @@ impl Translation {
         };
         let makes_tasks =
             request.method == method::TOOLS_CALL && self.tasks && self.offered && wanted;
-        match Errand::of(&request, self.editor, spoken, makes_tasks) {
-            Some((errand, first)) => {
-                self.errand = Some(errand);
-                caller.who_asks = caller.who_asks.take().map(|who| who.following_tasks());
+        match TaskAdapter::of(&request, self.editor, spoken, makes_tasks) {
+            Some((adapter, first)) => {
+                self.adapter = Some(adapter);
+                caller.client_meta = caller.client_meta.take().map(|who| who.with_tasks());
                 first
             }
             None if spoken.is_stateless() && !self.editor.is_stateless() => without_tasks(request),
@@ -121,7 +121,7 @@ impl Translation {
     /// from the gateway.
     pub(super) fn on_reply(
         &mut self,
-        from: Spoken,
+        from: ProtocolVersion,
         request: Option<&Request>,
         response: Response,
     ) -> ReplyAction {
@@ -129,23 +129,25 @@ impl Translation {
         let crossing = from.is_stateless() && !self.editor.is_stateless();
         if crossing
             && let Outcome::Result(result) = &response.outcome
-            && let Some((needed, request)) = Needed::read(result).zip(request)
+            && let Some((needed, request)) = InputRequired::read(result).zip(request)
         {
             return self.request_input(request, needed);
         }
-        if let Some(errand) = &mut self.errand {
-            response.outcome = match errand.next(response.outcome) {
-                Step::Done(outcome) => outcome,
-                Step::Finished(result) => match self.finished.keep(&self.name, result.clone()) {
-                    Some(created) => Outcome::Result(created),
-                    None => Outcome::Result(result),
-                },
-                Step::Ask(pause, request) => {
+        if let Some(adapter) = &mut self.adapter {
+            response.outcome = match adapter.next(response.outcome) {
+                TaskStep::Done(outcome) => outcome,
+                TaskStep::Finished(result) => {
+                    match self.finished.keep(&self.name, result.clone()) {
+                        Some(created) => Outcome::Result(created),
+                        None => Outcome::Result(result),
+                    }
+                }
+                TaskStep::Ask(pause, request) => {
                     return ReplyAction::Gather(Vec::new(), input_rounds::later(pause, request));
                 }
-                Step::Input(needed, request) => {
-                    let asked = questions(&needed).unwrap_or_default();
-                    return self.request_input(&request, Needed { asked, state: None });
+                TaskStep::Input(needed, request) => {
+                    let asked = parse_input_requests(&needed).unwrap_or_default();
+                    return self.request_input(&request, InputRequired { asked, state: None });
                 }
             };
         }
@@ -153,10 +155,10 @@ impl Translation {
         if self.editor.is_stateless() {
             return ReplyAction::Answer(response);
         }
-        let mut response = translated(&self.called, response, from, self.editor, None);
+        let mut response = translate(&self.called, response, from, self.editor, None);
         if crossing
             && self.offered
-            && self.editor.knows(Revision::V2025_11_25)
+            && self.editor.knows(SessionVersion::V2025_11_25)
             && self.called == method::TOOLS_LIST
             && let Outcome::Result(tools) = &response.outcome
             && let Some(marked) = task::supported(tools)
@@ -167,16 +169,17 @@ impl Translation {
     }
 
     /// The task adapter, if the exchange uses one.
-    pub(super) fn errand(&self) -> Option<&Errand> {
-        self.errand.as_ref()
+    pub(super) fn adapter(&self) -> Option<&TaskAdapter> {
+        self.adapter.as_ref()
     }
 
     /// Asks the editor for input, if it supports all that is needed.
-    fn request_input(&mut self, request: &Request, needed: Needed) -> ReplyAction {
+    fn request_input(&mut self, request: &Request, needed: InputRequired) -> ReplyAction {
         if self.rounds >= MAX_ROUNDS {
             return ReplyAction::Answer(self.failed("the server keeps asking for more input"));
         }
-        let unsupported = needed.asked.iter().find(|(_, asked)| !self.abilities.can_answer(asked));
+        let unsupported =
+            needed.asked.iter().find(|(_, asked)| !self.client_capabilities.can_answer(asked));
         if let Some((_, asked)) = unsupported {
             let text =
                 format!("the server needs `{}`, which the client does not support", asked.method);

@@ -9,12 +9,12 @@ use http::{HeaderMap, StatusCode, header};
 
 use evermoor_core::protocol::envelope::{INVALID_REQUEST, Message, Request, Response};
 use evermoor_core::protocol::json::Raw;
-use evermoor_core::protocol::mcp::{Revision, method};
+use evermoor_core::protocol::mcp::{SessionVersion, method};
 
 use super::ActiveSession;
 use super::subscriptions;
 use crate::editors::Editor;
-use crate::mcp::endpoint::Endpoint;
+use crate::mcp::endpoint::McpEndpoint;
 use crate::mcp::exchange::{Exchange, ExchangeEvent};
 use crate::mcp::http_message::{json_with, refuse};
 use crate::routing::router::View;
@@ -23,7 +23,7 @@ use crate::routing::router::View;
 const MAX_MESSAGES: usize = 100;
 
 pub(crate) async fn answer(
-    endpoint: &Endpoint,
+    endpoint: &McpEndpoint,
     view: View,
     editor: &Editor,
     headers: &HeaderMap,
@@ -46,7 +46,7 @@ pub(crate) async fn answer(
         Ok(session) => session,
         Err((status, why)) => return refuse(status, why),
     };
-    if session.claims().revision != Revision::V2025_03_26 {
+    if session.claims().revision != SessionVersion::V2025_03_26 {
         let why = "Send one message at a time: only 2025-03-26 allows batches.";
         return refuse(StatusCode::BAD_REQUEST, why);
     }
@@ -60,7 +60,7 @@ pub(crate) async fn answer(
 }
 
 async fn answer_part(
-    endpoint: &Endpoint,
+    endpoint: &McpEndpoint,
     view: &View,
     session: &Arc<ActiveSession>,
     part: &Raw,
@@ -87,7 +87,7 @@ async fn answer_part(
 
 /// The response to a request, without the notifications before it.
 async fn final_answer(
-    endpoint: &Endpoint,
+    endpoint: &McpEndpoint,
     view: &View,
     session: &Arc<ActiveSession>,
     request: Request,
@@ -100,7 +100,7 @@ async fn final_answer(
                 ExchangeEvent::Message(Message::Response(response)) => return Some(response),
                 ExchangeEvent::Message(_) => {}
                 ExchangeEvent::ServerRequest(question) => {
-                    question.turn_away("The client cannot be asked during a batch.");
+                    question.reject("The client cannot be asked during a batch.");
                 }
             }
         }

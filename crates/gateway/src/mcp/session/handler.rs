@@ -17,11 +17,11 @@ use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::protocol::envelope::{Message, Request};
-use evermoor_core::protocol::mcp::{Revision, method};
+use evermoor_core::protocol::mcp::{SessionVersion, method};
 
 use super::subscriptions;
 use super::{ActiveSession, CancellableCall};
-use crate::mcp::endpoint::Endpoint;
+use crate::mcp::endpoint::McpEndpoint;
 use crate::mcp::event_stream;
 use crate::mcp::exchange::transcript::Transcript;
 use crate::mcp::exchange::{Exchange, ExchangeEvent};
@@ -33,7 +33,7 @@ pub(crate) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Answers one request of a session.
 pub(crate) async fn answer(
-    endpoint: &Endpoint,
+    endpoint: &McpEndpoint,
     view: View,
     session: &Arc<ActiveSession>,
     request: Request,
@@ -61,9 +61,9 @@ pub(crate) async fn answer(
     };
     let Some(exchange) = running.exchange.take() else { return event_stream::empty() };
     let stream = endpoint.sessions.number();
-    let transcript = Transcript::new(&endpoint.edition, stream, exchange.call_ref().clone());
+    let transcript = Transcript::new(&endpoint.instance_id, stream, exchange.call_ref().clone());
     session.add_transcript(&transcript, stream);
-    let primed = session.claims().revision >= Revision::V2025_11_25;
+    let primed = session.claims().revision >= SessionVersion::V2025_11_25;
     let priming_event = primed.then(|| transcript.priming_event());
     let reader = transcript.reader(0);
     let session = Arc::clone(session);

@@ -30,15 +30,15 @@ use tokio_util::sync::CancellationToken;
 
 use evermoor_core::protocol::envelope::{Id, Message, Notification, Response};
 use evermoor_core::protocol::json::Raw;
-use evermoor_core::protocol::log_level::Level;
-use evermoor_core::protocol::mcp::{Revision, method};
-use evermoor_core::protocol::translate::client_meta::WhoAsks;
-use evermoor_core::protocol::version::Spoken;
-use evermoor_core::security::session_id::Session;
+use evermoor_core::protocol::log_level::LoggingLevel;
+use evermoor_core::protocol::mcp::{SessionVersion, method};
+use evermoor_core::protocol::translate::client_meta::ClientMeta;
+use evermoor_core::protocol::version::ProtocolVersion;
+use evermoor_core::security::session_id::SessionClaims;
 
 use super::exchange::Requester;
 use super::exchange::transcript::Transcript;
-use crate::upstream::{Owner, Question};
+use crate::upstream::{ScopeOwner, ServerRequest};
 use sse::SseChannel;
 use subscriptions::SessionSubscriptions;
 
@@ -46,12 +46,12 @@ use subscriptions::SessionSubscriptions;
 pub struct ActiveSession {
     /// Identifies the session within this run of the gateway.
     pub number: u64,
-    claims: RwLock<Session>,
+    claims: RwLock<SessionClaims>,
     /// Cancels each call in flight.
     calls: Mutex<HashMap<Id, CancellationToken>>,
-    questions: Mutex<HashMap<Id, Question>>,
+    questions: Mutex<HashMap<Id, ServerRequest>>,
     /// Identifies this run of the gateway; the ids of server requests contain it.
-    edition: Arc<str>,
+    instance_id: Arc<str>,
     numbers: AtomicU64,
     /// The session is older than this gateway, and its editor has not opened a notification stream
     /// since.
@@ -80,16 +80,16 @@ impl Drop for CancellableCall {
 impl ActiveSession {
     pub fn new(
         number: u64,
-        claims: Session,
+        claims: SessionClaims,
         subscriptions: SessionSubscriptions,
-        edition: Arc<str>,
+        instance_id: Arc<str>,
     ) -> Self {
         Self {
             number,
             claims: RwLock::new(claims),
             calls: Mutex::default(),
             questions: Mutex::default(),
-            edition,
+            instance_id,
             numbers: AtomicU64::new(1),
             missed: AtomicBool::new(false),
             subscriptions: Mutex::new(subscriptions),
@@ -100,42 +100,42 @@ impl ActiveSession {
     }
 
     /// What the session id says.
-    pub fn claims(&self) -> Session {
+    pub fn claims(&self) -> SessionClaims {
         self.claims.read().clone()
     }
 
     /// Sets what a later `initialize` says; an HTTP+SSE session exists before that.
-    pub fn set_claims(&self, claims: Session) {
+    pub fn set_claims(&self, claims: SessionClaims) {
         *self.claims.write() = claims;
     }
 
     /// The session as the maker of a request.
     pub fn requester(&self) -> Requester {
         let claims = self.claims.read();
-        let who_asks = WhoAsks::editor(&claims.client, claims.abilities);
-        let who_asks = match self.level() {
-            Some(level) => who_asks.hearing(level.as_str()),
-            None => who_asks,
+        let client_meta = ClientMeta::editor(&claims.client, claims.client_capabilities);
+        let client_meta = match self.level() {
+            Some(level) => client_meta.with_log_level(level.as_str()),
+            None => client_meta,
         };
         Requester {
             session: self.number,
             editor: claims.editor.clone(),
             owner: self.owner(),
-            spoken: Spoken::Session(claims.revision),
-            abilities: claims.abilities,
-            tasks: claims.revision >= Revision::V2025_11_25,
+            spoken: ProtocolVersion::Session(claims.revision),
+            client_capabilities: claims.client_capabilities,
+            tasks: claims.revision >= SessionVersion::V2025_11_25,
             logs: false,
-            who_asks: Some(who_asks),
+            client_meta: Some(client_meta),
             client: Some(claims.client.name.clone()),
         }
     }
 
     /// The session as the owner of upstream connections that it does not share.
-    pub fn owner(&self) -> Owner {
-        Owner::Session(self.number)
+    pub fn owner(&self) -> ScopeOwner {
+        ScopeOwner::Session(self.number)
     }
 
-    pub fn level(&self) -> Option<Level> {
+    pub fn level(&self) -> Option<LoggingLevel> {
         self.subscriptions.lock().level
     }
 
@@ -159,9 +159,9 @@ impl ActiveSession {
     }
 
     /// Sends a server request to the editor, under an id of the gateway.
-    pub fn ask(&self, question: Question) -> (Id, Message) {
+    pub fn ask(&self, question: ServerRequest) -> (Id, Message) {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        let id = Id::text(&format!("evermoor-{}-{number}", self.edition));
+        let id = Id::text(&format!("evermoor-{}-{number}", self.instance_id));
         let mut request = question.request.clone();
         request.id = id.clone();
         self.questions.lock().insert(id.clone(), question);

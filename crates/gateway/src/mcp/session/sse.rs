@@ -15,12 +15,12 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use evermoor_core::api::Wire;
+use evermoor_core::api::ClientTransport;
 use evermoor_core::protocol::envelope::{Message, Request, Response};
-use evermoor_core::protocol::mcp::{Program, Revision, method};
+use evermoor_core::protocol::mcp::{Implementation, SessionVersion, method};
 use evermoor_core::protocol::sse;
-use evermoor_core::protocol::translate::client_capabilities::Abilities;
-use evermoor_core::security::session_id::Session;
+use evermoor_core::protocol::translate::client_capabilities::ClientCapabilities;
+use evermoor_core::security::session_id::SessionClaims;
 
 use super::ActiveSession;
 use super::handler::{MessageSink, relay};
@@ -29,14 +29,14 @@ use super::subscriptions;
 use super::table::Sessions;
 use crate::editors::Editor;
 use crate::mcp::dispatch::read_initialize;
-use crate::mcp::endpoint::Endpoint;
+use crate::mcp::endpoint::McpEndpoint;
 use crate::mcp::event_stream;
 use crate::mcp::event_stream::Events;
 use crate::mcp::exchange::Exchange;
 use crate::mcp::http_message::{check_json, json_with, refuse};
 use crate::mcp::notifications::NotificationReader;
 use crate::monitoring::clients;
-use crate::monitoring::clients::Who;
+use crate::monitoring::clients::ClientKey;
 use crate::routing::router::View;
 
 /// How many messages may be queued before the editor is disconnected.
@@ -66,7 +66,7 @@ impl MessageSink for SseChannel {
 
 /// Opens a stream, and a session with it.
 pub async fn open(
-    State(endpoint): State<Arc<Endpoint>>,
+    State(endpoint): State<Arc<McpEndpoint>>,
     Extension(editor): Extension<Editor>,
     upstream: Option<Path<String>>,
 ) -> HttpResponse {
@@ -78,11 +78,11 @@ pub async fn open(
     let Ok(nonce) = Sessions::nonce() else {
         return refuse(StatusCode::INTERNAL_SERVER_ERROR, "The system has no random numbers.");
     };
-    let claims = Session {
-        revision: Revision::V2024_11_05,
+    let claims = SessionClaims {
+        revision: SessionVersion::V2024_11_05,
         editor: editor.name.clone(),
-        client: Program::default(),
-        abilities: Abilities::default(),
+        client: Implementation::default(),
+        client_capabilities: ClientCapabilities::default(),
         nonce,
     };
     let (session, id) = endpoint.sessions.create(claims);
@@ -91,10 +91,10 @@ pub async fn open(
     session.open(SseChannel { messages, closed: closed.clone() });
     let address = format!("/messages{path}?session={id}");
     let first = Some(sse::write(Some("endpoint"), None, address.as_bytes()));
-    endpoint.client_seen(&session, Wire::Sse, &view);
+    endpoint.client_seen(&session, ClientTransport::Sse, &view);
     let listening = endpoint.client_listens(&session);
     let filter = SessionFilter { view, session: Arc::clone(&session) };
-    let reader = NotificationReader::new(endpoint.news.clone(), filter);
+    let reader = NotificationReader::new(endpoint.notification_log.clone(), filter);
     let events = SseEvents {
         first,
         written,
@@ -115,7 +115,7 @@ pub struct Address {
 
 /// Accepts a message. Its response goes to the stream.
 pub async fn post(
-    State(endpoint): State<Arc<Endpoint>>,
+    State(endpoint): State<Arc<McpEndpoint>>,
     Extension(editor): Extension<Editor>,
     upstream: Option<Path<String>>,
     address: Result<Query<Address>, QueryRejection>,
@@ -155,7 +155,7 @@ pub async fn post(
 }
 
 async fn answer(
-    endpoint: Arc<Endpoint>,
+    endpoint: Arc<McpEndpoint>,
     view: View,
     session: Arc<ActiveSession>,
     editor: Editor,
@@ -168,9 +168,9 @@ async fn answer(
                 let nonce = session.claims().nonce;
                 let result =
                     endpoint.router.server_description(&view).await.handshake(claims.revision);
-                let who = Who::Session(session.number);
-                endpoint.attendance.introduced(&who, &claims.client, claims.revision.as_str());
-                session.set_claims(Session { nonce, ..claims });
+                let who = ClientKey::Session(session.number);
+                endpoint.clients.introduced(&who, &claims.client, claims.revision.as_str());
+                session.set_claims(SessionClaims { nonce, ..claims });
                 Response::result(request.id, result)
             }
             Err(refusal) => refusal,
@@ -193,10 +193,10 @@ struct SseEvents {
     reader: NotificationReader<SessionFilter>,
     closed: CancellationToken,
     session: Arc<ActiveSession>,
-    endpoint: Arc<Endpoint>,
+    endpoint: Arc<McpEndpoint>,
     /// Another gateway serves now: the stream ends once the outstanding responses are sent.
     draining: bool,
-    _listening: clients::Stream,
+    _listening: clients::ClientStream,
 }
 
 impl Events for SseEvents {

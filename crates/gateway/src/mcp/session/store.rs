@@ -1,7 +1,7 @@
 //! The subscriptions of all sessions, on disk, because a session id does not contain them.
 //!
 //! The whole file is written after each change, one write at a time. While another gateway holds
-//! the [`Pen`], changes are sent to that gateway instead.
+//! the [`WriteLease`], changes are sent to that gateway instead.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,41 +15,46 @@ use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
 use evermoor_core::catalog::naming::UpstreamName;
-use evermoor_core::protocol::log_level::Level;
+use evermoor_core::protocol::log_level::LoggingLevel;
 use evermoor_platform::fs::private;
 
 use super::subscriptions::SessionSubscriptions;
-use crate::mcp::handoff_queue::Parcel;
-use crate::system::write_lease::{Pen, Writing};
+use crate::mcp::handoff_queue::Handoff;
+use crate::system::write_lease::{WriteGuard, WriteLease};
 
 pub(crate) type Nonce = [u8; 16];
 
 /// The subscriptions of one session, as stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remembered {
+pub struct StoredSubscriptions {
     pub resources: Vec<(String, String)>,
     pub level: Option<String>,
 }
 
 /// The subscriptions of all sessions.
 #[derive(Clone)]
-pub struct Notes {
-    all: Arc<Mutex<BTreeMap<String, Remembered>>>,
+pub struct SubscriptionStore {
+    all: Arc<Mutex<BTreeMap<String, StoredSubscriptions>>>,
     file: PathBuf,
-    pen: Pen,
-    outbox: mpsc::Sender<Parcel>,
+    lease: WriteLease,
+    handoffs: mpsc::Sender<Handoff>,
     tasks: TaskTracker,
 }
 
 const MAX_SESSIONS: usize = 4096;
 
-impl Notes {
-    pub fn new(file: PathBuf, pen: Pen, outbox: mpsc::Sender<Parcel>, tasks: TaskTracker) -> Self {
-        Self { all: Arc::default(), file, pen, outbox, tasks }
+impl SubscriptionStore {
+    pub fn new(
+        file: PathBuf,
+        lease: WriteLease,
+        handoffs: mpsc::Sender<Handoff>,
+        tasks: TaskTracker,
+    ) -> Self {
+        Self { all: Arc::default(), file, lease, handoffs, tasks }
     }
 
     /// Reads the file. An unreadable file is ignored: editors can subscribe again.
-    pub fn recall(&self) {
+    pub fn load(&self) {
         let read = private::read_private(&self.file).ok().flatten();
         if let Some(all) = read.and_then(|content| serde_json::from_slice(&content).ok()) {
             *self.all.lock() = all;
@@ -67,7 +72,7 @@ impl Notes {
     }
 
     /// Sets the subscriptions of a session.
-    pub fn set(&self, session: String, subscriptions: Remembered) {
+    pub fn set(&self, session: String, subscriptions: StoredSubscriptions) {
         let mut all = self.all.lock();
         let changed = match subscriptions.is_empty() {
             true => all.remove(&session).is_some(),
@@ -86,26 +91,26 @@ impl Notes {
     }
 
     /// Writes the file again, after a takeover by another gateway failed.
-    pub fn write_again(&self) {
+    pub fn rewrite(&self) {
         let notes = self.clone();
         self.tasks.spawn_blocking(move || {
-            if let Some(writing) = notes.pen.take_blocking() {
+            if let Some(writing) = notes.lease.take_blocking() {
                 notes.write_all(&writing);
             }
         });
     }
 
-    fn write(&self, session: String, subscriptions: Remembered) {
-        match self.pen.take_blocking() {
+    fn write(&self, session: String, subscriptions: StoredSubscriptions) {
+        match self.lease.take_blocking() {
             Some(writing) => self.write_all(&writing),
             None => {
                 let _ =
-                    self.outbox.blocking_send(Parcel::Wishes { session, wishes: subscriptions });
+                    self.handoffs.blocking_send(Handoff::Wishes { session, wishes: subscriptions });
             }
         }
     }
 
-    fn write_all(&self, _: &Writing) {
+    fn write_all(&self, _: &WriteGuard) {
         let content = serde_json::to_vec(&*self.all.lock()).expect("strings serialise");
         if let Err(error) = private::write_private(&self.file, &content) {
             tracing::warn!(%error, "cannot store the subscriptions");
@@ -123,13 +128,13 @@ pub(crate) fn nonce(key: &str) -> Option<Nonce> {
     BASE64.decode(key).ok()?.try_into().ok()
 }
 
-impl Remembered {
+impl StoredSubscriptions {
     fn is_empty(&self) -> bool {
         self.resources.is_empty() && self.level.is_none()
     }
 }
 
-impl From<&SessionSubscriptions> for Remembered {
+impl From<&SessionSubscriptions> for StoredSubscriptions {
     fn from(subscriptions: &SessionSubscriptions) -> Self {
         let resources = subscriptions.resources.iter();
         Self {
@@ -139,12 +144,12 @@ impl From<&SessionSubscriptions> for Remembered {
     }
 }
 
-impl From<Remembered> for SessionSubscriptions {
-    fn from(stored: Remembered) -> Self {
+impl From<StoredSubscriptions> for SessionSubscriptions {
+    fn from(stored: StoredSubscriptions) -> Self {
         let named = |(name, uri): (String, String)| Some((UpstreamName::parse(&name).ok()?, uri));
         Self {
             resources: stored.resources.into_iter().filter_map(named).collect(),
-            level: stored.level.as_deref().and_then(Level::parse),
+            level: stored.level.as_deref().and_then(LoggingLevel::parse),
         }
     }
 }
@@ -155,11 +160,11 @@ mod tests {
 
     const SESSION: Nonce = [7; 16];
 
-    fn subscriptions(uri: &str) -> Remembered {
-        Remembered { resources: vec![("a".into(), uri.into())], level: None }
+    fn subscriptions(uri: &str) -> StoredSubscriptions {
+        StoredSubscriptions { resources: vec![("a".into(), uri.into())], level: None }
     }
 
-    async fn settled(notes: &Notes) {
+    async fn settled(notes: &SubscriptionStore) {
         notes.tasks.close();
         notes.tasks.wait().await;
         notes.tasks.reopen();
@@ -168,20 +173,25 @@ mod tests {
     #[tokio::test]
     async fn subscriptions_are_loaded_again_unless_they_ended() {
         let folder = tempfile::tempdir().unwrap();
-        let (outbox, _parcels) = mpsc::channel(1);
+        let (handoffs, _queued_handoffs) = mpsc::channel(1);
         let notes = || {
             let file = folder.path().join("sessions.json");
-            Notes::new(file, Pen::new(true), outbox.clone(), TaskTracker::new())
+            SubscriptionStore::new(
+                file,
+                WriteLease::new(true),
+                handoffs.clone(),
+                TaskTracker::new(),
+            )
         };
         let first = notes();
         for uri in ["x://1", "x://2"] {
             first.set(key(&SESSION), subscriptions(uri));
         }
         first.set(key(&[8; 16]), subscriptions("x://3"));
-        first.set(key(&[8; 16]), Remembered::default());
+        first.set(key(&[8; 16]), StoredSubscriptions::default());
         settled(&first).await;
         let second = notes();
-        second.recall();
+        second.load();
         assert_eq!(second.get(&SESSION), subscriptions("x://2").into());
         assert!(second.get(&[8; 16]).is_empty());
     }
@@ -189,15 +199,16 @@ mod tests {
     #[tokio::test]
     async fn without_the_write_lease_a_change_is_sent_to_the_other_gateway() {
         let folder = tempfile::tempdir().unwrap();
-        let (outbox, mut parcels) = mpsc::channel(1);
+        let (handoffs, mut queued_handoffs) = mpsc::channel(1);
         let file = folder.path().join("sessions.json");
-        let pen = Pen::new(true);
-        let notes = Notes::new(file.clone(), pen.clone(), outbox, TaskTracker::new());
-        pen.give_away().await;
+        let lease = WriteLease::new(true);
+        let notes =
+            SubscriptionStore::new(file.clone(), lease.clone(), handoffs, TaskTracker::new());
+        lease.release().await;
         notes.set(key(&SESSION), subscriptions("x://1"));
         settled(&notes).await;
         assert!(!file.exists());
-        let Some(Parcel::Wishes { session, wishes: sent }) = parcels.recv().await else {
+        let Some(Handoff::Wishes { session, wishes: sent }) = queued_handoffs.recv().await else {
             panic!("a subscription is sent")
         };
         assert_eq!((nonce(&session), sent), (Some(SESSION), subscriptions("x://1")));

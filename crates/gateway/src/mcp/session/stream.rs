@@ -8,9 +8,9 @@ use axum::response::Response as HttpResponse;
 use http::{HeaderMap, StatusCode};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use evermoor_core::failure::outcome::{Fate, Unknown};
+use evermoor_core::failure::outcome::{DeliveryStatus, Unknown};
 use evermoor_core::protocol::envelope::{Message, Notification};
-use evermoor_core::protocol::event_id::{Call, EventId};
+use evermoor_core::protocol::event_id::{CallRef, EventId};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{header as mcp_header, method};
 use evermoor_core::protocol::sse;
@@ -19,7 +19,7 @@ use evermoor_platform::clock;
 use super::ActiveSession;
 use crate::editors::Editor;
 use crate::mcp::dispatch::method_not_allowed;
-use crate::mcp::endpoint::Endpoint;
+use crate::mcp::endpoint::McpEndpoint;
 use crate::mcp::event_stream;
 use crate::mcp::event_stream::Events;
 use crate::mcp::exchange::abandoned;
@@ -28,13 +28,13 @@ use crate::mcp::http_message::{refuse, takes, value};
 use crate::mcp::notifications::{
     NotificationFilter, NotificationReader, every_list_changed, updated_resource,
 };
-use crate::monitoring::clients::Stream;
+use crate::monitoring::clients::ClientStream;
 use crate::routing::router::View;
-use crate::upstream::notification_log::News;
+use crate::upstream::notification_log::LoggedNotification;
 
 /// Opens the notification stream, or resumes a stream that broke.
 pub async fn get(
-    State(endpoint): State<Arc<Endpoint>>,
+    State(endpoint): State<Arc<McpEndpoint>>,
     Extension(editor): Extension<Editor>,
     upstream: Option<Path<String>>,
     headers: HeaderMap,
@@ -55,15 +55,16 @@ pub async fn get(
     };
     endpoint.client_seen(&session, wire(&headers), &view);
     match value(&headers, "last-event-id").map(EventId::parse) {
-        Some(Some(EventId::Call { edition, stream, event, call })) => {
-            let transcript = session.transcript(stream).filter(|_| edition == endpoint.edition);
+        Some(Some(EventId::Call { instance_id, stream, event, call })) => {
+            let transcript =
+                session.transcript(stream).filter(|_| instance_id == endpoint.instance_id);
             match transcript {
                 Some(transcript) => event_stream::transcript(None, transcript.reader(event)),
                 None => event_stream::response(SingleEvent(Some(lost_call_event(&call)))),
             }
         }
-        Some(Some(EventId::News { edition, number })) => {
-            let at = (edition == endpoint.edition).then_some(number);
+        Some(Some(EventId::Notification { instance_id, number })) => {
+            let at = (instance_id == endpoint.instance_id).then_some(number);
             open_notifications(&endpoint, view, &session, Some(at))
         }
         Some(None) => open_notifications(&endpoint, view, &session, Some(None)),
@@ -77,7 +78,7 @@ pub async fn get(
 }
 
 fn open_notifications(
-    endpoint: &Endpoint,
+    endpoint: &McpEndpoint,
     view: View,
     session: &Arc<ActiveSession>,
     resume: Option<Option<u64>>,
@@ -86,15 +87,16 @@ fn open_notifications(
         return refuse(StatusCode::CONFLICT, "This session already has an open stream.");
     };
     let (filter, log) =
-        (SessionFilter { view, session: Arc::clone(session) }, endpoint.news.clone());
+        (SessionFilter { view, session: Arc::clone(session) }, endpoint.notification_log.clone());
     let reader = match resume {
         Some(at) => NotificationReader::resume(log, filter, at),
         None => NotificationReader::new(log, filter),
     };
     let slot = closed.clone().drop_guard();
-    let edition = endpoint.edition.clone();
+    let instance_id = endpoint.instance_id.clone();
     let listening = endpoint.client_listens(session);
-    let events = NotificationEvents { reader, edition, closed, _slot: slot, _listening: listening };
+    let events =
+        NotificationEvents { reader, instance_id, closed, _slot: slot, _listening: listening };
     event_stream::until_moved(events, endpoint.moved.clone())
 }
 
@@ -106,8 +108,8 @@ pub(crate) struct SessionFilter {
 }
 
 impl NotificationFilter for SessionFilter {
-    fn accepts(&self, published: &News) -> bool {
-        if !self.view.accepts(published) || !published.lane.is_for(&self.session.owner()) {
+    fn accepts(&self, published: &LoggedNotification) -> bool {
+        if !self.view.accepts(published) || !published.scope.is_for(&self.session.owner()) {
             return false;
         }
         match published.told.method.as_str() {
@@ -117,7 +119,7 @@ impl NotificationFilter for SessionFilter {
                     .subscriptions
                     .lock()
                     .resources
-                    .contains(&(published.lane.upstream.clone(), uri))
+                    .contains(&(published.scope.upstream.clone(), uri))
             }),
             _ => true,
         }
@@ -135,10 +137,10 @@ impl NotificationFilter for SessionFilter {
 
 struct NotificationEvents {
     reader: NotificationReader<SessionFilter>,
-    edition: String,
+    instance_id: String,
     closed: CancellationToken,
     _slot: DropGuard,
-    _listening: Stream,
+    _listening: ClientStream,
 }
 
 impl Events for NotificationEvents {
@@ -147,7 +149,8 @@ impl Events for NotificationEvents {
             () = self.closed.cancelled() => return None,
             notification = self.reader.next() => notification?,
         };
-        let id = EventId::News { edition: self.edition.clone(), number }.to_string();
+        let id =
+            EventId::Notification { instance_id: self.instance_id.clone(), number }.to_string();
         Some(sse::write(None, Some(&id), &notification.to_bytes()))
     }
 }
@@ -162,8 +165,8 @@ impl Events for SingleEvent {
 }
 
 /// The answer to a call of which only the event id is known.
-fn lost_call_event(call: &Call) -> Bytes {
-    let fate = Fate::Unknown(Unknown::GatewayRestarted, clock::now());
+fn lost_call_event(call: &CallRef) -> Bytes {
+    let fate = DeliveryStatus::Unknown(Unknown::GatewayRestarted, clock::now());
     let detail = "Evermoor restarted before the answer arrived";
     sse::write(None, None, &Message::Response(abandoned::answer(call, fate, detail)).to_bytes())
 }

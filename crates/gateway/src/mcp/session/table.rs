@@ -7,28 +7,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use tokio_util::task::TaskTracker;
 
-use evermoor_core::security::session_id::{Session, SessionKey};
+use evermoor_core::security::session_id::{SessionClaims, SessionKey};
 
 use super::ActiveSession;
 use super::store;
-use super::store::{Nonce, Notes, Remembered};
+use super::store::{Nonce, StoredSubscriptions, SubscriptionStore};
 use super::subscriptions::SessionSubscriptions;
 use crate::routing::router::Router;
 use crate::system::keys;
 use crate::system::keys::KeyError;
-use crate::upstream::subscriptions::Interests;
+use crate::upstream::subscriptions::Subscriptions;
 
 pub struct Sessions {
     key: SessionKey,
     /// Identifies this run of the gateway.
-    edition: Arc<str>,
+    instance_id: Arc<str>,
     table: Mutex<HashMap<Nonce, Arc<ActiveSession>>>,
     /// Sessions that ended, so that their ids are not accepted again.
     ended: Mutex<VecDeque<Nonce>>,
     numbers: AtomicU64,
-    notes: Notes,
+    notes: SubscriptionStore,
     router: Router,
-    interests: Interests,
+    upstream_subscriptions: Subscriptions,
     tasks: TaskTracker,
 }
 
@@ -39,33 +39,33 @@ const MAX_ENDED: usize = 4096;
 impl Sessions {
     pub fn new(
         key: SessionKey,
-        edition: &str,
-        notes: Notes,
+        instance_id: &str,
+        notes: SubscriptionStore,
         router: Router,
-        interests: Interests,
+        upstream_subscriptions: Subscriptions,
         tasks: TaskTracker,
     ) -> Self {
         Self {
             key,
-            edition: edition.into(),
+            instance_id: instance_id.into(),
             table: Mutex::default(),
             ended: Mutex::default(),
             numbers: AtomicU64::new(1),
             notes,
             router,
-            interests,
+            upstream_subscriptions,
             tasks,
         }
     }
 
     /// Reads the stored subscriptions.
-    pub fn recall(&self) {
-        self.notes.recall();
+    pub fn load(&self) {
+        self.notes.load();
     }
 
     /// Stores the subscriptions that could not be written before.
-    pub fn write_again(&self) {
-        self.notes.write_again();
+    pub fn rewrite(&self) {
+        self.notes.rewrite();
     }
 
     /// A number that no other session or request has.
@@ -74,7 +74,7 @@ impl Sessions {
     }
 
     /// Starts a session and returns it with its id.
-    pub fn create(&self, claims: Session) -> (Arc<ActiveSession>, String) {
+    pub fn create(&self, claims: SessionClaims) -> (Arc<ActiveSession>, String) {
         let id = self.key.sign(&claims);
         (self.put(claims, false), id)
     }
@@ -110,7 +110,7 @@ impl Sessions {
     pub fn leave(&self, session: &ActiveSession) {
         let nonce = session.claims().nonce;
         session.leave();
-        self.interests.forget(session.number);
+        self.upstream_subscriptions.forget(session.number);
         // Closes the upstream connections that belong to this session alone.
         for upstream in self.router.all_upstreams().iter() {
             upstream.release(&session.owner());
@@ -122,24 +122,24 @@ impl Sessions {
             ended.pop_front();
         }
         drop(ended);
-        self.notes.set(store::key(&nonce), Remembered::default());
+        self.notes.set(store::key(&nonce), StoredSubscriptions::default());
     }
 
     /// Stores the session's subscriptions.
     pub fn keep(&self, session: &ActiveSession) {
-        let subscriptions = Remembered::from(&*session.subscriptions.lock());
+        let subscriptions = StoredSubscriptions::from(&*session.subscriptions.lock());
         self.notes.set(store::key(&session.claims().nonce), subscriptions);
     }
 
     /// Stores the subscriptions of a session as another gateway reports them.
-    pub fn inherit(&self, session: String, subscriptions: Remembered) {
+    pub fn inherit(&self, session: String, subscriptions: StoredSubscriptions) {
         let active = store::nonce(&session).and_then(|nonce| {
             let table = self.table.lock();
             table.get(&nonce).cloned()
         });
         if let Some(session) = active {
             let subscriptions = SessionSubscriptions::from(subscriptions.clone());
-            self.interests.forget(session.number);
+            self.upstream_subscriptions.forget(session.number);
             self.register(&session, &subscriptions);
             *session.subscriptions.lock() = subscriptions;
         }
@@ -152,10 +152,10 @@ impl Sessions {
     }
 
     /// Adds a session to the table; `old` if it is older than this gateway.
-    fn put(&self, claims: Session, old: bool) -> Arc<ActiveSession> {
+    fn put(&self, claims: SessionClaims, old: bool) -> Arc<ActiveSession> {
         let nonce = claims.nonce;
         let subscriptions = self.notes.get(&nonce);
-        let edition = Arc::clone(&self.edition);
+        let instance_id = Arc::clone(&self.instance_id);
         let mut table = self.table.lock();
         // Two requests may have missed the same session; the first one added it.
         if let Some(session) = table.get(&nonce) {
@@ -168,7 +168,7 @@ impl Sessions {
             });
         }
         let session =
-            Arc::new(ActiveSession::new(self.number(), claims, subscriptions.clone(), edition));
+            Arc::new(ActiveSession::new(self.number(), claims, subscriptions.clone(), instance_id));
         session.set_missed_notifications(old);
         table.insert(nonce, Arc::clone(&session));
         drop(table);
@@ -179,11 +179,12 @@ impl Sessions {
     /// Subscribes at the upstreams for a session.
     fn register(&self, session: &Arc<ActiveSession>, subscriptions: &SessionSubscriptions) {
         if !subscriptions.is_empty() {
-            let (router, interests) = (self.router.clone(), self.interests.clone());
+            let (router, upstream_subscriptions) =
+                (self.router.clone(), self.upstream_subscriptions.clone());
             self.tasks.spawn(subscriptions.clone().register(
                 Arc::clone(session),
                 router,
-                interests,
+                upstream_subscriptions,
             ));
         }
     }

@@ -10,19 +10,19 @@ use evermoor_core::protocol::envelope::{
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 use evermoor_core::protocol::stateless;
-use evermoor_core::protocol::translate::param_headers::{agree, mirrored};
-use evermoor_core::protocol::translate::response::{ABILITY_MISSING, newer};
+use evermoor_core::protocol::translate::param_headers::{headers_match, required_headers};
+use evermoor_core::protocol::translate::response::{MISSING_CLIENT_CAPABILITY, to_stateless};
 
 use crate::routing::router::Destination;
 
 /// Whether the `Mcp-Param` headers match the body.
 pub(super) fn headers_agree(destination: &Destination, headers: &HeaderMap) -> bool {
     let Destination::Upstream(upstream, request) = destination else { return true };
-    if headers.contains_key(stateless::OVER_PIPES) {
+    if headers.contains_key(stateless::STDIO_CLIENT_HEADER) {
         return true;
     }
     let Some(known) = upstream.state().known else { return true };
-    agree(&mirrored(request, &known.traits), |name| match headers.get(name) {
+    headers_match(&required_headers(request, &known.traits), |name| match headers.get(name) {
         None => Ok(None),
         Some(value) => value.to_str().map(|text| Some(text.to_owned())).map_err(|_| ()),
     })
@@ -57,7 +57,7 @@ pub(super) fn declined(request: &Request) -> Response {
     }
     let block = serde_json::json!({ "type": "text", "text": text });
     let result = serde_json::json!({ "content": [block], "isError": true });
-    newer(&request.method, Response::result(request.id.clone(), Raw::of(&result)), None)
+    to_stateless(&request.method, Response::result(request.id.clone(), Raw::of(&result)), None)
 }
 
 /// Requests that may be answered with `input_required`.
@@ -73,7 +73,7 @@ pub(super) fn status(response: &Response) -> StatusCode {
     };
     match code {
         Some(METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
-        Some(ABILITY_MISSING) => StatusCode::BAD_REQUEST,
+        Some(MISSING_CLIENT_CAPABILITY) => StatusCode::BAD_REQUEST,
         Some(_) | None => StatusCode::OK,
     }
 }

@@ -12,20 +12,20 @@ use evermoor_core::protocol::envelope::{INVALID_PARAMS, Id, Notification, Reques
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{meta, method};
 use evermoor_core::protocol::sse;
-use evermoor_core::protocol::stateless::ACKNOWLEDGED;
+use evermoor_core::protocol::stateless::SUBSCRIPTIONS_ACKNOWLEDGED;
 
 use crate::editors::Editor;
-use crate::mcp::endpoint::Endpoint;
+use crate::mcp::endpoint::McpEndpoint;
 use crate::mcp::event_stream;
 use crate::mcp::event_stream::Events;
 use crate::mcp::http_message::json;
 use crate::mcp::notifications::{NotificationFilter, NotificationReader, updated_resource};
 use crate::mcp::session::subscriptions;
-use crate::monitoring::clients::Stream;
+use crate::monitoring::clients::ClientStream;
 use crate::routing::router::{ResourceError, View};
-use crate::upstream::notification_log::News;
-use crate::upstream::subscriptions::Interests;
-use crate::upstream::{Handle, Owner};
+use crate::upstream::notification_log::LoggedNotification;
+use crate::upstream::subscriptions::Subscriptions;
+use crate::upstream::{ScopeOwner, UpstreamHandle};
 
 /// How long the acknowledgment waits for upstreams to confirm.
 const SUBSCRIBE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -38,11 +38,11 @@ const LISTS: [(&str, &str); 3] = [
 
 /// Opens the stream once the upstreams that are connected have confirmed the subscriptions.
 pub(crate) async fn listen(
-    endpoint: &Endpoint,
+    endpoint: &McpEndpoint,
     view: View,
     request: Request,
     editor: &Editor,
-    listening: Stream,
+    listening: ClientStream,
 ) -> HttpResponse {
     let wanted = request.params.as_ref().and_then(|params| params.member("notifications"));
     let Some(wanted) = wanted.filter(|wanted| wanted.entries().is_some()) else {
@@ -55,15 +55,22 @@ pub(crate) async fn listen(
     let mut resources: BTreeSet<String> =
         resources.unwrap_or_default().iter().filter_map(|uri| uri.read().ok()).collect();
     let session = endpoint.sessions.number();
-    let owner = Owner::Editor(editor.name.clone());
+    let owner = ScopeOwner::Editor(editor.name.clone());
     let mut subscribing = Vec::new();
     resources.retain(|uri| match endpoint.router.owner(&view, uri) {
         Ok(upstream) if lacks_subscribe(&upstream) => false,
         Ok(upstream) => {
             let upstream = upstream.used_by(&owner);
-            let (interests, uri) = (endpoint.interests.clone(), uri.clone());
+            let (upstream_subscriptions, uri) =
+                (endpoint.upstream_subscriptions.clone(), uri.clone());
             subscribing.push(endpoint.tasks.spawn(async move {
-                subscriptions::subscribe_resource(&interests, &upstream, session, &uri).await;
+                subscriptions::subscribe_resource(
+                    &upstream_subscriptions,
+                    &upstream,
+                    session,
+                    &uri,
+                )
+                .await;
             }));
             true
         }
@@ -79,13 +86,16 @@ pub(crate) async fn listen(
         accepted.insert("resourceSubscriptions".into(), serde_json::json!(resources));
     }
     let params = Raw::of(&serde_json::json!({ "notifications": accepted }));
-    let acknowledged = Notification::new(ACKNOWLEDGED, Some(params));
+    let acknowledged = Notification::new(SUBSCRIPTIONS_ACKNOWLEDGED, Some(params));
     let lists = lists.into_iter().map(|(_, method)| method).collect();
     let reader = NotificationReader::new(
-        endpoint.news.clone(),
+        endpoint.notification_log.clone(),
         ListenFilter { view, owner, lists, resources },
     );
-    let guard = SubscriptionGuard { interests: endpoint.interests.clone(), session };
+    let guard = SubscriptionGuard {
+        upstream_subscriptions: endpoint.upstream_subscriptions.clone(),
+        session,
+    };
     // No notification is missed after the acknowledgment. Slower upstreams are still subscribed,
     // only the acknowledgment does not wait for them.
     let _ = timeout(SUBSCRIBE_TIMEOUT, join_all(subscribing)).await;
@@ -100,24 +110,24 @@ pub(crate) async fn listen(
 }
 
 /// Whether an upstream is known not to support resource subscriptions.
-fn lacks_subscribe(upstream: &Handle) -> bool {
-    upstream.state().known.is_some_and(|known| !known.handshake.tells_of_resources())
+fn lacks_subscribe(upstream: &UpstreamHandle) -> bool {
+    upstream.state().known.is_some_and(|known| !known.handshake.supports_subscribe())
 }
 
 /// What the client subscribed to.
 struct ListenFilter {
     view: View,
-    owner: Owner,
+    owner: ScopeOwner,
     lists: Vec<&'static str>,
     resources: BTreeSet<String>,
 }
 
 impl NotificationFilter for ListenFilter {
-    fn accepts(&self, published: &News) -> bool {
+    fn accepts(&self, published: &LoggedNotification) -> bool {
         let method = published.told.method.as_str();
         let wanted = self.lists.contains(&method)
             || updated_resource(&published.told).is_some_and(|uri| self.resources.contains(&uri));
-        wanted && self.view.accepts(published) && published.lane.is_for(&self.owner)
+        wanted && self.view.accepts(published) && published.scope.is_for(&self.owner)
     }
 
     fn resync(&self) -> Vec<Notification> {
@@ -132,13 +142,13 @@ impl NotificationFilter for ListenFilter {
 
 /// Subscriptions that end with their stream.
 struct SubscriptionGuard {
-    interests: Interests,
+    upstream_subscriptions: Subscriptions,
     session: u64,
 }
 
 impl Drop for SubscriptionGuard {
     fn drop(&mut self) {
-        self.interests.forget(self.session);
+        self.upstream_subscriptions.forget(self.session);
     }
 }
 
@@ -147,7 +157,7 @@ struct SubscriptionEvents {
     first: Option<Notification>,
     reader: NotificationReader<ListenFilter>,
     _guard: SubscriptionGuard,
-    _listening: Stream,
+    _listening: ClientStream,
 }
 
 impl Events for SubscriptionEvents {

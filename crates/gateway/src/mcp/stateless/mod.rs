@@ -22,18 +22,20 @@ use axum::response::{IntoResponse as _, Response as HttpResponse};
 use http::{HeaderMap, StatusCode};
 use tokio::time::sleep;
 
-use evermoor_core::failure::outcome::{Fate, Unknown};
+use evermoor_core::failure::outcome::{DeliveryStatus, Unknown};
 use evermoor_core::protocol::envelope::{INVALID_PARAMS, Message, Outcome, Request, Response};
-use evermoor_core::protocol::event_id::Call;
+use evermoor_core::protocol::event_id::CallRef;
 use evermoor_core::protocol::mcp::method;
 use evermoor_core::protocol::sse;
 use evermoor_core::protocol::stateless;
-use evermoor_core::protocol::stateless::Asked;
-use evermoor_core::protocol::translate::input_request::links_required;
-use evermoor_core::protocol::translate::response::{HEADERS_DISAGREE, newer, unable};
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::stateless::RequestMeta;
+use evermoor_core::protocol::translate::input_request::required_links;
+use evermoor_core::protocol::translate::response::{
+    HEADER_MISMATCH, missing_capability, to_stateless,
+};
+use evermoor_core::protocol::version::ProtocolVersion;
 
-use super::endpoint::Endpoint;
+use super::endpoint::McpEndpoint;
 use super::event_stream;
 use super::event_stream::Events;
 use super::exchange::abandoned;
@@ -42,9 +44,9 @@ use super::http_message::{json, json_with, refuse, value};
 use super::session::handler::KEEPALIVE_INTERVAL;
 use super::session::subscriptions;
 use crate::editors::Editor;
-use crate::monitoring::clients::Who;
+use crate::monitoring::clients::ClientKey;
 use crate::routing::router::{Destination, View};
-use crate::upstream::Owner;
+use crate::upstream::ScopeOwner;
 use checks::{
     declined, has_foreign_state, headers_agree, is_gateway_answer, may_need_input, status,
 };
@@ -54,7 +56,7 @@ const CANNOT_ASK: &str = "The client cannot be asked during this request.";
 
 /// Answers a stateless message.
 pub(super) async fn answer(
-    endpoint: &Arc<Endpoint>,
+    endpoint: &Arc<McpEndpoint>,
     view: View,
     editor: &Editor,
     headers: &HeaderMap,
@@ -82,24 +84,26 @@ pub(super) async fn answer(
             json(&Response::result(request.id, result))
         }
         method::LISTEN => {
-            let listening = endpoint.attendance.listens(who);
+            let listening = endpoint.clients.listens(who);
             listen::listen(endpoint, view, request, editor, listening).await
         }
         _ => {
             let destination = endpoint.router.route(&view, &request).await;
             if !headers_agree(&destination, headers) {
                 let why = "An `Mcp-Param` header does not match the body.";
-                let refusal = Response::error(Some(request.id), HEADERS_DISAGREE, why);
+                let refusal = Response::error(Some(request.id), HEADER_MISMATCH, why);
                 return json_with(StatusCode::BAD_REQUEST, &refusal);
             }
-            if let Some((response, exchange)) = endpoint.parked.answer(&editor.name, &request) {
+            if let Some((response, exchange)) =
+                endpoint.input_required_tasks.answer(&editor.name, &request)
+            {
                 if let Some(exchange) = exchange {
                     let (following, editor) = (Arc::clone(endpoint), editor.name.clone());
                     endpoint.tasks.spawn(async move {
-                        following.parked.follow(exchange, &editor).await;
+                        following.input_required_tasks.follow(exchange, &editor).await;
                     });
                 }
-                return json(&newer(&request.method, response, None));
+                return json(&to_stateless(&request.method, response, None));
             }
             answer_request(endpoint, view, destination, request, asked, editor, who).await
         }
@@ -107,15 +111,15 @@ pub(super) async fn answer(
 }
 
 async fn answer_request(
-    endpoint: &Arc<Endpoint>,
+    endpoint: &Arc<McpEndpoint>,
     view: View,
     destination: Destination,
     request: Request,
-    asked: Asked,
+    asked: RequestMeta,
     editor: &Editor,
-    who: Who,
+    who: ClientKey,
 ) -> HttpResponse {
-    let exchange = match endpoint.continuations.resume(&editor.name, &request) {
+    let exchange = match endpoint.pending_input.resume(&editor.name, &request) {
         Resume::Resumed(mut exchange) => {
             exchange.decline_unsupported();
             *exchange
@@ -124,9 +128,9 @@ async fn answer_request(
             return json(&Response::error(Some(request.id), INVALID_PARAMS, why));
         }
         Resume::Lost(since, why) => {
-            let fate = Fate::Unknown(Unknown::GatewayRestarted, since);
-            let response = abandoned::answer(&Call::of(&request), fate, why);
-            return json(&newer(&request.method, response, None));
+            let fate = DeliveryStatus::Unknown(Unknown::GatewayRestarted, since);
+            let response = abandoned::answer(&CallRef::of(&request), fate, why);
+            return json(&to_stateless(&request.method, response, None));
         }
         Resume::Declined => return json(&declined(&request)),
         Resume::New if has_foreign_state(&destination, &request) => {
@@ -137,17 +141,18 @@ async fn answer_request(
             let asker = Requester {
                 session: endpoint.sessions.number(),
                 editor: editor.name.clone(),
-                spoken: Spoken::Stateless,
-                owner: Owner::Editor(editor.name.clone()),
-                abilities: asked.abilities,
+                spoken: ProtocolVersion::Stateless,
+                owner: ScopeOwner::Editor(editor.name.clone()),
+                client_capabilities: asked.client_capabilities,
                 tasks: asked.tasks,
                 logs: asked.level.is_some(),
-                who_asks: None,
+                client_meta: None,
                 client: who.client(),
             };
             if let (Some(level), Destination::Upstream(upstream, _)) = (asked.level, &destination) {
                 let upstream = upstream.used_by(&asker.owner);
-                subscriptions::ensure_log_level(&endpoint.interests, &upstream, level).await;
+                subscriptions::ensure_log_level(&endpoint.upstream_subscriptions, &upstream, level)
+                    .await;
             }
             let batches = may_need_input(&request.method);
             Exchange::with(endpoint, destination, &view, &request, asker).batching_input(batches)
@@ -171,9 +176,9 @@ struct ResponseMessages {
     exchange: Option<Exchange>,
     view: View,
     request: Request,
-    asked: Asked,
+    asked: RequestMeta,
     editor: String,
-    endpoint: Arc<Endpoint>,
+    endpoint: Arc<McpEndpoint>,
 }
 
 impl ResponseMessages {
@@ -183,7 +188,7 @@ impl ResponseMessages {
             let asked = self.exchange.as_mut()?.collect_batch().await;
             if !asked.is_empty() {
                 let (exchange, id) = (self.exchange.take()?, self.request.id.clone());
-                let waiting = &self.endpoint.continuations;
+                let waiting = &self.endpoint.pending_input;
                 let needed = waiting.keep(exchange, asked, &self.editor, &self.request);
                 return Some(Message::Response(match needed {
                     Some(needed) => Response::result(id, needed),
@@ -196,7 +201,7 @@ impl ResponseMessages {
                 ExchangeEvent::Message(Message::Response(response)) => {
                     let exchange = self.exchange.take()?;
                     let response = match exchange.unsupported_request() {
-                        Some(question) => unable(question, response),
+                        Some(question) => missing_capability(question, response),
                         None => response,
                     };
                     return Some(Message::Response(
@@ -215,7 +220,8 @@ impl ResponseMessages {
                     if self.request.method == method::TASKS_GET =>
                 {
                     let exchange = self.exchange.take()?;
-                    match self.endpoint.parked.park(exchange, question, &self.editor) {
+                    match self.endpoint.input_required_tasks.park(exchange, question, &self.editor)
+                    {
                         Ok(state) => {
                             let response = Response::result(self.request.id.clone(), state);
                             return Some(Message::Response(self.final_response(response, false)));
@@ -223,12 +229,12 @@ impl ResponseMessages {
                         Err(other) => {
                             let (exchange, question) = *other;
                             self.exchange = Some(exchange);
-                            question.turn_away(CANNOT_ASK);
+                            question.reject(CANNOT_ASK);
                         }
                     }
                 }
                 ExchangeEvent::ServerRequest(question) if !may_need_input(&self.request.method) => {
-                    question.turn_away(CANNOT_ASK);
+                    question.reject(CANNOT_ASK);
                 }
                 ExchangeEvent::ServerRequest(question) => self.exchange.as_mut()?.hold(question),
             }
@@ -244,15 +250,15 @@ impl ResponseMessages {
             return response;
         }
         if let Outcome::Error(error) = &response.outcome
-            && let Some(links) = links_required(error)
-            && links.iter().all(|link| self.asked.abilities.can_answer(link))
+            && let Some(links) = required_links(error)
+            && links.iter().all(|link| self.asked.client_capabilities.can_answer(link))
             && let Some(needed) =
-                self.endpoint.continuations.links(&links, &self.editor, &self.request)
+                self.endpoint.pending_input.links(&links, &self.editor, &self.request)
         {
             return Response::result(self.request.id.clone(), needed);
         }
         let server = self.endpoint.router.server_info(&self.view);
-        newer(&self.request.method, response, Some(&server))
+        to_stateless(&self.request.method, response, Some(&server))
     }
 }
 

@@ -15,21 +15,21 @@ use tokio::time::{Instant, sleep_until};
 
 use evermoor_core::protocol::envelope::{Outcome, Request};
 use evermoor_core::protocol::json::Raw;
-use evermoor_core::protocol::translate::input_request::{Needed, by_name};
-use evermoor_core::protocol::translate::request_state::{Waits, Word, Worth};
+use evermoor_core::protocol::translate::input_request::{InputRequired, input_requests};
+use evermoor_core::protocol::translate::request_state::{Pending, RequestState, RequestStateCheck};
 use evermoor_core::security::session_id::SessionKey;
 
 use crate::mcp::exchange::Exchange;
-use crate::system::clock::Chance;
+use crate::system::clock::ClockAndRandom;
 use crate::system::keys;
-use crate::upstream::Question;
+use crate::upstream::ServerRequest;
 
 /// The calls that wait for input.
-pub struct Continuations<Call = Exchange> {
+pub struct PendingInput<Call = Exchange> {
     key: SessionKey,
-    chance: Chance,
+    clock: ClockAndRandom,
     /// Identifies this run of the gateway.
-    edition: String,
+    instance_id: String,
     waiting: Mutex<HashMap<String, Waiting<Call>>>,
     /// Codes that were used and have no call behind them.
     used_codes: Mutex<VecDeque<String>>,
@@ -39,7 +39,7 @@ pub struct Continuations<Call = Exchange> {
 
 struct Waiting<Call> {
     exchange: Call,
-    questions: Vec<(String, Question)>,
+    questions: Vec<(String, ServerRequest)>,
     since: Instant,
 }
 
@@ -65,25 +65,32 @@ pub enum Resume<Call = Exchange> {
     Lost(SystemTime, &'static str),
 }
 
-impl<Call> Continuations<Call> {
-    pub fn new(key: SessionKey, edition: &str, chance: Chance) -> Self {
+impl<Call> PendingInput<Call> {
+    pub fn new(key: SessionKey, instance_id: &str, clock: ClockAndRandom) -> Self {
         let (waiting, used_codes) = (Mutex::default(), Mutex::default());
-        Self { key, chance, edition: edition.to_owned(), waiting, used_codes, added: Notify::new() }
+        Self {
+            key,
+            clock,
+            instance_id: instance_id.to_owned(),
+            waiting,
+            used_codes,
+            added: Notify::new(),
+        }
     }
 
     /// Keeps a call and returns the `input_required` result for the editor.
     pub fn keep(
         &self,
         exchange: Call,
-        questions: Vec<Question>,
+        questions: Vec<ServerRequest>,
         editor: &str,
         request: &Request,
     ) -> Option<Raw> {
         let state_token = self.new_state(editor, request)?;
         let questions = with_keys(questions);
         let asked = questions.iter().map(|(key, question)| (key.clone(), &question.request));
-        let needed = by_name(asked);
-        let result = Needed::result(&needed, &state_token.seal(&self.key));
+        let needed = input_requests(asked);
+        let result = InputRequired::result(&needed, &state_token.seal(&self.key));
         let mut all = self.waiting.lock();
         if all.len() >= MAX_PENDING {
             return None;
@@ -97,9 +104,9 @@ impl<Call> Continuations<Call> {
     /// The `input_required` result for a call that its upstream rejected until these links are
     /// opened.
     pub fn links(&self, links: &[Request], editor: &str, request: &Request) -> Option<Raw> {
-        let state_token = self.new_state(editor, request)?.for_nothing();
+        let state_token = self.new_state(editor, request)?.for_rejected_call();
         let named = (1..).zip(links).map(|(number, link)| (format!("{ANSWER_KEY}{number}"), link));
-        Some(Needed::result(&by_name(named), &state_token.seal(&self.key)))
+        Some(InputRequired::result(&input_requests(named), &state_token.seal(&self.key)))
     }
 
     /// Finds the call that an editor sends again, and passes on the input it brings.
@@ -109,24 +116,24 @@ impl<Call> Continuations<Call> {
             return Resume::New;
         };
         let responses = params.and_then(|params| params.member("inputResponses"));
-        let state_token = match Word::open(&state, &self.key, editor, request, self.now()) {
-            Worth::Foreign => return Resume::New,
-            Worth::Nothing => {
+        let state_token = match RequestState::open(&state, &self.key, editor, request, self.now()) {
+            RequestStateCheck::Foreign => return Resume::New,
+            RequestStateCheck::Rejected => {
                 return Resume::Refused("`requestState` does not belong to this call.");
             }
-            Worth::Expired(state_token) if state_token.waits == Waits::Nothing => {
+            RequestStateCheck::Expired(state_token) if state_token.pending == Pending::Rejected => {
                 return Resume::Refused(
                     "`requestState` has expired. Make the call again without it.",
                 );
             }
-            Worth::Expired(state_token) => {
+            RequestStateCheck::Expired(state_token) => {
                 let why = "the input did not arrive in time, so the call was cancelled";
-                return Resume::Lost(given(&state_token), why);
+                return Resume::Lost(issued(&state_token), why);
             }
-            Worth::Good(state_token) => state_token,
+            RequestStateCheck::Valid(state_token) => state_token,
         };
         let used = || Resume::Refused("`requestState` works once, and was already used.");
-        if state_token.waits == Waits::Nothing {
+        if state_token.pending == Pending::Rejected {
             return match self.consume(state_token.nonce) {
                 true if responses.is_some_and(|responses| accepted(&responses)) => Resume::Retry,
                 true => Resume::Declined,
@@ -134,25 +141,25 @@ impl<Call> Continuations<Call> {
             };
         }
         let Some(waiting) = self.waiting.lock().remove(&state_token.nonce) else {
-            return match state_token.edition == self.edition {
+            return match state_token.instance_id == self.instance_id {
                 true => used(),
                 false => {
                     let why = "Evermoor restarted while the call waited for input";
-                    Resume::Lost(given(&state_token), why)
+                    Resume::Lost(issued(&state_token), why)
                 }
             };
         };
         for (key, question) in waiting.questions {
             match responses.as_ref().and_then(|responses| responses.member(&key)) {
                 Some(answer) => question.answer(Outcome::Result(answer)),
-                None => question.turn_away("The client sent no answer."),
+                None => question.reject("The client sent no answer."),
             }
         }
         Resume::Resumed(Box::new(waiting.exchange))
     }
 
     /// Cancels calls whose editors do not come back. Never returns.
-    pub async fn tidy(&self) {
+    pub async fn evict_expired(&self) {
         loop {
             let oldest = self.waiting.lock().values().map(|waiting| waiting.since).min();
             match oldest {
@@ -170,13 +177,14 @@ impl<Call> Continuations<Call> {
         }
     }
 
-    fn new_state(&self, editor: &str, request: &Request) -> Option<Word> {
-        let state_token = Word::new(keys::unguessable().ok()?, &self.edition, editor, request);
-        Some(state_token.given(self.now(), INPUT_TIMEOUT.as_secs()))
+    fn new_state(&self, editor: &str, request: &Request) -> Option<RequestState> {
+        let state_token =
+            RequestState::new(keys::random_token().ok()?, &self.instance_id, editor, request);
+        Some(state_token.issued(self.now(), INPUT_TIMEOUT.as_secs()))
     }
 
     fn now(&self) -> u64 {
-        self.chance.now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+        self.clock.now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
     }
 
     /// Returns whether the code was still unused.
@@ -194,7 +202,7 @@ impl<Call> Continuations<Call> {
 }
 
 /// Adds the keys under which the answers come back.
-fn with_keys(questions: Vec<Question>) -> Vec<(String, Question)> {
+fn with_keys(questions: Vec<ServerRequest>) -> Vec<(String, ServerRequest)> {
     let alone = questions.len() == 1;
     let name =
         |number: usize| if alone { ANSWER_KEY.to_owned() } else { format!("{ANSWER_KEY}{number}") };
@@ -208,8 +216,8 @@ fn accepted(responses: &Raw) -> bool {
     !answers.is_empty() && answers.iter().all(|(_, answer)| done(answer))
 }
 
-fn given(state_token: &Word) -> SystemTime {
-    UNIX_EPOCH + Duration::from_secs(state_token.given)
+fn issued(state_token: &RequestState) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(state_token.issued)
 }
 
 #[cfg(test)]
@@ -224,10 +232,10 @@ mod tests {
     const EDITOR: &str = "claude";
 
     /// Calls that only have to be dropped. The wall clock follows the paused clock.
-    fn continuations(edition: &str) -> Arc<Continuations<DropGuard>> {
+    fn pending_input(instance_id: &str) -> Arc<PendingInput<DropGuard>> {
         let (began, from) = (Instant::now(), UNIX_EPOCH + Duration::from_secs(1_000_000));
-        let chance = Chance::new(|| 0, move || from + began.elapsed());
-        Arc::new(Continuations::new(SessionKey::new([1; 32]), edition, chance))
+        let clock = ClockAndRandom::new(|| 0, move || from + began.elapsed());
+        Arc::new(PendingInput::new(SessionKey::new([1; 32]), instance_id, clock))
     }
 
     fn call(tool: &str) -> Request {
@@ -244,10 +252,10 @@ mod tests {
         request
     }
 
-    fn question() -> (Question, oneshot::Receiver<Response>) {
+    fn question() -> (ServerRequest, oneshot::Receiver<Response>) {
         let (send, answered) = oneshot::channel();
         let request = Request::new(Id::number(9), "elicitation/create", None);
-        (Question::new(request, Box::new(move |it| drop(send.send(it)))), answered)
+        (ServerRequest::new(request, Box::new(move |it| drop(send.send(it)))), answered)
     }
 
     fn action(response: Response) -> String {
@@ -259,17 +267,17 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_editor_finds_its_call_within_ten_minutes_and_not_later() {
-        let all = continuations("life");
+        let all = pending_input("life");
         let (question, answered) = question();
-        let waits = CancellationToken::new();
+        let pending = CancellationToken::new();
         let result =
-            all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
+            all.keep(pending.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
         advance(INPUT_TIMEOUT - Duration::from_secs(1)).await;
         let Resume::Resumed(resumed) = all.resume(EDITOR, &back("a", &result)) else {
             panic!("it waits")
         };
         assert_eq!(action(answered.await.unwrap()), "accept");
-        assert!(!waits.is_cancelled());
+        assert!(!pending.is_cancelled());
         drop(resumed);
         assert!(
             matches!(all.resume(EDITOR, &back("a", &result)), Resume::Refused(_)),
@@ -282,26 +290,26 @@ mod tests {
     #[tokio::test(start_paused = true)]
     #[expect(clippy::disallowed_methods, reason = "the runtime of the test ends it")]
     async fn a_call_whose_editor_does_not_come_back_is_cancelled_after_ten_minutes() {
-        let all = continuations("life");
+        let all = pending_input("life");
         let evicting = Arc::clone(&all);
-        drop(tokio::spawn(async move { evicting.tidy().await }));
+        drop(tokio::spawn(async move { evicting.evict_expired().await }));
         let (question, answered) = question();
-        let waits = CancellationToken::new();
+        let pending = CancellationToken::new();
         let result =
-            all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
+            all.keep(pending.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
         sleep(INPUT_TIMEOUT - Duration::from_millis(1)).await;
-        assert!(!waits.is_cancelled());
-        waits.cancelled().await;
+        assert!(!pending.is_cancelled());
+        pending.cancelled().await;
         assert_eq!(action(answered.await.unwrap()), "cancel");
         assert!(matches!(all.resume(EDITOR, &back("a", &result)), Resume::Lost(..)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn several_requests_have_keys_of_their_own_and_one_without_an_answer_is_declined() {
-        let all = continuations("life");
+        let all = pending_input("life");
         let ((one, answered), (other, turned_away)) = (question(), question());
-        let waits = CancellationToken::new().drop_guard();
-        let result = all.keep(waits, vec![one, other], EDITOR, &call("a")).unwrap();
+        let pending = CancellationToken::new().drop_guard();
+        let result = all.keep(pending, vec![one, other], EDITOR, &call("a")).unwrap();
         let needed = result.member("inputRequests").unwrap();
         assert!(needed.member("answer1").is_some() && needed.member("answer2").is_some());
         let mut back = back("a", &result);
@@ -314,23 +322,23 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_request_state_works_for_one_editor_and_one_call_only() {
-        let all = continuations("life");
+        let all = pending_input("life");
         let (question, _answered) = question();
-        let waits = CancellationToken::new();
+        let pending = CancellationToken::new();
         let result =
-            all.keep(waits.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
+            all.keep(pending.clone().drop_guard(), vec![question], EDITOR, &call("a")).unwrap();
         assert!(matches!(all.resume("cursor", &back("a", &result)), Resume::Refused(_)));
         assert!(matches!(all.resume(EDITOR, &back("b", &result)), Resume::Refused(_)));
         let forged = result.text_member("requestState").unwrap() + "x";
         let forged = result.with("requestState", &Raw::of(&forged));
         assert!(matches!(all.resume(EDITOR, &back("a", &forged)), Resume::Refused(_)));
         assert!(matches!(all.resume(EDITOR, &call("a")), Resume::New));
-        let next = continuations("next life");
+        let next = pending_input("next life");
         assert!(matches!(next.resume(EDITOR, &back("a", &result)), Resume::Lost(..)));
         assert!(
             matches!(all.resume(EDITOR, &back("a", &result)), Resume::Resumed(_)),
             "still there"
         );
-        assert!(waits.is_cancelled());
+        assert!(pending.is_cancelled());
     }
 }

@@ -21,7 +21,7 @@ use evermoor_platform::clock;
 use crate::system::keys;
 
 #[derive(Clone, Default)]
-pub struct Finished(Arc<Mutex<VecDeque<FinishedTask>>>);
+pub struct FinishedTasks(Arc<Mutex<VecDeque<FinishedTask>>>);
 
 struct FinishedTask {
     id: String,
@@ -36,10 +36,10 @@ const ID_PREFIX: &str = "evermoor-task-";
 const RETENTION: Duration = Duration::from_secs(600);
 const MAX_TASKS: usize = 256;
 
-impl Finished {
+impl FinishedTasks {
     /// Keeps a result and returns the task it belongs to.
     pub fn keep(&self, editor: &str, result: Raw) -> Option<Raw> {
-        let id = format!("{ID_PREFIX}{}", keys::unguessable().ok()?);
+        let id = format!("{ID_PREFIX}{}", keys::random_token().ok()?);
         let state = task::over(&id, clock::now(), RETENTION);
         let created = Raw::of(&serde_json::json!({})).with("task", &state);
         let (editor, since) = (editor.to_owned(), Instant::now());
@@ -92,7 +92,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_result_is_kept_for_its_editor_for_a_limited_time() {
-        let finished = Finished::default();
+        let finished = FinishedTasks::default();
         let content = Raw::of(&serde_json::json!({ "content": [] }));
         let task = finished.keep("claude", content).unwrap().member("task").unwrap();
         let id = task.text_member("taskId").unwrap();

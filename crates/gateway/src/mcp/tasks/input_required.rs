@@ -13,18 +13,18 @@ use tokio::time::Instant;
 use evermoor_core::protocol::envelope::{INVALID_PARAMS, Outcome, Request, Response};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
-use evermoor_core::protocol::translate::input_request::by_name;
+use evermoor_core::protocol::translate::input_request::input_requests;
 
 use crate::mcp::exchange::{Exchange, ExchangeEvent};
-use crate::upstream::Question;
+use crate::upstream::ServerRequest;
 
 #[derive(Default)]
-pub struct Parked(Mutex<HashMap<(String, Raw), WaitingTask>>);
+pub struct InputRequiredTasks(Mutex<HashMap<(String, Raw), WaitingTask>>);
 
 struct WaitingTask {
     /// Keeps `tasks/result` open: without it the upstream could not send its request.
     exchange: Exchange,
-    question: Question,
+    question: ServerRequest,
     /// The task as the editor sees it.
     state: Raw,
     since: Instant,
@@ -33,16 +33,16 @@ struct WaitingTask {
 const ANSWER_KEY: &str = "answer";
 const INPUT_TIMEOUT: Duration = Duration::from_secs(600);
 
-impl Parked {
+impl InputRequiredTasks {
     /// Keeps a task's server request and returns the task as the editor sees it. Returns its
     /// arguments if the exchange does not poll a task.
     pub fn park(
         &self,
         exchange: Exchange,
-        question: Question,
+        question: ServerRequest,
         editor: &str,
-    ) -> Result<Raw, Box<(Exchange, Question)>> {
-        let needed = by_name([(ANSWER_KEY.to_owned(), &question.request)].into_iter());
+    ) -> Result<Raw, Box<(Exchange, ServerRequest)>> {
+        let needed = input_requests([(ANSWER_KEY.to_owned(), &question.request)].into_iter());
         let Some((task, state)) = exchange.waiting_task(&needed) else {
             return Err(Box::new((exchange, question)));
         };

@@ -1,7 +1,7 @@
 //! The calls of editors, as people see them: who called what, the outcome, and how long it took.
 //!
 //! # Theory of operation
-//! An exchange carries a [`Record`] and closes it with its response; a record that is dropped before
+//! An exchange carries a [`CallRecorder`] and closes it with its response; a record that is dropped before
 //! counts as cancelled. The newest calls are kept in a ring and the latencies per upstream and minute
 //! in histograms, all in memory. Recording a call takes one short lock. A follower is woken with the
 //! newest number and copies new calls from the ring, so a slow reader delays nobody. Arguments and
@@ -15,10 +15,10 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use evermoor_core::api::{Call, CallOutcome, LatencyPoint};
-use evermoor_core::history::latency::Latencies;
+use evermoor_core::api::{CallOutcome, LatencyPoint, RecentCall};
+use evermoor_core::history::latency::LatencyHistory;
 
-pub use record::Record;
+pub use record::CallRecorder;
 
 /// The newest calls, and latencies per upstream.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ struct KeptCalls {
     calls: VecDeque<FinishedCall>,
     /// How many calls there were in total.
     count: u64,
-    latencies: HashMap<String, Latencies>,
+    latencies: HashMap<String, LatencyHistory>,
 }
 
 /// A call that has ended.
@@ -53,7 +53,7 @@ struct FinishedCall {
 
 /// Which calls to return.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct CallFilter {
     pub upstream: Option<String>,
     pub editor: Option<String>,
     pub outcome: Option<CallOutcome>,
@@ -95,17 +95,17 @@ impl Activity {
     }
 
     /// The newest calls that match, newest first, at most `most`.
-    pub fn newest(&self, wanted: &Wanted, most: usize) -> Vec<Call> {
+    pub fn newest(&self, wanted: &CallFilter, most: usize) -> Vec<RecentCall> {
         let kept = self.0.kept.lock();
         let found = kept.calls.iter().rev().filter(|finished| wanted.includes(finished));
         found.take(most).map(FinishedCall::shown).collect()
     }
 
     /// Follows the calls from now on.
-    pub fn follow(&self) -> Following {
+    pub fn follow(&self) -> CallFollower {
         let newest = self.0.newest.subscribe();
         let told = self.0.kept.lock().count;
-        Following { activity: self.clone(), newest, told }
+        CallFollower { activity: self.clone(), newest, told }
     }
 
     /// The latencies of an upstream's calls since this time.
@@ -116,22 +116,22 @@ impl Activity {
 }
 
 /// A follower of the calls.
-pub struct Following {
+pub struct CallFollower {
     activity: Activity,
     newest: watch::Receiver<u64>,
     told: u64,
 }
 
-impl Following {
+impl CallFollower {
     /// Waits for calls and returns all since the last time, oldest first. Calls that were already
     /// dropped from the ring are missing. `None` when the gateway ends.
-    pub async fn next(&mut self) -> Option<Vec<Call>> {
+    pub async fn next(&mut self) -> Option<Vec<RecentCall>> {
         loop {
             let told = self.told;
             self.newest.wait_for(|newest| *newest > told).await.ok()?;
             let kept = self.activity.0.kept.lock();
             let new = kept.calls.iter().rev().take_while(|finished| finished.number > told);
-            let mut calls: Vec<Call> = new.map(FinishedCall::shown).collect();
+            let mut calls: Vec<RecentCall> = new.map(FinishedCall::shown).collect();
             self.told = kept.count;
             drop(kept);
             calls.reverse();
@@ -154,7 +154,7 @@ impl KeptCalls {
     }
 }
 
-impl Wanted {
+impl CallFilter {
     fn includes(&self, finished: &FinishedCall) -> bool {
         self.before.is_none_or(|before| finished.number < before)
             && self
@@ -167,8 +167,8 @@ impl Wanted {
 }
 
 impl FinishedCall {
-    fn shown(&self) -> Call {
-        Call {
+    fn shown(&self) -> RecentCall {
+        RecentCall {
             number: self.number,
             at: self.at,
             editor: self.editor.as_ref().to_owned(),
@@ -205,7 +205,7 @@ mod tests {
         }
     }
 
-    fn numbers(calls: &[Call]) -> Vec<u64> {
+    fn numbers(calls: &[RecentCall]) -> Vec<u64> {
         calls.iter().map(|call| call.number).collect()
     }
 
@@ -216,13 +216,19 @@ mod tests {
             let outcome = if number % 2 == 0 { CallOutcome::Ok } else { CallOutcome::NotSent };
             activity.add(finished(if number < 3 { "a" } else { "b" }, outcome, 10));
         }
-        let asked = |wanted: Wanted, most| numbers(&activity.newest(&wanted, most));
-        assert_eq!(asked(Wanted::default(), 2), [5, 4]);
-        assert_eq!(asked(Wanted { before: Some(4), ..Wanted::default() }, 9), [3, 2, 1]);
-        assert_eq!(asked(Wanted { upstream: Some("b".into()), ..Wanted::default() }, 9), [5, 4]);
-        let lost = Wanted { outcome: Some(CallOutcome::NotSent), ..Wanted::default() };
+        let asked = |wanted: CallFilter, most| numbers(&activity.newest(&wanted, most));
+        assert_eq!(asked(CallFilter::default(), 2), [5, 4]);
+        assert_eq!(asked(CallFilter { before: Some(4), ..CallFilter::default() }, 9), [3, 2, 1]);
+        assert_eq!(
+            asked(CallFilter { upstream: Some("b".into()), ..CallFilter::default() }, 9),
+            [5, 4]
+        );
+        let lost = CallFilter { outcome: Some(CallOutcome::NotSent), ..CallFilter::default() };
         assert_eq!(asked(lost, 9), [4, 2]);
-        assert_eq!(asked(Wanted { editor: Some("x".into()), ..Wanted::default() }, 9), [0_u64; 0]);
+        assert_eq!(
+            asked(CallFilter { editor: Some("x".into()), ..CallFilter::default() }, 9),
+            [0_u64; 0]
+        );
         assert_eq!(activity.latency("a", 0)[0].calls, 2, "a call that was not sent has no latency");
     }
 
@@ -232,7 +238,7 @@ mod tests {
         for _ in 0..CAPACITY + 10 {
             activity.add(finished("a", CallOutcome::Ok, 1));
         }
-        let kept = activity.newest(&Wanted::default(), usize::MAX);
+        let kept = activity.newest(&CallFilter::default(), usize::MAX);
         assert_eq!((kept.len(), kept[CAPACITY - 1].number), (CAPACITY, 11));
     }
 

@@ -8,17 +8,17 @@ use tokio::time::Instant;
 use evermoor_core::api::CallOutcome;
 use evermoor_core::failure::outcome::META_KEY;
 use evermoor_core::protocol::envelope::{Outcome, Request, Response};
-use evermoor_core::protocol::event_id::Call;
+use evermoor_core::protocol::event_id::CallRef;
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 use evermoor_platform::clock;
 
 use super::{Activity, FinishedCall};
-use crate::routing::view::{Scope, View};
-use crate::upstream::Handle;
+use crate::routing::view::{View, ViewScope};
+use crate::upstream::UpstreamHandle;
 
 /// A call in progress. Closing it records the outcome; dropping it before records a cancellation.
-pub struct Record {
+pub struct CallRecorder {
     open: Option<OpenCall>,
 }
 
@@ -34,14 +34,14 @@ struct OpenCall {
     upstream: Option<Box<str>>,
 }
 
-impl Record {
+impl CallRecorder {
     /// Begins a record, if the request is a call; lists and pings are not recorded.
     pub fn begin(
         activity: &Activity,
         view: &View,
         client: Option<&str>,
         request: &Request,
-        call: &Call,
+        call: &CallRef,
     ) -> Self {
         let called = request.method.as_str();
         let is_call =
@@ -52,17 +52,17 @@ impl Record {
             client: client.filter(|name| !name.is_empty()).map(Into::into),
             tool: call.subject.as_str().into(),
             began: Instant::now(),
-            merged: matches!(view.scope, Scope::All),
+            merged: matches!(view.scope, ViewScope::All),
             upstream: None,
         });
         Self { open }
     }
 
     /// Sets the upstream, and the request as it is sent to it.
-    pub fn address(&mut self, upstream: &Handle, own: &Request) {
+    pub fn address(&mut self, upstream: &UpstreamHandle, own: &Request) {
         let Some(open) = &mut self.open else { return };
         if open.merged {
-            open.tool = Call::of(own).subject.into();
+            open.tool = CallRef::of(own).subject.into();
         }
         open.upstream = Some(upstream.name().as_str().into());
     }
@@ -79,7 +79,7 @@ impl Record {
     }
 }
 
-impl Drop for Record {
+impl Drop for CallRecorder {
     fn drop(&mut self) {
         if let Some(open) = self.open.take() {
             open.tell(CallOutcome::Cancelled, Duration::ZERO);
@@ -160,7 +160,7 @@ fn sets_flag(part: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evermoor_core::failure::outcome::{Fate, NotSent, Undelivered, Unknown};
+    use evermoor_core::failure::outcome::{DeliveryStatus, NotSent, UndeliveredCall, Unknown};
     use evermoor_core::protocol::envelope::Id;
     use serde_json::json;
 
@@ -168,11 +168,11 @@ mod tests {
         outcome(&Response::result(Id::number(1), Raw::of(&result)))
     }
 
-    fn undelivered(fate: Fate, is_tool: bool) -> CallOutcome {
+    fn undelivered(fate: DeliveryStatus, is_tool: bool) -> CallOutcome {
         let (upstream, title, detail) = ("a", "A", "x");
         let held = Duration::ZERO;
         let subject = "echo";
-        let it = Undelivered {
+        let it = UndeliveredCall {
             subject,
             is_tool,
             upstream,
@@ -219,10 +219,10 @@ mod tests {
         let now = clock::now();
         for is_tool in [true, false] {
             let said = |fate| undelivered(fate, is_tool);
-            assert_eq!(said(Fate::NotSent(NotSent::HoldExpired)), CallOutcome::NotSent);
-            assert_eq!(said(Fate::NotSent(NotSent::Hidden)), CallOutcome::Refused);
-            assert_eq!(said(Fate::Unknown(Unknown::Timeout, now)), CallOutcome::Unknown);
-            assert_eq!(said(Fate::Unavailable(now)), CallOutcome::ToolError);
+            assert_eq!(said(DeliveryStatus::NotSent(NotSent::HoldExpired)), CallOutcome::NotSent);
+            assert_eq!(said(DeliveryStatus::NotSent(NotSent::Hidden)), CallOutcome::Refused);
+            assert_eq!(said(DeliveryStatus::Unknown(Unknown::Timeout, now)), CallOutcome::Unknown);
+            assert_eq!(said(DeliveryStatus::Unavailable(now)), CallOutcome::ToolError);
         }
     }
 }

@@ -18,26 +18,26 @@ use tokio::time::Instant;
 
 use evermoor_core::failure::{Code, Failure};
 
-use super::{Control, refuse};
+use super::{ControlApi, refuse};
 use crate::system::keys;
 use crate::system::keys::KeyError;
 
 /// Codes that were issued and have not been used.
-pub struct Links {
+pub struct LoginLinks {
     origin: String,
     codes: Mutex<HashMap<String, Instant>>,
 }
 
 const LIFETIME: Duration = Duration::from_secs(300);
 
-impl Links {
+impl LoginLinks {
     pub fn new(origin: String) -> Self {
         Self { origin, codes: Mutex::default() }
     }
 
     /// Makes a link that opens the dashboard once.
     pub fn make(&self) -> Result<String, KeyError> {
-        let code = keys::unguessable()?;
+        let code = keys::random_token()?;
         let now = Instant::now();
         let mut codes = self.codes.lock();
         codes.retain(|_, made| now - *made < LIFETIME);
@@ -78,7 +78,7 @@ struct Admitted {
     token: String,
 }
 
-pub(super) async fn make(State(control): State<Arc<Control>>) -> Response {
+pub(super) async fn make(State(control): State<Arc<ControlApi>>) -> Response {
     match control.links.make() {
         Ok(url) => Json(Link { url }).into_response(),
         Err(error) => {
@@ -90,7 +90,7 @@ pub(super) async fn make(State(control): State<Arc<Control>>) -> Response {
 }
 
 pub(super) async fn login(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Json(login): Json<Login>,
 ) -> Response {
     if control.links.take(&login.code) {
@@ -113,7 +113,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_link_works_once() {
-        let links = Links::new("http://127.0.0.1:7420".into());
+        let links = LoginLinks::new("http://127.0.0.1:7420".into());
         let link = links.make().unwrap();
         assert!(links.take(code(&link)));
         assert!(!links.take(code(&link)));
@@ -122,7 +122,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_link_keeps_working_after_a_takeover_until_it_expires() {
-        let (old, new) = (Links::new(String::new()), Links::new(String::new()));
+        let (old, new) = (LoginLinks::new(String::new()), LoginLinks::new(String::new()));
         let (first, second) = (old.make().unwrap(), old.make().unwrap());
         tokio::time::advance(LIFETIME / 2).await;
         new.inherit(old.unused());
@@ -133,7 +133,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_expired_link_does_not_work() {
-        let links = Links::new("http://127.0.0.1:7420".into());
+        let links = LoginLinks::new("http://127.0.0.1:7420".into());
         let link = links.make().unwrap();
         tokio::time::advance(LIFETIME).await;
         assert!(!links.take(code(&link)));

@@ -27,47 +27,47 @@ use http::StatusCode;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
-use evermoor_core::api::{Refusal, Status};
+use evermoor_core::api::{ErrorBody, Status};
 use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::paths::Paths;
 
 use crate::apps::Apps;
-use crate::config::edit::ConfigBook;
-use crate::config::first_run::Welcome;
+use crate::config::edit::ConfigEditor;
+use crate::config::first_run::FirstRun;
 use crate::config::pauses::Pauses;
 use crate::editors::Editors;
 use crate::history::History;
 use crate::history::timelines::Timelines;
-use crate::mcp::endpoint::Endpoint;
+use crate::mcp::endpoint::McpEndpoint;
 use crate::monitoring::activity::Activity;
-use crate::monitoring::user_actions::Touches;
+use crate::monitoring::user_actions::UserActions;
 use crate::routing::router;
 use editors::{import, setup, tokens};
 use gateway::{doctor, move_port, self_test};
-use login_links::Links;
+use login_links::LoginLinks;
 use monitoring::{activity, events, incidents, logs, samples};
 use upstreams::{catalog, pause, restart, secrets, try_tool};
 
 /// What the handlers of the control API work on.
-pub struct Control {
+pub struct ControlApi {
     pub router: router::Router,
     pub editors: Arc<Editors>,
     pub history: History,
     pub pauses: Pauses,
     pub apps: Apps,
-    pub links: Links,
+    pub links: LoginLinks,
     pub control_token: String,
-    pub here: setup::Whereabouts,
+    pub here: setup::GatewayLocation,
     /// Cancelled when this gateway stops serving, because another one took over or it shuts down.
     pub moved: CancellationToken,
     /// Where test calls from the dashboard go.
-    pub endpoint: Arc<Endpoint>,
+    pub endpoint: Arc<McpEndpoint>,
     pub activity: Activity,
     pub timelines: Timelines,
-    pub book: ConfigBook,
-    pub welcome: Welcome,
-    pub touches: Touches,
+    pub config_editor: ConfigEditor,
+    pub welcome: FirstRun,
+    pub user_actions: UserActions,
     /// Stops the gateway.
     pub stop: CancellationToken,
     /// Cancelled if the gateway is to start again after it stops, with the configuration at that
@@ -77,7 +77,7 @@ pub struct Control {
 }
 
 /// The routes that require the control token.
-pub fn routes() -> Router<Arc<Control>> {
+pub fn routes() -> Router<Arc<ControlApi>> {
     Router::new()
         .route("/api/status", get(status))
         .route("/api/stop", post(stop))
@@ -121,22 +121,22 @@ pub fn routes() -> Router<Arc<Control>> {
 }
 
 /// The route where a browser gets the control token.
-pub fn login() -> Router<Arc<Control>> {
+pub fn login() -> Router<Arc<ControlApi>> {
     Router::new().route("/api/login", post(login_links::login))
 }
 
-async fn status(State(control): State<Arc<Control>>) -> Json<Status> {
+async fn status(State(control): State<Arc<ControlApi>>) -> Json<Status> {
     Json(control.router.overview().borrow().status.clone())
 }
 
 /// Stops the gateway as a signal would: calls in flight may finish first.
-async fn stop(State(control): State<Arc<Control>>) -> StatusCode {
+async fn stop(State(control): State<Arc<ControlApi>>) -> StatusCode {
     tracing::info!("stopping at a user's request");
     control.stop.cancel();
     StatusCode::NO_CONTENT
 }
 
-fn unknown(control: &Control, name: &str) -> Response {
+fn unknown(control: &ControlApi, name: &str) -> Response {
     let is_off = UpstreamName::parse(name).is_ok_and(|name| control.router.is_off(&name));
     let (what, remedy) = match is_off {
         true => (format!("The server `{name}` is turned off."), router::ENABLE_REMEDY),
@@ -146,7 +146,7 @@ fn unknown(control: &Control, name: &str) -> Response {
 }
 
 /// Whether there is an upstream of this name, turned off or not.
-fn is_known(control: &Control, name: &str) -> bool {
+fn is_known(control: &ControlApi, name: &str) -> bool {
     let overview = control.router.overview();
     overview.borrow().status.upstreams.iter().any(|upstream| upstream.name == name)
 }
@@ -161,5 +161,5 @@ fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Box<Response>> {
 }
 
 fn refuse(status: StatusCode, error: Failure) -> Response {
-    (status, Json(Refusal { error })).into_response()
+    (status, Json(ErrorBody { error })).into_response()
 }

@@ -11,31 +11,31 @@ use serde::Deserialize;
 use serde_json::json;
 
 use evermoor_core::api::{Settings, SettingsChange};
-use evermoor_core::config::Mistake;
-use evermoor_core::config::edit::{Edit, NewUpstream, Way};
+use evermoor_core::config::ConfigError;
+use evermoor_core::config::edit::{ConfigEdit, NewUpstream, ServerSpec};
 
-use super::{Control, is_known, read_body, refuse, unknown};
-use crate::config::edit::Unwritten;
+use super::{ControlApi, is_known, read_body, refuse, unknown};
+use crate::config::edit::ConfigEditError;
 
-pub(super) async fn read(State(control): State<Arc<Control>>) -> Json<Settings> {
+pub(super) async fn read(State(control): State<Arc<ControlApi>>) -> Json<Settings> {
     Json(current_settings(&control))
 }
 
 /// Applies a change and returns the new settings.
-pub(super) async fn change(State(control): State<Arc<Control>>, body: Bytes) -> Response {
+pub(super) async fn change(State(control): State<Arc<ControlApi>>, body: Bytes) -> Response {
     let change: SettingsChange = match read_body(&body) {
         Ok(change) => change,
         Err(refusal) => return *refusal,
     };
-    match control.book.edit(move |edit| edit.apply(&change)).await {
+    match control.config_editor.edit(move |edit| edit.apply(&change)).await {
         Ok(()) => Json(current_settings(&control)).into_response(),
         Err(error) => edit_error(error),
     }
 }
 
-fn current_settings(control: &Control) -> Settings {
-    let config = Arc::clone(&control.book.in_force.borrow());
-    Settings::of(control.book.path.display().to_string(), &config)
+fn current_settings(control: &ControlApi) -> Settings {
+    let config = Arc::clone(&control.config_editor.in_force.borrow());
+    Settings::of(control.config_editor.path.display().to_string(), &config)
 }
 
 #[derive(Deserialize)]
@@ -45,7 +45,7 @@ struct Shown {
 }
 
 pub(super) async fn show_tool(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path((name, tool)): Path<(String, String)>,
     body: Bytes,
 ) -> Response {
@@ -67,7 +67,7 @@ struct Enabled {
 }
 
 pub(super) async fn enable(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(name): Path<String>,
     body: Bytes,
 ) -> Response {
@@ -76,7 +76,7 @@ pub(super) async fn enable(
     }
     match read_body::<Enabled>(&body) {
         Ok(Enabled { enabled }) => {
-            control.touches.turns(&name);
+            control.user_actions.turns(&name);
             edit_config(&control, move |edit| edit.set_enabled(&name, enabled)).await
         }
         Err(refusal) => *refusal,
@@ -91,7 +91,7 @@ struct Added {
 }
 
 pub(super) async fn add(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(name): Path<String>,
     body: Bytes,
 ) -> Response {
@@ -99,15 +99,15 @@ pub(super) async fn add(
         Ok(added) => added,
         Err(refusal) => return *refusal,
     };
-    if let Err(failure) = control.book.shelf.borrow().get(&preset).map(drop) {
+    if let Err(failure) = control.config_editor.preset_set.borrow().get(&preset).map(drop) {
         return refuse(StatusCode::NOT_FOUND, failure);
     }
-    let new = NewUpstream { name, title: None, way: Way::Preset(preset) };
+    let new = NewUpstream { name, title: None, way: ServerSpec::Preset(preset) };
     edit_config(&control, move |edit| edit.add_upstream(&new)).await
 }
 
 pub(super) async fn remove(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(name): Path<String>,
 ) -> Response {
     if !is_known(&control, &name) {
@@ -117,18 +117,18 @@ pub(super) async fn remove(
 }
 
 async fn edit_config(
-    control: &Control,
-    how: impl FnOnce(&mut Edit) -> Result<(), Mistake> + Send + 'static,
+    control: &ControlApi,
+    how: impl FnOnce(&mut ConfigEdit) -> Result<(), ConfigError> + Send + 'static,
 ) -> Response {
-    match control.book.edit(how).await {
+    match control.config_editor.edit(how).await {
         Ok(()) => Json(json!({})).into_response(),
         Err(error) => edit_error(error),
     }
 }
 
-fn edit_error(error: Unwritten) -> Response {
+fn edit_error(error: ConfigEditError) -> Response {
     match error {
-        Unwritten::Refused(failure) => refuse(StatusCode::UNPROCESSABLE_ENTITY, failure),
-        Unwritten::Failed(failure) => refuse(StatusCode::INTERNAL_SERVER_ERROR, failure),
+        ConfigEditError::Refused(failure) => refuse(StatusCode::UNPROCESSABLE_ENTITY, failure),
+        ConfigEditError::Failed(failure) => refuse(StatusCode::INTERNAL_SERVER_ERROR, failure),
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use evermoor_core::api::Check;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::fs::private;
-use evermoor_platform::fs::private::Unsafe;
+use evermoor_platform::fs::private::UnsafeFile;
 use evermoor_platform::paths::Paths;
 
 use crate::system::keys::KeyError;
@@ -33,7 +33,7 @@ pub(super) fn tokens(paths: &Paths) -> Check {
 }
 
 fn failed_check(id: &str, title: &str, error: &KeyError) -> Check {
-    if let KeyError::Unsafe(Unsafe::OpenToOthers { path }) = error {
+    if let KeyError::Unsafe(UnsafeFile::OpenToOthers { path }) = error {
         let detail = format!("Others can read {}.", path.display());
         let remedy = format!("Run `chmod 600 {}`.", path.display());
         return Check::bad(id, title, detail, remedy).fixable();
@@ -66,7 +66,8 @@ pub(super) fn folders(paths: &Paths) -> Check {
         }
     }
     // Logs and history may be readable by others; keys may not.
-    let open = [&paths.data, &paths.runtime].into_iter().find(|folder| private::is_open(folder));
+    let open =
+        [&paths.data, &paths.runtime].into_iter().find(|folder| private::is_open_to_others(folder));
     match open {
         Some(folder) => {
             let detail = format!("Others can read {}.", folder.display());
@@ -81,7 +82,7 @@ pub(super) fn folders(paths: &Paths) -> Check {
 pub(super) fn close_folders(paths: &Paths) -> Result<String, Failure> {
     for folder in kept(paths) {
         private::private_folder(&folder).map_err(|error| unwritable(&folder, &error))?;
-        private::close(&folder).map_err(|error| unwritable(&folder, &error))?;
+        private::close_to_others(&folder).map_err(|error| unwritable(&folder, &error))?;
     }
     Ok("Only you can read Evermoor's folders now.".into())
 }

@@ -1,8 +1,8 @@
 //! Checks that the keychain is unlocked and has the secrets that upstreams refer to.
 
 use evermoor_core::api::Check;
-use evermoor_core::security::secret_ref::Reference;
-use evermoor_platform::keychain::{Keychain, Manner};
+use evermoor_core::security::secret_ref::SecretRef;
+use evermoor_platform::keychain::{Keychain, Prompting};
 use evermoor_platform::paths::Paths;
 
 use crate::config::{file, secrets};
@@ -14,13 +14,13 @@ pub(super) async fn keychain(paths: &Paths) -> Check {
         .iter()
         .flat_map(|upstream| upstream.transport.references())
         .filter_map(|reference| match reference {
-            Reference::Keyring(name) => Some(name.clone()),
-            Reference::Env(_) | Reference::File(_) => None,
+            SecretRef::Keyring(name) => Some(name.clone()),
+            SecretRef::Env(_) | SecretRef::File(_) => None,
         })
         .collect();
     needed.sort();
     needed.dedup();
-    let kept = Keychain::of_the_system(Manner::Quiet).list().await;
+    let kept = Keychain::system_default(Prompting::Never).list().await;
     let (id, title) = ("keychain", "Keychain");
     match kept {
         Ok(kept) => match needed.iter().find(|name| !kept.contains(name)) {
@@ -38,7 +38,7 @@ pub(super) async fn keychain(paths: &Paths) -> Check {
             Check::skipped(id, title, format!("No server needs it ({error})."))
         }
         Err(error) => {
-            let failure = secrets::unusable(&error, needed.first().map(String::as_str));
+            let failure = secrets::keychain_failure(&error, needed.first().map(String::as_str));
             Check::bad(id, title, failure.what, failure.remedy)
         }
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use evermoor_core::api::Check;
-use evermoor_core::history::incident::text::{length, memory};
+use evermoor_core::history::incident::text::{format_duration, format_memory};
 use evermoor_platform::clock;
 use evermoor_platform::fs::disk;
 use evermoor_platform::paths::Paths;
@@ -24,10 +24,10 @@ pub(super) fn disk(paths: &Paths) -> Check {
     match there.and_then(disk::free) {
         None => Check::skipped(id, title, "The system does not report the free space."),
         Some(free) if free < MIN_FREE_SPACE => {
-            let detail = format!("Only {} free.", memory(free));
+            let detail = format!("Only {} free.", format_memory(free));
             Check::bad(id, title, detail, "Free some space; without it, history and logs are lost.")
         }
-        Some(free) => Check::good(id, title, format!("{} free.", memory(free))),
+        Some(free) => Check::good(id, title, format!("{} free.", format_memory(free))),
     }
 }
 
@@ -52,7 +52,7 @@ fn judge(now: SystemTime, written: Option<SystemTime>) -> Check {
     let ahead = written.and_then(|written| written.duration_since(now).ok());
     match ahead.filter(|ahead| *ahead > MAX_AHEAD) {
         Some(ahead) => {
-            let ahead = length(u64::try_from(ahead.as_millis()).unwrap_or(u64::MAX));
+            let ahead = format_duration(u64::try_from(ahead.as_millis()).unwrap_or(u64::MAX));
             let detail =
                 format!("It was set back by {ahead}: a file is newer than the current time.");
             Check::bad(id, title, detail, remedy)
@@ -65,18 +65,18 @@ fn judge(now: SystemTime, written: Option<SystemTime>) -> Check {
 pub(super) async fn service() -> Check {
     let (id, title) = ("service", "Service");
     match service::state().await {
-        service::State::NotInstalled => {
+        service::ServiceState::NotInstalled => {
             let detail = "Not installed as a service; the tray and editors start the gateway.";
             Check::skipped(id, title, detail)
         }
-        service::State::NoManager => {
+        service::ServiceState::NoManager => {
             let detail = "Installed, but there is no service manager to start it.";
             Check::skipped(id, title, detail)
         }
-        service::State::Installed { running: true } => {
+        service::ServiceState::Installed { running: true } => {
             Check::good(id, title, "The service manager runs the gateway.")
         }
-        service::State::Installed { running: false } => {
+        service::ServiceState::Installed { running: false } => {
             let remedy = "Run `evermoor service install` again, then `evermoor logs`.";
             Check::bad(id, title, "The service is installed but does not run.", remedy)
         }
@@ -85,10 +85,10 @@ pub(super) async fn service() -> Check {
 
 /// Checks that the login entry starts an existing program.
 pub(super) async fn login() -> Check {
-    judge_login(login::found().await)
+    judge_login(login::find().await)
 }
 
-fn judge_login(entry: Option<login::Entry>) -> Check {
+fn judge_login(entry: Option<login::LoginEntry>) -> Check {
     let (id, title) = ("login", "Launch at login");
     let Some(entry) = entry else {
         return Check::skipped(id, title, "The tray does not start at login.");
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_login_entry_must_name_an_existing_program() {
-        let entry = |program: Option<&str>, is_on| login::Entry {
+        let entry = |program: Option<&str>, is_on| login::LoginEntry {
             place: "Evermoor.desktop".into(),
             program: program.map(Into::into),
             is_on,

@@ -20,7 +20,7 @@ use evermoor_core::api::Check;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::paths::Paths;
 
-use crate::server::control::Control;
+use crate::server::control::ControlApi;
 use crate::system::keys;
 
 /// How long one check may take.
@@ -44,7 +44,7 @@ pub async fn machine(paths: &Paths) -> Vec<Check> {
 }
 
 /// All checks of a running gateway: the machine and every upstream.
-pub(crate) async fn all(control: &Control) -> Vec<Check> {
+pub(crate) async fn all(control: &ControlApi) -> Vec<Check> {
     let status = control.router.overview().borrow().status.clone();
     let mut found = vec![upstreams::gateway(&status)];
     found.extend(machine(&control.paths).await);
@@ -62,7 +62,7 @@ pub fn fix_machine(paths: &Paths, id: &str) -> Option<Result<String, Failure>> {
 }
 
 /// Fixes one problem, and returns what was done.
-pub(crate) async fn fix(control: &Control, id: &str) -> Result<String, Failure> {
+pub(crate) async fn fix(control: &ControlApi, id: &str) -> Result<String, Failure> {
     if let Some(fixed) = fix_machine(&control.paths, id) {
         return fixed;
     }

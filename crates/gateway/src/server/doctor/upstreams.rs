@@ -1,8 +1,8 @@
 //! Checks every upstream: configured, reached, understood, and offering tools.
 
-use evermoor_core::api::{Check, Link, Status, Upstream};
+use evermoor_core::api::{Check, Status, UpstreamState, UpstreamStatus};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::history::incident::text::length;
+use evermoor_core::history::incident::text::format_duration;
 use evermoor_platform::clock;
 
 /// Reports the gateway's version and address.
@@ -23,26 +23,26 @@ fn warning((number, warning): (usize, &Failure)) -> Check {
     Check::bad(id, "Warning", warning.what.clone(), warning.remedy.clone())
 }
 
-fn check(upstream: &Upstream, now: u64) -> Check {
+fn check(upstream: &UpstreamStatus, now: u64) -> Check {
     let (id, title) = (format!("upstream.{}", upstream.name), upstream.title.clone());
     match &upstream.link {
-        Link::Off => Check::skipped(id, title, "Turned off."),
-        Link::Paused { .. } => {
+        UpstreamState::Off => Check::skipped(id, title, "Turned off."),
+        UpstreamState::Paused { .. } => {
             let detail = format!("Paused. Run `evermoor resume {}` to resume it.", upstream.name);
             Check::skipped(id, title, detail)
         }
-        Link::Connecting => Check::skipped(id, title, "Connecting."),
-        Link::Connected { .. } if upstream.tools == 0 => {
+        UpstreamState::Connecting => Check::skipped(id, title, "Connecting."),
+        UpstreamState::Connected { .. } if upstream.tools == 0 => {
             let detail = "Connected, but it offers no tools.";
             let remedy = "Check its documentation: it may need to be configured or signed in to.";
             Check::bad(id, title, detail, remedy)
         }
-        Link::Connected { since, .. } => {
-            let since = length(now.saturating_sub(*since));
+        UpstreamState::Connected { since, .. } => {
+            let since = format_duration(now.saturating_sub(*since));
             let detail = format!("Connected for {since}, {}.", upstream.tool_count());
             Check::good(id, title, detail)
         }
-        Link::Down { failure, .. } => {
+        UpstreamState::Down { failure, .. } => {
             let detail = format!("{} {}", stage(failure.code), failure.what);
             let found = Check::bad(id, title, detail, failure.remedy.clone());
             if can_retry(failure.code) { found.fixable() } else { found }
@@ -90,8 +90,8 @@ fn can_retry(code: Code) -> bool {
 mod tests {
     use super::*;
 
-    fn upstream(link: Link, tools: u32) -> Upstream {
-        Upstream {
+    fn upstream(link: UpstreamState, tools: u32) -> UpstreamStatus {
+        UpstreamStatus {
             name: "notes".into(),
             title: "Notes".into(),
             target: String::new(),
@@ -106,7 +106,7 @@ mod tests {
 
     fn down(code: Code) -> Check {
         let failure = Failure::new(code, "It is so.", "Do this.");
-        check(&upstream(Link::Down { since: 0, retry_at: 0, attempts: 1, failure }, 1), 0)
+        check(&upstream(UpstreamState::Down { since: 0, retry_at: 0, attempts: 1, failure }, 1), 0)
     }
 
     #[test]
@@ -119,11 +119,11 @@ mod tests {
 
     #[test]
     fn an_upstream_is_healthy_when_it_offers_tools() {
-        let connected = || Link::Connected { since: 0, server: String::new() };
+        let connected = || UpstreamState::Connected { since: 0, server: String::new() };
         let well = check(&upstream(connected(), 3), 61_000);
         assert_eq!(well.detail, "Connected for 1 min 1 s, 3 tools.");
         assert!(!well.is_bad());
         assert!(check(&upstream(connected(), 0), 0).is_bad());
-        assert!(!check(&upstream(Link::Off, 0), 0).is_bad());
+        assert!(!check(&upstream(UpstreamState::Off, 0), 0).is_bad());
     }
 }

@@ -11,7 +11,7 @@ use axum::body::{Body, Bytes};
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::Limits;
+use super::ConnectionLimits;
 use super::unauthenticated::ConnectionState;
 
 /// The body of a request.
@@ -19,7 +19,7 @@ pub(super) struct RequestBody<B: HttpBody = Incoming> {
     body: B,
     whole: bool,
     state: Arc<ConnectionState>,
-    limits: Limits,
+    limits: ConnectionLimits,
     /// The end of the current measuring window, and how many bytes arrived in it.
     window: Option<Pin<Box<Sleep>>>,
     opened: usize,
@@ -33,7 +33,7 @@ pub(super) struct TooSlow;
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 impl<B: HttpBody> RequestBody<B> {
-    pub(super) fn new(body: B, state: Arc<ConnectionState>, limits: Limits) -> Self {
+    pub(super) fn new(body: B, state: Arc<ConnectionState>, limits: ConnectionLimits) -> Self {
         Self { body, whole: false, state, limits, window: None, opened: 0 }
     }
 }

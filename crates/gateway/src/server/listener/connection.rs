@@ -15,13 +15,13 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tower::Service as _;
 
-use evermoor_core::api::Refusal;
+use evermoor_core::api::ErrorBody;
 use evermoor_core::failure::{Code, Failure};
 
 use super::body::{RequestBody, ResponseBody};
 use super::socket::Socket;
 use super::unauthenticated::ConnectionState;
-use super::{Ending, Limits};
+use super::{ConnectionLimits, ConnectionShutdown};
 
 /// An idle connection that is handed to another gateway.
 pub(super) struct DetachedConnection<S> {
@@ -39,8 +39,8 @@ pub(super) async fn connection<S>(
     read: Bytes,
     app: Router,
     state: Arc<ConnectionState>,
-    limits: Limits,
-    ending: Ending,
+    limits: ConnectionLimits,
+    ending: ConnectionShutdown,
 ) -> Option<DetachedConnection<S>>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -89,7 +89,7 @@ where
 }
 
 /// Waits until another gateway has taken over and no request is in progress.
-async fn idle(ending: &Ending, state: &ConnectionState) {
+async fn idle(ending: &ConnectionShutdown, state: &ConnectionState) {
     ending.moved.cancelled().await;
     state.idle().await;
 }
@@ -98,7 +98,7 @@ async fn answer(
     request: Request<Incoming>,
     mut app: Router,
     state: Arc<ConnectionState>,
-    limits: Limits,
+    limits: ConnectionLimits,
 ) -> Result<Response<ResponseBody>, Infallible> {
     state.begin_request();
     let mut last = is_last(request.version(), request.headers());
@@ -127,7 +127,7 @@ fn is_last(version: Version, headers: &HeaderMap) -> bool {
 }
 
 /// Rejects a request that is too large before any of it is handled.
-fn refusal(request: &Request<Incoming>, limits: Limits) -> Option<Response> {
+fn refusal(request: &Request<Incoming>, limits: ConnectionLimits) -> Option<Response> {
     let address = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
     if address > limits.address {
         let what = "The request's URL is too long.";
@@ -148,7 +148,7 @@ fn too_slow() -> Response {
 
 /// An error response that closes the connection.
 fn refuse(status: StatusCode, what: &str, remedy: &str) -> Response {
-    let body = Refusal { error: Failure::new(Code::Forbidden, what, remedy) };
+    let body = ErrorBody { error: Failure::new(Code::Forbidden, what, remedy) };
     let mut response = (status, axum::Json(body)).into_response();
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response

@@ -38,14 +38,15 @@ impl Side {
                 }),
             );
         let (stop, moved) = (CancellationToken::new(), CancellationToken::new());
-        let ending = Ending { stop, moved: moved.clone(), outbox: mpsc::channel(1).0 };
-        let state = UnauthenticatedConnections::new(Limits::default()).add();
+        let ending =
+            ConnectionShutdown { stop, moved: moved.clone(), handoffs: mpsc::channel(1).0 };
+        let state = UnauthenticatedConnections::new(ConnectionLimits::default()).add();
         if known {
             state.set_authenticated();
         }
         let (done, parted) = oneshot::channel();
         let _serving = TaskTracker::new();
-        let limits = Limits::default();
+        let limits = ConnectionLimits::default();
         let serving = connection(stream, read, app, state, limits, ending);
         _serving.spawn(async move {
             let _ = done.send(serving.await);

@@ -42,11 +42,11 @@ use tokio_util::task::TaskTracker;
 use connection::{DetachedConnection, connection};
 use unauthenticated::{ConnectionState, UnauthenticatedConnections};
 
-use crate::mcp::handoff_queue::Parcel;
+use crate::mcp::handoff_queue::Handoff;
 
 /// The limits of connections and requests.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// Unauthenticated connections: new ones, and those older than `grace`.
     pub max_new: usize,
     pub max_unauthenticated: usize,
@@ -69,7 +69,7 @@ pub struct Limits {
     pub address: usize,
 }
 
-impl Default for Limits {
+impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             max_new: 1024,
@@ -90,7 +90,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl ConnectionLimits {
     fn min_bytes_per_window(&self) -> usize {
         self.min_body_rate * usize::try_from(self.body_rate_window.as_secs()).unwrap_or(usize::MAX)
     }
@@ -100,26 +100,26 @@ impl Limits {
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// All open connections.
-pub struct Reception {
+pub struct Connections {
     app: Router,
-    limits: Limits,
+    limits: ConnectionLimits,
     unauthenticated: Arc<UnauthenticatedConnections>,
     connections: TaskTracker,
-    ending: Ending,
+    ending: ConnectionShutdown,
 }
 
 /// What ends connections, and where they are handed over.
 #[derive(Clone)]
-pub struct Ending {
+pub struct ConnectionShutdown {
     /// The gateway stops: each connection closes after its current request.
     pub stop: CancellationToken,
     /// Another gateway serves now: each connection moves there when it is idle.
     pub moved: CancellationToken,
-    pub outbox: mpsc::Sender<Parcel>,
+    pub handoffs: mpsc::Sender<Handoff>,
 }
 
-impl Reception {
-    pub fn new(app: Router, limits: Limits, ending: Ending) -> Self {
+impl Connections {
+    pub fn new(app: Router, limits: ConnectionLimits, ending: ConnectionShutdown) -> Self {
         Self {
             app,
             limits,
@@ -154,7 +154,7 @@ impl Reception {
     }
 
     /// Waits until every connection has closed.
-    pub async fn emptied(&self) {
+    pub async fn all_closed(&self) {
         self.connections.close();
         self.connections.wait().await;
     }
@@ -168,12 +168,12 @@ impl Reception {
         let _ = stream.set_nodelay(true);
         let (app, limits, ending) = (self.app.clone(), self.limits, self.ending.clone());
         self.connections.spawn(async move {
-            let outbox = ending.outbox.clone();
+            let handoffs = ending.handoffs.clone();
             if let Some(DetachedConnection { stream, known, read }) =
                 connection(stream, read, app, state, limits, ending).await
             {
                 // If no gateway takes it, the connection closes.
-                let _ = outbox.send(Parcel::Connection { stream, known, read }).await;
+                let _ = handoffs.send(Handoff::Connection { stream, known, read }).await;
             }
         });
     }

@@ -13,9 +13,9 @@ use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use evermoor_core::security::request_head::Head;
+use evermoor_core::security::request_head::HeadInspector;
 
-use super::Limits;
+use super::ConnectionLimits;
 use super::unauthenticated::ConnectionState;
 
 /// A stream to a client.
@@ -24,11 +24,11 @@ pub(super) struct Socket<S> {
     /// What another gateway already read from it.
     read: Bytes,
     state: Arc<ConnectionState>,
-    limits: Limits,
+    limits: ConnectionLimits,
     /// The client has closed its side.
     over: bool,
     /// The head being read, and how many requests started before it.
-    head: Head,
+    head: HeadInspector,
     before: u64,
     last: u8,
     /// When the head must be complete. An authenticated client may be idle between requests.
@@ -45,14 +45,19 @@ enum CloseState {
 }
 
 impl<S> Socket<S> {
-    pub(super) fn new(stream: S, read: Bytes, state: Arc<ConnectionState>, limits: Limits) -> Self {
+    pub(super) fn new(
+        stream: S,
+        read: Bytes,
+        state: Arc<ConnectionState>,
+        limits: ConnectionLimits,
+    ) -> Self {
         Self {
             stream,
             read,
             state,
             limits,
             over: false,
-            head: Head::default(),
+            head: HeadInspector::default(),
             before: 0,
             last: 0,
             head_due: None,
@@ -77,7 +82,7 @@ impl<S> Socket<S> {
         if requests != self.before {
             self.before = requests;
             self.head_due = None;
-            self.head = Head::after(self.last);
+            self.head = HeadInspector::after(self.last);
         }
     }
 

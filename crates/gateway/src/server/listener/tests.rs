@@ -8,9 +8,9 @@ use axum::routing::{get, post};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::time::Instant;
 
-fn ending() -> Ending {
-    let (outbox, _) = mpsc::channel(1);
-    Ending { stop: CancellationToken::new(), moved: CancellationToken::new(), outbox }
+fn ending() -> ConnectionShutdown {
+    let (handoffs, _) = mpsc::channel(1);
+    ConnectionShutdown { stop: CancellationToken::new(), moved: CancellationToken::new(), handoffs }
 }
 
 /// A client, and the task that serves its connection.
@@ -29,7 +29,7 @@ impl Client {
                 post(|body: axum::body::Bytes| async move { body.len().to_string() }),
             )
             .route("/flood", get(flood));
-        let limits = Limits::default();
+        let limits = ConnectionLimits::default();
         let state = UnauthenticatedConnections::new(limits).add();
         let (stream, other) = tokio::io::duplex(64 << 10);
         let serving = TaskTracker::new();
@@ -77,7 +77,7 @@ async fn a_head_that_never_completes_times_out() {
         client.send("X").await;
     }
     assert_eq!(client.rest().await, "");
-    assert_eq!(began.elapsed().as_secs(), Limits::default().head.as_secs());
+    assert_eq!(began.elapsed().as_secs(), ConnectionLimits::default().head.as_secs());
 }
 
 #[tokio::test(start_paused = true)]
@@ -88,7 +88,7 @@ async fn an_unauthenticated_client_times_out_before_and_after_its_request() {
     assert!(stranger.get("/unknown").await.ends_with("who are you?"));
     let began = Instant::now();
     assert_eq!(stranger.rest().await, "");
-    let twice = 2 * Limits::default().head + Duration::from_secs(1);
+    let twice = 2 * ConnectionLimits::default().head + Duration::from_secs(1);
     assert!(began.elapsed() < twice, "the clock may have started with the request");
 }
 
@@ -118,7 +118,7 @@ async fn a_body_that_trickles_is_refused_and_one_that_is_only_long_is_not() {
     };
     assert!(trickle.await.starts_with("HTTP/1.1 408"));
     // The server still reads for a moment what may arrive.
-    let limits = Limits::default();
+    let limits = ConnectionLimits::default();
     assert!(began.elapsed() <= limits.body_rate_window + limits.linger + Duration::from_secs(1));
 
     let mut steady = Client::connect().await;
@@ -138,7 +138,7 @@ async fn a_client_that_does_not_read_is_disconnected() {
     let mut client = Client::connect().await;
     client.send("GET /flood HTTP/1.1\r\nHost: a\r\n\r\n").await;
     client.serving.wait().await;
-    assert_eq!(began.elapsed().as_secs(), Limits::default().stall.as_secs());
+    assert_eq!(began.elapsed().as_secs(), ConnectionLimits::default().stall.as_secs());
 }
 
 #[tokio::test(start_paused = true)]
@@ -147,7 +147,7 @@ async fn a_client_that_reads_slowly_is_not_disconnected() {
     client.send("GET /flood HTTP/1.1\r\nHost: a\r\n\r\n").await;
     let mut some = vec![0; 16 << 10];
     for _ in 0..20 {
-        sleep(Limits::default().stall / 2).await;
+        sleep(ConnectionLimits::default().stall / 2).await;
         client.stream.read_exact(&mut some).await.unwrap();
     }
     assert!(!client.serving.is_empty());

@@ -17,13 +17,13 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::Limits;
+use super::ConnectionLimits;
 
 /// All unauthenticated connections.
 pub(super) struct UnauthenticatedConnections {
     connections: Mutex<VecDeque<Arc<ConnectionState>>>,
     freed: Notify,
-    limits: Limits,
+    limits: ConnectionLimits,
 }
 
 /// The state of one connection, which its parts share.
@@ -52,7 +52,7 @@ pub struct ConnectionState {
 const RECHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 impl UnauthenticatedConnections {
-    pub(super) fn new(limits: Limits) -> Arc<Self> {
+    pub(super) fn new(limits: ConnectionLimits) -> Arc<Self> {
         Arc::new(Self { connections: Mutex::default(), freed: Notify::new(), limits })
     }
 
@@ -240,10 +240,10 @@ mod tests {
     use futures_util::FutureExt as _;
 
     fn unauthenticated() -> Arc<UnauthenticatedConnections> {
-        UnauthenticatedConnections::new(Limits {
+        UnauthenticatedConnections::new(ConnectionLimits {
             max_unauthenticated: 2,
             max_new: 4,
-            ..Limits::default()
+            ..ConnectionLimits::default()
         })
     }
 

@@ -8,7 +8,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio::time::Instant;
 
 /// How many calls are in flight, and since when there have been none.
-pub(crate) struct UnderWay {
+pub(crate) struct InFlightCalls {
     count: AtomicUsize,
     born: Instant,
     /// When the last one ended, in milliseconds since the connection was made.
@@ -18,11 +18,11 @@ pub(crate) struct UnderWay {
 
 /// A call in flight, until this is dropped.
 pub(crate) struct CallGuard {
-    calls: Arc<UnderWay>,
+    calls: Arc<InFlightCalls>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl UnderWay {
+impl InFlightCalls {
     pub(crate) fn new(born: Instant) -> Self {
         let (count, ended) = (AtomicUsize::new(0), AtomicU64::new(0));
         Self { count, born, ended, drained_notify: Notify::new() }

@@ -8,22 +8,26 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use evermoor_core::catalog::{List, list_result};
+use evermoor_core::catalog::{ListKind, list_result};
 use evermoor_core::protocol::envelope::{Request, Response};
 use evermoor_core::protocol::json::Raw;
 
-use crate::upstream::transport::connection::Reply;
-use crate::upstream::{Caller, Handle};
+use crate::upstream::transport::connection::CallReply;
+use crate::upstream::{Caller, UpstreamHandle};
 
 /// How long an upstream may take to return a list that is cached.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The upstream's answer to a request, or the cached list if it is slow to return one.
-pub(crate) async fn answer(handle: &Handle, request: &Request, caller: Option<&Caller>) -> Reply {
+pub(crate) async fn answer(
+    handle: &UpstreamHandle,
+    request: &Request,
+    caller: Option<&Caller>,
+) -> CallReply {
     let mut calling = pin!(handle.call(request, caller));
     // The cache has the whole list, so it can only replace the first page.
     let later_page = |params: &Raw| params.member("cursor").is_some();
-    let list = List::asked_by(&request.method)
+    let list = ListKind::from_method(&request.method)
         .filter(|_| !request.params.as_ref().is_some_and(later_page));
     let Some(list) = list else { return calling.await };
     if let Ok(reply) = timeout(PATIENCE, &mut calling).await {
@@ -32,7 +36,7 @@ pub(crate) async fn answer(handle: &Handle, request: &Request, caller: Option<&C
     match handle.state().known {
         Some(known) => {
             let result = list_result(list, known.catalog.list(list));
-            Reply::Whole(Response::result(request.id.clone(), result))
+            CallReply::Whole(Response::result(request.id.clone(), result))
         }
         None => calling.await,
     }

@@ -19,15 +19,15 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
-use evermoor_core::failure::outcome::{self, Fate, NotSent, Undelivered, Unknown};
+use evermoor_core::failure::outcome::{self, DeliveryStatus, NotSent, UndeliveredCall, Unknown};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::policy::retry::Class;
+use evermoor_core::policy::retry::RetryClass;
 use evermoor_core::policy::timing::Deadline;
 use evermoor_core::protocol::envelope::{Request, Response};
 
-use super::transport::connection::{CallError, Reply, ReplyStream};
-use super::{Caller, Command, Handle, Link, Ready};
-use crate::history::{CallEnd, Count, Touched};
+use super::transport::connection::{CallError, CallReply, ReplyStream};
+use super::{Caller, Command, LinkState, LiveConnection, UpstreamHandle};
+use crate::history::{AffectedCall, CallEnd, ReplyTally};
 use crate::system::redaction;
 use in_flight::CallGuard;
 use queue::HoldSlot;
@@ -43,13 +43,17 @@ const WALL_CLOCK_CHECK: Duration = Duration::from_secs(1);
 const STALLED: &str = "it stopped answering";
 
 /// Delivers a call and returns its one answer.
-pub(super) async fn deliver(handle: &Handle, request: &Request, caller: Option<&Caller>) -> Reply {
+pub(super) async fn deliver(
+    handle: &UpstreamHandle,
+    request: &Request,
+    caller: Option<&Caller>,
+) -> CallReply {
     handle.budget.lock().deposit(Instant::now());
     let mut delivery = Delivery::new(handle, request, caller);
     loop {
         let ready = match delivery.connection().await {
             Ok(ready) => ready,
-            Err(why) => return Reply::Whole(delivery.end(Fate::NotSent(why))),
+            Err(why) => return CallReply::Whole(delivery.end(DeliveryStatus::NotSent(why))),
         };
         if let Some(reply) = delivery.attempt(&ready).await {
             return reply;
@@ -59,10 +63,10 @@ pub(super) async fn deliver(handle: &Handle, request: &Request, caller: Option<&
 
 /// A call that has no answer yet.
 struct Delivery<'a> {
-    handle: &'a Handle,
+    handle: &'a UpstreamHandle,
     request: &'a Request,
     caller: Option<&'a Caller>,
-    class: Class,
+    class: RetryClass,
     began: Instant,
     deadline: Deadline,
     attempts: u32,
@@ -75,11 +79,11 @@ struct Delivery<'a> {
     detail: String,
     retry_after: Option<Duration>,
     /// Set if an outage affects this call.
-    affected: Option<Touched>,
+    affected: Option<AffectedCall>,
 }
 
 impl<'a> Delivery<'a> {
-    fn new(handle: &'a Handle, request: &'a Request, caller: Option<&'a Caller>) -> Self {
+    fn new(handle: &'a UpstreamHandle, request: &'a Request, caller: Option<&'a Caller>) -> Self {
         let began = Instant::now();
         let known = handle.state.borrow().known.clone();
         let traits = known.as_ref().map(|known| &known.traits);
@@ -87,9 +91,9 @@ impl<'a> Delivery<'a> {
             handle,
             request,
             caller,
-            class: handle.config.repetition.class(request, traits),
+            class: handle.config.retry_policy.class(request, traits),
             began,
-            deadline: Deadline::after(began.into_std(), handle.chance.now(), handle.hold()),
+            deadline: Deadline::after(began.into_std(), handle.clock.now(), handle.hold()),
             attempts: 0,
             sessions_lost: 0,
             failed_generation: 0,
@@ -101,11 +105,14 @@ impl<'a> Delivery<'a> {
     }
 
     /// A connection that has not failed this call yet. Waits for one until the hold ends.
-    async fn connection(&mut self) -> Result<Arc<Ready>, NotSent> {
+    async fn connection(&mut self) -> Result<Arc<LiveConnection>, NotSent> {
         let failed = self.failed_generation;
-        let usable = |link: &Link| match link {
-            Link::Ready(ready) if ready.generation > failed => Some(Arc::clone(ready)),
-            Link::Ready(_) | Link::Connecting | Link::Down { .. } | Link::Paused { .. } => None,
+        let usable = |link: &LinkState| match link {
+            LinkState::Ready(ready) if ready.generation > failed => Some(Arc::clone(ready)),
+            LinkState::Ready(_)
+            | LinkState::Connecting
+            | LinkState::Down { .. }
+            | LinkState::Paused { .. } => None,
         };
         let mut state = self.handle.state.clone();
         if let Some(ready) = usable(&state.borrow().link) {
@@ -143,21 +150,21 @@ impl<'a> Delivery<'a> {
     }
 
     fn expired(&self) -> bool {
-        self.deadline.passed(Instant::now().into_std(), self.handle.chance.now())
+        self.deadline.passed(Instant::now().into_std(), self.handle.clock.now())
     }
 
     /// Why the hold ended without a connection.
     fn give_up(&mut self) -> NotSent {
         let mut why = NotSent::HoldExpired;
         match &self.handle.state.borrow().link {
-            Link::Down { failure, .. } => {
+            LinkState::Down { failure, .. } => {
                 if failure.code == Code::CrashLoop {
                     why = NotSent::CrashLooping;
                 }
                 self.detail = failure.what.trim_end_matches('.').to_owned()
             }
-            Link::Connecting => self.detail = "it has not answered yet".to_owned(),
-            Link::Ready(_) | Link::Paused { .. } => {}
+            LinkState::Connecting => self.detail = "it has not answered yet".to_owned(),
+            LinkState::Ready(_) | LinkState::Paused { .. } => {}
         }
         self.retry_after = Some(RETRY_AFTER);
         // Only the wall clock passed the deadline, so the machine slept.
@@ -166,7 +173,7 @@ impl<'a> Delivery<'a> {
 
     /// Waits until the connection has capacity for the call, at most until the hold ends. `None` if
     /// the connection was given up meanwhile.
-    async fn begin(&mut self, ready: &Ready) -> Result<Option<CallGuard>, NotSent> {
+    async fn begin(&mut self, ready: &LiveConnection) -> Result<Option<CallGuard>, NotSent> {
         let deadline = Instant::from_std(self.deadline.steady);
         timeout_at(deadline, ready.begin_call()).await.map_err(|_| {
             self.retry_after = Some(RETRY_AFTER);
@@ -175,29 +182,30 @@ impl<'a> Delivery<'a> {
     }
 
     /// Sends the call once. `None` if it should be retried.
-    async fn attempt(&mut self, ready: &Arc<Ready>) -> Option<Reply> {
+    async fn attempt(&mut self, ready: &Arc<LiveConnection>) -> Option<CallReply> {
         let guard = match self.begin(ready).await {
             Ok(Some(guard)) => guard,
             Ok(None) => {
                 self.failed_generation = ready.generation;
                 return None;
             }
-            Err(why) => return Some(Reply::Whole(self.answer(Fate::NotSent(why)))),
+            Err(why) => return Some(CallReply::Whole(self.answer(DeliveryStatus::NotSent(why)))),
         };
         self.attempts += 1;
-        let sent_at = self.handle.chance.now();
+        let sent_at = self.handle.clock.now();
         self.caller.inspect(|caller| caller.mark_sent());
         let limit = Instant::now() + self.handle.config.call_timeout;
         let error = match self.send(ready, limit).await {
             Ok(reply) => {
                 ready.record_activity();
                 return Some(match reply {
-                    Reply::Stream(messages) => {
+                    CallReply::Stream(messages) => {
                         let messages = self.bounded(messages, ready, limit, sent_at);
-                        let count = Count::new(&self.handle.tallies, self.affected.take());
-                        Reply::Stream(messages.counted(count).keeping(guard))
+                        let count =
+                            ReplyTally::new(&self.handle.current_tally, self.affected.take());
+                        CallReply::Stream(messages.counted(count).keeping(guard))
                     }
-                    whole @ Reply::Whole(_) => {
+                    whole @ CallReply::Whole(_) => {
                         self.affected.iter_mut().for_each(|call| call.end(CallEnd::Answered));
                         whole
                     }
@@ -215,26 +223,26 @@ impl<'a> Delivery<'a> {
                 if self.sessions_lost < MAX_SESSIONS_LOST {
                     return None;
                 }
-                Fate::NotSent(NotSent::SessionRefused)
+                DeliveryStatus::NotSent(NotSent::SessionRefused)
             }
             CallError::AuthRequired(failure) => {
                 self.detail = failure.what;
-                Fate::NotSent(NotSent::AuthRequired)
+                DeliveryStatus::NotSent(NotSent::AuthRequired)
             }
-            CallError::Unavailable { wait, .. } if self.class == Class::Once => {
+            CallError::Unavailable { wait, .. } if self.class == RetryClass::Once => {
                 self.retry_after = Some(wait);
-                Fate::Unavailable(sent_at)
+                DeliveryStatus::Unavailable(sent_at)
             }
             CallError::Busy { wait } | CallError::Unavailable { wait, .. } => {
                 let time_left = !self
                     .deadline
-                    .passed((Instant::now() + wait).into_std(), self.handle.chance.now() + wait);
+                    .passed((Instant::now() + wait).into_std(), self.handle.clock.now() + wait);
                 if time_left && self.attempts < MAX_ATTEMPTS * 2 && self.may_retry() {
                     sleep(wait).await;
                     return None;
                 }
                 self.retry_after = Some(wait);
-                Fate::NotSent(NotSent::Busy)
+                DeliveryStatus::NotSent(NotSent::Busy)
             }
             CallError::Unknown { why, detail, connection_broke } => {
                 if connection_broke || why == Unknown::Stalled {
@@ -244,21 +252,21 @@ impl<'a> Delivery<'a> {
                     self.failed_generation = ready.generation;
                     self.report(ready, broke(&detail)).await;
                 }
-                let again = self.class == Class::Repeatable
+                let again = self.class == RetryClass::Repeatable
                     && self.attempts < MAX_ATTEMPTS
                     && !self.expired();
                 self.unknown = Some((why, sent_at));
                 if again && why != Unknown::ReplyTooLarge && self.may_retry() {
                     return None;
                 }
-                Fate::Unknown(why, sent_at)
+                DeliveryStatus::Unknown(why, sent_at)
             }
         };
-        Some(Reply::Whole(self.end(fate)))
+        Some(CallReply::Whole(self.end(fate)))
     }
 
     /// Sends the call and waits for its reply while the upstream is alive, at most until `limit`.
-    async fn send(&self, ready: &Ready, limit: Instant) -> Result<Reply, CallError> {
+    async fn send(&self, ready: &LiveConnection, limit: Instant) -> Result<CallReply, CallError> {
         let unknown = |why, detail| CallError::Unknown { why, detail, connection_broke: false };
         tokio::select! {
             biased;
@@ -272,20 +280,20 @@ impl<'a> Delivery<'a> {
     fn bounded(
         &mut self,
         messages: ReplyStream,
-        ready: &Arc<Ready>,
+        ready: &Arc<LiveConnection>,
         limit: Instant,
         sent_at: SystemTime,
     ) -> ReplyStream {
         let mut unknown = |why, detail: String| {
             self.detail = detail;
-            self.answer(Fate::Unknown(why, sent_at))
+            self.answer(DeliveryStatus::Unknown(why, sent_at))
         };
         let ended =
             unknown(Unknown::EofBeforeReply, "the reply stream ended before the reply".into());
         let stalled = unknown(Unknown::Stalled, STALLED.into());
         let detail = self.too_late();
         self.detail = detail;
-        let late = self.answer(Fate::Unknown(Unknown::Timeout, sent_at));
+        let late = self.answer(DeliveryStatus::Unknown(Unknown::Timeout, sent_at));
         // Keeps the connection open while the stream is read.
         let ready = Arc::clone(ready);
         messages.or(ended).until(async move {
@@ -305,35 +313,35 @@ impl<'a> Delivery<'a> {
     }
 
     /// Counts this call as affected by an outage.
-    fn mark_affected(&mut self) -> &mut Touched {
-        let tallies = &self.handle.tallies;
-        self.affected.get_or_insert_with(|| tallies.touch())
+    fn mark_affected(&mut self) -> &mut AffectedCall {
+        let current_tally = &self.handle.current_tally;
+        self.affected.get_or_insert_with(|| current_tally.affect())
     }
 
     /// Ends the call without a reply from the upstream, and counts it.
-    fn end(&mut self, fate: Fate) -> Response {
+    fn end(&mut self, fate: DeliveryStatus) -> Response {
         let end = match self.overall(fate) {
-            Fate::NotSent(_) => CallEnd::NotSent,
-            Fate::Unknown(..) => CallEnd::Unknown,
-            Fate::Unavailable(_) => CallEnd::Answered,
+            DeliveryStatus::NotSent(_) => CallEnd::NotSent,
+            DeliveryStatus::Unknown(..) => CallEnd::Unknown,
+            DeliveryStatus::Unavailable(_) => CallEnd::Answered,
         };
         self.affected.iter_mut().for_each(|call| call.end(end));
         self.answer(fate)
     }
 
     /// A call that was sent in an earlier attempt is never reported as not sent.
-    fn overall(&self, fate: Fate) -> Fate {
+    fn overall(&self, fate: DeliveryStatus) -> DeliveryStatus {
         match (fate, self.unknown) {
-            (Fate::NotSent(_), Some((why, at))) => Fate::Unknown(why, at),
+            (DeliveryStatus::NotSent(_), Some((why, at))) => DeliveryStatus::Unknown(why, at),
             (fate, _) => fate,
         }
     }
 
-    fn answer(&self, fate: Fate) -> Response {
+    fn answer(&self, fate: DeliveryStatus) -> Response {
         let fate = self.overall(fate);
         let (subject, is_tool) =
             outcome::subject(&self.request.method, self.request.params.as_ref());
-        let undelivered = Undelivered {
+        let undelivered = UndeliveredCall {
             subject: &subject,
             is_tool,
             upstream: self.handle.name().as_str(),
@@ -348,7 +356,7 @@ impl<'a> Delivery<'a> {
     }
 
     /// Reports to the supervisor that a connection failed a call.
-    async fn report(&self, ready: &Ready, failure: Failure) {
+    async fn report(&self, ready: &LiveConnection, failure: Failure) {
         let broken = Command::Broken { generation: ready.generation, failure };
         let _ = self.handle.commands.send(broken).await;
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use evermoor_core::protocol::envelope::Request;
 
-use super::Handle;
+use super::UpstreamHandle;
 
 /// How many calls may be held for one upstream, and how many bytes they may occupy together.
 pub(super) const MAX_HELD: usize = 1024;
@@ -12,12 +12,12 @@ const MAX_HELD_BYTES: usize = 64 << 20;
 
 /// A slot for one held call, released when dropped.
 pub(super) struct HoldSlot<'a> {
-    handle: &'a Handle,
+    handle: &'a UpstreamHandle,
     bytes: usize,
 }
 
 impl<'a> HoldSlot<'a> {
-    pub(super) fn acquire(handle: &'a Handle, request: &Request) -> Option<Self> {
+    pub(super) fn acquire(handle: &'a UpstreamHandle, request: &Request) -> Option<Self> {
         let bytes = request.params.as_ref().map_or(0, |params| params.as_bytes().len());
         let fits = handle.held_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes <= MAX_HELD_BYTES;
         let free = fits

@@ -11,8 +11,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::system::clock::Chance;
-use crate::upstream::Surroundings;
+use crate::system::clock::ClockAndRandom;
+use crate::upstream::UpstreamContext;
 use crate::upstream::transport::connection::{Connected, Connection};
 use crate::upstream::transport::connector::Connect;
 use crate::upstream::transport::duplex;
@@ -24,7 +24,7 @@ fn request(bytes: usize) -> Request {
 
 #[tokio::test(start_paused = true)]
 async fn held_calls_are_limited_by_number_and_by_bytes() {
-    let handle = Handle::never_connected();
+    let handle = UpstreamHandle::never_connected();
     let large: Vec<_> = (0..16).map(|_| HoldSlot::acquire(&handle, &request(4 << 20))).collect();
     assert!(large.iter().all(Option::is_some));
     assert!(HoldSlot::acquire(&handle, &request(2)).is_none(), "64 MiB are held already");
@@ -100,25 +100,25 @@ fn step(progress: u32) -> Message {
     Notification::new("notifications/progress", Some(Raw::of(&params))).into()
 }
 
-fn progress_server(progress_every: Option<Duration>, breaks: bool) -> Handle {
+fn progress_server(progress_every: Option<Duration>, breaks: bool) -> UpstreamHandle {
     let config = Config::parse("[upstreams.a]\nurl = \"http://127.0.0.1:1/mcp\"\n").unwrap();
     let tasks = TaskTracker::new();
-    let context = Surroundings {
+    let context = UpstreamContext {
         settings: watch::channel(config.gateway.clone()).1,
         changed: Arc::default(),
         wakes: watch::channel(0).1,
-        chance: Chance::real(),
+        clock: ClockAndRandom::real(),
         tasks: tasks.clone(),
-        news: crate::upstream::notification_log::Newsroom::default(),
-        interests: crate::upstream::subscriptions::Interests::default(),
-        history: crate::history::History::nowhere(),
-        paused: watch::channel(evermoor_core::policy::pause::Paused::default()).1,
+        notification_log: crate::upstream::notification_log::NotificationLog::default(),
+        upstream_subscriptions: crate::upstream::subscriptions::Subscriptions::default(),
+        history: crate::history::History::disabled(),
+        paused: watch::channel(evermoor_core::policy::pause::PausedUpstreams::default()).1,
         apps: Default::default(),
-        secrets: crate::config::secrets::Secrets::of_the_system(),
+        secrets: crate::config::secrets::Secrets::system_default(),
     };
     let connector = ProgressServer { progress_every, breaks, connects: 0, tasks };
     let upstream = config.upstreams[0].clone();
-    Handle::start_with(upstream, connector, None, &context, CancellationToken::new())
+    UpstreamHandle::start_with(upstream, connector, None, &context, CancellationToken::new())
 }
 
 fn call(method: &str) -> Request {
@@ -135,7 +135,7 @@ async fn a_stream_that_never_ends_is_given_up_at_the_call_timeout_whatever_it_se
     for progress_every in [None, Some(Duration::from_secs(7))] {
         let handle = progress_server(progress_every, false);
         let began = Instant::now();
-        let Reply::Stream(messages) = handle.call(&call("tools/call"), None).await else {
+        let CallReply::Stream(messages) = handle.call(&call("tools/call"), None).await else {
             panic!("progress came first")
         };
         let answer = json(&messages.answer().await.unwrap());
@@ -155,7 +155,7 @@ async fn a_stream_that_never_ends_is_given_up_at_the_call_timeout_whatever_it_se
 #[tokio::test(start_paused = true)]
 async fn a_read_that_may_have_run_is_not_reported_as_unsent_when_the_hold_ends() {
     let handle = progress_server(None, true);
-    let Reply::Whole(answer) = handle.call(&call("resources/read"), None).await else {
+    let CallReply::Whole(answer) = handle.call(&call("resources/read"), None).await else {
         panic!("nothing was streamed")
     };
     let data = &json(&answer)["error"]["data"];

@@ -18,8 +18,8 @@ use evermoor_core::protocol::mcp::method;
 use super::oracle::{CallLog, RecordedAnswer, RecordedCall};
 use super::random::SeededRandom;
 use super::server::{Behaviour, SimulatedServer};
-use crate::system::clock::Chance;
-use crate::upstream::{Handle, Reply, Surroundings};
+use crate::system::clock::ClockAndRandom;
+use crate::upstream::{CallReply, UpstreamContext, UpstreamHandle};
 
 pub(super) struct Day {
     seed: u64,
@@ -59,27 +59,27 @@ impl Day {
             (0..SERVERS).map(|_| SimulatedServer::new(self.seed, tasks.clone())).collect();
         let start = |(number, server): (usize, &SimulatedServer)| {
             let random = Mutex::new(SeededRandom::of(self.seed, ("waits", number)));
-            let context = Surroundings {
+            let context = UpstreamContext {
                 settings: settings.clone(),
                 changed: Arc::new(Notify::new()),
                 wakes: woken.clone(),
-                chance: Chance::new(
+                clock: ClockAndRandom::new(
                     move || u32::try_from(random.lock().next() >> 32).unwrap_or(0),
                     move || noon + began.elapsed(),
                 ),
                 tasks: tasks.clone(),
-                news: crate::upstream::notification_log::Newsroom::default(),
-                interests: crate::upstream::subscriptions::Interests::default(),
-                history: crate::history::History::nowhere(),
-                paused: watch::channel(evermoor_core::policy::pause::Paused::default()).1,
+                notification_log: crate::upstream::notification_log::NotificationLog::default(),
+                upstream_subscriptions: crate::upstream::subscriptions::Subscriptions::default(),
+                history: crate::history::History::disabled(),
+                paused: watch::channel(evermoor_core::policy::pause::PausedUpstreams::default()).1,
                 apps: Default::default(),
-                secrets: crate::config::secrets::Secrets::of_the_system(),
+                secrets: crate::config::secrets::Secrets::system_default(),
             };
             let text = format!("[upstreams.s{number}]\nurl = \"http://127.0.0.1:1/\"\n");
             let config = Config::parse(&text).expect("a valid configuration").upstreams.remove(0);
-            Handle::start_with(config, server.clone(), None, &context, stop.child_token())
+            UpstreamHandle::start_with(config, server.clone(), None, &context, stop.child_token())
         };
-        let handles: Arc<[Handle]> = servers.iter().enumerate().map(start).collect();
+        let handles: Arc<[UpstreamHandle]> = servers.iter().enumerate().map(start).collect();
 
         let log = Arc::new(Mutex::new(CallLog::new(servers.clone())));
         let end = began + self.length;
@@ -110,7 +110,7 @@ impl Day {
 /// One editor, calling one server after the other until the day ends.
 async fn call_all_day(
     editor: usize,
-    handles: Arc<[Handle]>,
+    handles: Arc<[UpstreamHandle]>,
     mut random: SeededRandom,
     log: Arc<Mutex<CallLog>>,
     end: Instant,
@@ -127,7 +127,7 @@ async fn call_all_day(
 }
 
 async fn call(
-    handles: &[Handle],
+    handles: &[UpstreamHandle],
     server: usize,
     nonce: String,
     patience: Option<Duration>,
@@ -142,8 +142,8 @@ async fn call(
     };
     let answer = match reply {
         None => RecordedAnswer::GaveUp,
-        Some(Reply::Stream(_)) => RecordedAnswer::Malformed,
-        Some(Reply::Whole(response)) => match response.outcome {
+        Some(CallReply::Stream(_)) => RecordedAnswer::Malformed,
+        Some(CallReply::Whole(response)) => match response.outcome {
             Outcome::Error(_) => RecordedAnswer::Malformed,
             Outcome::Result(result) => read(&result),
         },

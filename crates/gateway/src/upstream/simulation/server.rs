@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::envelope::{Message, Request, Response};
 use evermoor_core::protocol::json::Raw;
-use evermoor_core::protocol::mcp::{Revision, initialize_result, method};
+use evermoor_core::protocol::mcp::{SessionVersion, initialize_result, method};
 
 use super::random::SeededRandom;
 use crate::upstream::transport::connection::{Connected, Connection};
@@ -192,7 +192,7 @@ fn nonce(request: &Request) -> String {
 
 fn initialize() -> Raw {
     initialize_result(
-        Revision::LATEST,
+        SessionVersion::LATEST,
         &Raw::of(&serde_json::json!({ "tools": {} })),
         &Raw::of(&serde_json::json!({ "name": "simulated", "version": "1" })),
         None,

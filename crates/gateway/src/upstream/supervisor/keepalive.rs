@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use evermoor_core::config;
 use evermoor_core::failure::{Code, Failure};
 
-use crate::upstream::Ready;
+use crate::upstream::LiveConnection;
 
 /// The result of a probe.
 pub(crate) enum ProbeResult {
@@ -51,17 +51,19 @@ const WAKE_PATIENCE: Duration = Duration::from_secs(2);
 const MAX_MISSED: u32 = 3;
 
 impl KeepaliveProbe {
-    pub(crate) fn new(config: &config::Upstream) -> Self {
+    pub(crate) fn new(config: &config::UpstreamConfig) -> Self {
         let (usual, patience) = if config.transport.is_local() { LOCAL } else { REMOTE };
         Self {
             interval: match config.keepalive {
                 // A process that exits is noticed at once, so it is pinged only during calls.
-                config::Keepalive::Usual if config.transport.is_process() => Some(Duration::MAX),
-                config::Keepalive::Usual => Some(usual),
-                config::Keepalive::Every(interval) => Some(interval),
-                config::Keepalive::Never => None,
+                config::KeepaliveConfig::Usual if config.transport.is_process() => {
+                    Some(Duration::MAX)
+                }
+                config::KeepaliveConfig::Usual => Some(usual),
+                config::KeepaliveConfig::Every(interval) => Some(interval),
+                config::KeepaliveConfig::Never => None,
             },
-            must_answer: matches!(config.keepalive, config::Keepalive::Every(_)),
+            must_answer: matches!(config.keepalive, config::KeepaliveConfig::Every(_)),
             patience,
             suspected: false,
             missed: 0,
@@ -74,7 +76,7 @@ impl KeepaliveProbe {
     }
 
     /// Waits for the next silence and sends a ping. Cancel-safe.
-    pub(crate) async fn probe(&mut self, ready: &Ready) -> ProbeResult {
+    pub(crate) async fn probe(&mut self, ready: &LiveConnection) -> ProbeResult {
         self.silence(ready).await;
         let patience = if self.suspected { WAKE_PATIENCE } else { self.patience };
         let busy = ready.in_flight() > 0;
@@ -100,7 +102,7 @@ impl KeepaliveProbe {
     }
 
     /// Returns when the upstream has been silent for too long.
-    async fn silence(&self, ready: &Ready) {
+    async fn silence(&self, ready: &LiveConnection) {
         loop {
             if self.suspected || self.missed > 0 {
                 return;

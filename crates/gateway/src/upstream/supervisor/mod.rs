@@ -30,15 +30,15 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use evermoor_core::catalog::Catalog;
 use evermoor_core::config;
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::history::incident::How;
+use evermoor_core::history::incident::Resolution;
 use evermoor_core::policy::backoff::Backoff;
-use evermoor_core::policy::timing::{CrashLoop, SLOW_LANE};
+use evermoor_core::policy::timing::{CRASH_LOOP_RETRY_INTERVAL, CrashLoop};
 
 use super::transport::connection::{Connected, Incoming};
 use super::transport::connector::Connect;
-use super::{Command, Configure, Known, Link, Ready, State};
+use super::{Command, Configure, KnownCatalog, LinkState, LiveConnection, UpstreamSnapshot};
 use crate::config::secrets::is_about_secrets;
-use crate::system::clock::Chance;
+use crate::system::clock::ClockAndRandom;
 use crate::system::redaction;
 use failures::{being_restarted, crash_loop, panicked, restarted, slow_lists};
 use keepalive::{KeepaliveProbe, ProbeResult};
@@ -46,7 +46,7 @@ pub(super) use pause_watch::PauseWatch;
 use published::PublishedState;
 
 pub(super) struct Supervisor<C> {
-    config: Arc<config::Upstream>,
+    config: Arc<config::UpstreamConfig>,
     connector: C,
     published: PublishedState,
     pause: PauseWatch,
@@ -57,7 +57,7 @@ pub(super) struct Supervisor<C> {
     backoff: Backoff,
     crashes: CrashLoop,
     generation: u64,
-    chance: Chance,
+    clock: ClockAndRandom,
 }
 
 /// How a connection, or the attempt to make one, ended.
@@ -84,13 +84,13 @@ const REFRESH_DELAY: Duration = Duration::from_millis(100);
 
 impl<C: Connect> Supervisor<C> {
     pub(super) fn new(
-        config: Arc<config::Upstream>,
+        config: Arc<config::UpstreamConfig>,
         connector: C,
         published: PublishedState,
         commands: mpsc::Receiver<Command>,
         held: watch::Receiver<usize>,
         wakes: watch::Receiver<u64>,
-        chance: Chance,
+        clock: ClockAndRandom,
     ) -> Self {
         let backoff = backoff(&config);
         let crashes = CrashLoop::default();
@@ -106,7 +106,7 @@ impl<C: Connect> Supervisor<C> {
             backoff,
             crashes,
             generation: 0,
-            chance,
+            clock,
         }
     }
 
@@ -114,32 +114,32 @@ impl<C: Connect> Supervisor<C> {
     pub(super) async fn run(mut self) {
         while AssertUnwindSafe(self.keep_connected()).catch_unwind().await.is_err() {
             tracing::error!(upstream = %self.config.name, "the supervisor panicked and restarts");
-            let (since, failure) = (self.chance.now(), panicked());
+            let (since, failure) = (self.clock.now(), panicked());
             self.went_down(&failure);
             let retry_at = since + AFTER_A_PANIC;
-            let link = Link::Down { since, retry_at, attempts: 0, failure };
-            self.published.set(State { link, known: self.published.known() });
+            let link = LinkState::Down { since, retry_at, attempts: 0, failure };
+            self.published.set(UpstreamSnapshot { link, known: self.published.known() });
             sleep(AFTER_A_PANIC).await;
         }
     }
 
     async fn keep_connected(&mut self) {
-        let (mut attempt, mut since) = (0, self.chance.now());
+        let (mut attempt, mut since) = (0, self.clock.now());
         loop {
             if self.pause.is_paused() {
                 self.pause().await;
-                (attempt, since) = (0, self.chance.now());
+                (attempt, since) = (0, self.clock.now());
             }
             if *self.published.app_restarting.borrow() {
                 self.wait_for_app().await;
-                (attempt, since) = (0, self.chance.now());
+                (attempt, since) = (0, self.clock.now());
                 continue;
             }
             let began = Instant::now();
             let end = match self.connect().await {
                 Ok((ready, incoming)) => {
                     let end = self.serve(&ready, incoming).await;
-                    since = self.chance.now();
+                    since = self.clock.now();
                     if began.elapsed() >= self.backoff.longest() {
                         attempt = 0;
                     }
@@ -157,7 +157,7 @@ impl<C: Connect> Supervisor<C> {
                 ConnectionEnd::Reconfigured
                 | ConnectionEnd::Paused
                 | ConnectionEnd::AppRestarting => {
-                    (attempt, since) = (0, self.chance.now());
+                    (attempt, since) = (0, self.clock.now());
                     continue;
                 }
             };
@@ -181,10 +181,12 @@ impl<C: Connect> Supervisor<C> {
     }
 
     fn went_down(&mut self, failure: &Failure) {
-        self.published.incidents.went_down(&self.config.title, failure, self.chance.now());
+        self.published.incidents.went_down(&self.config.title, failure, self.clock.now());
     }
 
-    async fn connect(&mut self) -> Result<(Arc<Ready>, mpsc::Receiver<Incoming>), ConnectionEnd> {
+    async fn connect(
+        &mut self,
+    ) -> Result<(Arc<LiveConnection>, mpsc::Receiver<Incoming>), ConnectionEnd> {
         let made = {
             let mut making = std::pin::pin!(connect_and_list(&mut self.connector));
             loop {
@@ -214,10 +216,13 @@ impl<C: Connect> Supervisor<C> {
             "upstream connected"
         );
         connection.subscribe(self.published.wanted.clone(), &handshake).await;
-        let ready = Arc::new(Ready::new(self.generation, connection, self.chance.now()));
-        let known = Arc::new(Known::new(handshake, catalog, self.connector.dialect()));
-        self.published.set(State { link: Link::Ready(Arc::clone(&ready)), known: Some(known) });
-        self.published.incidents.is_over(How::Reconnected, ready.since);
+        let ready = Arc::new(LiveConnection::new(self.generation, connection, self.clock.now()));
+        let known = Arc::new(KnownCatalog::new(handshake, catalog, self.connector.dialect()));
+        self.published.set(UpstreamSnapshot {
+            link: LinkState::Ready(Arc::clone(&ready)),
+            known: Some(known),
+        });
+        self.published.incidents.is_over(Resolution::Reconnected, ready.since);
         Ok((ready, incoming))
     }
 
@@ -227,8 +232,9 @@ impl<C: Connect> Supervisor<C> {
         self.connector.switch_to(&new.config, dialect);
         self.backoff = backoff(&new.config);
         self.crashes = CrashLoop::default();
-        self.published.incidents.is_over(How::Changed, self.chance.now());
-        self.published.set(State { link: Link::Connecting, known: new.known.clone() });
+        self.published.incidents.is_over(Resolution::Changed, self.clock.now());
+        self.published
+            .set(UpstreamSnapshot { link: LinkState::Connecting, known: new.known.clone() });
         self.config = new.apply();
         ConnectionEnd::Reconfigured
     }
@@ -236,7 +242,7 @@ impl<C: Connect> Supervisor<C> {
     /// Watches a connection until it breaks, and returns why it did.
     async fn serve(
         &mut self,
-        ready: &Arc<Ready>,
+        ready: &Arc<LiveConnection>,
         mut incoming: mpsc::Receiver<Incoming>,
     ) -> ConnectionEnd {
         let mut keepalive = KeepaliveProbe::new(&self.config);
@@ -258,7 +264,7 @@ impl<C: Connect> Supervisor<C> {
                         if notification.method.ends_with("/list_changed") {
                             refresh_at.get_or_insert(Instant::now() + REFRESH_DELAY);
                         } else {
-                            self.published.news.publish(&self.published.lane, notification);
+                            self.published.notification_log.publish(&self.published.scope, notification);
                         }
                     }
                 },
@@ -323,7 +329,7 @@ impl<C: Connect> Supervisor<C> {
 
     /// Reads the lists again and publishes them if they changed. Returns why the connection broke,
     /// if it did.
-    async fn refresh(&mut self, ready: &Arc<Ready>) -> Option<Failure> {
+    async fn refresh(&mut self, ready: &Arc<LiveConnection>) -> Option<Failure> {
         let known = self.published.known()?;
         let listed =
             timeout(LISTING_LIMIT, read_catalog::catalog(&ready.connection, &known.handshake))
@@ -331,9 +337,9 @@ impl<C: Connect> Supervisor<C> {
         match listed.unwrap_or_else(|_| Err(slow_lists())) {
             Ok(catalog) if catalog != known.catalog => {
                 let (handshake, dialect) = (known.handshake.clone(), known.dialect);
-                let known = Known::new(handshake, catalog, dialect);
-                let link = Link::Ready(Arc::clone(ready));
-                self.published.set(State { link, known: Some(Arc::new(known)) });
+                let known = KnownCatalog::new(handshake, catalog, dialect);
+                let link = LinkState::Ready(Arc::clone(ready));
+                self.published.set(UpstreamSnapshot { link, known: Some(Arc::new(known)) });
                 None
             }
             Ok(_) => None,
@@ -346,11 +352,11 @@ impl<C: Connect> Supervisor<C> {
         }
     }
 
-    fn show_stall(&mut self, ready: &Arc<Ready>, stalled: Option<Failure>) {
+    fn show_stall(&mut self, ready: &Arc<LiveConnection>, stalled: Option<Failure>) {
         if ready.set_stalled(stalled.clone()) {
             match stalled {
                 Some(failure) => self.went_down(&failure),
-                None => self.published.incidents.is_over(How::Answered, self.chance.now()),
+                None => self.published.incidents.is_over(Resolution::Answered, self.clock.now()),
             }
             self.published.changed.notify_one();
         }
@@ -366,10 +372,10 @@ impl<C: Connect> Supervisor<C> {
         looping: bool,
     ) -> Option<ConnectionEnd> {
         let wait = self.wait(attempt, failure.code, looping);
-        let retry_at = self.chance.now() + wait;
+        let retry_at = self.clock.now() + wait;
         let failure = if looping { crash_loop(&failure) } else { failure };
-        let link = Link::Down { since, retry_at, attempts: attempt, failure };
-        self.published.set(State { link, known: self.published.known() });
+        let link = LinkState::Down { since, retry_at, attempts: attempt, failure };
+        self.published.set(UpstreamSnapshot { link, known: self.published.known() });
         let began = Instant::now();
         loop {
             let urgent =
@@ -396,21 +402,23 @@ impl<C: Connect> Supervisor<C> {
     /// The wait after this many attempts, the last of which failed with `code`.
     fn wait(&self, attempt: u32, code: Code, looping: bool) -> Duration {
         match attempt {
-            _ if looping => SLOW_LANE,
+            _ if looping => CRASH_LOOP_RETRY_INTERVAL,
             // After a connection breaks, the first attempt is immediate.
             0 => Duration::ZERO,
             // The keychain is on this machine, wherever the server is.
-            _ if is_about_secrets(code) => Backoff::LOCAL.wait(attempt - 1, self.chance.dice()),
-            _ => self.backoff.wait(attempt - 1, self.chance.dice()),
+            _ if is_about_secrets(code) => {
+                Backoff::LOCAL.wait(attempt - 1, self.clock.random_u32())
+            }
+            _ => self.backoff.wait(attempt - 1, self.clock.random_u32()),
         }
     }
 
     /// Waits until the user resumes the upstream. Changes of the configuration still apply.
     async fn pause(&mut self) {
         tracing::info!(upstream = %self.config.name, "upstream paused");
-        let since = self.chance.now();
-        self.published.incidents.is_over(How::Paused, since);
-        self.show(Link::Paused { since });
+        let since = self.clock.now();
+        self.published.incidents.is_over(Resolution::Paused, since);
+        self.show(LinkState::Paused { since });
         loop {
             tokio::select! {
                 biased;
@@ -418,7 +426,7 @@ impl<C: Connect> Supervisor<C> {
                 Some(command) = self.commands.recv() => match command {
                     Command::Configure(new) if new.changes_transport(&self.config) => {
                         self.switch_transport(new);
-                        self.show(Link::Paused { since });
+                        self.show(LinkState::Paused { since });
                     }
                     Command::Configure(new) => self.config = new.apply(),
                     Command::Restart | Command::Reachable | Command::Broken { .. } => {}
@@ -426,22 +434,22 @@ impl<C: Connect> Supervisor<C> {
             }
         }
         tracing::info!(upstream = %self.config.name, "upstream resumed");
-        self.show(Link::Connecting);
+        self.show(LinkState::Connecting);
     }
 
-    fn show(&self, link: Link) {
-        self.published.set(State { link, known: self.published.known() });
+    fn show(&self, link: LinkState) {
+        self.published.set(UpstreamSnapshot { link, known: self.published.known() });
     }
 
     /// Waits until the application has restarted. Calls are held as in any outage, and it is
     /// recorded as one.
     async fn wait_for_app(&mut self) {
-        let (since, failure) = (self.chance.now(), being_restarted(&self.config.title));
+        let (since, failure) = (self.clock.now(), being_restarted(&self.config.title));
         // During an outage, the restart itself records its steps.
         if !self.published.incidents.is_down() {
             self.went_down(&failure);
         }
-        self.show(Link::Down { since, retry_at: since, attempts: 0, failure });
+        self.show(LinkState::Down { since, retry_at: since, attempts: 0, failure });
         loop {
             tokio::select! {
                 biased;
@@ -468,17 +476,17 @@ async fn connect_and_list(connector: &mut impl Connect) -> Result<(Connected, Ca
     Ok((connected, catalog))
 }
 
-fn backoff(config: &config::Upstream) -> Backoff {
+fn backoff(config: &config::UpstreamConfig) -> Backoff {
     if config.transport.is_local() { Backoff::LOCAL } else { Backoff::REMOTE }
 }
 
 impl Configure {
-    fn changes_transport(&self, from: &config::Upstream) -> bool {
+    fn changes_transport(&self, from: &config::UpstreamConfig) -> bool {
         self.config.transport != from.transport
     }
 
     /// Confirms the change and returns the new configuration.
-    fn apply(self) -> Arc<config::Upstream> {
+    fn apply(self) -> Arc<config::UpstreamConfig> {
         let _ = self.done.send(());
         self.config
     }

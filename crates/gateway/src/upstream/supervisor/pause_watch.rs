@@ -3,10 +3,10 @@
 use tokio::sync::watch;
 
 use evermoor_core::catalog::naming::UpstreamName;
-use evermoor_core::policy::pause::Paused;
+use evermoor_core::policy::pause::PausedUpstreams;
 
 pub(crate) struct PauseWatch {
-    pub(crate) paused: watch::Receiver<Paused>,
+    pub(crate) paused: watch::Receiver<PausedUpstreams>,
     pub(crate) upstream: UpstreamName,
 }
 

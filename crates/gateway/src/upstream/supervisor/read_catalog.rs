@@ -1,6 +1,6 @@
 //! Reads the catalog of an upstream: every list it offers, page by page.
 
-use evermoor_core::catalog::{Catalog, List};
+use evermoor_core::catalog::{Catalog, ListKind};
 use evermoor_core::failure::Failure;
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::Handshake;
@@ -15,11 +15,11 @@ pub(crate) async fn catalog(
     handshake: &Handshake,
 ) -> Result<Catalog, Failure> {
     let mut catalog = Catalog::default();
-    for list in List::ALL.into_iter().filter(|list| handshake.offers(list.capability())) {
+    for list in ListKind::ALL.into_iter().filter(|list| handshake.offers(list.capability())) {
         match pages(connection, list).await {
             Ok(items) => *catalog.list_mut(list) = items,
             // Many servers offer resources but do not implement templates: the list is empty.
-            Err(failure) if list == List::Templates => {
+            Err(failure) if list == ListKind::Templates => {
                 tracing::debug!(%failure, "no resource templates");
             }
             Err(failure) => return Err(failure),
@@ -28,7 +28,7 @@ pub(crate) async fn catalog(
     Ok(catalog)
 }
 
-async fn pages(connection: &Connection, list: List) -> Result<Vec<Raw>, Failure> {
+async fn pages(connection: &Connection, list: ListKind) -> Result<Vec<Raw>, Failure> {
     let (mut items, mut params) = (Vec::new(), None);
     for _ in 0..MOST_PAGES {
         let page = connection.request(list.method(), params.take()).await?;

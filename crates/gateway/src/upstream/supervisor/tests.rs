@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::upstream::transport::connection::Connected;
-use crate::upstream::{Handle, Surroundings};
+use crate::upstream::{UpstreamContext, UpstreamHandle};
 use evermoor_core::config::Config;
 use evermoor_core::failure::Code;
 use tokio_util::sync::CancellationToken;
@@ -20,26 +20,26 @@ impl Connect for Panics {
 }
 
 /// An upstream that connects like this.
-fn start(connector: impl Connect) -> Handle {
+fn start(connector: impl Connect) -> UpstreamHandle {
     let config = Config::default();
-    let context = Surroundings {
+    let context = UpstreamContext {
         settings: watch::channel(config.gateway.clone()).1,
         changed: Arc::default(),
         wakes: watch::channel(0).1,
-        chance: Chance::real(),
+        clock: ClockAndRandom::real(),
         tasks: TaskTracker::new(),
-        news: crate::upstream::notification_log::Newsroom::default(),
-        interests: crate::upstream::subscriptions::Interests::default(),
-        history: crate::history::History::nowhere(),
-        paused: watch::channel(evermoor_core::policy::pause::Paused::default()).1,
+        notification_log: crate::upstream::notification_log::NotificationLog::default(),
+        upstream_subscriptions: crate::upstream::subscriptions::Subscriptions::default(),
+        history: crate::history::History::disabled(),
+        paused: watch::channel(evermoor_core::policy::pause::PausedUpstreams::default()).1,
         apps: Default::default(),
-        secrets: crate::config::secrets::Secrets::of_the_system(),
+        secrets: crate::config::secrets::Secrets::system_default(),
     };
     let upstream = config.upstreams[0].clone();
-    Handle::start_with(upstream, connector, None, &context, CancellationToken::new())
+    UpstreamHandle::start_with(upstream, connector, None, &context, CancellationToken::new())
 }
 
-impl Handle {
+impl UpstreamHandle {
     /// An upstream that refuses every attempt.
     pub(crate) fn never_connected() -> Self {
         start(Panics(0))
@@ -52,7 +52,7 @@ async fn a_supervisor_that_panics_starts_over() {
     let mut state = handle.state.clone();
     for wanted in [Code::Internal, Code::ConnectionRefused] {
         let shown = state.wait_for(
-            |state| matches!(&state.link, Link::Down { failure, .. } if failure.code == wanted),
+            |state| matches!(&state.link, LinkState::Down { failure, .. } if failure.code == wanted),
         );
         shown.await.expect("the supervisor runs on");
     }

@@ -16,12 +16,12 @@ use evermoor_core::protocol::envelope::{Id, Message, Request, Response};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::{Handshake, method};
 
-use crate::system::clock::Chance;
+use crate::system::clock::ClockAndRandom;
 use crate::upstream::transport::connection::{Connected, Connection};
 use crate::upstream::transport::connector::Connect;
 use crate::upstream::transport::duplex;
 use crate::upstream::transport::duplex::{Inbox, Outgoing};
-use crate::upstream::{Handle, Link, Reply, Surroundings};
+use crate::upstream::{CallReply, LinkState, UpstreamContext, UpstreamHandle};
 
 /// A server whose connections silently die when the machine sleeps.
 #[derive(Clone)]
@@ -70,7 +70,7 @@ async fn serve(mut received: mpsc::Receiver<Outgoing>, inbox: Inbox, server: Sle
 /// A machine with some upstreams on it.
 struct Machine {
     servers: Vec<SleepyServer>,
-    handles: Vec<Handle>,
+    handles: Vec<UpstreamHandle>,
     wakes: watch::Sender<u64>,
     /// How long it slept in total; only the wall clock counts that.
     asleep: Arc<Mutex<Duration>>,
@@ -92,18 +92,18 @@ impl Machine {
                     + began.elapsed()
                     + *slept.lock()
             };
-            let context = Surroundings {
+            let context = UpstreamContext {
                 settings: watch::channel(config.gateway.clone()).1,
                 changed: Arc::default(),
                 wakes: woken.clone(),
-                chance: Chance::new(|| u32::MAX, now),
+                clock: ClockAndRandom::new(|| u32::MAX, now),
                 tasks: tasks.clone(),
-                news: crate::upstream::notification_log::Newsroom::default(),
-                interests: crate::upstream::subscriptions::Interests::default(),
-                history: crate::history::History::nowhere(),
-                paused: watch::channel(evermoor_core::policy::pause::Paused::default()).1,
+                notification_log: crate::upstream::notification_log::NotificationLog::default(),
+                upstream_subscriptions: crate::upstream::subscriptions::Subscriptions::default(),
+                history: crate::history::History::disabled(),
+                paused: watch::channel(evermoor_core::policy::pause::PausedUpstreams::default()).1,
                 apps: Default::default(),
-                secrets: crate::config::secrets::Secrets::of_the_system(),
+                secrets: crate::config::secrets::Secrets::system_default(),
             };
             let server = SleepyServer {
                 slept: Arc::default(),
@@ -113,8 +113,13 @@ impl Machine {
                 tasks: tasks.clone(),
             };
             let upstream = config.upstreams[0].clone();
-            let handle =
-                Handle::start_with(upstream, server.clone(), None, &context, stop.child_token());
+            let handle = UpstreamHandle::start_with(
+                upstream,
+                server.clone(),
+                None,
+                &context,
+                stop.child_token(),
+            );
             handle.until_generation(1).await;
             servers.push(server);
             handles.push(handle);
@@ -136,11 +141,11 @@ impl Machine {
     }
 }
 
-impl Handle {
+impl UpstreamHandle {
     async fn until_generation(&self, number: u64) {
         let mut state = self.state.clone();
         let made = state.wait_for(
-            |state| matches!(&state.link, Link::Ready(ready) if ready.generation >= number),
+            |state| matches!(&state.link, LinkState::Ready(ready) if ready.generation >= number),
         );
         let made = timeout(Duration::from_secs(3), made).await;
         made.expect("a connection within 3 s").expect("the supervisor lives");
@@ -165,7 +170,7 @@ async fn after_a_sleep_every_connection_is_replaced_once_within_three_seconds() 
     assert!(woke.elapsed() <= Duration::from_secs(3), "{:?}", woke.elapsed());
     sleep(Duration::from_secs(60)).await;
     assert_eq!(machine.connects(), [2; 12], "each reconnects once");
-    let Reply::Whole(_) = machine.handles[0].call(&call(), None).await else {
+    let CallReply::Whole(_) = machine.handles[0].call(&call(), None).await else {
         panic!("one answer")
     };
     assert_eq!(machine.servers[0].executed.load(Ordering::SeqCst), 1);
@@ -186,7 +191,7 @@ async fn a_call_held_through_a_night_is_not_sent_in_the_morning() {
     server.away.store(true, Ordering::SeqCst);
     machine.sleep(Duration::ZERO);
     let mut state = handle.state.clone();
-    let down = state.wait_for(|state| matches!(state.link, Link::Down { .. }));
+    let down = state.wait_for(|state| matches!(state.link, LinkState::Down { .. }));
     drop(down.await.expect("the supervisor lives"));
     let request = call();
     let calling = handle.call(&request, None);
@@ -196,7 +201,7 @@ async fn a_call_held_through_a_night_is_not_sent_in_the_morning() {
         machine.sleep(NIGHT);
     };
     let (reply, ()) = tokio::join!(calling, night);
-    let Reply::Whole(answer) = reply else { panic!("one answer") };
+    let CallReply::Whole(answer) = reply else { panic!("one answer") };
     let json: serde_json::Value = serde_json::from_slice(&answer.to_bytes()).unwrap();
     let details = &json["result"]["_meta"]["dev.evermoor/outcome"];
     assert_eq!(

@@ -18,7 +18,7 @@ use evermoor_core::protocol::mcp::Handshake;
 use super::duplex::Duplex;
 use super::http::HttpConnection;
 use super::resubscribe;
-use crate::history::Count;
+use crate::history::ReplyTally;
 use crate::system::redaction;
 use crate::upstream::server_requests::Caller;
 use crate::upstream::subscriptions::SubscriptionSet;
@@ -46,7 +46,7 @@ pub(crate) enum Incoming {
 }
 
 /// The reply to a call.
-pub enum Reply {
+pub enum CallReply {
     /// Only the answer.
     Whole(Response),
     /// Messages about the call, then the answer.
@@ -63,7 +63,7 @@ pub struct ReplyStream {
     fallback: Option<Box<Response>>,
     /// Resolves when the call is given up.
     give_up: Option<BoxFuture<'static, GivenUp>>,
-    count: Option<Count>,
+    count: Option<ReplyTally>,
     /// Dropped when the answer has been read or the stream is dropped.
     guards: Vec<Box<dyn Send>>,
 }
@@ -100,7 +100,7 @@ impl Connection {
         &self,
         request: &Request,
         caller: Option<&Caller>,
-    ) -> Result<Reply, CallError> {
+    ) -> Result<CallReply, CallError> {
         match self {
             Self::Http(http) => http.call(request, caller).await,
             Self::Duplex(duplex) => duplex.call(request, caller).await,
@@ -168,11 +168,11 @@ impl Connection {
 /// The result of a request of the gateway itself.
 pub(crate) async fn result_of(
     method: &str,
-    answer: Result<Reply, CallError>,
+    answer: Result<CallReply, CallError>,
 ) -> Result<Raw, Failure> {
     let response = match answer {
-        Ok(Reply::Whole(response)) => Some(response),
-        Ok(Reply::Stream(messages)) => messages.answer().await,
+        Ok(CallReply::Whole(response)) => Some(response),
+        Ok(CallReply::Stream(messages)) => messages.answer().await,
         Err(CallError::NotSent(failure) | CallError::AuthRequired(failure)) => return Err(failure),
         Err(CallError::Busy { .. } | CallError::Unavailable { .. } | CallError::Unknown { .. }) => {
             None
@@ -221,7 +221,7 @@ impl ReplyStream {
     }
 
     /// Counts the end of the call if an outage affects it.
-    pub(crate) fn counted(self, count: Count) -> Self {
+    pub(crate) fn counted(self, count: ReplyTally) -> Self {
         Self { count: Some(count), ..self }
     }
 

@@ -5,11 +5,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use url::Url;
 
-use evermoor_core::config::{self, Address, Reach};
+use evermoor_core::config::{self, HttpOptions, UpstreamUrl};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::preset::Wire;
-use evermoor_core::protocol::version::transport::Dialect;
-use evermoor_core::security::secret_ref::Reference;
+use evermoor_core::preset::EndpointTransport;
+use evermoor_core::protocol::version::transport::Transport;
+use evermoor_core::security::secret_ref::SecretRef;
 
 use super::connection::Connected;
 use super::discovery;
@@ -24,12 +24,12 @@ pub(crate) trait Connect: Send + 'static {
     fn connect(&mut self) -> impl Future<Output = Result<Connected, Failure>> + Send;
 
     /// The transport and version that the last server was found to speak.
-    fn dialect(&self) -> Option<Dialect> {
+    fn dialect(&self) -> Option<Transport> {
         None
     }
 
     /// Makes connections as `config` says from now on.
-    fn switch_to(&mut self, _config: &config::Upstream, _dialect: Option<Dialect>) {}
+    fn switch_to(&mut self, _config: &config::UpstreamConfig, _dialect: Option<Transport>) {}
 }
 
 /// The connector for everything that `config.toml` can describe.
@@ -39,32 +39,32 @@ pub(crate) struct Connector {
     app: App,
     secrets: Secrets,
     /// The secrets that the configuration refers to.
-    needed: Vec<Reference>,
+    needed: Vec<SecretRef>,
     tasks: TaskTracker,
     stop: CancellationToken,
-    dialect: Option<Dialect>,
+    dialect: Option<Transport>,
 }
 
 enum Target {
     Http {
-        url: Address,
+        url: UpstreamUrl,
         local: bool,
-        reach: Box<Reach>,
+        reach: Box<HttpOptions>,
     },
     Stdio(Box<StdioServer>),
     /// An application, by its preset.
     App(String),
     /// The demo server, which runs until it is dropped.
-    Demo(Option<demo::Server>),
+    Demo(Option<demo::DemoServer>),
 }
 
 impl Connector {
     /// A connector to a server that last spoke `dialect`. `stop` ends the processes it started.
     pub(crate) fn new(
-        config: &config::Upstream,
+        config: &config::UpstreamConfig,
         app: App,
         secrets: Secrets,
-        dialect: Option<Dialect>,
+        dialect: Option<Transport>,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
@@ -78,7 +78,7 @@ impl Connector {
         &mut self,
         url: Url,
         local: bool,
-        reach: &Reach,
+        reach: &HttpOptions,
         found: &Found,
     ) -> Result<Connected, Failure> {
         // New clients for each connection, so that no socket of the last one is reused.
@@ -98,11 +98,14 @@ impl Connector {
         while let Some(port) = found.next().await {
             for (endpoint, address) in preset.mcp.iter().zip(preset.addresses(port)) {
                 self.dialect = match endpoint.wire {
-                    Wire::Http => self.dialect.filter(|dialect| *dialect != Dialect::Events),
-                    Wire::Sse => Some(Dialect::Events),
+                    EndpointTransport::Http => {
+                        self.dialect.filter(|dialect| *dialect != Transport::Events)
+                    }
+                    EndpointTransport::Sse => Some(Transport::Events),
                 };
                 let Ok(url) = Url::parse(&address) else { continue };
-                match self.connect_http(url, true, &Reach::default(), &Found::default()).await {
+                match self.connect_http(url, true, &HttpOptions::default(), &Found::default()).await
+                {
                     Ok(connected) => {
                         app.serves(&preset, port);
                         return Ok(connected);
@@ -111,19 +114,19 @@ impl Connector {
                 }
             }
         }
-        Err(app.why_not(&preset, failed).await)
+        Err(app.connect_failure(&preset, failed).await)
     }
 }
 
 impl Connect for Connector {
-    fn dialect(&self) -> Option<Dialect> {
+    fn dialect(&self) -> Option<Transport> {
         match &self.target {
             Target::Stdio(server) => server.dialect(),
             Target::Http { .. } | Target::App(_) | Target::Demo(_) => self.dialect,
         }
     }
 
-    fn switch_to(&mut self, config: &config::Upstream, dialect: Option<Dialect>) {
+    fn switch_to(&mut self, config: &config::UpstreamConfig, dialect: Option<Transport>) {
         let previous = match &self.target {
             Target::Stdio(server) => Some(server.retire()),
             Target::Http { .. } | Target::App(_) | Target::Demo(_) => None,
@@ -131,18 +134,18 @@ impl Connect for Connector {
         self.dialect = dialect;
         self.needed = config.transport.references().into_iter().cloned().collect();
         self.target = match &config.transport {
-            config::Transport::Http { url, reach } => Target::Http {
+            config::TransportConfig::Http { url, reach } => Target::Http {
                 url: url.clone(),
                 local: config.transport.is_local(),
                 reach: Box::new(reach.clone()),
             },
-            config::Transport::Stdio(program) => {
+            config::TransportConfig::Stdio(program) => {
                 let (tasks, stop) = (self.tasks.clone(), self.stop.child_token());
                 let server = StdioServer::new(config.name.clone(), program, dialect, tasks, stop);
                 Target::Stdio(Box::new(server.after(previous)))
             }
-            config::Transport::App { preset } => Target::App(preset.clone()),
-            config::Transport::Demo => Target::Demo(None),
+            config::TransportConfig::App { preset } => Target::App(preset.clone()),
+            config::TransportConfig::Demo => Target::Demo(None),
         };
     }
 
@@ -163,13 +166,13 @@ impl Connect for Connector {
                 self.connect_app(&preset).await
             }
             Target::Demo(server) => {
-                let started = demo::Server::start("127.0.0.1:0", &self.tasks).await;
+                let started = demo::DemoServer::start("127.0.0.1:0", &self.tasks).await;
                 let started = started.map_err(|error| {
                     let what = format!("The demo server cannot open a port: {error}.");
                     Failure::new(Code::Internal, what, "Restart Evermoor.")
                 })?;
                 let url = server.insert(started).url();
-                self.connect_http(url, true, &Reach::default(), &Found::default()).await
+                self.connect_http(url, true, &HttpOptions::default(), &Found::default()).await
             }
         }
     }

@@ -8,7 +8,7 @@
 use url::Url;
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::protocol::version::transport::Dialect;
+use evermoor_core::protocol::version::transport::Transport;
 
 use super::connection::Connected;
 use super::http::{HttpClients, HttpConnection};
@@ -19,9 +19,9 @@ use tokio_util::task::TaskTracker;
 pub(crate) async fn connect(
     clients: &HttpClients,
     url: &Url,
-    known: Option<Dialect>,
+    known: Option<Transport>,
     tasks: &TaskTracker,
-) -> Result<(Connected, Dialect), Failure> {
+) -> Result<(Connected, Transport), Failure> {
     if let Some(dialect) = known {
         match try_dialect(dialect, clients, url, tasks).await {
             Ok(connected) => return Ok((connected, dialect)),
@@ -44,24 +44,24 @@ pub(crate) async fn connect(
 }
 
 /// A path that ends in `/sse` most likely belongs to an HTTP+SSE server.
-fn order(url: &Url) -> [Dialect; 3] {
+fn order(url: &Url) -> [Transport; 3] {
     if url.path().trim_end_matches('/').ends_with("/sse") {
-        [Dialect::Events, Dialect::Stateless, Dialect::Session]
+        [Transport::Events, Transport::Stateless, Transport::Session]
     } else {
-        [Dialect::Stateless, Dialect::Session, Dialect::Events]
+        [Transport::Stateless, Transport::Session, Transport::Events]
     }
 }
 
 async fn try_dialect(
-    dialect: Dialect,
+    dialect: Transport,
     clients: &HttpClients,
     url: &Url,
     tasks: &TaskTracker,
 ) -> Result<Connected, Failure> {
     match dialect {
-        Dialect::Stateless => HttpConnection::discover(clients.clone(), url.clone(), tasks).await,
-        Dialect::Session => HttpConnection::initialize(clients.clone(), url.clone(), tasks).await,
-        Dialect::Events => sse::connect(clients.clone(), url.clone(), tasks).await,
+        Transport::Stateless => HttpConnection::discover(clients.clone(), url.clone(), tasks).await,
+        Transport::Session => HttpConnection::initialize(clients.clone(), url.clone(), tasks).await,
+        Transport::Events => sse::connect(clients.clone(), url.clone(), tasks).await,
     }
 }
 
@@ -83,8 +83,8 @@ mod tests {
         let first = |url: &str| order(&Url::parse(url).unwrap())[0];
         assert_eq!(
             first("http://127.0.0.1:39300/model_context_protocol/2024-11-05/sse"),
-            Dialect::Events
+            Transport::Events
         );
-        assert_eq!(first("http://127.0.0.1:3001/mcp"), Dialect::Stateless);
+        assert_eq!(first("http://127.0.0.1:3001/mcp"), Transport::Stateless);
     }
 }

@@ -16,13 +16,13 @@ use tokio::time::timeout;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::envelope::{Id, Notification, Outcome, Request, Response};
 use evermoor_core::protocol::mcp;
-use evermoor_core::protocol::mcp::{Handshake, Revision, method};
-use evermoor_core::protocol::translate::client_meta::WhoAsks;
-use evermoor_core::protocol::version::Spoken;
-use evermoor_core::protocol::version::transport::Dialect;
-use evermoor_core::protocol::version::unsupported::wanted_instead;
+use evermoor_core::protocol::mcp::{Handshake, SessionVersion, method};
+use evermoor_core::protocol::translate::client_meta::ClientMeta;
+use evermoor_core::protocol::version::ProtocolVersion;
+use evermoor_core::protocol::version::transport::Transport;
+use evermoor_core::protocol::version::unsupported::newest_common_version;
 
-use super::connection::{Reply, result_of};
+use super::connection::{CallReply, result_of};
 use super::duplex::Duplex;
 
 /// How long the handshake with a server over the network may take.
@@ -39,16 +39,16 @@ pub(crate) enum Era {
     Session,
 }
 
-impl From<Dialect> for Era {
-    fn from(dialect: Dialect) -> Self {
+impl From<Transport> for Era {
+    fn from(dialect: Transport) -> Self {
         match dialect {
-            Dialect::Stateless => Self::Stateless,
-            Dialect::Session | Dialect::Events => Self::Session,
+            Transport::Stateless => Self::Stateless,
+            Transport::Session | Transport::Events => Self::Session,
         }
     }
 }
 
-impl From<Era> for Dialect {
+impl From<Era> for Transport {
     fn from(era: Era) -> Self {
         match era {
             Era::Stateless => Self::Stateless,
@@ -111,20 +111,20 @@ async fn probe(duplex: &Duplex) -> Result<(Handshake, Era), Failure> {
 }
 
 async fn discover(duplex: &Duplex) -> Result<Handshake, Failure> {
-    let params = WhoAsks::gateway(crate::VERSION).sign(None);
+    let params = ClientMeta::gateway(crate::VERSION).attach(None);
     let request = Request::new(Id::number(0), method::DISCOVER, Some(params));
     let mut answer = duplex.call(&request, None).await;
-    if let Ok(Reply::Whole(Response { outcome: Outcome::Error(error), .. })) = &answer
-        && wanted_instead(error) == Some(Spoken::Stateless)
+    if let Ok(CallReply::Whole(Response { outcome: Outcome::Error(error), .. })) = &answer
+        && newest_common_version(error) == Some(ProtocolVersion::Stateless)
     {
         answer = duplex.call(&request, None).await;
     }
     let result = result_of(method::DISCOVER, answer).await?;
-    Handshake::discovered(&result).ok_or_else(|| not_mcp(method::DISCOVER))
+    Handshake::from_discover(&result).ok_or_else(|| not_mcp(method::DISCOVER))
 }
 
 async fn send_initialize(duplex: &Duplex) -> Result<Handshake, Failure> {
-    let params = mcp::initialize_params(Revision::LATEST, crate::VERSION);
+    let params = mcp::initialize_params(SessionVersion::LATEST, crate::VERSION);
     let request = Request::new(Id::number(0), method::INITIALIZE, Some(params));
     let result = result_of(method::INITIALIZE, duplex.call(&request, None).await).await?;
     let handshake = Handshake::read(&result).ok_or_else(|| not_mcp(method::INITIALIZE))?;

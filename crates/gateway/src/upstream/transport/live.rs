@@ -14,14 +14,14 @@ use evermoor_core::protocol::envelope::{Id, Request};
 use evermoor_core::protocol::mcp::method;
 
 use super::connection::{CallError, Connection};
-use crate::upstream::delivery::in_flight::{CallGuard, UnderWay};
+use crate::upstream::delivery::in_flight::{CallGuard, InFlightCalls};
 
 /// How many calls may be in flight; further calls wait. Over HTTP each call takes a TCP connection,
 /// and sockets are the first thing that a machine runs out of.
 const MAX_IN_FLIGHT: usize = 1024;
 
 /// A connection in use.
-pub struct Ready {
+pub struct LiveConnection {
     pub since: SystemTime,
     /// Counts the connections of this upstream.
     pub(crate) generation: u64,
@@ -29,13 +29,13 @@ pub struct Ready {
     opened: Instant,
     /// When the upstream last sent anything, in milliseconds since the connection was made.
     last_activity: AtomicU64,
-    calls: Arc<UnderWay>,
+    calls: Arc<InFlightCalls>,
     permits: Arc<Semaphore>,
     stalled: Mutex<Option<Failure>>,
     abandoned: CancellationToken,
 }
 
-impl Ready {
+impl LiveConnection {
     pub(crate) fn new(generation: u64, connection: Connection, since: SystemTime) -> Self {
         let opened = Instant::now();
         Self {
@@ -44,7 +44,7 @@ impl Ready {
             connection,
             opened,
             last_activity: AtomicU64::new(0),
-            calls: Arc::new(UnderWay::new(opened)),
+            calls: Arc::new(InFlightCalls::new(opened)),
             permits: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
             stalled: Mutex::new(None),
             abandoned: CancellationToken::new(),
@@ -72,7 +72,7 @@ impl Ready {
         self.generation
     }
 
-    pub(crate) fn calls(&self) -> &Arc<UnderWay> {
+    pub(crate) fn calls(&self) -> &Arc<InFlightCalls> {
         &self.calls
     }
 

@@ -70,10 +70,10 @@ mod tests {
     use crate::upstream::transport::duplex;
     use crate::upstream::transport::duplex::Outgoing;
     use evermoor_core::protocol::envelope::{Message, Response};
-    use evermoor_core::protocol::log_level::Level;
+    use evermoor_core::protocol::log_level::LoggingLevel;
     use tokio::sync::mpsc;
 
-    fn wanted(resources: &[&str], level: Option<Level>) -> SubscriptionSet {
+    fn wanted(resources: &[&str], level: Option<LoggingLevel>) -> SubscriptionSet {
         let resources = resources.iter().map(|uri| (*uri).to_owned()).collect();
         SubscriptionSet { resources, level, ..SubscriptionSet::default() }
     }
@@ -120,7 +120,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn all_subscriptions_are_restored_on_a_new_connection() {
         let sent = requests(async |connection| {
-            let all = wanted(&["x://1", "x://gone", "x://2"], Some(Level::Info));
+            let all = wanted(&["x://1", "x://gone", "x://2"], Some(LoggingLevel::Info));
             restore(connection, &handshake(), all).await;
         });
         assert_eq!(
@@ -137,8 +137,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_no_editor_wants_any_more_is_unsubscribed() {
         let sent = requests(async |connection| {
-            let before = wanted(&["x://1", "x://2"], Some(Level::Debug));
-            unsubscribe(connection, &before, &wanted(&["x://2"], Some(Level::Error))).await;
+            let before = wanted(&["x://1", "x://2"], Some(LoggingLevel::Debug));
+            unsubscribe(connection, &before, &wanted(&["x://2"], Some(LoggingLevel::Error))).await;
         });
         assert_eq!(
             sent.await,

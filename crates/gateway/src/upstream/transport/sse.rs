@@ -17,7 +17,7 @@ use url::Url;
 use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::envelope::Message;
 use evermoor_core::protocol::sse;
-use evermoor_core::protocol::sse::Event;
+use evermoor_core::protocol::sse::SseEvent;
 
 use super::connection::{Connected, Connection, LARGEST_REPLY, excerpt};
 use super::duplex::{self, Inbox, Outgoing, SendError};
@@ -187,18 +187,18 @@ async fn refused(answer: reqwest::Response, endpoint: &Url) -> SendError {
 /// The events of the server's stream.
 struct SseEvents {
     chunks: futures_util::stream::BoxStream<'static, Result<bytes::Bytes, reqwest::Error>>,
-    parser: sse::Parser,
-    ready: std::vec::IntoIter<Event>,
+    parser: sse::SseParser,
+    ready: std::vec::IntoIter<SseEvent>,
 }
 
 impl SseEvents {
     fn new(answer: reqwest::Response) -> Self {
-        let (chunks, parser) = (answer.bytes_stream().boxed(), sse::Parser::new(LARGEST_REPLY));
+        let (chunks, parser) = (answer.bytes_stream().boxed(), sse::SseParser::new(LARGEST_REPLY));
         Self { chunks, parser, ready: Vec::new().into_iter() }
     }
 
     /// The next event; `None` when the stream has ended, for whatever reason.
-    async fn next(&mut self) -> Option<Event> {
+    async fn next(&mut self) -> Option<SseEvent> {
         loop {
             if let Some(event) = self.ready.next() {
                 return Some(event);
@@ -213,7 +213,7 @@ impl SseEvents {
 mod tests {
     use super::*;
     use crate::upstream::transport::connection::CallError;
-    use evermoor_core::config::Reach;
+    use evermoor_core::config::HttpOptions;
     use evermoor_core::protocol::envelope::{Id, Request};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
@@ -226,7 +226,7 @@ mod tests {
         let endpoint = format!("http://{}/message", server.local_addr().unwrap());
         let endpoint = Url::parse(&endpoint).unwrap();
         let (channel, inbox, outgoing, _incoming) = duplex::channel();
-        let reach = Reach::default();
+        let reach = HttpOptions::default();
         let clients = HttpClients::new(&endpoint, true, &reach, &Default::default()).await.unwrap();
         drop(tokio::spawn(write(outgoing, inbox.clone(), clients, endpoint, TaskTracker::new())));
         let serve = async {

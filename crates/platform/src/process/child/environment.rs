@@ -14,7 +14,7 @@ use super::path;
 use crate::system::System;
 
 /// Set in every child, so that children of a gateway that was killed can be recognized.
-pub const MARKER: &str = "EVERMOOR_CHILD";
+pub const CHILD_MARKER: &str = "EVERMOOR_CHILD";
 
 const UNIX: [&str; 18] = [
     "HOME",
@@ -66,12 +66,12 @@ pub type Variables = Vec<(OsString, OsString)>;
 
 /// The variables of every child, and the home folder.
 #[derive(Clone, Debug)]
-pub struct Environment {
+pub struct ChildEnvironment {
     variables: Variables,
     home: Option<PathBuf>,
 }
 
-impl Environment {
+impl ChildEnvironment {
     /// The allowed variables of this process, with the search path of a terminal. `instance` marks the
     /// children of this gateway.
     pub async fn find(instance: &str) -> Self {
@@ -87,7 +87,7 @@ impl Environment {
     ) -> Self {
         let mut variables = allowed(system, ours);
         set(system, &mut variables, "PATH", search);
-        set(system, &mut variables, MARKER, OsStr::new(instance));
+        set(system, &mut variables, CHILD_MARKER, OsStr::new(instance));
         let home = match system {
             System::MacOs | System::Linux => get(system, &variables, "HOME"),
             System::Windows => get(system, &variables, "USERPROFILE"),
@@ -174,8 +174,8 @@ mod tests {
     fn names_are_case_insensitive_on_windows() {
         let ours = variables(&[("Path", "C:/x"), ("SystemRoot", "C:/W"), ("AWS_SECRET", "s")]);
         let environment =
-            Environment::new(System::Windows, ours.into_iter(), OsStr::new("C:/y"), "7");
-        assert_eq!(names(&environment.variables), ["SystemRoot", "PATH", MARKER]);
+            ChildEnvironment::new(System::Windows, ours.into_iter(), OsStr::new("C:/y"), "7");
+        assert_eq!(names(&environment.variables), ["SystemRoot", "PATH", CHILD_MARKER]);
         let path = get(System::Windows, &environment.variables, "Path");
         assert_eq!(path.as_deref(), Some(OsStr::new("C:/y")));
     }
@@ -183,7 +183,8 @@ mod tests {
     #[test]
     fn declared_variables_take_precedence() {
         let ours = variables(&[("HOME", "/home/a"), ("LANG", "C")]);
-        let environment = Environment::new(System::HERE, ours.into_iter(), OsStr::new("/bin"), "7");
+        let environment =
+            ChildEnvironment::new(System::HERE, ours.into_iter(), OsStr::new("/bin"), "7");
         let declared =
             [("LANG".to_owned(), "de".to_owned()), ("API_KEY".to_owned(), "k".to_owned())];
         let child = environment.for_child(&declared);
@@ -192,6 +193,6 @@ mod tests {
             (value("LANG"), value("API_KEY"), value("PATH")),
             ("de".into(), "k".into(), "/bin".into())
         );
-        assert_eq!(value(MARKER), "7");
+        assert_eq!(value(CHILD_MARKER), "7");
     }
 }

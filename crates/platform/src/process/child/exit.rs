@@ -4,19 +4,19 @@ use std::process::ExitStatus;
 
 /// How a process exited, as numbers; the caller has the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub enum ProcessExit {
     Code(i32),
     Signal(i32),
     /// The system did not report it.
-    Untold,
+    Unknown,
 }
 
-impl From<ExitStatus> for Exit {
+impl From<ExitStatus> for ProcessExit {
     fn from(status: ExitStatus) -> Self {
         match (status.code(), super::system::signal(status)) {
             (Some(code), _) => Self::Code(code),
             (None, Some(signal)) => Self::Signal(signal),
-            (None, None) => Self::Untold,
+            (None, None) => Self::Unknown,
         }
     }
 }

@@ -2,14 +2,14 @@
 //!
 //! # Theory of operation
 //! A stdio server is rarely one process: `npx` starts a shell that starts node. So a program is started
-//! as the root of a [`Tree`], which is a process group on Unix and a job object on Windows. The whole
+//! as the root of a [`ProcessTree`], which is a process group on Unix and a job object on Windows. The whole
 //! tree is asked to exit or killed, and killed when its owner is dropped. No shell is involved: this
 //! module finds the program and starts it by its full path.
 //!
 //! If this process is killed, the standard input of its children closes, and most of them exit. On
 //! Windows the system kills the whole job. On Linux the root of each tree also gets SIGTERM, which
 //! common launchers pass on. A grandchild that ignores both keeps running; it has
-//! [`environment::MARKER`] in its environment, and the next gateway ends it ([`orphans`]).
+//! [`environment::CHILD_MARKER`] in its environment, and the next gateway ends it ([`orphans`]).
 //!
 //! A program that leaves the group on purpose, such as a browser that should stay open, is left
 //! running.
@@ -43,9 +43,9 @@ use std::sync::mpsc;
 
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
-pub use environment::Environment;
-pub use exit::Exit;
-pub use tree::Tree;
+pub use environment::ChildEnvironment;
+pub use exit::ProcessExit;
+pub use tree::ProcessTree;
 #[cfg(unix)]
 use unix as system;
 #[cfg(windows)]
@@ -55,7 +55,7 @@ use crate::system::System;
 
 /// The program to start. A leading `~` in the program, the folder or an argument is the home folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Spec {
+pub struct ChildSpec {
     /// A name on the search path, or a path.
     pub program: String,
     pub args: Vec<String>,
@@ -67,7 +67,7 @@ pub struct Spec {
 
 /// This side of the child's pipes.
 #[derive(Debug)]
-pub struct Pipes {
+pub struct ChildPipes {
     pub stdin: ChildStdin,
     pub stdout: ChildStdout,
     pub stderr: ChildStderr,
@@ -75,7 +75,7 @@ pub struct Pipes {
 
 /// Why a program was not started.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum SpawnError {
     #[error("program `{program}` not found on the search path")]
     NotOnPath { program: String },
     #[error("file not found: {}", path.display())]
@@ -92,7 +92,10 @@ pub enum StartError {
 }
 
 /// Starts a program as the root of a new tree.
-pub async fn spawn(spec: &Spec, environment: &Environment) -> Result<(Tree, Pipes), StartError> {
+pub async fn spawn(
+    spec: &ChildSpec,
+    environment: &ChildEnvironment,
+) -> Result<(ProcessTree, ChildPipes), SpawnError> {
     let (answer, started) = tokio::sync::oneshot::channel();
     let (spec, environment) = (spec.clone(), environment.clone());
     let runtime = tokio::runtime::Handle::current();
@@ -110,7 +113,7 @@ pub async fn spawn(spec: &Spec, environment: &Environment) -> Result<(Tree, Pipe
     };
     let thread =
         std::thread::Builder::new().name("child".into()).stack_size(STACK_SIZE).spawn(keep_thread);
-    let refused = |source| StartError::Refused { path: PathBuf::new(), source };
+    let refused = |source| SpawnError::Refused { path: PathBuf::new(), source };
     thread.map_err(refused)?;
     started
         .await
@@ -120,17 +123,17 @@ pub async fn spawn(spec: &Spec, environment: &Environment) -> Result<(Tree, Pipe
 const STACK_SIZE: usize = 256 << 10;
 
 fn start(
-    spec: &Spec,
-    environment: &Environment,
+    spec: &ChildSpec,
+    environment: &ChildEnvironment,
     home: mpsc::Sender<()>,
-) -> Result<(Tree, Pipes), StartError> {
+) -> Result<(ProcessTree, ChildPipes), SpawnError> {
     let expand = |text: &str| program::expand(System::HERE, text, environment.home());
     let folder = match &spec.cwd {
         Some(folder) => Some(PathBuf::from(expand(folder))),
         None => environment.home().map(Path::to_owned).filter(|home| home.is_dir()),
     };
     if let Some(path) = folder.as_ref().filter(|folder| !folder.is_dir()) {
-        return Err(StartError::NoFolder { path: path.clone() });
+        return Err(SpawnError::NoFolder { path: path.clone() });
     }
     let variables = environment.for_child(&spec.env);
     let search = program::Search { folder: folder.as_deref(), variables: &variables };
@@ -152,20 +155,20 @@ fn start(
     let started = command.spawn().and_then(|mut child| {
         let group = system::Group::of(&child)?;
         let pipes = pipes(&mut child)?;
-        Ok((Tree::new(child, group, home), pipes))
+        Ok((ProcessTree::new(child, group, home), pipes))
     });
     started.map_err(|source| {
         if source.kind() == io::ErrorKind::NotFound {
-            StartError::NoInterpreter { path }
+            SpawnError::NoInterpreter { path }
         } else {
-            StartError::Refused { path, source }
+            SpawnError::Refused { path, source }
         }
     })
 }
 
-fn pipes(child: &mut Child) -> io::Result<Pipes> {
+fn pipes(child: &mut Child) -> io::Result<ChildPipes> {
     match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
-        (Some(stdin), Some(stdout), Some(stderr)) => Ok(Pipes { stdin, stdout, stderr }),
+        (Some(stdin), Some(stdout), Some(stderr)) => Ok(ChildPipes { stdin, stdout, stderr }),
         _ => Err(io::ErrorKind::BrokenPipe.into()),
     }
 }

@@ -44,7 +44,7 @@ pub async fn search_path() -> OsString {
 
 /// Reports that a program was not found. It may have been installed meanwhile: if the search path is
 /// old, the next [`search_path`] determines it again.
-pub async fn missed() {
+pub async fn program_not_found() {
     let mut found = FOUND.lock().await;
     if found.as_ref().is_some_and(|(when, _)| when.elapsed() >= MAX_AGE) {
         *found = None;

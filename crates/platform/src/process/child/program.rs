@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::StartError;
+use super::SpawnError;
 use super::environment::{Variables, get};
 use crate::system::System;
 
@@ -45,7 +45,7 @@ pub(super) fn find(
     program: &str,
     search: &Search<'_>,
     kind: impl Fn(&Path) -> Kind,
-) -> Result<PathBuf, StartError> {
+) -> Result<PathBuf, SpawnError> {
     let is_path = match system {
         System::Windows => program.contains(['/', '\\']),
         System::MacOs | System::Linux => program.contains('/'),
@@ -59,8 +59,8 @@ pub(super) fn find(
         let best = found.max_by_key(|(kind, _)| *kind != Kind::Nothing);
         return match best {
             Some((Kind::Program, path)) => Ok(path),
-            Some((Kind::NotExecutable, path)) => Err(StartError::NotExecutable { path }),
-            Some((Kind::Nothing, _)) | None => Err(StartError::NoFile { path: named }),
+            Some((Kind::NotExecutable, path)) => Err(SpawnError::NotExecutable { path }),
+            Some((Kind::Nothing, _)) | None => Err(SpawnError::NoFile { path: named }),
         };
     }
     let folders = get(system, search.variables, "PATH").unwrap_or_default();
@@ -75,8 +75,8 @@ pub(super) fn find(
         }
     }
     Err(match unfit {
-        Some(path) => StartError::NotExecutable { path },
-        None => StartError::NotOnPath { program: program.to_owned() },
+        Some(path) => SpawnError::NotExecutable { path },
+        None => SpawnError::NotOnPath { program: program.to_owned() },
     })
 }
 
@@ -110,7 +110,7 @@ mod tests {
         program: &str,
         folder: Option<&str>,
         files: &[(&str, Kind)],
-    ) -> Result<String, StartError> {
+    ) -> Result<String, SpawnError> {
         let folders = std::env::join_paths(["/one", "/two"]).unwrap();
         let variables =
             vec![("PATH".into(), folders), ("PATHEXT".into(), ".COM;.EXE;.BAT;.CMD;.JS".into())];

@@ -8,15 +8,19 @@ use tokio::time::timeout;
 
 use super::*;
 
-fn sh(script: &str) -> Spec {
-    Spec { program: "sh".into(), args: vec!["-c".into(), script.into()], ..Spec::default() }
+fn sh(script: &str) -> ChildSpec {
+    ChildSpec {
+        program: "sh".into(),
+        args: vec!["-c".into(), script.into()],
+        ..ChildSpec::default()
+    }
 }
 
-async fn start_spec(spec: &Spec) -> Result<(Tree, Pipes), StartError> {
-    spawn(spec, &Environment::find("test").await).await
+async fn start_spec(spec: &ChildSpec) -> Result<(ProcessTree, ChildPipes), SpawnError> {
+    spawn(spec, &ChildEnvironment::find("test").await).await
 }
 
-async fn start_sh(script: &str) -> (Tree, ChildStdin, Lines<BufReader<ChildStdout>>) {
+async fn start_sh(script: &str) -> (ProcessTree, ChildStdin, Lines<BufReader<ChildStdout>>) {
     let (tree, pipes) = start_spec(&sh(script)).await.unwrap();
     (tree, pipes.stdin, BufReader::new(pipes.stdout).lines())
 }
@@ -43,15 +47,15 @@ pub(crate) async fn until_gone(pid: u32) {
 
 #[tokio::test]
 async fn a_child_gets_only_allowed_and_declared_variables() {
-    let spec = Spec {
+    let spec = ChildSpec {
         program: "env".into(),
         env: vec![("DECLARED".into(), "yes".into())],
-        ..Spec::default()
+        ..ChildSpec::default()
     };
     let (mut tree, mut pipes) = start_spec(&spec).await.unwrap();
     let mut output = String::new();
     pipes.stdout.read_to_string(&mut output).await.unwrap();
-    assert_eq!(tree.wait().await, Exit::Code(0));
+    assert_eq!(tree.wait().await, ProcessExit::Code(0));
     let names: Vec<&str> = output.lines().filter_map(|line| line.split('=').next()).collect();
     assert!(
         output.contains("DECLARED=yes\n") && output.contains("EVERMOOR_CHILD=test\n"),
@@ -65,7 +69,7 @@ async fn a_child_gets_only_allowed_and_declared_variables() {
 #[tokio::test]
 async fn a_child_starts_in_its_folder_with_unchanged_arguments() {
     let folder = tempfile::tempdir().unwrap();
-    let spec = Spec {
+    let spec = ChildSpec {
         args: ["-c", "pwd -P; echo \"$1\"", "x", "; $(touch owned) *"].map(str::to_owned).into(),
         cwd: Some(folder.path().to_str().unwrap().to_owned()),
         ..sh("")
@@ -92,15 +96,15 @@ async fn a_child_that_exits_when_its_input_closes_gets_no_signal() {
     let (mut tree, stdin, mut output) = start_sh("echo ready; cat > /dev/null; exit 3").await;
     assert_eq!(line(&mut output).await, "ready");
     drop(stdin);
-    assert_eq!(tree.end().await, Exit::Code(3));
+    assert_eq!(tree.end().await, ProcessExit::Code(3));
 }
 
 #[tokio::test]
 async fn grandchildren_of_an_exited_child_are_ended_too() {
     let (mut tree, _stdin, mut output) = start_sh("sleep 600 & echo $!").await;
     let grandchild = line(&mut output).await.parse().unwrap();
-    assert_eq!(tree.wait().await, Exit::Code(0));
-    assert_eq!(tree.end().await, Exit::Code(0));
+    assert_eq!(tree.wait().await, ProcessExit::Code(0));
+    assert_eq!(tree.end().await, ProcessExit::Code(0));
     until_gone(grandchild).await;
 }
 
@@ -111,7 +115,7 @@ async fn a_child_that_ignores_signals_is_killed() {
     let (mut tree, stdin, mut output) = start_sh(script).await;
     let grandchild = line(&mut output).await.parse().unwrap();
     drop(stdin);
-    assert_eq!(tree.end().await, Exit::Signal(9));
+    assert_eq!(tree.end().await, ProcessExit::Signal(9));
     until_gone(grandchild).await;
 }
 
@@ -122,14 +126,17 @@ async fn a_stopped_child_is_ended() {
     let pid = rustix::process::Pid::from_raw(i32::try_from(tree.pid().unwrap()).unwrap()).unwrap();
     rustix::process::kill_process_group(pid, rustix::process::Signal::STOP).unwrap();
     drop(stdin);
-    assert_eq!(timeout(Duration::from_secs(20), tree.end()).await.unwrap(), Exit::Signal(15));
+    assert_eq!(
+        timeout(Duration::from_secs(20), tree.end()).await.unwrap(),
+        ProcessExit::Signal(15)
+    );
 }
 
 #[tokio::test]
 async fn the_exit_reason_can_be_read_again() {
     let (mut tree, _stdin, _output) = start_sh("kill -ABRT $$").await;
-    assert_eq!(tree.wait().await, Exit::Signal(6));
-    assert_eq!(tree.wait().await, Exit::Signal(6));
+    assert_eq!(tree.wait().await, ProcessExit::Signal(6));
+    assert_eq!(tree.wait().await, ProcessExit::Signal(6));
 }
 
 #[tokio::test]
@@ -144,7 +151,10 @@ async fn an_error_names_what_cannot_be_started() {
     };
     let why = async |program: String, cwd: Option<&str>| {
         let cwd = cwd.map(str::to_owned);
-        start_spec(&Spec { program, cwd, ..Spec::default() }).await.unwrap_err().to_string()
+        start_spec(&ChildSpec { program, cwd, ..ChildSpec::default() })
+            .await
+            .unwrap_err()
+            .to_string()
     };
     let text = file("notes.txt", "", 0o644);
     assert_eq!(why(text.clone(), None).await, format!("{text} is not executable"));

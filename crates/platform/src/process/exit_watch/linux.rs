@@ -9,7 +9,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::io::unix::AsyncFd;
 use tokio::time::sleep;
 
-use crate::process::child::Exit;
+use crate::process::child::ProcessExit;
 
 #[derive(Debug)]
 pub(super) struct Process {
@@ -32,7 +32,7 @@ impl Process {
         let _ = self.file.readable().await;
     }
 
-    pub(super) async fn how(&self) -> Exit {
+    pub(super) async fn how(&self) -> ProcessExit {
         self.ended().await;
         for _ in 0..MAX_POLLS {
             match exit(self.file.get_ref()) {
@@ -41,7 +41,7 @@ impl Process {
                 ExitQuery::Unsupported => break,
             }
         }
-        Exit::Untold
+        ProcessExit::Unknown
     }
 
     pub(super) fn end(&self, by_force: bool) -> io::Result<()> {
@@ -60,7 +60,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 const MAX_POLLS: u32 = 100;
 
 enum ExitQuery {
-    Exit(Exit),
+    Exit(ProcessExit),
     NotYet,
     /// This kernel does not report it.
     Unsupported,
@@ -96,9 +96,9 @@ fn exit(file: &OwnedFd) -> ExitQuery {
 }
 
 /// Decodes a `wait` status: a signal in the low bits, or a code above them.
-fn read(status: i32) -> Exit {
+fn read(status: i32) -> ProcessExit {
     match status & 0x7f {
-        0 => Exit::Code(status >> 8 & 0xff),
-        signal => Exit::Signal(signal),
+        0 => ProcessExit::Code(status >> 8 & 0xff),
+        signal => ProcessExit::Signal(signal),
     }
 }

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use crate::process::child::Exit;
+use crate::process::child::ProcessExit;
 use crate::process::info;
 
 #[derive(Debug)]
@@ -49,9 +49,9 @@ impl Process {
     }
 
     /// Only the parent gets the exit reason.
-    pub(super) async fn how(&self) -> Exit {
+    pub(super) async fn how(&self) -> ProcessExit {
         self.ended().await;
-        Exit::Untold
+        ProcessExit::Unknown
     }
 
     pub(super) fn end(&self, by_force: bool) -> io::Result<()> {

@@ -14,7 +14,7 @@ mod windows;
 
 use std::io;
 
-use crate::process::child::Exit;
+use crate::process::child::ProcessExit;
 #[cfg(target_os = "linux")]
 use linux as system;
 #[cfg(target_os = "macos")]
@@ -24,12 +24,12 @@ use windows as system;
 
 /// Watches a process until it is dropped.
 #[derive(Debug)]
-pub struct Watch {
+pub struct ExitWatch {
     pid: u32,
     process: system::Process,
 }
 
-impl Watch {
+impl ExitWatch {
     /// Starts to watch a process. Fails if no process with this id is running. Must be called in a
     /// tokio runtime.
     pub fn open(pid: u32) -> io::Result<Self> {
@@ -47,7 +47,7 @@ impl Watch {
 
     /// Waits for the exit and returns its reason, if the system reports it to other processes than the
     /// parent: Windows does, Linux since 6.15 once the parent has reaped the process, macOS does not.
-    pub async fn how(&self) -> Exit {
+    pub async fn how(&self) -> ProcessExit {
         self.process.how().await
     }
 
@@ -95,7 +95,7 @@ mod tests {
     #[tokio::test]
     async fn the_exit_of_another_process_is_noticed() {
         let (pid, _parent) = grandchild("echo $$; exec sleep 600").await;
-        let watch = Watch::open(pid).unwrap();
+        let watch = ExitWatch::open(pid).unwrap();
         tokio::select! {
             biased;
             () = watch.ended() => panic!("it has not ended"),
@@ -111,27 +111,27 @@ mod tests {
         let mut child = spawn::command("true").spawn().unwrap();
         let pid = child.id().unwrap();
         child.wait().await.unwrap();
-        assert!(Watch::open(pid).is_err());
-        assert!(Watch::open(u32::MAX).is_err());
+        assert!(ExitWatch::open(pid).is_err());
+        assert!(ExitWatch::open(u32::MAX).is_err());
     }
 
     #[tokio::test]
     async fn a_process_that_is_asked_to_exit_can_clean_up() {
         let script = r#"trap "exit 3" TERM; echo $$; while :; do sleep 0.05; done"#;
         let (pid, _parent) = grandchild(script).await;
-        let watch = Watch::open(pid).unwrap();
+        let watch = ExitWatch::open(pid).unwrap();
         watch.end(false).unwrap();
         let exit = timeout(SOON, watch.how()).await.expect("it ended");
-        assert_eq!(exit, if is_reported() { Exit::Code(3) } else { Exit::Untold });
+        assert_eq!(exit, if is_reported() { ProcessExit::Code(3) } else { ProcessExit::Unknown });
     }
 
     #[tokio::test]
     async fn the_exit_reason_of_another_process_is_known_if_the_system_reports_it() {
         let (pid, _parent) = grandchild("echo $$; exec sleep 600").await;
-        let watch = Watch::open(pid).unwrap();
+        let watch = ExitWatch::open(pid).unwrap();
         let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::ABORT).unwrap();
         let exit = timeout(SOON, watch.how()).await.expect("it ended");
-        assert_eq!(exit, if is_reported() { Exit::Signal(6) } else { Exit::Untold });
+        assert_eq!(exit, if is_reported() { ProcessExit::Signal(6) } else { ProcessExit::Unknown });
     }
 }

@@ -13,7 +13,7 @@ use windows_sys::Win32::System::Threading::{
     UnregisterWaitEx, WT_EXECUTEONLYONCE,
 };
 
-use crate::process::child::Exit;
+use crate::process::child::ProcessExit;
 
 #[derive(Debug)]
 pub(super) struct Process {
@@ -65,13 +65,13 @@ impl Process {
         let _ = ended.wait_for(|ended| *ended).await;
     }
 
-    pub(super) async fn how(&self) -> Exit {
+    pub(super) async fn how(&self) -> ProcessExit {
         self.ended().await;
         let mut code = 0;
         #[expect(unsafe_code, reason = "calls the Win32 API")]
         // SAFETY: the handle is open and the pointer is valid.
         let ok = unsafe { GetExitCodeProcess(self.handle.as_raw_handle(), &raw mut code) };
-        if ok == 0 { Exit::Untold } else { Exit::Code(code.cast_signed()) }
+        if ok == 0 { ProcessExit::Unknown } else { ProcessExit::Code(code.cast_signed()) }
     }
 
     pub(super) fn end(&self, by_force: bool) -> io::Result<()> {

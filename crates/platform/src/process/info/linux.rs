@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use rustix::param::{clock_ticks_per_second, page_size};
 
-use super::{Facts, Usage};
+use super::{ProcessInfo, ProcessUsage};
 
-pub(super) fn of(pid: u32) -> Option<Facts> {
+pub(super) fn of(pid: u32) -> Option<ProcessInfo> {
     let stat = Stat::of(pid).filter(|stat| !stat.exited)?;
     let uptime = fs::read_to_string("/proc/uptime").ok()?;
     let uptime: f64 = uptime.split_whitespace().next()?.parse().ok()?;
     let executable = fs::read_link(format!("/proc/{pid}/exe")).ok();
-    Some(Facts {
+    Some(ProcessInfo {
         pid,
         started: stat.started,
         age: Duration::try_from_secs_f64(uptime).ok()?.saturating_sub(time(stat.started)),
@@ -21,12 +21,12 @@ pub(super) fn of(pid: u32) -> Option<Facts> {
     })
 }
 
-pub(super) fn usage(pid: u32) -> Option<Usage> {
+pub(super) fn usage(pid: u32) -> Option<ProcessUsage> {
     let stat = Stat::of(pid).filter(|stat| !stat.exited)?;
     // The second number is the count of resident pages.
     let pages = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
     let pages: u64 = pages.split_whitespace().nth(1)?.parse().ok()?;
-    Some(Usage { memory: pages * page_size() as u64, processor: time(stat.spent) })
+    Some(ProcessUsage { memory: pages * page_size() as u64, processor: time(stat.spent) })
 }
 
 pub(super) fn all() -> Vec<u32> {

@@ -6,15 +6,15 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::{Facts, Usage};
+use super::{ProcessInfo, ProcessUsage};
 
-pub(super) fn of(pid: u32) -> Option<Facts> {
+pub(super) fn of(pid: u32) -> Option<ProcessInfo> {
     let info = info(pid)?;
     let start =
         Duration::from_secs(info.pbi_start_tvsec) + Duration::from_micros(info.pbi_start_tvusec);
     let since_epoch = crate::clock::now().duration_since(UNIX_EPOCH).ok()?;
     let executable = executable(pid);
-    Some(Facts {
+    Some(ProcessInfo {
         pid,
         started: u64::try_from(start.as_micros()).ok()?,
         age: since_epoch.saturating_sub(start),
@@ -23,7 +23,7 @@ pub(super) fn of(pid: u32) -> Option<Facts> {
     })
 }
 
-pub(super) fn usage(pid: u32) -> Option<Usage> {
+pub(super) fn usage(pid: u32) -> Option<ProcessUsage> {
     let mut usage = MaybeUninit::<libc::rusage_info_v2>::zeroed();
     let number = libc::c_int::try_from(pid).ok()?;
     #[expect(unsafe_code, reason = "calls libproc, a C library")]
@@ -33,7 +33,7 @@ pub(super) fn usage(pid: u32) -> Option<Usage> {
         (status == 0).then(|| usage.assume_init())?
     };
     let spent = usage.ri_user_time.saturating_add(usage.ri_system_time);
-    Some(Usage { memory: usage.ri_phys_footprint, processor: time(spent)? })
+    Some(ProcessUsage { memory: usage.ri_phys_footprint, processor: time(spent)? })
 }
 
 pub(super) fn all() -> Vec<u32> {

@@ -22,7 +22,7 @@ use windows as system;
 
 /// A running process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct ProcessInfo {
     pub pid: u32,
     /// The start time, in the unit of the system.
     pub started: u64,
@@ -36,7 +36,7 @@ pub struct Facts {
 
 /// The resources that a process uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Usage {
+pub struct ProcessUsage {
     /// Memory in bytes, as a task manager shows it.
     pub memory: u64,
     /// CPU time since it started.
@@ -44,17 +44,17 @@ pub struct Usage {
 }
 
 /// The process with this id; `None` if it is not running.
-pub fn of(pid: u32) -> Option<Facts> {
+pub fn of(pid: u32) -> Option<ProcessInfo> {
     system::of(pid)
 }
 
 /// The current usage of a process; `None` if it is not accessible.
-pub fn usage(pid: u32) -> Option<Usage> {
+pub fn usage(pid: u32) -> Option<ProcessUsage> {
     system::usage(pid)
 }
 
 /// The processes whose names are wanted, ordered by id. Reads all processes on a blocking thread.
-pub async fn named(wanted: impl Fn(&str) -> bool + Send + 'static) -> Vec<Facts> {
+pub async fn find_by_name(wanted: impl Fn(&str) -> bool + Send + 'static) -> Vec<ProcessInfo> {
     let search = tokio::task::spawn_blocking(move || {
         let mut pids = system::all();
         pids.sort_unstable();
@@ -65,12 +65,12 @@ pub async fn named(wanted: impl Fn(&str) -> bool + Send + 'static) -> Vec<Facts>
 }
 
 /// The process that listens on a port of the loopback address, if it can be found.
-pub async fn behind(port: u16) -> Option<Facts> {
+pub async fn listening_on(port: u16) -> Option<ProcessInfo> {
     of(crate::process::port::owner(port).await?.pid)
 }
 
 /// The CPU load of a process between two measurements: 1.0 is one fully used processor.
-pub fn load(before: Usage, after: Usage, between: Duration) -> f64 {
+pub fn cpu_load(before: ProcessUsage, after: ProcessUsage, between: Duration) -> f64 {
     let spent = after.processor.saturating_sub(before.processor);
     if between.is_zero() { 0.0 } else { spent.as_secs_f64() / between.as_secs_f64() }
 }
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn a_process_is_identified_by_its_id_and_start_time() {
         let us = of(std::process::id()).unwrap();
-        assert_eq!(us, Facts { age: us.age, ..of(std::process::id()).unwrap() });
+        assert_eq!(us, ProcessInfo { age: us.age, ..of(std::process::id()).unwrap() });
         assert_eq!(us.executable, std::env::current_exe().ok());
         assert!(us.age < Duration::from_secs(3600), "{:?}", us.age);
     }
@@ -101,25 +101,25 @@ mod tests {
     async fn a_process_is_found_by_its_name() {
         let us = of(std::process::id()).unwrap();
         let (name, pid) = (us.name.clone(), us.pid);
-        let found = named(move |seen| seen == name).await;
+        let found = find_by_name(move |seen| seen == name).await;
         assert!(found.iter().any(|found| found.pid == pid));
-        assert_eq!(named(|name| name == "no such program").await, []);
+        assert_eq!(find_by_name(|name| name == "no such program").await, []);
         assert_eq!((of(u32::MAX - 7), usage(u32::MAX - 7)), (None, None));
     }
 
     #[tokio::test]
     async fn the_process_that_listens_on_a_port_is_found() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let found = behind(listener.local_addr().unwrap().port()).await.unwrap();
+        let found = listening_on(listener.local_addr().unwrap().port()).await.unwrap();
         assert_eq!(found.pid, std::process::id());
     }
 
     #[test]
     fn load_is_measured_in_processors() {
-        let at = |millis| Usage { memory: 0, processor: Duration::from_millis(millis) };
+        let at = |millis| ProcessUsage { memory: 0, processor: Duration::from_millis(millis) };
         let second = Duration::from_secs(1);
-        assert!((load(at(100), at(600), second) - 0.5).abs() < 1e-9);
-        assert_eq!(load(at(600), at(100), second), 0.0);
-        assert_eq!(load(at(100), at(600), Duration::ZERO), 0.0);
+        assert!((cpu_load(at(100), at(600), second) - 0.5).abs() < 1e-9);
+        assert_eq!(cpu_load(at(600), at(100), second), 0.0);
+        assert_eq!(cpu_load(at(100), at(600), Duration::ZERO), 0.0);
     }
 }

@@ -17,20 +17,20 @@ use windows_sys::Win32::System::Threading::{
     QueryFullProcessImageNameW,
 };
 
-use super::{Facts, Usage};
+use super::{ProcessInfo, ProcessUsage};
 
 /// The exit code of a running process.
 const STILL_ACTIVE: u32 = 259;
 
-pub(super) fn of(pid: u32) -> Option<Facts> {
+pub(super) fn of(pid: u32) -> Option<ProcessInfo> {
     let process = open(pid).filter(is_running)?;
     let times = times(&process)?;
     let executable = executable(&process);
     let name = executable.as_ref()?.file_name()?.to_string_lossy().into_owned();
-    Some(Facts { pid, started: times.started, age: age(times.started), name, executable })
+    Some(ProcessInfo { pid, started: times.started, age: age(times.started), name, executable })
 }
 
-pub(super) fn usage(pid: u32) -> Option<Usage> {
+pub(super) fn usage(pid: u32) -> Option<ProcessUsage> {
     let process = open(pid).filter(is_running)?;
     let spent = times(&process)?.spent;
     let mut counters = PROCESS_MEMORY_COUNTERS::default();
@@ -39,7 +39,10 @@ pub(super) fn usage(pid: u32) -> Option<Usage> {
     // SAFETY: the handle is open, and the buffer has the given size.
     let ok = unsafe { K32GetProcessMemoryInfo(process.as_raw_handle(), &raw mut counters, size) };
     let memory = u64::try_from(counters.WorkingSetSize).ok()?;
-    (ok != 0).then_some(Usage { memory, processor: Duration::from_nanos(spent.checked_mul(100)?) })
+    (ok != 0).then_some(ProcessUsage {
+        memory,
+        processor: Duration::from_nanos(spent.checked_mul(100)?),
+    })
 }
 
 pub(super) fn name(pid: u32) -> Option<String> {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{NAME, is_on, place, program_of};
+use super::{NAME, entry_path, is_enabled, program_of};
 use crate::process::run;
 use crate::system::System;
 
@@ -17,7 +17,7 @@ const APPROVED: &str =
 
 /// The entry that starts the tray at login.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct LoginEntry {
     /// The path of the file, or the registry key.
     pub place: String,
     /// The program that it starts, if it can be read.
@@ -27,45 +27,45 @@ pub struct Entry {
 }
 
 /// Finds the entry.
-pub async fn found() -> Option<Entry> {
+pub async fn find() -> Option<LoginEntry> {
     let (place, text) = match file() {
         Some(file) => (file.display().to_string(), std::fs::read_to_string(file).ok()?),
         None => (RUN.to_owned(), registered().await?),
     };
-    let (program, is_on) = (program_of(System::HERE, &text), is_on(System::HERE, &text));
-    Some(Entry { place, program, is_on })
+    let (program, is_on) = (program_of(System::HERE, &text), is_enabled(System::HERE, &text));
+    Some(LoginEntry { place, program, is_on })
 }
 
 /// Removes the entry and returns where it was.
 pub async fn remove() -> io::Result<Option<String>> {
-    let Some(entry) = found().await else { return Ok(None) };
+    let Some(entry) = find().await else { return Ok(None) };
     match file() {
         Some(file) => std::fs::remove_file(file)?,
         None => {
             let result =
-                run::said("reg", &["delete", RUN, "/v", NAME, "/f"], REGISTRY_TIMEOUT).await;
+                run::output("reg", &["delete", RUN, "/v", NAME, "/f"], REGISTRY_TIMEOUT).await;
             let result = result.ok_or_else(|| io::Error::other("the registry did not respond"))?;
-            if !result.good {
-                return Err(io::Error::other(result.complaint));
+            if !result.success {
+                return Err(io::Error::other(result.stderr));
             }
             // Exists only if the user once disabled the entry.
             let _ =
-                run::said("reg", &["delete", APPROVED, "/v", NAME, "/f"], REGISTRY_TIMEOUT).await;
+                run::output("reg", &["delete", APPROVED, "/v", NAME, "/f"], REGISTRY_TIMEOUT).await;
         }
     }
     Ok(Some(entry.place))
 }
 
 fn file() -> Option<PathBuf> {
-    place(System::HERE, |name| std::env::var_os(name))
+    entry_path(System::HERE, |name| std::env::var_os(name))
 }
 
 /// The command line in the registry, on Windows.
 async fn registered() -> Option<String> {
     match System::HERE {
         System::Windows => {
-            let result = run::said("reg", &["query", RUN, "/v", NAME], REGISTRY_TIMEOUT).await?;
-            result.good.then(|| value(&result.output)).flatten()
+            let result = run::output("reg", &["query", RUN, "/v", NAME], REGISTRY_TIMEOUT).await?;
+            result.success.then(|| value(&result.output)).flatten()
         }
         System::MacOs | System::Linux => None,
     }

@@ -13,20 +13,20 @@ use std::path::{Path, PathBuf};
 use crate::startup::xml::{escaped, plain};
 use crate::system::System;
 
-pub use found::{Entry, found, remove};
+pub use found::{LoginEntry, find, remove};
 
 /// The name of the entry.
 pub const NAME: &str = "Evermoor";
 
 /// A program that is started at login.
 #[derive(Clone, Copy, Debug)]
-pub struct Item<'a> {
+pub struct LoginProgram<'a> {
     pub program: &'a Path,
     pub arguments: &'a [&'a str],
 }
 
 /// The path of the entry; `None` on Windows, where it is in the registry.
-pub fn place(system: System, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+pub fn entry_path(system: System, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let set = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = || set("HOME");
     match system {
@@ -40,7 +40,7 @@ pub fn place(system: System, env: impl Fn(&str) -> Option<OsString>) -> Option<P
     }
 }
 
-impl Item<'_> {
+impl LoginProgram<'_> {
     /// The text of the entry.
     pub fn text(&self, system: System) -> String {
         match system {
@@ -117,7 +117,7 @@ impl Item<'_> {
 }
 
 /// Whether an entry is enabled.
-pub fn is_on(system: System, entry: &str) -> bool {
+pub fn is_enabled(system: System, entry: &str) -> bool {
     let has = |key: &str, value: &str| {
         entry
             .lines()

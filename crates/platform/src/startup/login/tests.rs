@@ -4,8 +4,8 @@ use super::*;
 
 const ALL: [System; 3] = [System::MacOs, System::Linux, System::Windows];
 
-fn item(program: &str) -> Item<'_> {
-    Item { program: Path::new(program), arguments: &["--hidden"] }
+fn item(program: &str) -> LoginProgram<'_> {
+    LoginProgram { program: Path::new(program), arguments: &["--hidden"] }
 }
 
 fn line(entry: &str, key: &str) -> String {
@@ -31,15 +31,15 @@ fn special_characters_are_escaped() {
 #[test]
 fn an_entry_is_enabled_until_the_system_settings_disable_it() {
     for system in ALL {
-        assert!(is_on(system, &item("/usr/bin/evermoor-tray").text(system)), "{system:?}");
+        assert!(is_enabled(system, &item("/usr/bin/evermoor-tray").text(system)), "{system:?}");
     }
     let linux = item("/x").text(System::Linux);
-    assert!(!is_on(System::Linux, &format!("{linux}Hidden=true\n")));
+    assert!(!is_enabled(System::Linux, &format!("{linux}Hidden=true\n")));
     let off = linux.replace("enabled=true", "enabled=false");
-    assert!(!is_on(System::Linux, &off));
+    assert!(!is_enabled(System::Linux, &off));
     let mac = item("/x").text(System::MacOs);
     let off = mac.replace("<dict>", "<dict>\n  <key>Disabled</key>\n  <true/>");
-    assert!(!is_on(System::MacOs, &off));
+    assert!(!is_enabled(System::MacOs, &off));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn the_program_of_an_entry_is_parsed_for_any_path() {
 #[test]
 fn each_system_has_its_own_path() {
     let at = |system, pairs: &[(&str, &str)]| {
-        let found = place(system, |name| {
+        let found = entry_path(system, |name| {
             pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
         });
         found.map(|path| path.to_string_lossy().replace('\\', "/"))

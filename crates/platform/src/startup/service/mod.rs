@@ -10,9 +10,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::process::run;
-use crate::process::run::Said;
+use crate::process::run::CommandOutput;
 use crate::system::System;
-use unit::{Act, Step};
+use unit::{ManagerAction, ManagerCommand};
 
 /// The gateway to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Service {
 
 /// The state of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum ServiceState {
     NotInstalled,
     /// It is installed, but no service manager is running.
     NoManager,
@@ -39,7 +39,7 @@ pub enum State {
 
 /// The result of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Done {
+pub enum ServiceResult {
     Well,
     /// No service manager is running: only the file was written or removed.
     NoManager,
@@ -56,19 +56,19 @@ pub fn file() -> Option<PathBuf> {
 }
 
 /// Writes the file and starts the service.
-pub async fn install(service: &Service) -> std::io::Result<Done> {
+pub async fn install(service: &Service) -> std::io::Result<ServiceResult> {
     if let Some(path) = file() {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
         std::fs::write(&path, unit::bytes(System::HERE, service))?;
     }
-    Ok(perform(Act::Install).await)
+    Ok(perform(ManagerAction::Install).await)
 }
 
 /// Stops the service and removes it and its file.
-pub async fn uninstall() -> std::io::Result<Done> {
-    let done = perform(Act::Uninstall).await;
+pub async fn uninstall() -> std::io::Result<ServiceResult> {
+    let done = perform(ManagerAction::Uninstall).await;
     match file() {
         Some(path) if path.exists() => std::fs::remove_file(path)?,
         Some(_) | None => {}
@@ -77,55 +77,57 @@ pub async fn uninstall() -> std::io::Result<Done> {
 }
 
 /// Restarts the service.
-pub async fn restart() -> Done {
-    perform(Act::Restart).await
+pub async fn restart() -> ServiceResult {
+    perform(ManagerAction::Restart).await
 }
 
 /// The current state.
-pub async fn state() -> State {
+pub async fn state() -> ServiceState {
     let file = file();
     if file.as_ref().is_some_and(|file| !file.exists()) {
-        return State::NotInstalled;
+        return ServiceState::NotInstalled;
     }
-    let mut steps = unit::steps(System::HERE, Act::Query, user(), file.as_deref());
-    let Some(step) = steps.pop() else { return State::NotInstalled };
+    let mut steps = unit::steps(System::HERE, ManagerAction::Query, user(), file.as_deref());
+    let Some(step) = steps.pop() else { return ServiceState::NotInstalled };
     let result = run_step(&step, QUERY_TIMEOUT).await;
     match (System::HERE, result) {
         // The output is localized, so whether it runs cannot be parsed.
-        (System::Windows, Some(result)) if result.good => State::Installed { running: true },
-        (System::Windows, _) => State::NotInstalled,
-        (_, None) => State::NoManager,
-        (_, Some(result)) if no_manager(&result.complaint) => State::NoManager,
-        (_, Some(result)) => State::Installed { running: result.good },
+        (System::Windows, Some(result)) if result.success => {
+            ServiceState::Installed { running: true }
+        }
+        (System::Windows, _) => ServiceState::NotInstalled,
+        (_, None) => ServiceState::NoManager,
+        (_, Some(result)) if no_manager(&result.stderr) => ServiceState::NoManager,
+        (_, Some(result)) => ServiceState::Installed { running: result.success },
     }
 }
 
-async fn perform(act: Act) -> Done {
+async fn perform(act: ManagerAction) -> ServiceResult {
     let file = file();
     for step in unit::steps(System::HERE, act, user(), file.as_deref()) {
         match run_step(&step, ACTION_TIMEOUT).await {
-            None => return Done::NoManager,
-            Some(result) if result.good || step.may_fail => {}
-            Some(result) if no_manager(&result.complaint) => return Done::NoManager,
-            Some(result) => return Done::Refused(result.complaint),
+            None => return ServiceResult::NoManager,
+            Some(result) if result.success || step.may_fail => {}
+            Some(result) if no_manager(&result.stderr) => return ServiceResult::NoManager,
+            Some(result) => return ServiceResult::Refused(result.stderr),
         }
     }
-    Done::Well
+    ServiceResult::Well
 }
 
 /// Error messages of systemd and launchd when their user session is not running.
-fn no_manager(complaint: &str) -> bool {
+fn no_manager(stderr: &str) -> bool {
     let messages = [
         "Failed to connect",
         "not been booted with systemd",
         "No medium found",
         "Could not find domain",
     ];
-    messages.iter().any(|message| complaint.contains(message))
+    messages.iter().any(|message| stderr.contains(message))
 }
 
-async fn run_step(step: &Step, within: Duration) -> Option<Said> {
-    run::said(&step.program, &step.args, within).await
+async fn run_step(step: &ManagerCommand, within: Duration) -> Option<CommandOutput> {
+    run::output(&step.program, &step.args, within).await
 }
 
 /// The account of the user, on Windows; other systems do not need it.

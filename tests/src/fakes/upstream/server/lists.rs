@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use evermoor_core::catalog::List;
+use evermoor_core::catalog::ListKind;
 use evermoor_core::protocol::envelope::Request;
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
@@ -21,7 +21,7 @@ impl Fake {
     /// The result of a request for something on the shelf, if there is one.
     pub(super) fn taken_from_shelf(&self, request: &Request) -> Option<Raw> {
         let page = self.stage.stock()?;
-        if let Some(list) = List::asked_by(&request.method) {
+        if let Some(list) = ListKind::from_method(&request.method) {
             return Some(self.page(list, page, request));
         }
         let params = request.params.as_ref()?;
@@ -44,15 +44,15 @@ impl Fake {
         Some(Raw::of(&result))
     }
 
-    fn page(&self, list: List, page: usize, request: &Request) -> Raw {
+    fn page(&self, list: ListKind, page: usize, request: &Request) -> Raw {
         let named = |form: fn(&str) -> String| -> Vec<Value> {
             NAMES.map(|name| json!({ list.key(): form(name), "name": name })).to_vec()
         };
         let items = match list {
-            List::Tools => self.tool_list(),
-            List::Prompts => named(|name| name.to_owned()),
-            List::Resources => named(|name| format!("shelf://{name}")),
-            List::Templates => named(|name| format!("shelf://{name}/{{page}}")),
+            ListKind::Tools => self.tool_list(),
+            ListKind::Prompts => named(|name| name.to_owned()),
+            ListKind::Resources => named(|name| format!("shelf://{name}")),
+            ListKind::Templates => named(|name| format!("shelf://{name}/{{page}}")),
         };
         let cursor = request.params.as_ref().and_then(|params| params.text_member("cursor"));
         let from: usize = cursor.map_or(0, |cursor| cursor.parse().expect("a cursor of ours"));

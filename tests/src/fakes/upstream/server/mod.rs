@@ -19,7 +19,7 @@ use tokio::time::sleep;
 
 use evermoor_core::protocol::envelope::{Message, Request, Response};
 use evermoor_core::protocol::json::Raw;
-use evermoor_core::protocol::mcp::{Revision, initialize_result, method};
+use evermoor_core::protocol::mcp::{SessionVersion, initialize_result, method};
 
 use crate::fakes::upstream::script::{Act, Forgotten};
 use crate::oracle::ledger::Ledger;
@@ -170,7 +170,7 @@ impl Fake {
             false => serde_json::json!({ "tools": {} }),
         };
         let result = initialize_result(
-            Revision::LATEST,
+            SessionVersion::LATEST,
             &Raw::of(&capabilities),
             &Raw::of(&serde_json::json!({ "name": "fake", "version": "1" })),
             stocked.then_some("Ask the librarian."),

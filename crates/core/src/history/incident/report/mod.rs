@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::text::{count, length, memory, moment};
-use super::{Calls, Incident};
-use crate::api::{Link, Status};
+use super::text::{count, format_duration, format_memory, format_time};
+use super::{AffectedCalls, Incident};
+use crate::api::{Status, UpstreamState};
 
 /// The environment that a report describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Environment {
+pub struct ReportEnvironment {
     /// The version of Evermoor.
     pub evermoor: String,
     /// The operating system, with its version if known.
@@ -17,7 +17,7 @@ pub struct Environment {
     pub upstreams: Vec<(String, String)>,
 }
 
-impl Environment {
+impl ReportEnvironment {
     /// The environment of these outages: the upstream `asked` for, or all that had an outage.
     pub fn of(
         status: &Status,
@@ -32,10 +32,11 @@ impl Environment {
         let upstreams = status.upstreams.iter().filter(|upstream| wanted(&upstream.name));
         let upstreams = upstreams.map(|upstream| {
             let server = match &upstream.link {
-                Link::Connected { server, .. } => server.clone(),
-                Link::Off | Link::Connecting | Link::Down { .. } | Link::Paused { .. } => {
-                    String::new()
-                }
+                UpstreamState::Connected { server, .. } => server.clone(),
+                UpstreamState::Off
+                | UpstreamState::Connecting
+                | UpstreamState::Down { .. }
+                | UpstreamState::Paused { .. } => String::new(),
             };
             (upstream.title.clone(), server)
         });
@@ -48,7 +49,7 @@ const EXCERPT_LINES: usize = 40;
 
 /// The report about these outages, newest first. `period` is the period that was searched.
 pub fn markdown(
-    environment: &Environment,
+    environment: &ReportEnvironment,
     incidents: &[Incident],
     period: Option<u64>,
     now: u64,
@@ -84,7 +85,8 @@ pub fn markdown(
 
 /// A summary: how many outages, how long they lasted, and what happened to the calls.
 pub fn summary(incidents: &[Incident], period: Option<u64>, now: u64) -> String {
-    let when = period.map_or(String::new(), |period| format!(" in the last {}", length(period)));
+    let when =
+        period.map_or(String::new(), |period| format!(" in the last {}", format_duration(period)));
     if incidents.is_empty() {
         return format!("No outages{when}.");
     }
@@ -100,8 +102,8 @@ pub fn summary(incidents: &[Incident], period: Option<u64>, now: u64) -> String 
         "{}{when}, {} in total, the longest {}.{ongoing} {} waited: {} answered by the server, {} \
          returned unsent. For {}, it is unknown whether {} ran.",
         count(incidents.len() as u64, "outage", "outages"),
-        length(total),
-        length(longest),
+        format_duration(total),
+        format_duration(longest),
         count(calls.held, "call", "calls"),
         calls.answered,
         calls.not_sent,
@@ -111,8 +113,8 @@ pub fn summary(incidents: &[Incident], period: Option<u64>, now: u64) -> String 
 }
 
 /// The affected calls of all incidents.
-pub fn total_calls(incidents: &[Incident]) -> Calls {
-    incidents.iter().fold(Calls::default(), |sum, Incident { calls, .. }| Calls {
+pub fn total_calls(incidents: &[Incident]) -> AffectedCalls {
+    incidents.iter().fold(AffectedCalls::default(), |sum, Incident { calls, .. }| AffectedCalls {
         held: sum.held + calls.held,
         answered: sum.answered + calls.answered,
         unknown: sum.unknown + calls.unknown,
@@ -121,36 +123,36 @@ pub fn total_calls(incidents: &[Incident]) -> Calls {
 }
 
 fn row(incident: &Incident, now: u64) -> String {
-    let Calls { held, answered, unknown, not_sent } = incident.calls;
+    let AffectedCalls { held, answered, unknown, not_sent } = incident.calls;
     let what = cell(&format!("{}: {}", incident.title, incident.why()));
-    let memory = incident.memory.map_or("".into(), memory);
-    let uptime = incident.uptime.map_or("".into(), length);
+    let memory = incident.memory.map_or("".into(), format_memory);
+    let uptime = incident.uptime.map_or("".into(), format_duration);
     format!(
         "| {} | {what} | {} | {memory} | {uptime} | {held} | {answered} | {unknown} | {not_sent} |",
-        moment(incident.began),
+        format_time(incident.began),
         lasted(incident, now),
     )
 }
 
 fn lasted(incident: &Incident, now: u64) -> String {
-    let length = length(incident.lasted(now));
+    let length = format_duration(incident.lasted(now));
     if incident.end.is_some() { length } else { format!("{length} so far") }
 }
 
 fn section(incident: &Incident, now: u64) -> String {
-    let mut text = format!("\n## {}, {}\n\n", moment(incident.began), line(&incident.title));
-    let _ = writeln!(text, "- {} **{}**", moment(incident.began), line(&incident.sign.what));
+    let mut text = format!("\n## {}, {}\n\n", format_time(incident.began), line(&incident.title));
+    let _ = writeln!(text, "- {} **{}**", format_time(incident.began), line(&incident.sign.what));
     for event in &incident.events {
-        let _ = writeln!(text, "- {} {}", moment(event.at), line(&event.what));
+        let _ = writeln!(text, "- {} {}", format_time(event.at), line(&event.what));
     }
     match incident.end {
         Some(end) => {
             let _ = writeln!(
                 text,
                 "- {} **{}** ({})",
-                moment(end.at),
+                format_time(end.at),
                 end.how.sentence(),
-                length(incident.lasted(now))
+                format_duration(incident.lasted(now))
             );
         }
         None => {
@@ -161,7 +163,7 @@ fn section(incident: &Incident, now: u64) -> String {
         let _ = writeln!(
             text,
             "\nFor {} of it, no gateway was running, so nothing was recorded.",
-            length(incident.unwatched)
+            format_duration(incident.unwatched)
         );
     }
     if let Some(cause) = &incident.cause {

@@ -2,20 +2,20 @@
 
 use super::*;
 use crate::failure::{Code, Failure};
-use crate::history::incident::{Cause, End, Event, Evidence, How};
+use crate::history::incident::{Evidence, IncidentCause, IncidentEnd, Resolution, TimedEvent};
 use proptest::prelude::*;
 
 const NOON: u64 = 1_763_208_000_000;
 
-fn environment() -> Environment {
-    Environment {
+fn environment() -> ReportEnvironment {
+    ReportEnvironment {
         evermoor: "0.1.0".into(),
         system: "Linux (Debian GNU/Linux 12), x86_64".into(),
         upstreams: vec![("PiecesOS".into(), "pieces-mcp 12.3.10".into())],
     }
 }
 
-fn incident(cause: Option<Cause>, end: Option<End>) -> Incident {
+fn incident(cause: Option<IncidentCause>, end: Option<IncidentEnd>) -> Incident {
     Incident {
         id: 1,
         upstream: "pieces".into(),
@@ -25,22 +25,22 @@ fn incident(cause: Option<Cause>, end: Option<End>) -> Incident {
         cause,
         memory: Some(2662 << 20),
         uptime: Some(3 * 86_400_000),
-        calls: Calls { held: 3, answered: 2, unknown: 1, not_sent: 1 },
-        events: vec![Event { at: NOON + 400, what: "It was restarted\nby itself.".into() }],
+        calls: AffectedCalls { held: 3, answered: 2, unknown: 1, not_sent: 1 },
+        events: vec![TimedEvent { at: NOON + 400, what: "It was restarted\nby itself.".into() }],
         end,
         unwatched: 0,
     }
 }
 
-fn crash() -> Option<Cause> {
+fn crash() -> Option<IncidentCause> {
     let excerpt = "Exception: EXC_CRASH (SIGABRT)\n```\nThread 0 Crashed:".into();
     let evidence = Some(Evidence { source: "Pieces OS-2025-11-15.ips".into(), excerpt });
-    Some(Cause { what: "It crashed (SIGABRT).".into(), evidence })
+    Some(IncidentCause { what: "It crashed (SIGABRT).".into(), evidence })
 }
 
 #[test]
 fn a_report_has_environment_totals_timeline_and_evidence() {
-    let back = Some(End { at: NOON + 8_000, how: How::Reconnected });
+    let back = Some(IncidentEnd { at: NOON + 8_000, how: Resolution::Reconnected });
     let still = Incident { began: NOON + 60_000, unwatched: 5_000, ..incident(None, None) };
     let incidents = [still, incident(crash(), back)];
     let week = Some(7 * 86_400_000);
@@ -55,7 +55,7 @@ fn a_report_about_nothing_says_so() {
 proptest! {
     #[test]
     fn no_text_breaks_the_markdown(words in "\\PC{0,30}", excerpt in "[`a\\n]{0,40}") {
-        let cause = Cause {
+        let cause = IncidentCause {
             what: words.clone(),
             evidence: Some(Evidence { source: words.clone(), excerpt: excerpt.clone() }),
         };

@@ -9,16 +9,16 @@ use super::*;
 /// An input of the rules.
 #[derive(Clone, Debug)]
 enum Event {
-    Link(usize, Link),
+    Link(usize, UpstreamState),
     GaveUp(bool),
     Restart(u64, Option<Option<Code>>),
-    Act(Act),
+    Act(TrayAction),
     Wait(u64),
     Sleep(u64),
     Wake,
     Network,
     Lost,
-    Level(Notifications),
+    Level(NotificationLevel),
     CannotShow(bool),
 }
 
@@ -34,27 +34,27 @@ fn codes() -> impl Strategy<Value = Code> {
     ])
 }
 
-fn links() -> impl Strategy<Value = Link> {
+fn links() -> impl Strategy<Value = UpstreamState> {
     prop_oneof![
         4 => Just(connected()),
         6 => (codes(), 0_u32..3).prop_map(|(code, attempts)| down(code, attempts)),
-        1 => Just(Link::Connecting),
-        1 => Just(Link::Paused { since: 1 }),
-        1 => Just(Link::Off),
+        1 => Just(UpstreamState::Connecting),
+        1 => Just(UpstreamState::Paused { since: 1 }),
+        1 => Just(UpstreamState::Off),
     ]
 }
 
-fn acts() -> impl Strategy<Value = Act> {
+fn acts() -> impl Strategy<Value = TrayAction> {
     let name = || prop::sample::select(vec![PIECES, NOTES, GITHUB]).prop_map(str::to_owned);
     prop_oneof![
-        name().prop_map(Act::Restart),
-        prop::option::of(name()).prop_map(Act::Touch),
-        name().prop_map(|upstream| Act::Ignore { upstream, until: 1_010 * HOUR }),
+        name().prop_map(TrayAction::Restart),
+        prop::option::of(name()).prop_map(TrayAction::Manage),
+        name().prop_map(|upstream| TrayAction::Ignore { upstream, until: 1_010 * HOUR }),
     ]
 }
 
 fn events() -> impl Strategy<Value = Event> {
-    let levels = vec![Notifications::All, Notifications::Problems, Notifications::None];
+    let levels = vec![NotificationLevel::All, NotificationLevel::Problems, NotificationLevel::None];
     prop_oneof![
         12 => (0_usize..3, links()).prop_map(|(which, link)| Event::Link(which, link)),
         8 => (0_u64..4 * MINUTE).prop_map(Event::Wait),
@@ -75,8 +75,8 @@ fn events() -> impl Strategy<Value = Event> {
 struct Checker {
     fixture: Fixture,
     /// What is on the screen.
-    screen: BTreeMap<Id, Notice>,
-    shown: Vec<(u64, Notice)>,
+    screen: BTreeMap<AlertId, Alert>,
+    shown: Vec<(u64, Alert)>,
     muted_until: u64,
     ignored: Vec<(String, u64)>,
 }
@@ -91,12 +91,12 @@ impl Checker {
                 status.upstreams[0].app.as_mut().unwrap().gave_up = gave_up;
             }
             Event::Restart(number, end) => {
-                let end = end.map(|code| RestartEnd { at: 2, failure: code.map(failure) });
-                let restart = Restart { number, began: 1, steps: vec![], end };
+                let end = end.map(|code| RestartResult { at: 2, failure: code.map(failure) });
+                let restart = RestartProgress { number, began: 1, steps: vec![], end };
                 status.upstreams[0].app.as_mut().unwrap().restart = Some(restart);
             }
             Event::Act(act) => {
-                if let Act::Ignore { upstream, until } = &act {
+                if let TrayAction::Ignore { upstream, until } = &act {
                     self.ignored
                         .push((upstream.clone(), now.awake + until.saturating_sub(now.wall)));
                 }
@@ -109,7 +109,7 @@ impl Checker {
                 if time >= 30 * SECOND {
                     self.mute();
                 }
-                let orders = self.fixture.alerts.look(self.fixture.now);
+                let orders = self.fixture.alerts.evaluate(self.fixture.now);
                 return self.check(orders);
             }
             Event::Wake => {
@@ -122,7 +122,7 @@ impl Checker {
                 return self.check(orders);
             }
             Event::Lost => {
-                let orders = self.fixture.alerts.lose(&failure(Code::ConnectionLost), now);
+                let orders = self.fixture.alerts.gateway_lost(&failure(Code::ConnectionLost), now);
                 return self.check(orders);
             }
             Event::Level(level) => status.tray.notifications = level,
@@ -131,9 +131,9 @@ impl Checker {
                 return;
             }
         }
-        let orders = self.fixture.alerts.see(&self.fixture.status, now);
+        let orders = self.fixture.alerts.observe(&self.fixture.status, now);
         self.check(orders);
-        if self.fixture.status.tray.notifications == Notifications::None {
+        if self.fixture.status.tray.notifications == NotificationLevel::None {
             assert!(self.screen.is_empty(), "notifications are off");
         }
     }
@@ -144,25 +144,25 @@ impl Checker {
 
     fn wait(&mut self, time: u64) {
         let end = self.fixture.now.awake + time;
-        while let Some(next) = self.fixture.alerts.next_look(self.fixture.now) {
+        while let Some(next) = self.fixture.alerts.next_evaluation(self.fixture.now) {
             assert!(next > 0);
             if self.fixture.now.awake + next > end {
                 break;
             }
             self.fixture.pass(next);
-            let orders = self.fixture.alerts.look(self.fixture.now);
+            let orders = self.fixture.alerts.evaluate(self.fixture.now);
             self.check(orders);
         }
         self.fixture.pass(end - self.fixture.now.awake);
-        assert_eq!(self.fixture.alerts.look(self.fixture.now), [], "nothing is overdue");
+        assert_eq!(self.fixture.alerts.evaluate(self.fixture.now), [], "nothing is overdue");
     }
 
-    fn check(&mut self, orders: Vec<Order>) {
+    fn check(&mut self, orders: Vec<AlertCommand>) {
         let (now, muted) = (self.fixture.now.awake, self.fixture.now.awake < self.muted_until);
         self.fixture.done(orders.clone());
         for order in orders {
             match order {
-                Order::Show(id, notice) => {
+                AlertCommand::Show(id, notice) => {
                     assert!(!muted, "shown while muted: {notice:?}");
                     assert!(!notice.title.ends_with("back"), "a recovery only replaces an alert");
                     self.check_not_ignored(&notice);
@@ -172,23 +172,23 @@ impl Checker {
                     }
                     self.shown.push((now, notice));
                 }
-                Order::Replace(id, notice) => {
+                AlertCommand::Replace(id, notice) => {
                     assert!(!muted, "replaced while muted: {notice:?}");
                     assert!(
                         self.screen.insert(id, notice).is_some(),
                         "it replaces an alert on the screen"
                     );
                 }
-                Order::Withdraw(id) => assert!(self.screen.remove(&id).is_some()),
+                AlertCommand::Withdraw(id) => assert!(self.screen.remove(&id).is_some()),
             }
         }
         self.check_screen();
     }
 
     /// At most four alerts and one summary in an hour, and one per upstream and kind in ten minutes.
-    fn check_rate(&self, notice: &Notice) {
+    fn check_rate(&self, notice: &Alert) {
         let now = self.fixture.now.awake;
-        let is_summary = |notice: &Notice| notice.title.starts_with("Several");
+        let is_summary = |notice: &Alert| notice.title.starts_with("Several");
         let recent = self.shown.iter().filter(|(at, _)| now - at < HOUR);
         let (summaries, others): (Vec<_>, Vec<_>) =
             recent.partition(|(_, other)| is_summary(other));
@@ -202,7 +202,7 @@ impl Checker {
         }
     }
 
-    fn check_not_ignored(&self, notice: &Notice) {
+    fn check_not_ignored(&self, notice: &Alert) {
         let now = self.fixture.now.awake;
         let ignored =
             |name: &String| self.ignored.iter().any(|(own, until)| own == name && now < *until);
@@ -216,8 +216,8 @@ impl Checker {
             for name in notice.about.iter().filter(|name| !name.is_empty()) {
                 let upstreams = &self.fixture.status.upstreams;
                 let link = &upstreams.iter().find(|upstream| upstream.name == *name).unwrap().link;
-                let connected = matches!(link, Link::Connected { .. });
-                let connecting = matches!(link, Link::Connecting);
+                let connected = matches!(link, UpstreamState::Connected { .. });
+                let connecting = matches!(link, UpstreamState::Connecting);
                 let muted = self.fixture.now.awake < self.muted_until;
                 assert!(back == connected || connecting || muted, "{notice:?} while {link:?}");
             }

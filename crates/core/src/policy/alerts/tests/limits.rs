@@ -129,11 +129,11 @@ fn outages_while_notifications_are_off_are_not_announced_later_either() {
     let mut fixture = Fixture::new();
     fixture.down(PIECES, Code::Crashed);
     fixture.wait(MINUTE);
-    fixture.status.tray.notifications = Notifications::None;
+    fixture.status.tray.notifications = NotificationLevel::None;
     assert_eq!(fixture.seen(), ["withdraw 0"]);
     fixture.down(NOTES, Code::Crashed);
     assert!(fixture.wait(HOUR).is_empty());
-    fixture.status.tray.notifications = Notifications::Problems;
+    fixture.status.tray.notifications = NotificationLevel::Problems;
     assert!(fixture.seen().is_empty());
     assert!(fixture.wait(HOUR).is_empty());
 }
@@ -141,19 +141,16 @@ fn outages_while_notifications_are_off_are_not_announced_later_either() {
 #[test]
 fn alerts_that_are_not_problems_need_the_level_all() {
     for (level, wanted) in [
-        (Notifications::All, vec!["show 0: Evermoor has a new address"]),
-        (Notifications::Problems, vec![]),
-        (Notifications::None, vec![]),
+        (NotificationLevel::All, vec!["show 0: Evermoor has a new address"]),
+        (NotificationLevel::Problems, vec![]),
+        (NotificationLevel::None, vec![]),
     ] {
         let mut fixture = Fixture::new();
         fixture.status.tray.notifications = level;
         fixture.status.endpoint = "http://127.0.0.1:7421/mcp".into();
         assert_eq!(fixture.seen(), wanted);
-        let orders = fixture.alerts.update_is_ready("2.0.0", fixture.now);
+        let orders = fixture.alerts.update_ready("2.0.0", fixture.now);
         assert_eq!(orders.len(), wanted.len());
-        assert!(
-            fixture.alerts.update_is_ready("2.0.0", fixture.now).is_empty(),
-            "once per version"
-        );
+        assert!(fixture.alerts.update_ready("2.0.0", fixture.now).is_empty(), "once per version");
     }
 }

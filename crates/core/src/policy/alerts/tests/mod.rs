@@ -8,15 +8,18 @@ mod text;
 mod user_actions;
 
 use super::*;
-use crate::api::{App, Link, Notifications, Restart, RestartEnd, Status, Upstream};
+use crate::api::{
+    AppStatus, NotificationLevel, RestartProgress, RestartResult, Status, UpstreamState,
+    UpstreamStatus,
+};
 use crate::failure::{Code, Failure};
-use crate::policy::app::state::Next;
+use crate::policy::app::state::NextStep;
 
 /// The rules with three upstreams and a clock.
 struct Fixture {
-    alerts: Alerts,
+    alerts: AlertRules,
     status: Status,
-    now: Now,
+    now: ClockReading,
     /// The desktop shows nothing.
     cannot_show: bool,
 }
@@ -42,23 +45,23 @@ impl Fixture {
         ];
         let endpoint = "http://127.0.0.1:7420/mcp".to_owned();
         let status = Status::of("1".into(), 1, endpoint, upstreams, vec![]);
-        let now = Now { awake: 7 * HOUR, wall: 1_000 * HOUR };
-        let alerts = Alerts::new(Times::default(), login, now);
+        let now = ClockReading { awake: 7 * HOUR, wall: 1_000 * HOUR };
+        let alerts = AlertRules::new(AlertTiming::default(), login, now);
         let mut fixture = Self { alerts, status, now, cannot_show: false };
         assert_eq!(fixture.seen(), Vec::<String>::new());
         fixture
     }
 
-    fn upstream(&mut self, name: &str) -> &mut Upstream {
+    fn upstream(&mut self, name: &str) -> &mut UpstreamStatus {
         self.status.upstreams.iter_mut().find(|upstream| upstream.name == name).unwrap()
     }
 
     fn seen(&mut self) -> Vec<String> {
-        let orders = self.alerts.see(&self.status, self.now);
+        let orders = self.alerts.observe(&self.status, self.now);
         self.done(orders)
     }
 
-    fn link(&mut self, name: &str, link: Link) -> Vec<String> {
+    fn link(&mut self, name: &str, link: UpstreamState) -> Vec<String> {
         self.upstream(name).link = link;
         self.seen()
     }
@@ -71,15 +74,15 @@ impl Fixture {
         self.link(name, down(code, 1))
     }
 
-    fn act(&mut self, act: &Act) -> Vec<String> {
+    fn act(&mut self, act: &TrayAction) -> Vec<String> {
         let orders = self.alerts.act(act, self.now);
         self.done(orders)
     }
 
     /// Reports this restart of PiecesOS.
     fn restart(&mut self, number: u64, end: Option<Option<Code>>) -> Vec<String> {
-        let end = end.map(|code| RestartEnd { at: 2, failure: code.map(failure) });
-        let restart = Restart { number, began: 1, steps: vec![], end };
+        let end = end.map(|code| RestartResult { at: 2, failure: code.map(failure) });
+        let restart = RestartProgress { number, began: 1, steps: vec![], end };
         self.upstream(PIECES).app.as_mut().unwrap().restart = Some(restart);
         self.seen()
     }
@@ -87,47 +90,47 @@ impl Fixture {
     /// Lets time pass, evaluating the rules whenever they ask for it. Returns what was shown.
     fn wait(&mut self, time: u64) -> Vec<String> {
         let (end, mut shown) = (self.now.awake + time, Vec::new());
-        while let Some(next) = self.alerts.next_look(self.now) {
+        while let Some(next) = self.alerts.next_evaluation(self.now) {
             assert!(next > 0, "no busy loop");
             if self.now.awake + next > end {
                 break;
             }
             self.pass(next);
-            let orders = self.alerts.look(self.now);
+            let orders = self.alerts.evaluate(self.now);
             shown.extend(self.done(orders));
         }
         self.pass(end - self.now.awake);
-        let orders = self.alerts.look(self.now);
+        let orders = self.alerts.evaluate(self.now);
         assert_eq!(orders, [], "nothing is overdue");
         shown
     }
 
     fn pass(&mut self, time: u64) {
-        self.now = Now { awake: self.now.awake + time, wall: self.now.wall + time };
+        self.now = ClockReading { awake: self.now.awake + time, wall: self.now.wall + time };
     }
 
-    fn done(&mut self, orders: Vec<Order>) -> Vec<String> {
+    fn done(&mut self, orders: Vec<AlertCommand>) -> Vec<String> {
         for order in &orders {
-            if let Order::Show(id, _) = order
+            if let AlertCommand::Show(id, _) = order
                 && self.cannot_show
             {
-                self.alerts.was_not_shown(*id);
+                self.alerts.not_shown(*id);
             }
         }
         orders.iter().map(summary).collect()
     }
 }
 
-fn summary(order: &Order) -> String {
+fn summary(order: &AlertCommand) -> String {
     match order {
-        Order::Show(Id(id), notice) => format!("show {id}: {}", notice.title),
-        Order::Replace(Id(id), notice) => format!("replace {id}: {}", notice.title),
-        Order::Withdraw(Id(id)) => format!("withdraw {id}"),
+        AlertCommand::Show(AlertId(id), notice) => format!("show {id}: {}", notice.title),
+        AlertCommand::Replace(AlertId(id), notice) => format!("replace {id}: {}", notice.title),
+        AlertCommand::Withdraw(AlertId(id)) => format!("withdraw {id}"),
     }
 }
 
-fn upstream(name: &str, title: &str, target: &str, app: Option<App>) -> Upstream {
-    Upstream {
+fn upstream(name: &str, title: &str, target: &str, app: Option<AppStatus>) -> UpstreamStatus {
+    UpstreamStatus {
         name: name.into(),
         title: title.into(),
         target: target.into(),
@@ -140,12 +143,12 @@ fn upstream(name: &str, title: &str, target: &str, app: Option<App>) -> Upstream
     }
 }
 
-fn app() -> App {
-    App {
+fn app() -> AppStatus {
+    AppStatus {
         word: String::new(),
         what: String::new(),
         remedy: String::new(),
-        next: Next::Nothing,
+        next: NextStep::Nothing,
         notes: vec![],
         version: None,
         port: None,
@@ -161,12 +164,12 @@ fn app() -> App {
     }
 }
 
-fn connected() -> Link {
-    Link::Connected { since: 1, server: "s".into() }
+fn connected() -> UpstreamState {
+    UpstreamState::Connected { since: 1, server: "s".into() }
 }
 
-fn down(code: Code, attempts: u32) -> Link {
-    Link::Down { since: 1, retry_at: 1, attempts, failure: failure(code) }
+fn down(code: Code, attempts: u32) -> UpstreamState {
+    UpstreamState::Down { since: 1, retry_at: 1, attempts, failure: failure(code) }
 }
 
 fn failure(code: Code) -> Failure {

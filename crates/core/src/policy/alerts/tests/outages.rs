@@ -65,8 +65,10 @@ fn a_recovery_silently_replaces_the_alert() {
     fixture.down(PIECES, Code::Crashed);
     fixture.wait(MINUTE);
     fixture.upstream(PIECES).link = connected();
-    let orders = fixture.alerts.see(&fixture.status, fixture.now);
-    let [Order::Replace(Id(0), notice)] = orders.as_slice() else { panic!("{orders:?}") };
+    let orders = fixture.alerts.observe(&fixture.status, fixture.now);
+    let [AlertCommand::Replace(AlertId(0), notice)] = orders.as_slice() else {
+        panic!("{orders:?}")
+    };
     assert_eq!(notice.title, "PiecesOS is back");
     assert_eq!(notice.body, "12 tools are available again.");
     assert!(notice.quiet && notice.buttons.is_empty());
@@ -94,7 +96,7 @@ fn a_recovery_is_withdrawn_when_the_server_goes_down_again() {
 fn a_server_that_was_never_connected_is_not_announced() {
     for code in [Code::NotRunning, Code::Timeout, Code::Starting] {
         let mut fixture = Fixture::new();
-        fixture.status.upstreams.push(Upstream {
+        fixture.status.upstreams.push(UpstreamStatus {
             link: down(code, 1),
             ..upstream("new", "New", "https://new.example", None)
         });
@@ -137,7 +139,7 @@ fn a_crash_loop_is_announced_at_once_and_once() {
 fn a_crash_loop_is_announced_even_if_the_server_was_never_connected() {
     let mut fixture = Fixture::new();
     let new = upstream("new", "New", "new-mcp", None);
-    fixture.status.upstreams.push(Upstream { link: down(Code::CrashLoop, 4), ..new });
+    fixture.status.upstreams.push(UpstreamStatus { link: down(Code::CrashLoop, 4), ..new });
     assert_eq!(fixture.seen(), ["show 0: New keeps crashing"]);
 }
 
@@ -174,7 +176,7 @@ fn while_the_gateway_is_down_only_that_is_announced() {
     let mut fixture = Fixture::new();
     fixture.down(PIECES, Code::Crashed);
     let lost = failure(Code::ConnectionLost);
-    assert!(fixture.alerts.lose(&lost, fixture.now).is_empty());
+    assert!(fixture.alerts.gateway_lost(&lost, fixture.now).is_empty());
     assert_eq!(fixture.wait(MINUTE), ["show 0: Evermoor stopped working"]);
     assert_eq!(
         fixture.seen(),

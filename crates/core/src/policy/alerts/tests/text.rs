@@ -2,15 +2,15 @@
 
 use super::*;
 
-fn read(orders: &[Order]) -> String {
-    let one = |order: &Order| match order {
-        Order::Show(_, notice) | Order::Replace(_, notice) => {
+fn read(orders: &[AlertCommand]) -> String {
+    let one = |order: &AlertCommand| match order {
+        AlertCommand::Show(_, notice) | AlertCommand::Replace(_, notice) => {
             let buttons: Vec<&str> = notice.buttons.iter().map(|button| button.label()).collect();
-            let (title, body, to) = (&notice.title, &notice.body, &notice.leads_to);
+            let (title, body, to) = (&notice.title, &notice.body, &notice.target);
             let sound = if notice.quiet { " (quiet)" } else { "" };
             format!("{title}{sound}\n  {body}\n  [{}] {to:?}\n", buttons.join("] ["))
         }
-        Order::Withdraw(_) => "(withdrawn)\n".to_owned(),
+        AlertCommand::Withdraw(_) => "(withdrawn)\n".to_owned(),
     };
     orders.iter().map(one).collect()
 }
@@ -19,9 +19,9 @@ fn read(orders: &[Order]) -> String {
 fn about(name: &str, code: Code) -> String {
     let mut fixture = Fixture::new();
     fixture.upstream(name).link = down(code, 1);
-    let at_once = read(&fixture.alerts.see(&fixture.status, fixture.now));
+    let at_once = read(&fixture.alerts.observe(&fixture.status, fixture.now));
     fixture.pass(MINUTE);
-    at_once + &read(&fixture.alerts.look(fixture.now))
+    at_once + &read(&fixture.alerts.evaluate(fixture.now))
 }
 
 #[test]
@@ -43,25 +43,25 @@ fn every_alert_says_what_happened_and_what_to_do() {
     fixture.down(PIECES, Code::Crashed);
     fixture.down(NOTES, Code::Crashed);
     fixture.pass(MINUTE);
-    all += &read(&fixture.alerts.look(fixture.now));
+    all += &read(&fixture.alerts.evaluate(fixture.now));
     for name in [PIECES, NOTES] {
         fixture.upstream(name).link = connected();
     }
-    all += &read(&fixture.alerts.see(&fixture.status, fixture.now));
-    fixture.status.tray.notifications = Notifications::All;
+    all += &read(&fixture.alerts.observe(&fixture.status, fixture.now));
+    fixture.status.tray.notifications = NotificationLevel::All;
     fixture.status.endpoint = "http://127.0.0.1:7421/mcp".into();
-    all += &read(&fixture.alerts.see(&fixture.status, fixture.now));
-    all += &read(&fixture.alerts.update_is_ready("1.4.0", fixture.now));
-    fixture.alerts.lose(&failure(Code::PortTaken), fixture.now);
+    all += &read(&fixture.alerts.observe(&fixture.status, fixture.now));
+    all += &read(&fixture.alerts.update_ready("1.4.0", fixture.now));
+    fixture.alerts.gateway_lost(&failure(Code::PortTaken), fixture.now);
     fixture.pass(MINUTE);
-    all += &read(&fixture.alerts.look(fixture.now));
+    all += &read(&fixture.alerts.evaluate(fixture.now));
     insta::assert_snapshot!(all);
 }
 
 #[test]
 fn a_button_is_read_back_from_its_key() {
-    for button in Button::ALL {
-        assert_eq!(Button::parse(button.key()), Some(button));
+    for button in AlertButton::ALL {
+        assert_eq!(AlertButton::parse(button.key()), Some(button));
     }
-    assert_eq!(Button::parse("default"), None);
+    assert_eq!(AlertButton::parse("default"), None);
 }

@@ -1,10 +1,10 @@
 //! The effects of the user's own actions are not announced.
 
 use super::*;
-use crate::api::Touched;
+use crate::api::UserAction;
 
-fn restart() -> Act {
-    Act::Restart(PIECES.into())
+fn restart() -> TrayAction {
+    TrayAction::Restart(PIECES.into())
 }
 
 #[test]
@@ -20,7 +20,7 @@ fn a_restart_by_the_user_is_not_announced() {
 /// The gateway reports that the user acted on PiecesOS in the dashboard.
 fn user_acted(fixture: &mut Fixture, ago: u64, restarts: bool) {
     let at = fixture.now.wall - ago;
-    fixture.upstream(PIECES).touched = Some(Touched { at, restarts });
+    fixture.upstream(PIECES).touched = Some(UserAction { at, restarts });
 }
 
 #[test]
@@ -103,14 +103,14 @@ fn a_restart_from_the_alert_ends_in_the_same_alert() {
 
 #[test]
 fn pausing_or_turning_off_withdraws_the_alert() {
-    for link in [Link::Paused { since: 1 }, Link::Off] {
+    for link in [UpstreamState::Paused { since: 1 }, UpstreamState::Off] {
         let mut fixture = Fixture::new();
         fixture.down(PIECES, Code::Crashed);
         fixture.wait(MINUTE);
-        assert!(fixture.act(&Act::Touch(Some(PIECES.into()))).is_empty());
+        assert!(fixture.act(&TrayAction::Manage(Some(PIECES.into()))).is_empty());
         assert_eq!(fixture.link(PIECES, link), ["withdraw 0"]);
         assert!(fixture.wait(HOUR).is_empty());
-        fixture.link(PIECES, Link::Connecting);
+        fixture.link(PIECES, UpstreamState::Connecting);
         fixture.down(PIECES, Code::NotRunning);
         assert!(fixture.wait(HOUR).is_empty(), "it has not been connected since");
     }
@@ -119,7 +119,7 @@ fn pausing_or_turning_off_withdraws_the_alert() {
 #[test]
 fn nothing_is_announced_while_the_user_pauses_everything() {
     let mut fixture = Fixture::new();
-    fixture.act(&Act::Touch(None));
+    fixture.act(&TrayAction::Manage(None));
     fixture.down(PIECES, Code::ConnectionLost);
     fixture.down(NOTES, Code::Crashed);
     assert!(fixture.wait(59 * SECOND).is_empty());
@@ -131,7 +131,7 @@ fn an_ignored_server_is_announced_again_the_next_day() {
     fixture.down(PIECES, Code::Timeout);
     fixture.wait(MINUTE);
     let until = fixture.now.wall + 10 * HOUR;
-    let ignore = Act::Ignore { upstream: PIECES.into(), until };
+    let ignore = TrayAction::Ignore { upstream: PIECES.into(), until };
     assert_eq!(fixture.act(&ignore), ["withdraw 0"]);
     assert!(fixture.up(PIECES).is_empty());
     fixture.down(PIECES, Code::Crashed);
@@ -146,7 +146,7 @@ fn quitting_withdraws_every_alert() {
     let mut fixture = Fixture::new();
     fixture.down(PIECES, Code::Timeout);
     fixture.wait(MINUTE);
-    assert_eq!(fixture.act(&Act::Quit), ["withdraw 0"]);
+    assert_eq!(fixture.act(&TrayAction::Quit), ["withdraw 0"]);
     fixture.down(NOTES, Code::Crashed);
     assert!(fixture.wait(HOUR).is_empty());
 }

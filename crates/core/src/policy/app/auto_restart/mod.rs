@@ -12,20 +12,20 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::evidence::Cause;
+use super::evidence::ExitCause;
 
 /// What Evermoor may do to an app.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Policy {
-    pub restart: Restart,
-    pub recycle: Recycle,
+pub struct AppPolicy {
+    pub restart: RestartPolicy,
+    pub recycle: RecyclePolicy,
     /// In bytes; overrides the preset's.
     pub memory_alarm: Option<u64>,
 }
 
 /// When an app that exited is restarted automatically.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Restart {
+pub enum RestartPolicy {
     /// After a crash; after any other exit, a restart is offered.
     #[default]
     OnCrash,
@@ -39,7 +39,7 @@ pub enum Restart {
 
 /// When an app that uses too much memory is restarted automatically.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Recycle {
+pub enum RecyclePolicy {
     #[default]
     Never,
     WhenIdle,
@@ -47,7 +47,7 @@ pub enum Recycle {
 
 /// What to do after an exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Response {
+pub enum ExitResponse {
     Restart,
     Offer,
     /// It exited too often: tell the user once and offer a restart.
@@ -57,7 +57,7 @@ pub enum Response {
 
 /// What to do about memory use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Care {
+pub enum MemoryAction {
     Nothing,
     /// Ask the app to free memory.
     Relieve,
@@ -77,11 +77,11 @@ pub const RECYCLE_INTERVAL: Duration = Duration::from_secs(3600);
 /// The time between two requests to free memory.
 pub const RELIEF_INTERVAL: Duration = Duration::from_secs(1800);
 /// How long alerts are muted after a wake, when everything is down for a moment.
-pub const MUTED: Duration = Duration::from_secs(45);
+pub const MUTE_AFTER_WAKE: Duration = Duration::from_secs(45);
 
 /// What was done automatically so far, which limits what may be done next.
 #[derive(Debug, Default)]
-pub struct Guard {
+pub struct AutoRestart {
     restarts: VecDeque<Instant>,
     stopped: bool,
     recycled: Option<Instant>,
@@ -93,7 +93,7 @@ pub struct Guard {
 
 /// An app's memory use and load.
 #[derive(Clone, Copy, Debug)]
-pub struct Pressure {
+pub struct MemoryPressure {
     pub used: u64,
     pub alarm: u64,
     /// How long a request to free memory takes to have an effect, if the app has one.
@@ -104,28 +104,28 @@ pub struct Pressure {
     pub idle_after: Duration,
 }
 
-impl Guard {
+impl AutoRestart {
     /// The app exited at `now` after running for `lived`. A returned restart counts towards the
     /// limit.
     pub fn ended(
         &mut self,
-        policy: Policy,
-        cause: &Cause,
+        policy: AppPolicy,
+        cause: &ExitCause,
         lived: Duration,
         now: Instant,
-    ) -> Response {
+    ) -> ExitResponse {
         if lived >= RESTART_WINDOW {
-            self.forgive();
+            self.reset();
         }
-        self.begins();
+        self.run_started();
         let automatic = match policy.restart {
-            Restart::Never => return Response::Nothing,
-            Restart::Ask => false,
-            Restart::Always => true,
-            Restart::OnCrash => cause.is_crash(),
+            RestartPolicy::Never => return ExitResponse::Nothing,
+            RestartPolicy::Ask => false,
+            RestartPolicy::Always => true,
+            RestartPolicy::OnCrash => cause.is_crash(),
         };
         if !automatic {
-            return Response::Offer;
+            return ExitResponse::Offer;
         }
         while self
             .restarts
@@ -135,71 +135,76 @@ impl Guard {
             self.restarts.pop_front();
         }
         if self.stopped {
-            return Response::Offer;
+            return ExitResponse::Offer;
         }
         if self.restarts.len() >= MAX_RESTARTS {
             self.stopped = true;
-            return Response::Stop;
+            return ExitResponse::Stop;
         }
         self.restarts.push_back(now);
-        Response::Restart
+        ExitResponse::Restart
     }
 
     /// The app stopped responding. It may be busy, so only `always` restarts it.
-    pub fn hung(&mut self, policy: Policy, lived: Duration, now: Instant) -> Response {
-        self.ended(policy, &Cause::Hung, lived, now)
+    pub fn hung(&mut self, policy: AppPolicy, lived: Duration, now: Instant) -> ExitResponse {
+        self.ended(policy, &ExitCause::Hung, lived, now)
     }
 
     /// Decides what to do about this memory use.
-    pub fn memory(&mut self, policy: Policy, pressure: Pressure, now: Instant) -> Care {
+    pub fn memory(
+        &mut self,
+        policy: AppPolicy,
+        pressure: MemoryPressure,
+        now: Instant,
+    ) -> MemoryAction {
         if pressure.used < pressure.alarm {
-            return Care::Nothing;
+            return MemoryAction::Nothing;
         }
         let elapsed = |since: Option<Instant>, time: Duration| {
             since.is_none_or(|since| now.saturating_duration_since(since) >= time)
         };
         if pressure.relief.is_some() && elapsed(self.relieved, RELIEF_INTERVAL) {
             self.relieved = Some(now);
-            return Care::Relieve;
+            return MemoryAction::Relieve;
         }
         if pressure.relief.is_some_and(|effect| !elapsed(self.relieved, effect)) {
-            return Care::Wait;
+            return MemoryAction::Wait;
         }
         let may_restart = match policy.restart {
-            Restart::Never => false,
-            Restart::OnCrash | Restart::Ask | Restart::Always => !self.stopped,
+            RestartPolicy::Never => false,
+            RestartPolicy::OnCrash | RestartPolicy::Ask | RestartPolicy::Always => !self.stopped,
         };
         match policy.recycle {
-            Recycle::WhenIdle if may_restart => {
+            RecyclePolicy::WhenIdle if may_restart => {
                 let idle = pressure.idle.is_some_and(|idle| idle >= pressure.idle_after);
                 if idle && elapsed(self.recycled, RECYCLE_INTERVAL) {
                     self.recycled = Some(now);
-                    return Care::Recycle;
+                    return MemoryAction::Recycle;
                 }
-                Care::Wait
+                MemoryAction::Wait
             }
-            Recycle::WhenIdle | Recycle::Never if self.offered => Care::Wait,
-            Recycle::WhenIdle | Recycle::Never => {
+            RecyclePolicy::WhenIdle | RecyclePolicy::Never if self.offered => MemoryAction::Wait,
+            RecyclePolicy::WhenIdle | RecyclePolicy::Never => {
                 self.offered = true;
-                Care::Offer
+                MemoryAction::Offer
             }
         }
     }
 
     /// A new run began, so what was done about the memory of the last one no longer counts.
-    pub fn begins(&mut self) {
+    pub fn run_started(&mut self) {
         self.offered = false;
         self.relieved = None;
     }
 
     /// The user restarted or resumed it, so earlier restarts no longer count.
-    pub fn forgive(&mut self) {
+    pub fn reset(&mut self) {
         self.restarts.clear();
         self.stopped = false;
     }
 
     /// Whether it exited too often to be restarted automatically.
-    pub fn has_stopped(&self) -> bool {
+    pub fn has_given_up(&self) -> bool {
         self.stopped
     }
 
@@ -209,11 +214,11 @@ impl Guard {
 
     /// Whether alerts are muted.
     pub fn is_muted(&self, now: Instant) -> bool {
-        self.woke.is_some_and(|woke| now.saturating_duration_since(woke) < MUTED)
+        self.woke.is_some_and(|woke| now.saturating_duration_since(woke) < MUTE_AFTER_WAKE)
     }
 }
 
-impl Response {
+impl ExitResponse {
     /// The text for the user, if there is one.
     pub fn sentence(self, title: &str) -> Option<String> {
         match self {

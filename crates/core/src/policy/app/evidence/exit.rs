@@ -1,6 +1,6 @@
 //! The exit status of a process, and the cause that follows from it.
 
-use super::{Cause, Ending, Verdict};
+use super::{ExitCause, ExitDiagnosis, ExitEvidence};
 use crate::preset::Os;
 
 /// The exit status of a process, where the system reports it.
@@ -11,20 +11,22 @@ pub enum Exit {
 }
 
 impl Exit {
-    pub(super) fn verdict(self, ending: &Ending<'_>) -> Verdict {
+    pub(super) fn verdict(self, ending: &ExitEvidence<'_>) -> ExitDiagnosis {
         let how = self.short(ending.os);
         let (cause, why) = match self.kind(ending.os) {
             ExitKind::Crash => {
-                (Cause::Crashed { how: how.clone() }, format!("It exited with {how}."))
+                (ExitCause::Crashed { how: how.clone() }, format!("It exited with {how}."))
             }
-            ExitKind::Normal => (Cause::Quit, format!("It exited with {how}.")),
-            ExitKind::Killed if ending.asked => (Cause::Quit, format!("It was killed with {how}.")),
+            ExitKind::Normal => (ExitCause::Quit, format!("It exited with {how}.")),
+            ExitKind::Killed if ending.asked => {
+                (ExitCause::Quit, format!("It was killed with {how}."))
+            }
             ExitKind::Killed => {
                 let why = format!("It was killed with {how}; it is not known by whom.");
-                (Cause::Unknown, why)
+                (ExitCause::Unknown, why)
             }
         };
-        Verdict { cause, evidence: vec![why], top: vec![] }
+        ExitDiagnosis { cause, evidence: vec![why], top: vec![] }
     }
 
     /// The predicate of a sentence about the program.

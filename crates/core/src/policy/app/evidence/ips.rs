@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::{Report, ReportKind, apple_time, file_name};
+use super::{CrashReport, ReportKind, apple_time, file_name};
 
 /// How many stack frames are kept.
 const MAX_FRAMES: usize = 8;
@@ -13,7 +13,7 @@ const MAX_LINE: usize = 200;
 
 /// Reads a file. A memory report may be about several processes; other kinds of report yield
 /// none.
-pub fn parse(file: &str) -> Vec<Report> {
+pub fn parse(file: &str) -> Vec<CrashReport> {
     let (head, rest) = file.split_once('\n').unwrap_or((file, ""));
     let head: Value = serde_json::from_str(head).unwrap_or_default();
     // The metadata alone is enough to know that something crashed.
@@ -26,7 +26,7 @@ pub fn parse(file: &str) -> Vec<Report> {
     }
 }
 
-fn crash(head: &Value, body: &Value) -> Report {
+fn crash(head: &Value, body: &Value) -> CrashReport {
     let out_of_memory = text(&body["termination"]["namespace"])
         .is_some_and(|namespace| ["JETSAM", "MEMORYSTATUS"].contains(&namespace.as_str()));
     let kind = if out_of_memory { ReportKind::OutOfMemory } else { ReportKind::Crash };
@@ -36,19 +36,19 @@ fn crash(head: &Value, body: &Value) -> Report {
     top.extend(termination(&body["termination"]));
     top.extend(application_info(&body["asi"]));
     top.extend(stack(body));
-    Report { how, top, ..common(kind, head, body) }
+    CrashReport { how, top, ..common(kind, head, body) }
 }
 
-fn hang(head: &Value, body: &Value) -> Report {
-    Report { how: "it did not respond".into(), ..common(ReportKind::Hang, head, body) }
+fn hang(head: &Value, body: &Value) -> CrashReport {
+    CrashReport { how: "it did not respond".into(), ..common(ReportKind::Hang, head, body) }
 }
 
 /// The processes with a `reason` are those that the system killed.
-fn memory(head: &Value, body: &Value) -> Vec<Report> {
+fn memory(head: &Value, body: &Value) -> Vec<CrashReport> {
     let processes = body["processes"].as_array().map(Vec::as_slice).unwrap_or_default();
     let killed = processes.iter().filter_map(|process| Some((process, text(&process["reason"])?)));
     killed
-        .map(|(process, reason)| Report {
+        .map(|(process, reason)| CrashReport {
             pid: number(&process["pid"]).and_then(|pid| u32::try_from(pid).ok()),
             process: text(&process["name"]),
             bundle: None,
@@ -60,10 +60,10 @@ fn memory(head: &Value, body: &Value) -> Vec<Report> {
         .collect()
 }
 
-fn common(kind: ReportKind, head: &Value, body: &Value) -> Report {
+fn common(kind: ReportKind, head: &Value, body: &Value) -> CrashReport {
     let first = |values: [&Value; 2]| values.into_iter().find_map(text);
     let name = text(&body["procName"]).or_else(|| first([&head["app_name"], &head["name"]]));
-    Report {
+    CrashReport {
         kind,
         pid: number(&body["pid"]).and_then(|pid| u32::try_from(pid).ok()),
         process: name.map(|name| file_name(&name).to_owned()),

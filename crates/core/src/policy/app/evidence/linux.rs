@@ -7,14 +7,14 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use super::{Report, ReportKind, file_name, signal_name};
+use super::{CrashReport, ReportKind, file_name, signal_name};
 use crate::preset::Os;
 
 /// How many stack frames are kept.
 const MAX_FRAMES: usize = 10;
 
 /// Reads `journalctl --output=json`: one object per line. Other lines are skipped.
-pub fn journal(output: &str) -> Vec<Report> {
+pub fn journal(output: &str) -> Vec<CrashReport> {
     output
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
@@ -23,12 +23,12 @@ pub fn journal(output: &str) -> Vec<Report> {
 }
 
 /// Reads `coredumpctl list --json=short`: an array of objects.
-pub fn coredumps(output: &str) -> Vec<Report> {
+pub fn coredumps(output: &str) -> Vec<CrashReport> {
     let list: Vec<Value> = serde_json::from_str(output).unwrap_or_default();
     list.iter()
         .filter_map(|entry| {
             let how = signal(number(&entry["sig"])?);
-            Some(Report {
+            Some(CrashReport {
                 kind: ReportKind::Crash,
                 pid: number(&entry["pid"]).and_then(|pid| u32::try_from(pid).ok()),
                 process: text(&entry["exe"]).map(|exe| file_name(&exe).to_owned()),
@@ -43,7 +43,7 @@ pub fn coredumps(output: &str) -> Vec<Report> {
 }
 
 /// Reads `coredumpctl info`: lines of `name: value`, then a stack.
-pub fn coredump_info(output: &str) -> Option<Report> {
+pub fn coredump_info(output: &str) -> Option<CrashReport> {
     let field = |name: &str| {
         output
             .lines()
@@ -55,7 +55,7 @@ pub fn coredump_info(output: &str) -> Option<Report> {
     let name = pid.split_once('(').map(|(_, name)| name.trim_end_matches(')').to_owned());
     let mut top = vec![format!("Signal: {how}")];
     top.extend(stack(output));
-    Some(Report {
+    Some(CrashReport {
         kind: ReportKind::Crash,
         pid: pid.split_whitespace().next()?.parse().ok(),
         process: name.or_else(|| field("Executable").map(|exe| file_name(exe).to_owned())),
@@ -68,14 +68,14 @@ pub fn coredump_info(output: &str) -> Option<Report> {
     })
 }
 
-fn core_dump(entry: &Value) -> Option<Report> {
+fn core_dump(entry: &Value) -> Option<CrashReport> {
     let how = text(&entry["COREDUMP_SIGNAL_NAME"])
         .or_else(|| number(&entry["COREDUMP_SIGNAL"]).map(signal))?;
     let name = text(&entry["COREDUMP_COMM"])
         .or_else(|| text(&entry["COREDUMP_EXE"]).map(|exe| file_name(&exe).to_owned()));
     let mut top = vec![format!("Signal: {how}")];
     top.extend(text(&entry["MESSAGE"]).map(|message| stack(&message)).unwrap_or_default());
-    Some(Report {
+    Some(CrashReport {
         kind: ReportKind::Crash,
         pid: number(&entry["COREDUMP_PID"]).and_then(|pid| u32::try_from(pid).ok()),
         process: name,
@@ -90,14 +90,14 @@ fn core_dump(entry: &Value) -> Option<Report> {
 }
 
 /// `Out of memory: Killed process 1234 (os_server) total-vm:…`; also within a control group.
-fn killed_by_kernel(entry: &Value) -> Option<Report> {
+fn killed_by_kernel(entry: &Value) -> Option<CrashReport> {
     let message = text(&entry["MESSAGE"])?;
     let lower = message.to_ascii_lowercase();
     let start = lower.find("killed process ").filter(|_| lower.contains("out of memory"))?;
     let rest = &message[start + "killed process ".len()..];
     let (pid, rest) = rest.split_once(' ')?;
     let name = rest.strip_prefix('(').and_then(|rest| Some(rest.split_once(')')?.0.to_owned()));
-    Some(Report {
+    Some(CrashReport {
         kind: ReportKind::OutOfMemory,
         pid: pid.trim_end_matches(',').parse().ok(),
         process: name,

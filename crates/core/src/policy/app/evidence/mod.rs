@@ -23,7 +23,7 @@ pub use wer::parse as wer;
 
 /// Why an app exited.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum ExitCause {
     /// `how` is a signal or an exception, such as "SIGABRT".
     Crashed { how: String },
     /// It exited normally, or was asked to.
@@ -38,7 +38,7 @@ pub enum Cause {
 
 /// A report of the operating system about one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct CrashReport {
     pub kind: ReportKind,
     pub pid: Option<u32>,
     /// The name of its program, without a path.
@@ -62,14 +62,14 @@ pub enum ReportKind {
 
 /// Everything that is known about an exit.
 #[derive(Clone, Debug)]
-pub struct Ending<'a> {
+pub struct ExitEvidence<'a> {
     pub os: Os,
     pub pid: u32,
     /// The names that reports may use for it.
     pub names: &'a [String],
     pub at: SystemTime,
     pub exit: Option<Exit>,
-    pub reports: &'a [Report],
+    pub reports: &'a [CrashReport],
     /// Whether a crash would have left a report by now.
     pub would_be_reported: bool,
     /// Whether Evermoor asked it to exit.
@@ -80,8 +80,8 @@ pub struct Ending<'a> {
 
 /// Why it exited, and the evidence for that.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    pub cause: Cause,
+pub struct ExitDiagnosis {
+    pub cause: ExitCause,
     /// One sentence each, without paths or names of people.
     pub evidence: Vec<String>,
     /// The first lines of the decisive report, if there is one.
@@ -93,41 +93,43 @@ const BEFORE: Duration = Duration::from_secs(120);
 const AFTER: Duration = Duration::from_secs(60);
 
 /// Decides by the system's reports first, then by the exit status, then by the absence of both.
-pub fn judge(ending: &Ending<'_>) -> Verdict {
-    let ours: Vec<&Report> = ending.reports.iter().filter(|report| ending.owns(report)).collect();
+pub fn diagnose(ending: &ExitEvidence<'_>) -> ExitDiagnosis {
+    let ours: Vec<&CrashReport> =
+        ending.reports.iter().filter(|report| ending.owns(report)).collect();
     let of = |kind: ReportKind| ours.iter().find(|report| report.kind == kind);
-    let verdict = |cause: Cause, why: String| Verdict { cause, evidence: vec![why], top: vec![] };
+    let verdict =
+        |cause: ExitCause, why: String| ExitDiagnosis { cause, evidence: vec![why], top: vec![] };
     if let Some(report) = of(ReportKind::OutOfMemory) {
         let why = format!("The system reported that it killed the process: {}.", report.how);
-        return Verdict { top: report.top.clone(), ..verdict(Cause::OutOfMemory, why) };
+        return ExitDiagnosis { top: report.top.clone(), ..verdict(ExitCause::OutOfMemory, why) };
     }
     if let Some(report) = of(ReportKind::Crash) {
         let why = format!("The system wrote a crash report: {}.", report.how);
-        let cause = Cause::Crashed { how: report.how.clone() };
-        return Verdict { top: report.top.clone(), ..verdict(cause, why) };
+        let cause = ExitCause::Crashed { how: report.how.clone() };
+        return ExitDiagnosis { top: report.top.clone(), ..verdict(cause, why) };
     }
     if ending.hung || of(ReportKind::Hang).is_some() {
         let top = of(ReportKind::Hang).map(|report| report.top.clone()).unwrap_or_default();
         let why = "It had stopped responding before it exited.".to_owned();
-        return Verdict { top, ..verdict(Cause::Hung, why) };
+        return ExitDiagnosis { top, ..verdict(ExitCause::Hung, why) };
     }
     match ending.exit {
         Some(exit) => exit.verdict(ending),
-        None if ending.asked => verdict(Cause::Quit, "It was asked to quit.".into()),
+        None if ending.asked => verdict(ExitCause::Quit, "It was asked to quit.".into()),
         None if ending.would_be_reported => {
-            verdict(Cause::Quit, "The system reports crashes and reported none.".into())
+            verdict(ExitCause::Quit, "The system reports crashes and reported none.".into())
         }
         None => {
             let why = "The system does not say how it exited or whether it crashed.";
-            verdict(Cause::Unknown, why.into())
+            verdict(ExitCause::Unknown, why.into())
         }
     }
 }
 
-impl Ending<'_> {
+impl ExitEvidence<'_> {
     /// Whether a report is about this exit. The process id decides if the report has one, because
     /// several processes may share a name.
-    fn owns(&self, report: &Report) -> bool {
+    fn owns(&self, report: &CrashReport) -> bool {
         let same_process = match report.pid {
             Some(pid) => pid == self.pid,
             None => report.process.as_ref().is_some_and(|seen| {
@@ -139,7 +141,7 @@ impl Ending<'_> {
     }
 }
 
-impl Cause {
+impl ExitCause {
     /// Whether something went wrong in the app.
     pub fn is_crash(&self) -> bool {
         match self {
@@ -178,7 +180,7 @@ pub fn is_report(os: Os, names: &[String], file: &str) -> bool {
 }
 
 /// Reads a report file of this system.
-pub fn read(os: Os, bytes: &[u8]) -> Vec<Report> {
+pub fn read(os: Os, bytes: &[u8]) -> Vec<CrashReport> {
     match os {
         Os::MacOs => ips(&String::from_utf8_lossy(bytes)),
         Os::Windows => wer(bytes).into_iter().collect(),

@@ -155,11 +155,11 @@ const NAMES: [&str; 2] = ["os_server", "Pieces OS"];
 fn verdict(
     os: Os,
     exit: Option<Exit>,
-    reports: &[Report],
-    change: impl Fn(&mut Ending<'_>),
-) -> Verdict {
+    reports: &[CrashReport],
+    change: impl Fn(&mut ExitEvidence<'_>),
+) -> ExitDiagnosis {
     let names = NAMES.map(str::to_owned);
-    let mut ending = Ending {
+    let mut ending = ExitEvidence {
         os,
         pid: 812,
         names: &names,
@@ -171,13 +171,13 @@ fn verdict(
         hung: false,
     };
     change(&mut ending);
-    judge(&ending)
+    diagnose(&ending)
 }
 
 #[test]
 fn a_crash_report_decides() {
     let verdict = verdict(Os::Linux, Some(Exit::Code(0)), &journal(JOURNAL), |_| {});
-    assert_eq!(verdict.cause, Cause::Crashed { how: "SIGABRT".into() });
+    assert_eq!(verdict.cause, ExitCause::Crashed { how: "SIGABRT".into() });
     assert_eq!(verdict.top[0], "Signal: SIGABRT");
 }
 
@@ -185,46 +185,50 @@ fn a_crash_report_decides() {
 fn a_report_about_another_process_or_another_day_decides_nothing() {
     let reports = journal(JOURNAL);
     let other = verdict(Os::Linux, None, &reports, |ending| ending.pid = 813);
-    assert_eq!(other.cause, Cause::Unknown);
+    assert_eq!(other.cause, ExitCause::Unknown);
     let late =
         verdict(Os::Linux, None, &reports, |ending| ending.at += Duration::from_secs(86_400));
-    assert_eq!(late.cause, Cause::Unknown);
+    assert_eq!(late.cause, ExitCause::Unknown);
 }
 
 #[test]
 fn a_crash_a_quit_a_hang_and_an_out_of_memory_kill_are_distinguished() {
     let end = |exit| verdict(Os::Linux, exit, &[], |_| {}).cause;
-    assert_eq!(end(Some(Exit::Signal(6))), Cause::Crashed { how: "SIGABRT".into() });
-    assert_eq!(end(Some(Exit::Signal(11))), Cause::Crashed { how: "SIGSEGV".into() });
-    assert_eq!(end(Some(Exit::Code(255))), Cause::Crashed { how: "exit code 255".into() });
-    assert_eq!(end(Some(Exit::Code(0))), Cause::Quit);
-    assert_eq!(end(Some(Exit::Signal(15))), Cause::Quit);
+    assert_eq!(end(Some(Exit::Signal(6))), ExitCause::Crashed { how: "SIGABRT".into() });
+    assert_eq!(end(Some(Exit::Signal(11))), ExitCause::Crashed { how: "SIGSEGV".into() });
+    assert_eq!(end(Some(Exit::Code(255))), ExitCause::Crashed { how: "exit code 255".into() });
+    assert_eq!(end(Some(Exit::Code(0))), ExitCause::Quit);
+    assert_eq!(end(Some(Exit::Signal(15))), ExitCause::Quit);
     let hung = verdict(Os::Linux, Some(Exit::Signal(9)), &[], |ending| ending.hung = true);
-    assert_eq!(hung.cause, Cause::Hung);
+    assert_eq!(hung.cause, ExitCause::Hung);
     let memory =
         verdict(Os::Linux, Some(Exit::Signal(9)), &journal(JOURNAL), |ending| ending.pid = 900);
-    assert_eq!(memory.cause, Cause::OutOfMemory);
+    assert_eq!(memory.cause, ExitCause::OutOfMemory);
 }
 
 #[test]
 fn inconclusive_evidence_means_an_unknown_cause() {
     let nothing = verdict(Os::Linux, None, &[], |_| {});
-    assert_eq!(nothing.cause, Cause::Unknown);
+    assert_eq!(nothing.cause, ExitCause::Unknown);
     assert_eq!(nothing.evidence.len(), 1);
-    assert_eq!(verdict(Os::Linux, Some(Exit::Signal(9)), &[], |_| {}).cause, Cause::Unknown);
-    assert_eq!(verdict(Os::Windows, Some(Exit::Code(1)), &[], |_| {}).cause, Cause::Unknown);
+    assert_eq!(verdict(Os::Linux, Some(Exit::Signal(9)), &[], |_| {}).cause, ExitCause::Unknown);
+    assert_eq!(verdict(Os::Windows, Some(Exit::Code(1)), &[], |_| {}).cause, ExitCause::Unknown);
     let quiet = verdict(Os::MacOs, None, &[], |ending| ending.would_be_reported = true);
-    assert_eq!(quiet.cause, Cause::Quit, "where crashes are reported, no report means no crash");
+    assert_eq!(
+        quiet.cause,
+        ExitCause::Quit,
+        "where crashes are reported, no report means no crash"
+    );
     let asked = verdict(Os::MacOs, None, &[], |ending| ending.asked = true);
-    assert_eq!(asked.cause, Cause::Quit);
+    assert_eq!(asked.cause, ExitCause::Quit);
 }
 
 #[test]
 fn windows_reports_a_crash_in_the_exit_code() {
     let end =
         |code: u32| verdict(Os::Windows, Some(Exit::Code(code.cast_signed())), &[], |_| {}).cause;
-    assert_eq!(end(0xC000_0005), Cause::Crashed { how: "exception 0xC0000005".into() });
-    assert_eq!(end(0xC000_013A), Cause::Quit);
+    assert_eq!(end(0xC000_0005), ExitCause::Crashed { how: "exception 0xC0000005".into() });
+    assert_eq!(end(0xC000_013A), ExitCause::Quit);
 }
 
 proptest! {

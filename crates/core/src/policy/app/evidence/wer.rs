@@ -1,14 +1,14 @@
-//! Windows Error Reporting: `Report.wer`, lines of `name=value` in UTF-16.
+//! Windows Error Reporting: `CrashReport.wer`, lines of `name=value` in UTF-16.
 //!
 //! The meaning of a numbered value depends on the kind of report, so values are found by the name
 //! that the report gives them, never by number.
 
 use std::time::{Duration, SystemTime};
 
-use super::{Report, ReportKind, file_name};
+use super::{CrashReport, ReportKind, file_name};
 
-/// Reads a `Report.wer` file.
-pub fn parse(bytes: &[u8]) -> Option<Report> {
+/// Reads a `CrashReport.wer` file.
+pub fn parse(bytes: &[u8]) -> Option<CrashReport> {
     let text = decode(bytes)?;
     let lines: Vec<(&str, &str)> =
         text.lines().filter_map(|line| line.trim_end().split_once('=')).collect();
@@ -49,7 +49,7 @@ pub fn parse(bytes: &[u8]) -> Option<Report> {
     top.extend(
         kept.iter().filter_map(|name| Some(format!("{name}: {}", file_name(signature(name)?)))),
     );
-    Some(Report {
+    Some(CrashReport {
         kind,
         pid: value("TargetProcessId").and_then(|pid| pid.parse().ok()),
         process: signature("Application Name")

@@ -3,20 +3,23 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use super::super::Run;
-use super::super::command::Firmness;
-use super::{Action, Event, Limits, Outcome, Stage, Subject, text};
+use super::super::AppRun;
+use super::super::command::StopMode;
+use super::{
+    RestartAction, RestartDeadlines, RestartEvent, RestartOutcome, RestartStage, RestartTarget,
+    text,
+};
 
 /// A restart in progress.
 #[derive(Debug)]
-pub struct Restart {
+pub struct RestartMachine {
     title: String,
-    old: Option<Run>,
+    old: Option<AppRun>,
     /// The old run exited, or there was none.
     gone: bool,
     unsaved_work: bool,
-    ways: usize,
-    limits: Limits,
+    launch_methods: usize,
+    limits: RestartDeadlines,
     began: Instant,
     next: VecDeque<Step>,
     phase: Phase,
@@ -36,22 +39,26 @@ enum Step {
 enum Phase {
     Draining { until: Instant },
     SelfRestart { until: Instant },
-    Ending { step: Step, firmness: Firmness, until: Instant },
+    Ending { step: Step, stop_mode: StopMode, until: Instant },
     Launching { way: usize, until: Instant },
     Answering { until: Instant },
     Over,
 }
 
-impl Restart {
+impl RestartMachine {
     /// Begins a restart. Only one may be in progress at a time.
-    pub fn begin(subject: Subject<'_>, limits: Limits, now: Instant) -> (Self, Vec<Action>) {
+    pub fn begin(
+        subject: RestartTarget<'_>,
+        limits: RestartDeadlines,
+        now: Instant,
+    ) -> (Self, Vec<RestartAction>) {
         let preset = subject.preset;
         let mut restart = Self {
             title: preset.title.clone(),
             old: subject.old.filter(|_| subject.up),
             gone: !subject.up,
             unsaved_work: preset.unsaved_work,
-            ways: subject.ways,
+            launch_methods: subject.launch_methods,
             limits,
             began: now,
             next: steps(&subject),
@@ -62,8 +69,8 @@ impl Restart {
         // Calls to an app that does not respond would never finish.
         if subject.calls > 0 && subject.up && subject.answers {
             restart.phase = Phase::Draining { until: now + limits.drain };
-            actions.push(Action::Say(text::draining(subject.calls)));
-            actions.push(Action::Drain);
+            actions.push(RestartAction::Progress(text::draining(subject.calls)));
+            actions.push(RestartAction::Drain);
         } else {
             restart.advance(now, &mut actions);
         }
@@ -71,19 +78,21 @@ impl Restart {
     }
 
     /// Handles an event and returns what to do.
-    pub fn on(&mut self, event: Event, now: Instant) -> Vec<Action> {
+    pub fn on(&mut self, event: RestartEvent, now: Instant) -> Vec<RestartAction> {
         let mut actions = Vec::new();
         match event {
-            Event::Drained => {
+            RestartEvent::Drained => {
                 if let Phase::Draining { .. } = self.phase {
                     self.advance(now, &mut actions);
                 }
             }
-            Event::Refused(why) => self.refused(&why, now, &mut actions),
-            Event::Gone => self.old_run_exited(now, &mut actions),
-            Event::Seen(run) => self.seen(run, now, &mut actions),
-            Event::Shook(run) => self.handshake_completed(run, now, &mut actions),
-            Event::Tick => {
+            RestartEvent::Refused(why) => self.refused(&why, now, &mut actions),
+            RestartEvent::Gone => self.old_run_exited(now, &mut actions),
+            RestartEvent::Seen(run) => self.seen(run, now, &mut actions),
+            RestartEvent::HandshakeCompleted(run) => {
+                self.handshake_completed(run, now, &mut actions)
+            }
+            RestartEvent::Tick => {
                 if self.deadline().is_some_and(|deadline| now >= deadline) {
                     self.timed_out(now, &mut actions);
                 }
@@ -92,7 +101,7 @@ impl Restart {
         actions
     }
 
-    /// When to send the next [`Event::Tick`]; `None` when the restart is over.
+    /// When to send the next [`RestartEvent::Tick`]; `None` when the restart is over.
     pub fn deadline(&self) -> Option<Instant> {
         match self.phase {
             Phase::Draining { until }
@@ -105,7 +114,7 @@ impl Restart {
     }
 
     /// Whether the old run exited, or there was none.
-    pub fn has_gone(&self) -> bool {
+    pub fn old_run_ended(&self) -> bool {
         self.gone
     }
 
@@ -114,19 +123,19 @@ impl Restart {
     }
 
     /// Takes the next step: ends the old run, or launches the app if there is none.
-    fn advance(&mut self, now: Instant, actions: &mut Vec<Action>) {
+    fn advance(&mut self, now: Instant, actions: &mut Vec<RestartAction>) {
         if self.gone {
             return self.launch(0, now, actions);
         }
         let Some(step) = self.next.pop_front() else {
             let stage = match &self.phase {
-                Phase::SelfRestart { .. } => Stage::SelfRestart,
-                Phase::Ending { step: Step::Quit, .. } => Stage::Quit,
+                Phase::SelfRestart { .. } => RestartStage::SelfRestart,
+                Phase::Ending { step: Step::Quit, .. } => RestartStage::Quit,
                 Phase::Draining { .. }
                 | Phase::Ending { .. }
                 | Phase::Launching { .. }
                 | Phase::Answering { .. }
-                | Phase::Over => Stage::End,
+                | Phase::Over => RestartStage::End,
             };
             return self.fail(stage, None, actions);
         };
@@ -134,68 +143,71 @@ impl Restart {
         match step {
             Step::SelfRestart => {
                 self.phase = Phase::SelfRestart { until: now + limits.self_restart };
-                actions.push(Action::Say(text::self_restart(&self.title)));
-                actions.push(Action::AskToRestart);
+                actions.push(RestartAction::Progress(text::self_restart(&self.title)));
+                actions.push(RestartAction::AskToRestart);
             }
             Step::Quit => {
-                let firmness = Firmness::Asked;
-                self.phase = Phase::Ending { step, firmness, until: now + limits.quit };
-                actions.push(Action::Say(text::quit(&self.title)));
-                actions.push(Action::AskToQuit);
+                let stop_mode = StopMode::Graceful;
+                self.phase = Phase::Ending { step, stop_mode, until: now + limits.quit };
+                actions.push(RestartAction::Progress(text::quit(&self.title)));
+                actions.push(RestartAction::AskToQuit);
             }
             Step::End => {
-                let firmness = Firmness::Asked;
-                self.phase = Phase::Ending { step, firmness, until: now + limits.stop };
-                actions.push(Action::Say(text::stop(&self.title)));
-                actions.push(Action::End(firmness));
+                let stop_mode = StopMode::Graceful;
+                self.phase = Phase::Ending { step, stop_mode, until: now + limits.stop };
+                actions.push(RestartAction::Progress(text::stop(&self.title)));
+                actions.push(RestartAction::End(stop_mode));
             }
         }
     }
 
     /// The deadline of the phase has passed.
-    fn timed_out(&mut self, now: Instant, actions: &mut Vec<Action>) {
+    fn timed_out(&mut self, now: Instant, actions: &mut Vec<RestartAction>) {
         match self.phase {
             Phase::Draining { .. } => {
-                actions.push(Action::Say(text::not_drained()));
+                actions.push(RestartAction::Progress(text::not_drained()));
                 self.advance(now, actions);
             }
             Phase::SelfRestart { .. } if !self.gone => {
-                actions.push(Action::Say(text::self_restart_failed(&self.title, None)));
+                actions.push(RestartAction::Progress(text::self_restart_failed(&self.title, None)));
                 self.advance(now, actions);
             }
             Phase::SelfRestart { .. } => self.launch(0, now, actions),
-            Phase::Ending { step: Step::End, firmness: Firmness::Asked, .. } => {
-                let (step, firmness) = (Step::End, Firmness::Forced);
-                self.phase = Phase::Ending { step, firmness, until: now + self.limits.kill };
-                actions.push(Action::Say(text::kill(&self.title)));
-                actions.push(Action::End(firmness));
+            Phase::Ending { step: Step::End, stop_mode: StopMode::Graceful, .. } => {
+                let (step, stop_mode) = (Step::End, StopMode::Forced);
+                self.phase = Phase::Ending { step, stop_mode, until: now + self.limits.kill };
+                actions.push(RestartAction::Progress(text::kill(&self.title)));
+                actions.push(RestartAction::End(stop_mode));
             }
             Phase::Ending { .. } => self.advance(now, actions),
-            Phase::Launching { .. } => self.fail(Stage::Launch, None, actions),
-            Phase::Answering { .. } => self.fail(Stage::Answer, None, actions),
+            Phase::Launching { .. } => self.fail(RestartStage::Launch, None, actions),
+            Phase::Answering { .. } => self.fail(RestartStage::Answer, None, actions),
             Phase::Over => {}
         }
     }
 
-    fn refused(&mut self, why: &str, now: Instant, actions: &mut Vec<Action>) {
+    fn refused(&mut self, why: &str, now: Instant, actions: &mut Vec<RestartAction>) {
         match self.phase {
             Phase::SelfRestart { .. } if !self.gone => {
-                actions.push(Action::Say(text::self_restart_failed(&self.title, Some(why))));
+                actions.push(RestartAction::Progress(text::self_restart_failed(
+                    &self.title,
+                    Some(why),
+                )));
                 self.advance(now, actions);
             }
             Phase::Ending { step: Step::Quit, .. } if !self.gone => {
-                actions.push(Action::Say(text::quit_failed(&self.title, why)));
+                actions.push(RestartAction::Progress(text::quit_failed(&self.title, why)));
                 self.advance(now, actions);
             }
             // The process could not be asked to stop, so it is killed.
-            Phase::Ending { step: Step::End, firmness: Firmness::Asked, .. } => {
+            Phase::Ending { step: Step::End, stop_mode: StopMode::Graceful, .. } => {
                 self.timed_out(now, actions);
             }
-            Phase::Launching { way, .. } if way + 1 < self.ways => {
+            Phase::Launching { way, .. } if way + 1 < self.launch_methods => {
                 self.launch(way + 1, now, actions);
             }
-            Phase::Launching { .. } => self.fail(Stage::Launch, Some(why), actions),
-            Phase::Ending { .. } => self.fail(Stage::End, Some(why), actions),
+            Phase::Launching { .. } => self.fail(RestartStage::Launch, Some(why), actions),
+            Phase::Ending { .. } => self.fail(RestartStage::End, Some(why), actions),
             // After the exit, a failed request means only that the connection broke.
             Phase::SelfRestart { .. }
             | Phase::Draining { .. }
@@ -204,7 +216,7 @@ impl Restart {
         }
     }
 
-    fn old_run_exited(&mut self, now: Instant, actions: &mut Vec<Action>) {
+    fn old_run_exited(&mut self, now: Instant, actions: &mut Vec<RestartAction>) {
         if self.gone {
             return;
         }
@@ -213,10 +225,10 @@ impl Restart {
             Phase::SelfRestart { until } => {
                 let until = until.min(now + self.limits.reappear);
                 self.phase = Phase::SelfRestart { until };
-                actions.push(Action::Say(text::exited(&self.title)));
+                actions.push(RestartAction::Progress(text::exited(&self.title)));
             }
             Phase::Draining { .. } | Phase::Ending { .. } => {
-                actions.push(Action::Say(text::exited(&self.title)));
+                actions.push(RestartAction::Progress(text::exited(&self.title)));
                 self.launch(0, now, actions);
             }
             Phase::Launching { .. } | Phase::Answering { .. } | Phase::Over => {}
@@ -224,7 +236,7 @@ impl Restart {
     }
 
     /// An app may have several processes, so another one means nothing until the old run exits.
-    fn seen(&mut self, run: Run, now: Instant, actions: &mut Vec<Action>) {
+    fn seen(&mut self, run: AppRun, now: Instant, actions: &mut Vec<RestartAction>) {
         if !self.gone || self.old == Some(run) {
             return;
         }
@@ -232,7 +244,7 @@ impl Restart {
             // It came back, or somebody else started it: there is nothing left to launch.
             Phase::SelfRestart { .. } | Phase::Launching { .. } => {
                 self.phase = Phase::Answering { until: now + self.limits.handshake };
-                actions.push(Action::Say(text::running(&self.title)));
+                actions.push(RestartAction::Progress(text::running(&self.title)));
             }
             Phase::Ending { .. }
             | Phase::Draining { .. }
@@ -241,50 +253,55 @@ impl Restart {
         }
     }
 
-    fn handshake_completed(&mut self, run: Option<Run>, now: Instant, actions: &mut Vec<Action>) {
+    fn handshake_completed(
+        &mut self,
+        run: Option<AppRun>,
+        now: Instant,
+        actions: &mut Vec<RestartAction>,
+    ) {
         if self.is_over() {
             return;
         }
         if self.proves(run) {
             let took = now.saturating_duration_since(self.began);
             self.phase = Phase::Over;
-            actions.push(Action::Say(text::restarted(&self.title, took)));
-            actions.push(Action::Finish(Outcome::Proven { run, took }));
+            actions.push(RestartAction::Progress(text::restarted(&self.title, took)));
+            actions.push(RestartAction::Finish(RestartOutcome::Restarted { run, took }));
         } else if !self.reported_old_run && !matches!(self.phase, Phase::Draining { .. }) {
             self.reported_old_run = true;
-            actions.push(Action::Say(text::still_the_old_run(&self.title)));
+            actions.push(RestartAction::Progress(text::still_the_old_run(&self.title)));
         }
     }
 
     /// Whether a handshake with this run proves that the app restarted.
-    fn proves(&self, run: Option<Run>) -> bool {
+    fn proves(&self, run: Option<AppRun>) -> bool {
         match (self.old, run) {
             (Some(old), Some(run)) => run != old,
             (Some(_) | None, None) | (None, Some(_)) => self.gone,
         }
     }
 
-    fn launch(&mut self, way: usize, now: Instant, actions: &mut Vec<Action>) {
-        if self.ways == 0 {
-            return self.fail(Stage::Launch, None, actions);
+    fn launch(&mut self, way: usize, now: Instant, actions: &mut Vec<RestartAction>) {
+        if self.launch_methods == 0 {
+            return self.fail(RestartStage::Launch, None, actions);
         }
         self.phase = Phase::Launching { way, until: now + self.limits.launch };
         if way == 0 {
-            actions.push(Action::Say(text::launch(&self.title)));
+            actions.push(RestartAction::Progress(text::launch(&self.title)));
         }
-        actions.push(Action::Launch { way });
+        actions.push(RestartAction::Launch { way });
     }
 
-    fn fail(&mut self, at: Stage, why: Option<&str>, actions: &mut Vec<Action>) {
-        let failure = text::failed(&self.title, at, why, self.unsaved_work, self.ways);
+    fn fail(&mut self, at: RestartStage, why: Option<&str>, actions: &mut Vec<RestartAction>) {
+        let failure = text::failed(&self.title, at, why, self.unsaved_work, self.launch_methods);
         self.phase = Phase::Over;
-        actions.push(Action::Say(failure.what.clone()));
-        actions.push(Action::Finish(Outcome::Failed { at, failure }));
+        actions.push(RestartAction::Progress(failure.what.clone()));
+        actions.push(RestartAction::Finish(RestartOutcome::Failed { at, failure }));
     }
 }
 
 /// The steps that are possible, in order.
-fn steps(subject: &Subject<'_>) -> VecDeque<Step> {
+fn steps(subject: &RestartTarget<'_>) -> VecDeque<Step> {
     let preset = subject.preset;
     let mut steps = VecDeque::new();
     if !subject.up {
@@ -294,7 +311,7 @@ fn steps(subject: &Subject<'_>) -> VecDeque<Step> {
         steps.push_back(Step::SelfRestart);
     }
     // An app that Evermoor cannot launch is not stopped either.
-    if subject.ways > 0 {
+    if subject.launch_methods > 0 {
         if subject.answers || preset.quit.is_none() {
             steps.push_back(Step::Quit);
         }

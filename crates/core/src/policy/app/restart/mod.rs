@@ -21,19 +21,19 @@ mod text;
 
 use std::time::Duration;
 
-use super::Run;
-use super::command::Firmness;
+use super::AppRun;
+use super::command::StopMode;
 use crate::failure::Failure;
 use crate::preset::Preset;
 
-pub use machine::Restart;
+pub use machine::RestartMachine;
 
 /// The app to restart, and its current state.
 #[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
+pub struct RestartTarget<'a> {
     pub preset: &'a Preset,
     /// The run that must end, where its process can be seen.
-    pub old: Option<Run>,
+    pub old: Option<AppRun>,
     /// Whether there is a run that must end.
     pub up: bool,
     /// Whether it still responds. An app that does not is not sent any request.
@@ -41,12 +41,12 @@ pub struct Subject<'a> {
     /// The number of calls in flight.
     pub calls: usize,
     /// The number of ways to launch it.
-    pub ways: usize,
+    pub launch_methods: usize,
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum RestartEvent {
     /// No call is in flight any more.
     Drained,
     /// The request to the app, or the launch, failed at once for this reason.
@@ -54,16 +54,16 @@ pub enum Event {
     /// The old run exited, or its port closed where no process can be seen.
     Gone,
     /// A process of the app was seen.
-    Seen(Run),
+    Seen(AppRun),
     /// An MCP handshake succeeded, with this run if the process can be seen.
-    Shook(Option<Run>),
+    HandshakeCompleted(Option<AppRun>),
     /// Time passed.
     Tick,
 }
 
 /// What the caller must do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum RestartAction {
     /// Let no new call through, and report when none is in flight.
     Drain,
     /// Send the preset's restart request.
@@ -71,32 +71,32 @@ pub enum Action {
     /// Send the preset's quit request, or ask the way the operating system does.
     AskToQuit,
     /// Stop the process.
-    End(Firmness),
+    End(StopMode),
     /// Launch the app, using this one of the known ways.
     Launch { way: usize },
     /// Show this progress to the user.
-    Say(String),
+    Progress(String),
     /// The restart is over.
-    Finish(Outcome),
+    Finish(RestartOutcome),
 }
 
 /// How a restart ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RestartOutcome {
     /// A new run is up and responds to MCP.
-    Proven {
-        run: Option<Run>,
+    Restarted {
+        run: Option<AppRun>,
         took: Duration,
     },
     Failed {
-        at: Stage,
+        at: RestartStage,
         failure: Failure,
     },
 }
 
 /// The stage at which a restart failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum RestartStage {
     /// It was asked to restart itself.
     SelfRestart,
     /// It was asked to quit.
@@ -111,7 +111,7 @@ pub enum Stage {
 
 /// How long each stage may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct RestartDeadlines {
     pub drain: Duration,
     pub self_restart: Duration,
     /// After it exited to restart itself, until it must be seen again.
@@ -126,10 +126,10 @@ pub struct Limits {
     pub handshake: Duration,
 }
 
-impl Limits {
+impl RestartDeadlines {
     pub fn of(preset: &Preset) -> Self {
         let seconds = Duration::from_secs;
-        let own = |request: Option<&crate::preset::Request>, default: u64| {
+        let own = |request: Option<&crate::preset::AppRequest>, default: u64| {
             request.map_or(seconds(default), |request| request.within)
         };
         Self {

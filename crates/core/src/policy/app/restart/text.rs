@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Stage;
+use super::RestartStage;
 use crate::failure::{Code, Failure};
 
 pub(super) fn draining(calls: usize) -> String {
@@ -65,10 +65,10 @@ pub(super) fn restarted(title: &str, took: Duration) -> String {
 
 pub(super) fn failed(
     title: &str,
-    at: Stage,
+    at: RestartStage,
     why: Option<&str>,
     unsaved_work: bool,
-    ways: usize,
+    launch_methods: usize,
 ) -> Failure {
     let with_reason = |what: String| match why {
         Some(why) => format!("{what}: {}", sentence(why)),
@@ -76,34 +76,34 @@ pub(super) fn failed(
     };
     let start = || format!("Start {title} yourself; Evermoor connects automatically.");
     let (code, what, remedy) = match at {
-        Stage::SelfRestart => (
+        RestartStage::SelfRestart => (
             Code::Timeout,
             with_reason(format!("{title} did not restart itself")),
             format!(
                 "Quit {title} and start it again yourself; Evermoor does not know how to launch it."
             ),
         ),
-        Stage::Quit if unsaved_work => (
+        RestartStage::Quit if unsaved_work => (
             Code::Timeout,
             with_reason(format!("{title} did not quit when asked")),
             format!(
                 "Check {title}; it may be asking about unsaved work. Apps that may hold unsaved work are never killed."
             ),
         ),
-        Stage::Quit | Stage::End => (
+        RestartStage::Quit | RestartStage::End => (
             Code::Timeout,
             with_reason(format!("{title} could not be stopped")),
             format!("Quit {title} yourself and start it again; Evermoor connects automatically."),
         ),
-        Stage::Launch if ways == 0 => (
+        RestartStage::Launch if launch_methods == 0 => (
             Code::NotRunning,
             format!("Evermoor does not know how to launch {title} on this machine."),
             start(),
         ),
-        Stage::Launch => {
+        RestartStage::Launch => {
             (Code::NotRunning, with_reason(format!("{title} could not be launched")), start())
         }
-        Stage::Answer => (
+        RestartStage::Answer => (
             Code::Starting,
             format!("{title} is running again, but its tools do not respond yet."),
             "Evermoor connects when they do. If this continues, check its log.".into(),

@@ -14,14 +14,14 @@ use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use ts_rs::TS;
 
-use super::evidence::Cause;
+use super::evidence::ExitCause;
 use crate::failure::{Code, Failure};
-use crate::preset::{Fit, Preset, TellKind, Words};
+use crate::preset::{ConditionKind, ConditionText, Preset, VersionFit};
 use text::{describe, newer_version};
 
 /// What was observed of an app.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct AppObservation {
     /// The user paused it, so nothing else was observed.
     pub paused: bool,
     /// Whether it is installed; `None` where that cannot be determined.
@@ -35,23 +35,23 @@ pub struct Facts {
     /// For how long it has not responded, if it responded before in this run.
     pub silent: Option<Duration>,
     /// Whether it responds to MCP.
-    pub serves: bool,
+    pub answers_mcp: bool,
     /// The version that it reports.
     pub version: Option<String>,
     /// Whether each of the preset's `tells` holds, in their order; `None` if the app did not say.
-    pub told: Vec<Option<bool>>,
+    pub conditions: Vec<Option<bool>>,
     /// Why its last run ended, if no other has begun since.
-    pub ended: Option<Cause>,
+    pub ended: Option<ExitCause>,
 }
 
 /// The state of an app.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum AppHealthState {
     Paused,
     NotInstalled,
     NotRunning,
     /// Its process exited and has not come back.
-    Ended(Cause),
+    Ended(ExitCause),
     Starting,
     /// It is running but responds on none of its ports, or its MCP server is turned off.
     Off,
@@ -61,10 +61,10 @@ pub enum State {
     Hung {
         silent: Duration,
     },
-    SignedOut(Words),
+    SignedOut(ConditionText),
     FeatureOff {
         name: String,
-        words: Words,
+        words: ConditionText,
     },
     /// It is connected, but older than the supported versions.
     OldVersion {
@@ -75,18 +75,18 @@ pub enum State {
 
 /// The state of an app with its text, the next step, and notes about lesser states.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
-    pub state: State,
-    pub words: Words,
-    pub next: Next,
-    pub notes: Vec<Words>,
+pub struct AppHealth {
+    pub state: AppHealthState,
+    pub words: ConditionText,
+    pub next: NextStep,
+    pub notes: Vec<ConditionText>,
 }
 
 /// What the user should do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(TS), ts(rename = "Next"))]
-pub enum Next {
+pub enum NextStep {
     Nothing,
     Wait,
     Install,
@@ -100,10 +100,10 @@ pub enum Next {
 /// How long a new process may take to respond on a port.
 const STARTUP_TIME: Duration = Duration::from_secs(60);
 /// An app that has not responded for this long hangs.
-pub const HUNG: Duration = Duration::from_secs(20);
+pub const HUNG_AFTER: Duration = Duration::from_secs(20);
 
-impl Standing {
-    pub fn of(preset: &Preset, facts: &Facts) -> Self {
+impl AppHealth {
+    pub fn of(preset: &Preset, facts: &AppObservation) -> Self {
         let mut states = states(preset, facts);
         let state = states.remove(0);
         let words = describe(preset, &state);
@@ -114,12 +114,12 @@ impl Standing {
 
     /// The state as a failure; `None` while the app can be used.
     pub fn failure(&self) -> Option<Failure> {
-        let Words { what, remedy } = self.words.clone();
+        let ConditionText { what, remedy } = self.words.clone();
         self.state.code().map(|code| Failure { code, what, remedy })
     }
 }
 
-impl State {
+impl AppHealthState {
     /// Whether its tools can be called. Signed out or with a feature off, only some of them fail,
     /// and the app itself says why.
     pub fn is_usable(&self) -> bool {
@@ -147,7 +147,7 @@ impl State {
             Self::HalfUp => "Not ready",
             Self::SignedOut(_) => "Signed out",
             Self::FeatureOff { .. } => "Feature off",
-            Self::Ended(Cause::Unknown | Cause::Hung) => "Exited",
+            Self::Ended(ExitCause::Unknown | ExitCause::Hung) => "Exited",
             Self::Paused
             | Self::NotInstalled
             | Self::NotRunning
@@ -162,9 +162,11 @@ impl State {
         Some(match self {
             Self::Paused => Code::Paused,
             Self::NotInstalled => Code::NotInstalled,
-            Self::NotRunning | Self::Ended(Cause::Unknown | Cause::Hung) => Code::NotRunning,
-            Self::Ended(Cause::Crashed { .. } | Cause::OutOfMemory) => Code::Crashed,
-            Self::Ended(Cause::Quit) => Code::Quit,
+            Self::NotRunning | Self::Ended(ExitCause::Unknown | ExitCause::Hung) => {
+                Code::NotRunning
+            }
+            Self::Ended(ExitCause::Crashed { .. } | ExitCause::OutOfMemory) => Code::Crashed,
+            Self::Ended(ExitCause::Quit) => Code::Quit,
             Self::Starting | Self::HalfUp => Code::Starting,
             Self::Off => Code::NotMcp,
             Self::Hung { .. } => Code::Timeout,
@@ -175,72 +177,80 @@ impl State {
         })
     }
 
-    fn next(&self, preset: &Preset) -> Next {
+    fn next(&self, preset: &Preset) -> NextStep {
         match self {
-            Self::Paused => Next::Resume,
-            Self::NotInstalled => Next::Install,
-            Self::NotRunning | Self::Ended(_) => Next::Start,
-            Self::Starting | Self::HalfUp => Next::Wait,
-            Self::Off if preset.off.is_none() => Next::Restart,
+            Self::Paused => NextStep::Resume,
+            Self::NotInstalled => NextStep::Install,
+            Self::NotRunning | Self::Ended(_) => NextStep::Start,
+            Self::Starting | Self::HalfUp => NextStep::Wait,
+            Self::Off if preset.off.is_none() => NextStep::Restart,
             Self::Off | Self::SignedOut(_) | Self::FeatureOff { .. } | Self::OldVersion { .. } => {
-                Next::Open
+                NextStep::Open
             }
-            Self::Hung { .. } => Next::Restart,
-            Self::Ready => Next::Nothing,
+            Self::Hung { .. } => NextStep::Restart,
+            Self::Ready => NextStep::Nothing,
         }
     }
 }
 
 /// The state, followed by the lesser ones that also hold.
-fn states(preset: &Preset, facts: &Facts) -> Vec<State> {
+fn states(preset: &Preset, facts: &AppObservation) -> Vec<AppHealthState> {
     if facts.paused {
-        return vec![State::Paused];
+        return vec![AppHealthState::Paused];
     }
     if facts.running.is_none() && facts.port.is_none() {
         return vec![match &facts.ended {
-            _ if facts.launching => State::Starting,
-            Some(cause) => State::Ended(cause.clone()),
-            None if facts.installed == Some(false) => State::NotInstalled,
-            None => State::NotRunning,
+            _ if facts.launching => AppHealthState::Starting,
+            Some(cause) => AppHealthState::Ended(cause.clone()),
+            None if facts.installed == Some(false) => AppHealthState::NotInstalled,
+            None => AppHealthState::NotRunning,
         }];
     }
     // An app that responded on a port before and now on none hangs at once.
-    let is_hung = |silent: &Duration| *silent >= HUNG || facts.port.is_none();
+    let is_hung = |silent: &Duration| *silent >= HUNG_AFTER || facts.port.is_none();
     if let Some(silent) = facts.silent.filter(is_hung) {
-        return vec![State::Hung { silent }];
+        return vec![AppHealthState::Hung { silent }];
     }
     if facts.port.is_none() {
         let is_new = facts.running.is_some_and(|age| age < STARTUP_TIME);
-        return vec![if facts.launching || is_new { State::Starting } else { State::Off }];
+        return vec![if facts.launching || is_new {
+            AppHealthState::Starting
+        } else {
+            AppHealthState::Off
+        }];
     }
-    if !facts.serves {
-        return vec![State::HalfUp];
+    if !facts.answers_mcp {
+        return vec![AppHealthState::HalfUp];
     }
     usable(preset, facts)
 }
 
-fn usable(preset: &Preset, facts: &Facts) -> Vec<State> {
-    let told = preset.tells.iter().zip(&facts.told).filter(|(_, told)| **told == Some(true));
-    let mut states: Vec<State> = told
+fn usable(preset: &Preset, facts: &AppObservation) -> Vec<AppHealthState> {
+    let conditions = preset
+        .tells
+        .iter()
+        .zip(&facts.conditions)
+        .filter(|(_, conditions)| **conditions == Some(true));
+    let mut states: Vec<AppHealthState> = conditions
         .map(|(tell, _)| match &tell.kind {
-            TellKind::SignedOut => State::SignedOut(tell.words.clone()),
-            TellKind::FeatureOff { name } => {
-                State::FeatureOff { name: name.clone(), words: tell.words.clone() }
+            ConditionKind::SignedOut => AppHealthState::SignedOut(tell.words.clone()),
+            ConditionKind::FeatureOff { name } => {
+                AppHealthState::FeatureOff { name: name.clone(), words: tell.words.clone() }
             }
         })
         .collect();
     states.extend(
-        version(preset, facts, Fit::Older)
-            .map(|version| State::OldVersion { version: version.to_owned() }),
+        version(preset, facts, VersionFit::Older)
+            .map(|version| AppHealthState::OldVersion { version: version.to_owned() }),
     );
     if states.is_empty() {
-        states.push(State::Ready);
+        states.push(AppHealthState::Ready);
     }
     states
 }
 
 /// The version, if it compares like this with the supported range.
-fn version<'f>(preset: &Preset, facts: &'f Facts, fit: Fit) -> Option<&'f str> {
+fn version<'f>(preset: &Preset, facts: &'f AppObservation, fit: VersionFit) -> Option<&'f str> {
     let check = preset.version.as_ref()?;
     facts.version.as_deref().filter(|version| check.fit(version) == fit)
 }

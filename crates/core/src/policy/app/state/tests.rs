@@ -1,22 +1,22 @@
 //! Every state with its text and next step, and the rules between them.
 
 use super::*;
-use crate::preset::Shelf;
+use crate::preset::PresetSet;
 use proptest::prelude::*;
 
 fn pieces() -> Preset {
-    Shelf::of_our_own().get("pieces-os").unwrap().clone()
+    PresetSet::bundled().get("pieces-os").unwrap().clone()
 }
 
-fn ready() -> Facts {
-    Facts {
+fn ready() -> AppObservation {
+    AppObservation {
         installed: Some(true),
         running: Some(Duration::from_secs(3600)),
         port: Some(39300),
-        serves: true,
+        answers_mcp: true,
         version: Some("12.3.10".into()),
-        told: vec![Some(false), Some(false)],
-        ..Facts::default()
+        conditions: vec![Some(false), Some(false)],
+        ..AppObservation::default()
     }
 }
 
@@ -26,37 +26,43 @@ fn hours(hours: u64) -> Option<Duration> {
 
 #[test]
 fn every_state_has_its_own_text_and_next_step() {
-    let gone = |ended| Facts { installed: Some(true), ended, ..Facts::default() };
+    let gone = |ended| AppObservation { installed: Some(true), ended, ..AppObservation::default() };
     let cases = [
-        ("paused", Facts { paused: true, ..ready() }),
-        ("not installed", Facts { installed: Some(false), ..Facts::default() }),
+        ("paused", AppObservation { paused: true, ..ready() }),
+        ("not installed", AppObservation { installed: Some(false), ..AppObservation::default() }),
         ("installed, not running", gone(None)),
-        ("crashed", gone(Some(Cause::Crashed { how: "SIGABRT".into() }))),
-        ("out of memory", gone(Some(Cause::OutOfMemory))),
-        ("quit", gone(Some(Cause::Quit))),
-        ("hung and exited", gone(Some(Cause::Hung))),
-        ("exited for an unknown reason", gone(Some(Cause::Unknown))),
-        ("launched", Facts { launching: true, ..gone(Some(Cause::Quit)) }),
-        ("new process", Facts { running: Some(Duration::from_secs(5)), ..Facts::default() }),
-        ("off", Facts { running: hours(1), ..Facts::default() }),
-        ("not ready", Facts { serves: false, ..ready() }),
-        ("hung", Facts { silent: Some(Duration::from_secs(42)), ..ready() }),
-        ("signed out", Facts { told: vec![Some(true), None], ..ready() }),
-        ("long-term memory off", Facts { told: vec![Some(false), Some(true)], ..ready() }),
-        ("old", Facts { version: Some("11.0.2".into()), ..ready() }),
-        ("new", Facts { version: Some("13.1.0".into()), ..ready() }),
+        ("crashed", gone(Some(ExitCause::Crashed { how: "SIGABRT".into() }))),
+        ("out of memory", gone(Some(ExitCause::OutOfMemory))),
+        ("quit", gone(Some(ExitCause::Quit))),
+        ("hung and exited", gone(Some(ExitCause::Hung))),
+        ("exited for an unknown reason", gone(Some(ExitCause::Unknown))),
+        ("launched", AppObservation { launching: true, ..gone(Some(ExitCause::Quit)) }),
+        (
+            "new process",
+            AppObservation { running: Some(Duration::from_secs(5)), ..AppObservation::default() },
+        ),
+        ("off", AppObservation { running: hours(1), ..AppObservation::default() }),
+        ("not ready", AppObservation { answers_mcp: false, ..ready() }),
+        ("hung", AppObservation { silent: Some(Duration::from_secs(42)), ..ready() }),
+        ("signed out", AppObservation { conditions: vec![Some(true), None], ..ready() }),
+        (
+            "long-term memory off",
+            AppObservation { conditions: vec![Some(false), Some(true)], ..ready() },
+        ),
+        ("old", AppObservation { version: Some("11.0.2".into()), ..ready() }),
+        ("new", AppObservation { version: Some("13.1.0".into()), ..ready() }),
         ("ready", ready()),
     ];
     let mut all = String::new();
     for (name, facts) in cases {
-        let standing = Standing::of(&pieces(), &facts);
-        let Words { what, remedy } = &standing.words;
+        let health = AppHealth::of(&pieces(), &facts);
+        let ConditionText { what, remedy } = &health.words;
         all.push_str(&format!(
             "{name}: {} ({:?})\n  {what} {remedy}\n",
-            standing.state.word(),
-            standing.next
+            health.state.word(),
+            health.next
         ));
-        for note in &standing.notes {
+        for note in &health.notes {
             all.push_str(&format!("  also: {} {}\n", note.what, note.remedy));
         }
     }
@@ -65,37 +71,41 @@ fn every_state_has_its_own_text_and_next_step() {
 
 #[test]
 fn a_newer_version_adds_a_note_and_nothing_else() {
-    let standing = Standing::of(&pieces(), &Facts { version: Some("14.0.0".into()), ..ready() });
-    assert_eq!(standing.state, State::Ready);
-    assert!(standing.notes[0].what.contains("14.0.0"), "{:?}", standing.notes);
-    assert_eq!(standing.failure(), None);
+    let health =
+        AppHealth::of(&pieces(), &AppObservation { version: Some("14.0.0".into()), ..ready() });
+    assert_eq!(health.state, AppHealthState::Ready);
+    assert!(health.notes[0].what.contains("14.0.0"), "{:?}", health.notes);
+    assert_eq!(health.failure(), None);
 }
 
 #[test]
 fn an_unreported_condition_does_not_hold() {
-    let unreported = Standing::of(&pieces(), &Facts { told: vec![None, None], ..ready() });
-    assert_eq!(unreported.state, State::Ready);
-    let early = Standing::of(&pieces(), &Facts { told: vec![], version: None, ..ready() });
-    assert_eq!(early.state, State::Ready);
-    let unknown = Standing::of(&pieces(), &Facts::default());
-    assert_eq!(unknown.state, State::NotRunning, "unknown whether it is installed");
+    let unreported =
+        AppHealth::of(&pieces(), &AppObservation { conditions: vec![None, None], ..ready() });
+    assert_eq!(unreported.state, AppHealthState::Ready);
+    let early =
+        AppHealth::of(&pieces(), &AppObservation { conditions: vec![], version: None, ..ready() });
+    assert_eq!(early.state, AppHealthState::Ready);
+    let unknown = AppHealth::of(&pieces(), &AppObservation::default());
+    assert_eq!(unknown.state, AppHealthState::NotRunning, "unknown whether it is installed");
 }
 
 #[test]
 fn an_app_whose_server_is_turned_off_says_how_to_turn_it_on() {
-    let figma = Shelf::of_our_own().get("figma").unwrap().clone();
-    let standing = Standing::of(&figma, &Facts { running: hours(1), ..Facts::default() });
-    assert!(standing.words.remedy.contains("Dev Mode"), "{:?}", standing.words);
+    let figma = PresetSet::bundled().get("figma").unwrap().clone();
+    let health =
+        AppHealth::of(&figma, &AppObservation { running: hours(1), ..AppObservation::default() });
+    assert!(health.words.remedy.contains("Dev Mode"), "{:?}", health.words);
 }
 
-fn cause() -> impl Strategy<Value = Option<Cause>> {
+fn cause() -> impl Strategy<Value = Option<ExitCause>> {
     prop_oneof![
         Just(None),
-        Just(Some(Cause::Quit)),
-        Just(Some(Cause::Hung)),
-        Just(Some(Cause::OutOfMemory)),
-        Just(Some(Cause::Unknown)),
-        Just(Some(Cause::Crashed { how: "SIGABRT".into() })),
+        Just(Some(ExitCause::Quit)),
+        Just(Some(ExitCause::Hung)),
+        Just(Some(ExitCause::OutOfMemory)),
+        Just(Some(ExitCause::Unknown)),
+        Just(Some(ExitCause::Crashed { how: "SIGABRT".into() })),
     ]
 }
 
@@ -107,15 +117,15 @@ prop_compose! {
         running in prop::option::of(0_u64..200),
         port in any::<Option<u16>>(),
         silent in prop::option::of(0_u64..60),
-        serves in any::<bool>(),
+        answers_mcp in any::<bool>(),
         version in prop::option::of("(1[0-4]\\.[0-9]\\.[0-9]|debug|nonsense)"),
-        told in prop::collection::vec(any::<Option<bool>>(), 0..3),
+        conditions in prop::collection::vec(any::<Option<bool>>(), 0..3),
         ended in cause(),
-    ) -> Facts {
+    ) -> AppObservation {
         let seconds = |seconds: Option<u64>| seconds.map(Duration::from_secs);
-        Facts {
+        AppObservation {
             paused, installed, launching, running: seconds(running), port, silent: seconds(silent),
-            serves, version, told, ended,
+            answers_mcp, version, conditions, ended,
         }
     }
 }
@@ -123,19 +133,19 @@ prop_compose! {
 proptest! {
     #[test]
     fn every_observation_has_a_text_that_is_true(facts in facts()) {
-        let standing = Standing::of(&pieces(), &facts);
-        let state = &standing.state;
-        prop_assert!(standing.words.what.ends_with('.') && standing.words.remedy.ends_with('.'));
+        let health = AppHealth::of(&pieces(), &facts);
+        let state = &health.state;
+        prop_assert!(health.words.what.ends_with('.') && health.words.remedy.ends_with('.'));
         prop_assert!(!state.word().is_empty());
-        prop_assert_eq!(standing.failure().is_none(), state.is_usable());
-        prop_assert_eq!(*state == State::Paused, facts.paused);
+        prop_assert_eq!(health.failure().is_none(), state.is_usable());
+        prop_assert_eq!(*state == AppHealthState::Paused, facts.paused);
         // Usable only if it responds to MCP, and not gone while it is running.
         let is_there = facts.running.is_some() || facts.port.is_some();
-        prop_assert!(!state.is_usable() || facts.serves && facts.port.is_some());
-        let gone = matches!(state, State::NotInstalled | State::NotRunning | State::Ended(_));
+        prop_assert!(!state.is_usable() || facts.answers_mcp && facts.port.is_some());
+        let gone = matches!(state, AppHealthState::NotInstalled | AppHealthState::NotRunning | AppHealthState::Ended(_));
         prop_assert!(!(gone && is_there));
         // An unsupported version keeps the app usable.
-        let without = Standing::of(&pieces(), &Facts { version: None, ..facts.clone() });
+        let without = AppHealth::of(&pieces(), &AppObservation { version: None, ..facts.clone() });
         prop_assert_eq!(without.state.is_usable(), state.is_usable());
     }
 }

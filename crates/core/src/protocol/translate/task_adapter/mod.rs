@@ -12,11 +12,11 @@ use crate::protocol::mcp::method;
 
 use super::response::without_newer_members;
 use super::task::{self, empty, newer, older, related};
-use crate::protocol::version::Spoken;
+use crate::protocol::version::ProtocolVersion;
 
 /// The next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum TaskStep {
     /// The response, translated for the editor.
     Done(Outcome),
     /// The upstream did not create a task; the call is complete with this result.
@@ -29,7 +29,7 @@ pub enum Step {
 
 /// A task request in progress.
 #[derive(Clone, Debug)]
-pub struct Errand {
+pub struct TaskAdapter {
     kind: Kind,
     /// The id of the task; empty until the task exists.
     id: Raw,
@@ -58,13 +58,13 @@ const MAX_POLL_INTERVAL: u64 = 5_000;
 const POLL_INTERVAL: u64 = 500;
 const INTERNAL_ERROR: i32 = -32603;
 
-impl Errand {
+impl TaskAdapter {
     /// An adapter for a request of an editor, with the first request to the upstream. `None` if the
     /// request needs none. `makes_tasks` says whether a tool call becomes a task.
     pub fn of(
         request: &Request,
-        editor: Spoken,
-        upstream: Spoken,
+        editor: ProtocolVersion,
+        upstream: ProtocolVersion,
         makes_tasks: bool,
     ) -> Option<(Self, Request)> {
         let params = request.params.clone().unwrap_or_else(empty);
@@ -95,22 +95,22 @@ impl Errand {
     }
 
     /// The step after the upstream's response to the last request.
-    pub fn next(&mut self, outcome: Outcome) -> Step {
+    pub fn next(&mut self, outcome: Outcome) -> TaskStep {
         let result = match (&self.kind, outcome) {
-            (Kind::ResultForNewer(task), outcome) => return Step::Done(ended(task, outcome)),
-            (_, Outcome::Error(error)) => return Step::Done(Outcome::Error(error)),
+            (Kind::ResultForNewer(task), outcome) => return TaskStep::Done(ended(task, outcome)),
+            (_, Outcome::Error(error)) => return TaskStep::Done(Outcome::Error(error)),
             (_, Outcome::Result(result)) => result,
         };
         match &self.kind {
             Kind::CreateForOlder => match result.text_member("resultType").as_deref() {
                 Some("task") => done(empty().with("task", &older(&result))),
-                Some(_) | None => Step::Finished(without_newer_members(&result)),
+                Some(_) | None => TaskStep::Finished(without_newer_members(&result)),
             },
             Kind::GetForOlder => done(older(&result)),
             Kind::ResultForOlder => self.outcome(&result),
             Kind::CancelForOlder => {
                 self.kind = Kind::GetForOlder;
-                Step::Ask(Duration::ZERO, self.request(method::TASKS_GET))
+                TaskStep::Ask(Duration::ZERO, self.request(method::TASKS_GET))
             }
             Kind::CreateForNewer => match result.member("task") {
                 Some(task) => done(newer(&task).with("resultType", &Raw::of("task"))),
@@ -119,7 +119,7 @@ impl Errand {
             Kind::GetForNewer => match status(&result).as_str() {
                 "completed" | "failed" | "input_required" => {
                     self.kind = Kind::ResultForNewer(newer(&result));
-                    Step::Ask(Duration::ZERO, self.request(method::TASKS_RESULT))
+                    TaskStep::Ask(Duration::ZERO, self.request(method::TASKS_RESULT))
                 }
                 _ => done(newer(&result)),
             },
@@ -142,18 +142,18 @@ impl Errand {
     }
 
     /// The outcome of a newer task, or the step until it ends.
-    fn outcome(&mut self, task: &Raw) -> Step {
+    fn outcome(&mut self, task: &Raw) -> TaskStep {
         let poll =
-            |adapter: &Self| Step::Ask(poll_interval(task), adapter.request(method::TASKS_GET));
+            |adapter: &Self| TaskStep::Ask(poll_interval(task), adapter.request(method::TASKS_GET));
         match status(task).as_str() {
             "completed" => {
                 let result = task.member("result").unwrap_or_else(empty);
                 done(related(&without_newer_members(&result), &self.id))
             }
-            "failed" => Step::Done(Outcome::Error(
+            "failed" => TaskStep::Done(Outcome::Error(
                 task.member("error").unwrap_or_else(|| error("The task failed without a reason.")),
             )),
-            "cancelled" => Step::Done(Outcome::Error(error("The task was cancelled."))),
+            "cancelled" => TaskStep::Done(Outcome::Error(error("The task was cancelled."))),
             "input_required" => {
                 let needed = task.member("inputRequests").and_then(|all| all.entries());
                 let new: Vec<(String, Raw)> = needed
@@ -167,7 +167,7 @@ impl Errand {
                 }
                 self.answered.extend(new.iter().map(|(key, _)| key.clone()));
                 let needed = new.iter().fold(empty(), |all, (key, one)| all.with(key, one));
-                Step::Input(needed, self.request(method::TASKS_UPDATE))
+                TaskStep::Input(needed, self.request(method::TASKS_UPDATE))
             }
             // It is working, or the upstream acknowledged the answers.
             _ => poll(self),
@@ -211,8 +211,8 @@ fn poll_interval(task: &Raw) -> Duration {
     )
 }
 
-fn done(result: Raw) -> Step {
-    Step::Done(Outcome::Result(result))
+fn done(result: Raw) -> TaskStep {
+    TaskStep::Done(Outcome::Result(result))
 }
 
 fn error(message: &str) -> Raw {

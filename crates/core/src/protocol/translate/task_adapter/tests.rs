@@ -1,11 +1,11 @@
 //! Each kind of task request between two versions, step by step.
 
 use super::*;
-use crate::protocol::mcp::Revision;
+use crate::protocol::mcp::SessionVersion;
 use serde_json::{Value, json};
 
-const OLD: Spoken = Spoken::Session(Revision::V2025_11_25);
-const NEW: Spoken = Spoken::Stateless;
+const OLD: ProtocolVersion = ProtocolVersion::Session(SessionVersion::V2025_11_25);
+const NEW: ProtocolVersion = ProtocolVersion::Stateless;
 
 fn request(called: &str, params: Value) -> Request {
     Request::new(Id::number(7), called, Some(Raw::of(&params)))
@@ -23,20 +23,20 @@ fn task(status: &str, more: Value) -> Outcome {
     result(task)
 }
 
-fn read(step: Step) -> Value {
-    let Step::Done(Outcome::Result(result)) = step else { panic!("{step:?}") };
+fn read(step: TaskStep) -> Value {
+    let TaskStep::Done(Outcome::Result(result)) = step else { panic!("{step:?}") };
     result.read().unwrap()
 }
 
-fn asked(step: Step) -> (String, Value) {
-    let Step::Ask(_, request) = step else { panic!("{step:?}") };
+fn asked(step: TaskStep) -> (String, Value) {
+    let TaskStep::Ask(_, request) = step else { panic!("{step:?}") };
     (request.method, request.params.unwrap().read().unwrap())
 }
 
 #[test]
 fn an_older_editor_gets_the_task_that_a_newer_server_created() {
     let call = request("tools/call", json!({ "name": "x", "task": { "ttl": 1 } }));
-    let (mut adapter, first) = Errand::of(&call, OLD, NEW, true).unwrap();
+    let (mut adapter, first) = TaskAdapter::of(&call, OLD, NEW, true).unwrap();
     assert_eq!(first.params.unwrap().as_str(), r#"{"name":"x"}"#);
     let made =
         read(adapter.next(task("working", json!({ "resultType": "task", "pollIntervalMs": 9 }))));
@@ -45,20 +45,21 @@ fn an_older_editor_gets_the_task_that_a_newer_server_created() {
         json!({ "task": { "taskId": "t", "status": "working", "createdAt": "a", "lastUpdatedAt": "b",
             "ttl": 5, "pollInterval": 9 } })
     );
-    let (mut adapter, _) = Errand::of(&call, OLD, NEW, true).unwrap();
+    let (mut adapter, _) = TaskAdapter::of(&call, OLD, NEW, true).unwrap();
     let finished = adapter.next(result(json!({ "resultType": "complete", "content": [] })));
-    assert_eq!(finished, Step::Finished(Raw::of(&json!({ "content": [] }))));
+    assert_eq!(finished, TaskStep::Finished(Raw::of(&json!({ "content": [] }))));
 }
 
 #[test]
 fn an_older_editor_waits_for_the_result_and_is_asked_for_input_once() {
     let wait = request("tasks/result", json!({ "taskId": "t" }));
-    let (mut adapter, first) = Errand::of(&wait, OLD, NEW, false).unwrap();
+    let (mut adapter, first) = TaskAdapter::of(&wait, OLD, NEW, false).unwrap();
     assert_eq!(first.method, "tasks/get");
     let step = adapter.next(task("working", json!({ "pollIntervalMs": 1 })));
-    assert_eq!(step, Step::Ask(Duration::from_millis(20), adapter.request("tasks/get")));
+    assert_eq!(step, TaskStep::Ask(Duration::from_millis(20), adapter.request("tasks/get")));
     let needs = json!({ "inputRequests": { "who": { "method": "elicitation/create" } } });
-    let Step::Input(needed, update) = adapter.next(task("input_required", needs.clone())) else {
+    let TaskStep::Input(needed, update) = adapter.next(task("input_required", needs.clone()))
+    else {
         panic!("the editor is asked")
     };
     assert_eq!(needed.as_str(), r#"{"who":{"method":"elicitation/create"}}"#);
@@ -79,11 +80,11 @@ fn an_older_editor_waits_for_the_result_and_is_asked_for_input_once() {
 #[test]
 fn a_failed_or_cancelled_task_is_an_error() {
     let wait = request("tasks/result", json!({ "taskId": "t" }));
-    let (mut adapter, _) = Errand::of(&wait, OLD, NEW, false).unwrap();
+    let (mut adapter, _) = TaskAdapter::of(&wait, OLD, NEW, false).unwrap();
     let failure = json!({ "code": 5, "message": "no" });
     let step = adapter.clone().next(task("failed", json!({ "error": failure })));
-    assert_eq!(step, Step::Done(Outcome::Error(Raw::of(&failure))));
-    let Step::Done(Outcome::Error(_)) = adapter.next(task("cancelled", json!({}))) else {
+    assert_eq!(step, TaskStep::Done(Outcome::Error(Raw::of(&failure))));
+    let TaskStep::Done(Outcome::Error(_)) = adapter.next(task("cancelled", json!({}))) else {
         panic!("an error")
     };
 }
@@ -91,7 +92,7 @@ fn a_failed_or_cancelled_task_is_an_error() {
 #[test]
 fn an_older_editor_that_cancels_gets_the_status() {
     let cancel = request("tasks/cancel", json!({ "taskId": "t" }));
-    let (mut adapter, first) = Errand::of(&cancel, OLD, NEW, false).unwrap();
+    let (mut adapter, first) = TaskAdapter::of(&cancel, OLD, NEW, false).unwrap();
     assert_eq!(first.method, "tasks/cancel");
     assert_eq!(
         asked(adapter.next(result(json!({})))),
@@ -103,7 +104,7 @@ fn an_older_editor_that_cancels_gets_the_status() {
 #[test]
 fn a_newer_editor_gets_the_task_that_an_older_server_created() {
     let call = request("tools/call", json!({ "name": "x" }));
-    let (mut adapter, first) = Errand::of(&call, NEW, OLD, true).unwrap();
+    let (mut adapter, first) = TaskAdapter::of(&call, NEW, OLD, true).unwrap();
     assert_eq!(first.params.unwrap().as_str(), r#"{"name":"x","task":{}}"#);
     let made =
         json!({ "task": { "taskId": "t", "status": "working", "ttl": null, "pollInterval": 3 } });
@@ -116,7 +117,7 @@ fn a_newer_editor_gets_the_task_that_an_older_server_created() {
 #[test]
 fn a_newer_editor_gets_the_result_with_the_status() {
     let get = request("tasks/get", json!({ "taskId": "t" }));
-    let (mut adapter, _) = Errand::of(&get, NEW, OLD, false).unwrap();
+    let (mut adapter, _) = TaskAdapter::of(&get, NEW, OLD, false).unwrap();
     let mut other = adapter.clone();
     assert_eq!(read(adapter.clone().next(task("working", json!({}))))["status"], "working");
     let (called, _) = asked(adapter.next(task("completed", json!({}))));
@@ -133,7 +134,7 @@ fn a_newer_editor_gets_the_result_with_the_status() {
 #[test]
 fn a_newer_editor_gets_the_input_requests_of_an_older_servers_task() {
     let get = request("tasks/get", json!({ "taskId": "t" }));
-    let (mut adapter, _) = Errand::of(&get, NEW, OLD, false).unwrap();
+    let (mut adapter, _) = TaskAdapter::of(&get, NEW, OLD, false).unwrap();
     let needed = Raw::of(&json!({ "answer": { "method": "elicitation/create" } }));
     assert_eq!(adapter.waiting(&needed), None);
     assert_eq!(asked(adapter.next(task("input_required", json!({})))).0, "tasks/result");
@@ -148,8 +149,9 @@ fn a_newer_editor_gets_the_input_requests_of_an_older_servers_task() {
 fn equal_versions_need_no_adapter() {
     let get = request("tasks/get", json!({ "taskId": "t" }));
     assert!(
-        Errand::of(&get, OLD, OLD, true).is_none() && Errand::of(&get, NEW, NEW, true).is_none()
+        TaskAdapter::of(&get, OLD, OLD, true).is_none()
+            && TaskAdapter::of(&get, NEW, NEW, true).is_none()
     );
     let list = request("tools/list", json!({}));
-    assert!(Errand::of(&list, OLD, NEW, true).is_none());
+    assert!(TaskAdapter::of(&list, OLD, NEW, true).is_none());
 }

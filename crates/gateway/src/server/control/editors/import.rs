@@ -8,21 +8,21 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use tokio::runtime::Handle;
 
-use evermoor_core::api::{ImportPreview, Moves, SetupDone, Stays};
+use evermoor_core::api::{ImportPreview, KeptServer, MovedServer, SetupResult};
 use evermoor_core::failure::Failure;
-use evermoor_core::import::Adopted;
+use evermoor_core::import::ImportedServer;
 use evermoor_core::security::scrub::scrub;
-use evermoor_platform::keychain::{Keychain, Manner};
-use evermoor_setup::editors::plan::{unified, without};
-use evermoor_setup::{Client, client};
+use evermoor_platform::keychain::{Keychain, Prompting};
+use evermoor_setup::editors::plan::{unified_diff, without_token};
+use evermoor_setup::{EditorSpec, client};
 
 use super::setup::{answer, connect_editor, done, shown_path, unknown, with_editor_files};
-use crate::editors::import::{Import, Journal, redirect, undo};
+use crate::editors::import::{Import, ImportJournal, redirect, undo};
 use crate::editors::setup::told;
-use crate::server::control::Control;
+use crate::server::control::ControlApi;
 
 pub(crate) async fn preview(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(id): Path<String>,
 ) -> Response {
     match client(&id) {
@@ -33,7 +33,7 @@ pub(crate) async fn preview(
 
 /// Sets an editor up and imports its servers, so that it reaches them through its one entry.
 pub(crate) async fn import(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(id): Path<String>,
 ) -> Response {
     match client(&id) {
@@ -43,17 +43,17 @@ pub(crate) async fn import(
 }
 
 async fn preview_import(
-    control: &Arc<Control>,
-    client: &'static Client,
+    control: &Arc<ControlApi>,
+    client: &'static EditorSpec,
 ) -> Result<ImportPreview, Failure> {
-    let existing_secrets = existing_secrets(Manner::Quiet).await;
+    let existing_secrets = existing_secrets(Prompting::Never).await;
     with_editor_files(control, move |desk, control| {
         let paths = &control.here.paths;
         let import = Import::of(paths, desk, &[client], false, existing_secrets)?;
         let access = control.gateway_access(client);
         let entries = redirect::entries(desk, &import.plan);
         let diff = entries.first().map(|entries| {
-            let plan = desk.plan_at(client, &entries.spot, &entries.wish(desk, true), &access);
+            let plan = desk.plan_at(client, &entries.location, &entries.desired(desk, true), &access);
             plan.map(|plan| plan.diff(&access)).map_err(|refused| told(&refused))
         });
         let (before, after) = import.config()?;
@@ -62,11 +62,11 @@ async fn preview_import(
         let stays = plan
             .skipped
             .iter()
-            .map(|one| Stays { name: one.origin.name.clone(), why: one.why.clone() });
+            .map(|one| KeptServer { name: one.origin.name.clone(), why: one.why.clone() });
         Ok(ImportPreview {
             path: shown_path(desk, client),
             diff: without_secrets(diff.transpose()?.unwrap_or_default(), &plan.adopted),
-            config_diff: unified(&config_path, before, &after),
+            config_diff: unified_diff(&config_path, before, &after),
             config_path,
             moves: plan.adopted.iter().flat_map(moves).collect(),
             stays: stays.collect(),
@@ -76,8 +76,8 @@ async fn preview_import(
     .await?
 }
 
-fn moves(adopted: &Adopted) -> impl Iterator<Item = Moves> {
-    adopted.from.iter().map(|origin| Moves {
+fn moves(adopted: &ImportedServer) -> impl Iterator<Item = MovedServer> {
+    adopted.from.iter().map(|origin| MovedServer {
         name: origin.name.clone(),
         upstream: adopted.name.clone(),
         secrets: adopted.secrets.iter().map(|(name, _)| name.clone()).collect(),
@@ -85,16 +85,16 @@ fn moves(adopted: &Adopted) -> impl Iterator<Item = Moves> {
 }
 
 /// The text without the secrets that go to the keychain and anything that looks like one.
-fn without_secrets(text: String, adopted: &[Adopted]) -> String {
+fn without_secrets(text: String, adopted: &[ImportedServer]) -> String {
     let secrets = adopted.iter().flat_map(|one| &one.secrets);
-    let text = secrets.fold(text, |text, (_, secret)| without(&text, secret.reveal()));
+    let text = secrets.fold(text, |text, (_, secret)| without_token(&text, secret.reveal()));
     scrub(&text).into_owned()
 }
 
 async fn import_servers(
-    control: &Arc<Control>,
-    client: &'static Client,
-) -> Result<SetupDone, Failure> {
+    control: &Arc<ControlApi>,
+    client: &'static EditorSpec,
+) -> Result<SetupResult, Failure> {
     if preview_import(control, client).await?.moves.is_empty() {
         return connect_editor(control, client).await;
     }
@@ -102,27 +102,27 @@ async fn import_servers(
         let created = control.editors.add(client.id.clone()).await;
         created.map_err(|error| Failure::from(&error))?;
     }
-    let existing_secrets = existing_secrets(Manner::Asking).await;
+    let existing_secrets = existing_secrets(Prompting::Allowed).await;
     let work = with_editor_files(control, move |desk, control| {
         let paths = &control.here.paths;
         let mut import = Import::of(paths, desk, &[client], false, existing_secrets)?;
-        let mut journal = Journal::open(paths)?;
-        let keychain = Keychain::of_the_system(Manner::Asking);
+        let mut journal = ImportJournal::open(paths)?;
+        let keychain = Keychain::system_default(Prompting::Allowed);
         Handle::current().block_on(import.keep_secrets(&keychain, &mut journal))?;
         import.write(paths, &mut journal)?;
         let access = &mut |client| Ok(control.gateway_access(client));
         let redirected = redirect::all(paths, desk, &import.plan, true, access, &mut journal)?;
         // Servers that cannot be imported stay. If none can, the editor is only set up.
         match redirected.into_iter().next() {
-            Some(redirect::Told { trouble: Some(refused), .. }) => Err(told(&refused)),
-            Some(redirect::Told { backup, .. }) => {
+            Some(redirect::RedirectReport { trouble: Some(refused), .. }) => Err(told(&refused)),
+            Some(redirect::RedirectReport { backup, .. }) => {
                 let backup = backup.map(|path| path.display().to_string());
                 Ok(Some(done(desk, client, true, backup)))
             }
             None => Ok(None),
         }
     });
-    match control.book.written_by(work).await?? {
+    match control.config_editor.write_exclusively(work).await?? {
         Some(done) => Ok(done),
         None => connect_editor(control, client).await,
     }
@@ -130,12 +130,12 @@ async fn import_servers(
 
 /// Gives an editor its imported servers back. Returns whether there were any.
 pub(crate) async fn undo_import(
-    control: &Arc<Control>,
-    client: &'static Client,
+    control: &Arc<ControlApi>,
+    client: &'static EditorSpec,
 ) -> Result<bool, Failure> {
     let paths = control.here.paths.clone();
     let imported = with_editor_files(control, move |_, _| {
-        let journal = Journal::open(&paths);
+        let journal = ImportJournal::open(&paths);
         journal.is_ok_and(|journal| journal.record.editors.iter().any(|it| it.client == client.id))
     });
     if !imported.await? {
@@ -143,19 +143,19 @@ pub(crate) async fn undo_import(
     }
     let work = with_editor_files(control, move |desk, control| {
         let paths = &control.here.paths;
-        let mut journal = Journal::open(paths)?;
+        let mut journal = ImportJournal::open(paths)?;
         let access = &mut |client| Ok(control.gateway_access(client));
         let (_, leftovers) = undo::editors(desk, &mut journal, Some(&client.id), access)?;
         undo::configuration(paths, &mut journal, &leftovers)?;
-        let keychain = Keychain::of_the_system(Manner::Asking);
+        let keychain = Keychain::system_default(Prompting::Allowed);
         Handle::current().block_on(undo::secrets(&keychain, &mut journal, &leftovers)).map(|_| true)
     });
-    control.book.written_by(work).await?
+    control.config_editor.write_exclusively(work).await?
 }
 
 /// The names of existing keychain entries; none if the keychain cannot be read.
-async fn existing_secrets(manner: Manner) -> Vec<String> {
-    Keychain::of_the_system(manner).list().await.unwrap_or_default()
+async fn existing_secrets(manner: Prompting) -> Vec<String> {
+    Keychain::system_default(manner).list().await.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn the_preview_shows_no_secret() {
         let secrets = vec![("github".to_owned(), Secret::new("hunter2 and more"))];
-        let one = Adopted { name: "github".into(), way: None, secrets, from: Vec::new() };
+        let one = ImportedServer { name: "github".into(), way: None, secrets, from: Vec::new() };
         let text = "-  \"X-Key\": \"hunter2 and more\"\n".to_owned();
         assert_eq!(without_secrets(text, &[one]), "-  \"X-Key\": \"<token>\"\n");
     }

@@ -9,20 +9,23 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use http::{StatusCode, header};
 
-use evermoor_core::api::{Connection, Setup, SetupDone, SetupPreview};
+use evermoor_core::api::{Setup, SetupPreview, SetupResult, SetupState};
 use evermoor_core::failure::{Code, Failure};
 use evermoor_platform::paths::Paths;
 use evermoor_platform::process::child::path::search_path;
-use evermoor_setup::editors::Desk;
-use evermoor_setup::editors::plan::without;
-use evermoor_setup::entry::desired::{entry, snippet, usual};
-use evermoor_setup::{Attached, Client, Door, Gate, Kind, Refused, Scope, Transport, Wish, client};
+use evermoor_setup::editors::UserEditors;
+use evermoor_setup::editors::plan::without_token;
+use evermoor_setup::entry::desired::{default_transport, desired_entry, snippet};
+use evermoor_setup::{
+    DesiredEntries, EditorSpec, EditorTransport, EntryKind, GatewayAccess, GatewayEntry,
+    LiveSession, SetupError, SetupScope, client,
+};
 
 use crate::editors::setup::{tell, told};
-use crate::server::control::{Control, refuse};
+use crate::server::control::{ControlApi, refuse};
 
 /// The address and the paths of this gateway, for editor entries.
-pub struct Whereabouts {
+pub struct GatewayLocation {
     pub paths: Paths,
     pub origin: String,
 }
@@ -30,7 +33,7 @@ pub struct Whereabouts {
 /// Stands for a token in a preview.
 const TOKEN_PLACEHOLDER: &str = "<token>";
 
-pub(crate) async fn list(State(control): State<Arc<Control>>) -> Response {
+pub(crate) async fn list(State(control): State<Arc<ControlApi>>) -> Response {
     let found = with_editor_files(&control, move |desk, control| {
         desk.found(&connected_clients(control), |client| control.gateway_access(client))
     });
@@ -41,7 +44,7 @@ pub(crate) async fn list(State(control): State<Arc<Control>>) -> Response {
 }
 
 pub(crate) async fn preview(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(id): Path<String>,
 ) -> Response {
     let Some(client) = client(&id) else {
@@ -50,17 +53,19 @@ pub(crate) async fn preview(
     let shown = with_editor_files(&control, move |desk, control| {
         let access = control.gateway_access(client);
         let plan = (client.paste.is_none())
-            .then(|| desk.plan(client, Scope::User, &desired_entry(desk, client), &access));
+            .then(|| desk.plan(client, SetupScope::User, &desired_entries(desk, client), &access));
         let diff = match plan.transpose() {
             Ok(plan) => plan.filter(|plan| plan.changes()).map(|plan| plan.diff(&access)),
             Err(refused) => return Err(told(&refused)),
         };
-        let entries =
-            [(Door::to_all().name, entry(client, &Door::to_all(), usual(client), &access))];
+        let entries = [(
+            GatewayEntry::for_all().name,
+            desired_entry(client, &GatewayEntry::for_all(), default_transport(client), &access),
+        )];
         Ok(SetupPreview {
             path: shown_path(desk, client),
             diff: diff.unwrap_or_default(),
-            snippet: without(&snippet(client, &entries), &access.token),
+            snippet: without_token(&snippet(client, &entries), &access.token),
             hint: client.paste.clone().unwrap_or_else(|| client.notices.clone()),
         })
     });
@@ -68,7 +73,7 @@ pub(crate) async fn preview(
 }
 
 pub(crate) async fn connect(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(id): Path<String>,
 ) -> Response {
     let Some(client) = client(&id) else {
@@ -78,16 +83,16 @@ pub(crate) async fn connect(
 }
 
 pub(crate) async fn connect_editor(
-    control: &Arc<Control>,
-    client: &'static Client,
-) -> Result<SetupDone, Failure> {
+    control: &Arc<ControlApi>,
+    client: &'static EditorSpec,
+) -> Result<SetupResult, Failure> {
     if control.editors.token_of(&client.id).is_none() && client.paste.is_none() {
         // Do not create a token if the file would not be changed.
         let tried = with_editor_files(control, move |desk, control| {
             desk.plan(
                 client,
-                Scope::User,
-                &desired_entry(desk, client),
+                SetupScope::User,
+                &desired_entries(desk, client),
                 &control.gateway_access(client),
             )
             .map(drop)
@@ -98,8 +103,8 @@ pub(crate) async fn connect_editor(
     }
     let command = with_editor_files(control, move |desk, control| {
         let access = control.gateway_access(client);
-        let connected = desk.drift(client, Scope::User, &access) == Connection::Connected;
-        (desk.command(client, &[Door::to_all()], &access), connected)
+        let connected = desk.drift(client, SetupScope::User, &access) == SetupState::Connected;
+        (desk.command(client, &[GatewayEntry::for_all()], &access), connected)
     });
     if let (Some(command), connected) = command.await? {
         if !connected {
@@ -107,7 +112,8 @@ pub(crate) async fn connect_editor(
         }
         return with_editor_files(control, move |desk, _| {
             if !connected {
-                desk.commanded(client, &[Door::to_all()]).map_err(|refused| told(&refused))?;
+                desk.record_command(client, &[GatewayEntry::for_all()])
+                    .map_err(|refused| told(&refused))?;
             }
             Ok(done(desk, client, !connected, None))
         })
@@ -116,8 +122,8 @@ pub(crate) async fn connect_editor(
     with_editor_files(control, move |desk, control| {
         let plan = desk.plan(
             client,
-            Scope::User,
-            &desired_entry(desk, client),
+            SetupScope::User,
+            &desired_entries(desk, client),
             &control.gateway_access(client),
         );
         let applied = plan.and_then(|plan| desk.apply(&plan)).map_err(|refused| told(&refused))?;
@@ -128,7 +134,7 @@ pub(crate) async fn connect_editor(
 }
 
 /// Writes an editor's new token into its file, if Evermoor set it up there.
-pub(crate) async fn rewrite_token(control: &Arc<Control>, id: &str) {
+pub(crate) async fn rewrite_token(control: &Arc<ControlApi>, id: &str) {
     let Some(client) = client(id) else {
         return;
     };
@@ -141,32 +147,39 @@ pub(crate) async fn rewrite_token(control: &Arc<Control>, id: &str) {
     }
 }
 
-pub(crate) async fn undo(State(control): State<Arc<Control>>, Path(id): Path<String>) -> Response {
+pub(crate) async fn undo(
+    State(control): State<Arc<ControlApi>>,
+    Path(id): Path<String>,
+) -> Response {
     let Some(client) = client(&id) else {
         return unknown(&id);
     };
     answer(undo_setup(&control, client).await)
 }
 
-async fn undo_setup(control: &Arc<Control>, client: &'static Client) -> Result<SetupDone, Failure> {
+async fn undo_setup(
+    control: &Arc<ControlApi>,
+    client: &'static EditorSpec,
+) -> Result<SetupResult, Failure> {
     let given_back = super::import::undo_import(control, client).await?;
     let command = with_editor_files(control, move |desk, _| desk.undo_command(client)).await?;
     let changed = match command {
         Some(command) => {
             tell(client, &command).await?;
-            with_editor_files(control, move |desk, _| desk.uncommanded(client))
+            with_editor_files(control, move |desk, _| desk.forget_command(client))
                 .await?
                 .map(|()| true)
         }
         None => {
             let undo_setup =
-                with_editor_files(control, move |desk, _| desk.undo(client, Scope::User)).await?;
+                with_editor_files(control, move |desk, _| desk.undo(client, SetupScope::User))
+                    .await?;
             undo_setup.map(|done| done.changed)
         }
     };
     let changed = match changed {
         Ok(changed) => changed,
-        Err(Refused::NotConnected { .. } | Refused::NoFile { .. }) => false,
+        Err(SetupError::NotConnected { .. } | SetupError::NoFile { .. }) => false,
         Err(refused) => return Err(told(&refused)),
     };
     let elsewhere = with_editor_files(control, move |desk, _| {
@@ -180,34 +193,38 @@ async fn undo_setup(control: &Arc<Control>, client: &'static Client) -> Result<S
 }
 
 /// An existing entry keeps its transport; a new one gets the editor's usual one.
-fn desired_entry(desk: &Desk, client: &Client) -> Wish {
-    let door = Door::to_all();
-    let entries = desk.existing(client, Scope::User).unwrap_or_default();
-    let over_stdio = |entry: &evermoor_setup::Entry| {
-        entry.name == door.name && matches!(entry.kind, Kind::Stdio { .. })
+fn desired_entries(desk: &UserEditors, client: &EditorSpec) -> DesiredEntries {
+    let door = GatewayEntry::for_all();
+    let entries = desk.existing(client, SetupScope::User).unwrap_or_default();
+    let over_stdio = |entry: &evermoor_setup::ServerEntry| {
+        entry.name == door.name && matches!(entry.kind, EntryKind::Stdio { .. })
     };
-    let transport = if entries.iter().any(over_stdio) { Transport::Stdio } else { usual(client) };
-    Wish { doors: vec![door], transport, take_over: false, drop: Vec::new() }
+    let transport = if entries.iter().any(over_stdio) {
+        EditorTransport::Stdio
+    } else {
+        default_transport(client)
+    };
+    DesiredEntries { gateway_entries: vec![door], transport, take_over: false, drop: Vec::new() }
 }
 
 pub(crate) fn done(
-    desk: &Desk,
-    client: &Client,
+    desk: &UserEditors,
+    client: &EditorSpec,
     changed: bool,
     backup: Option<String>,
-) -> SetupDone {
-    SetupDone { path: shown_path(desk, client), changed, backup, hint: client.notices.clone() }
+) -> SetupResult {
+    SetupResult { path: shown_path(desk, client), changed, backup, hint: client.notices.clone() }
 }
 
-pub(crate) fn shown_path(desk: &Desk, client: &Client) -> Option<String> {
-    desk.path(client, Scope::User).map(|path| path.display().to_string())
+pub(crate) fn shown_path(desk: &UserEditors, client: &EditorSpec) -> Option<String> {
+    desk.path(client, SetupScope::User).map(|path| path.display().to_string())
 }
 
-impl Control {
+impl ControlApi {
     /// How an editor's entry reaches the gateway, with the editor's token.
-    pub(crate) fn gateway_access(&self, client: &Client) -> Gate {
+    pub(crate) fn gateway_access(&self, client: &EditorSpec) -> GatewayAccess {
         let token = self.editors.token_of(&client.id);
-        Gate {
+        GatewayAccess {
             origin: self.here.origin.clone(),
             token: token.unwrap_or_else(|| TOKEN_PLACEHOLDER.to_owned()),
             program: std::env::current_exe().unwrap_or_else(|_| "evermoor".into()),
@@ -217,10 +234,10 @@ impl Control {
 }
 
 /// The connected clients.
-fn connected_clients(control: &Control) -> Vec<Attached> {
+fn connected_clients(control: &ControlApi) -> Vec<LiveSession> {
     let overview = control.router.overview();
     let status = &overview.borrow().status;
-    let session = |one: &evermoor_core::api::Attached| Attached {
+    let session = |one: &evermoor_core::api::ConnectedClient| LiveSession {
         editor: one.editor.clone(),
         client: one.client.clone().unwrap_or_default(),
     };
@@ -229,15 +246,15 @@ fn connected_clients(control: &Control) -> Vec<Attached> {
 
 /// Runs work on editors' files on a blocking thread.
 pub(crate) async fn with_editor_files<T: Send + 'static>(
-    control: &Arc<Control>,
-    work: impl FnOnce(&Desk, &Control) -> T + Send + 'static,
+    control: &Arc<ControlApi>,
+    work: impl FnOnce(&UserEditors, &ControlApi) -> T + Send + 'static,
 ) -> Result<T, Failure> {
     let no_home = || {
         let what = "There is no home folder, so no editor can be found.";
         Failure::new(Code::Internal, what, "Set HOME and start Evermoor again.")
     };
-    let mut desk = Desk::here(&control.here.paths).ok_or_else(no_home)?;
-    desk.places = desk.places.with_search_path(search_path().await);
+    let mut desk = UserEditors::here(&control.here.paths).ok_or_else(no_home)?;
+    desk.folders = desk.folders.with_search_path(search_path().await);
     let control = Arc::clone(control);
     let worked = tokio::task::spawn_blocking(move || work(&desk, &control)).await;
     worked.map_err(|_| Failure::new(Code::Internal, "The gateway is shutting down.", "Try again."))

@@ -9,28 +9,31 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use http::{StatusCode, header};
 
-use evermoor_core::api::{Editor, NewToken};
+use evermoor_core::api::{EditorStatus, NewToken};
 use evermoor_core::failure::Failure;
-use evermoor_core::security::tokens::Denied;
+use evermoor_core::security::tokens::TokenError;
 
 use super::setup;
 use crate::monitoring::status::with_shown;
-use crate::server::control::{Control, refuse};
+use crate::server::control::{ControlApi, refuse};
 use crate::system::keys::ChangeError;
 
-pub(crate) async fn list(State(control): State<Arc<Control>>) -> Json<Vec<Editor>> {
+pub(crate) async fn list(State(control): State<Arc<ControlApi>>) -> Json<Vec<EditorStatus>> {
     let overview = control.router.overview();
-    let sights = Arc::clone(&overview.borrow().sights);
+    let editor_catalogs = Arc::clone(&overview.borrow().editor_catalogs);
     let editors = control.editors.list().into_iter();
-    Json(editors.map(|editor| with_shown(editor, &sights)).collect())
+    Json(editors.map(|editor| with_shown(editor, &editor_catalogs)).collect())
 }
 
-pub(crate) async fn add(State(control): State<Arc<Control>>, Path(name): Path<String>) -> Response {
+pub(crate) async fn add(
+    State(control): State<Arc<ControlApi>>,
+    Path(name): Path<String>,
+) -> Response {
     new_token_response(control.editors.add(name).await, StatusCode::CREATED)
 }
 
 pub(crate) async fn rotate(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(name): Path<String>,
 ) -> Response {
     let rotated = control.editors.rotate(name.clone()).await;
@@ -41,7 +44,7 @@ pub(crate) async fn rotate(
 }
 
 pub(crate) async fn revoke(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(name): Path<String>,
 ) -> Response {
     match control.editors.revoke(name).await {
@@ -59,9 +62,9 @@ fn new_token_response(token: Result<NewToken, ChangeError>, status: StatusCode) 
 
 fn token_error(error: &ChangeError) -> Response {
     let status = match error {
-        ChangeError::Denied(Denied::Unknown(_)) => StatusCode::NOT_FOUND,
-        ChangeError::Denied(Denied::Taken(_) | Denied::Local) => StatusCode::CONFLICT,
-        ChangeError::Denied(Denied::Name(_)) => StatusCode::BAD_REQUEST,
+        ChangeError::Denied(TokenError::Unknown(_)) => StatusCode::NOT_FOUND,
+        ChangeError::Denied(TokenError::Taken(_) | TokenError::Local) => StatusCode::CONFLICT,
+        ChangeError::Denied(TokenError::Name(_)) => StatusCode::BAD_REQUEST,
         ChangeError::Keys(_) => StatusCode::INTERNAL_SERVER_ERROR,
     };
     refuse(status, Failure::from(error))

@@ -13,10 +13,10 @@ use evermoor_core::failure::Failure;
 
 use crate::config::file;
 use crate::server::bind;
-use crate::server::control::{Control, refuse};
+use crate::server::control::{ControlApi, refuse};
 
 /// Answers with the new address. Whatever would prevent the new start is checked before the stop.
-pub(crate) async fn begin(State(control): State<Arc<Control>>) -> Response {
+pub(crate) async fn begin(State(control): State<Arc<ControlApi>>) -> Response {
     let path = control.paths.config.clone();
     let read = tokio::task::spawn_blocking(move || file::read(&path)).await;
     let config = match read {

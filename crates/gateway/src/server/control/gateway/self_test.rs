@@ -14,16 +14,16 @@ use evermoor_core::failure::{Code, Failure};
 use evermoor_core::protocol::envelope::{Id, Message, Notification, Outcome, Request};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp;
-use evermoor_core::protocol::mcp::{Revision, header, method};
+use evermoor_core::protocol::mcp::{SessionVersion, header, method};
 use evermoor_core::protocol::sse;
 
-use crate::server::control::{Control, refuse};
+use crate::server::control::{ControlApi, refuse};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_RESPONSE_BYTES: usize = 32 << 20;
 const SESSION: HeaderName = HeaderName::from_static(header::SESSION);
 
-pub(crate) async fn run(State(control): State<Arc<Control>>) -> Response {
+pub(crate) async fn run(State(control): State<Arc<ControlApi>>) -> Response {
     let began = Instant::now();
     let asked = timeout(TIMEOUT, list_tools(&control)).await;
     let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -41,7 +41,7 @@ pub(crate) async fn run(State(control): State<Arc<Control>>) -> Response {
 }
 
 /// Ends the first run.
-pub(crate) async fn welcomed(State(control): State<Arc<Control>>) -> Response {
+pub(crate) async fn welcomed(State(control): State<Arc<ControlApi>>) -> Response {
     match control.welcome.over().await {
         Ok(()) => Json(serde_json::json!({})).into_response(),
         Err(failure) => refuse(StatusCode::INTERNAL_SERVER_ERROR, failure),
@@ -49,14 +49,14 @@ pub(crate) async fn welcomed(State(control): State<Arc<Control>>) -> Response {
 }
 
 /// Initializes a session, lists and counts the tools, and ends the session.
-async fn list_tools(control: &Control) -> Result<u32, String> {
+async fn list_tools(control: &ControlApi) -> Result<u32, String> {
     let mut editor = Editor {
         client: reqwest::Client::builder().no_proxy().build().map_err(|error| error.to_string())?,
         url: format!("{}/mcp", control.here.origin),
-        token: control.editors.own_token().ok_or("there is no token for it")?,
+        token: control.editors.local_token().ok_or("there is no token for it")?,
         session: None,
     };
-    let params = mcp::initialize_params(Revision::LATEST, crate::VERSION);
+    let params = mcp::initialize_params(SessionVersion::LATEST, crate::VERSION);
     editor.ask(1, method::INITIALIZE, Some(params)).await?;
     editor.send(Notification::new(method::INITIALIZED, None).to_bytes()).await?;
     let listed = editor.ask(2, method::TOOLS_LIST, None).await;
@@ -87,7 +87,7 @@ impl Editor {
         let body = answer.bytes().await.map_err(|error| plain(&error))?;
         let texts = match is_stream {
             true => {
-                let events = sse::Parser::new(MAX_RESPONSE_BYTES)
+                let events = sse::SseParser::new(MAX_RESPONSE_BYTES)
                     .push(&body)
                     .map_err(|_| "its response is too large")?;
                 events.into_iter().map(|event| event.data).collect()

@@ -7,10 +7,10 @@ use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 
-use evermoor_core::api::{Activity, CallOutcome, CallsUnderWay, Latency};
+use evermoor_core::api::{CallOutcome, CallsInFlight, Latency, RecentCalls};
 
-use crate::monitoring::activity::Wanted;
-use crate::server::control::{Control, is_known, unknown};
+use crate::monitoring::activity::CallFilter;
+use crate::server::control::{ControlApi, is_known, unknown};
 
 /// How many calls a response has by default, and at most.
 const DEFAULT_COUNT: usize = 100;
@@ -27,20 +27,20 @@ pub(crate) struct ActivityQuery {
 }
 
 pub(crate) async fn list(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Query(query): Query<ActivityQuery>,
-) -> Json<Activity> {
+) -> Json<RecentCalls> {
     let ActivityQuery { limit, before, upstream, editor, outcome } = query;
-    let wanted = Wanted { upstream, editor, outcome, before };
+    let wanted = CallFilter { upstream, editor, outcome, before };
     let most = limit.unwrap_or(DEFAULT_COUNT).min(MAX_COUNT);
-    Json(Activity { calls: control.activity.newest(&wanted, most) })
+    Json(RecentCalls { calls: control.activity.newest(&wanted, most) })
 }
 
 /// Lets an updater wait until no call is in flight.
-pub(crate) async fn calls_in_flight(State(control): State<Arc<Control>>) -> Json<CallsUnderWay> {
+pub(crate) async fn calls_in_flight(State(control): State<Arc<ControlApi>>) -> Json<CallsInFlight> {
     let lineup = control.router.all_upstreams();
     let calls: usize = lineup.iter().map(|upstream| upstream.calls_under_way()).sum();
-    Json(CallsUnderWay { under_way: u64::try_from(calls).unwrap_or(u64::MAX) })
+    Json(CallsInFlight { under_way: u64::try_from(calls).unwrap_or(u64::MAX) })
 }
 
 #[derive(Deserialize)]
@@ -51,7 +51,7 @@ pub(crate) struct Since {
 }
 
 pub(crate) async fn latency(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(name): Path<String>,
     Query(Since { since }): Query<Since>,
 ) -> Response {
@@ -62,7 +62,7 @@ pub(crate) async fn latency(
 }
 
 pub(crate) async fn timeline(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(name): Path<String>,
     Query(Since { since }): Query<Since>,
 ) -> Response {

@@ -15,9 +15,9 @@ use tokio::time::timeout;
 use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::protocol::sse;
 
-use crate::monitoring::activity::Following;
+use crate::monitoring::activity::CallFollower;
 use crate::monitoring::status::Overview;
-use crate::server::control::Control;
+use crate::server::control::ControlApi;
 
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -31,12 +31,12 @@ pub(crate) struct EventsQuery {
 }
 
 pub(crate) async fn follow(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Query(query): Query<EventsQuery>,
 ) -> Response {
     let observed = query.look.and_then(|name| UpstreamName::parse(&name).ok());
     let observed = observed.filter(|name| control.router.upstream(name.as_str()).is_some());
-    let observer = observed.map(|name| control.apps.desk(&name).look());
+    let observer = observed.map(|name| control.apps.app_state(&name).look());
     let mut overview = control.router.overview();
     overview.mark_changed();
     let calls = query.calls.filter(|calls| calls == "1").map(|_| control.activity.follow());
@@ -55,7 +55,7 @@ pub(crate) async fn follow(
 
 async fn next(
     overview: &mut watch::Receiver<Overview>,
-    calls: Option<&mut Following>,
+    calls: Option<&mut CallFollower>,
 ) -> Option<Bytes> {
     let called = async {
         match calls {

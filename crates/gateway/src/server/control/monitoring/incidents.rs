@@ -9,14 +9,14 @@ use http::{StatusCode, header};
 use serde::Deserialize;
 
 use evermoor_core::history::incident::report;
-use evermoor_core::history::incident::report::Environment;
+use evermoor_core::history::incident::report::ReportEnvironment;
 use evermoor_core::history::incident::{Incident, Incidents};
-use evermoor_core::security::anonymize::Private;
+use evermoor_core::security::anonymize::PrivateNames;
 use evermoor_platform::clock;
-use evermoor_platform::system::machine::{self, Person};
+use evermoor_platform::system::machine::{self, LocalUser};
 
-use crate::history::Asked;
-use crate::server::control::{Control, refuse};
+use crate::history::IncidentQuery;
+use crate::server::control::{ControlApi, refuse};
 
 #[derive(Deserialize)]
 pub(crate) struct IncidentsQuery {
@@ -31,10 +31,10 @@ pub(crate) struct IncidentsQuery {
 }
 
 pub(crate) async fn list(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Query(query): Query<IncidentsQuery>,
 ) -> Response {
-    let asked = Asked { upstream: query.upstream.clone(), since: query.since };
+    let asked = IncidentQuery { upstream: query.upstream.clone(), since: query.since };
     let mut incidents = match control.history.incidents(asked).await {
         Ok(incidents) => incidents,
         Err(failure) => return refuse(StatusCode::SERVICE_UNAVAILABLE, failure),
@@ -51,16 +51,16 @@ pub(crate) async fn list(
 
 /// The report, without names that identify the user or the machine.
 async fn markdown_report(
-    control: &Control,
+    control: &ControlApi,
     query: &IncidentsQuery,
     incidents: &[Incident],
 ) -> String {
     let status = control.router.overview().borrow().status.clone();
-    let (upstream, system) = (query.upstream.as_deref(), machine::system().await);
-    let environment = Environment::of(&status, upstream, incidents, system);
+    let (upstream, system) = (query.upstream.as_deref(), machine::describe_system().await);
+    let environment = ReportEnvironment::of(&status, upstream, incidents, system);
     let now = clock::unix_millis();
     let period = query.since.map(|since| now.saturating_sub(since));
     let text = report::markdown(&environment, incidents, period, now);
-    let Person { home, user, machine } = Person::here();
-    Private { home, user, machine }.remove_from(text.trim_end())
+    let LocalUser { home, user, machine } = LocalUser::here();
+    PrivateNames { home, user, machine }.remove_from(text.trim_end())
 }

@@ -18,7 +18,7 @@ use evermoor_core::api::{LogLine, LogLines};
 use evermoor_core::protocol::sse;
 
 use crate::monitoring::log;
-use crate::server::control::Control;
+use crate::server::control::ControlApi;
 
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// How many lines a response has by default.
@@ -39,7 +39,7 @@ pub(crate) async fn list(Query(query): Query<LogsQuery>) -> Json<LogLines> {
 
 /// Streams new lines, after the newest `lines` if that is set.
 pub(crate) async fn follow(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Query(query): Query<LogsQuery>,
 ) -> Response {
     let headers =

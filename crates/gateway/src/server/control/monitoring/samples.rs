@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use serde::Deserialize;
 
-use crate::server::control::{Control, refuse, unknown};
+use crate::server::control::{ControlApi, refuse, unknown};
 
 #[derive(Deserialize)]
 pub(crate) struct SamplesQuery {
@@ -18,7 +18,7 @@ pub(crate) struct SamplesQuery {
 }
 
 pub(crate) async fn list(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(name): Path<String>,
     Query(query): Query<SamplesQuery>,
 ) -> Response {

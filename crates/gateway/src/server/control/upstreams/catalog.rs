@@ -7,37 +7,37 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::Value;
 
-use evermoor_core::api::{Catalog, Item, Tool};
-use evermoor_core::catalog::List;
+use evermoor_core::api::{CatalogEntry, CatalogListing, ToolListing};
+use evermoor_core::catalog::ListKind;
 use evermoor_core::catalog::filter::{Filter, Filters};
 use evermoor_core::config::edit::hiding_pattern;
 use evermoor_core::protocol::json::Raw;
 
-use crate::server::control::{Control, unknown};
+use crate::server::control::{ControlApi, unknown};
 
 pub(crate) async fn read(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(name): Path<String>,
 ) -> Response {
     let Some(upstream) = control.router.upstream(&name) else {
         return unknown(&control, &name);
     };
     let Some(known) = upstream.state().known else {
-        return Json(Catalog::default()).into_response();
+        return Json(CatalogListing::default()).into_response();
     };
     let (catalog, filters) = (&known.catalog, &upstream.config.filters);
     let tools = catalog.tools.iter().filter_map(|raw| tool(raw, &filters.tools));
-    let resources = [List::Resources, List::Templates].into_iter();
+    let resources = [ListKind::Resources, ListKind::Templates].into_iter();
     let resources = resources.flat_map(|list| items(catalog.list(list), list, filters));
-    Json(Catalog {
+    Json(CatalogListing {
         tools: tools.collect(),
-        prompts: items(&catalog.prompts, List::Prompts, filters).collect(),
+        prompts: items(&catalog.prompts, ListKind::Prompts, filters).collect(),
         resources: resources.collect(),
     })
     .into_response()
 }
 
-fn tool(raw: &Raw, filter: &Filter) -> Option<Tool> {
+fn tool(raw: &Raw, filter: &Filter) -> Option<ToolListing> {
     let name = raw.text_member("name")?;
     let value = |key| raw.member(key).and_then(|raw| raw.read::<Value>().ok());
     let annotations = value("annotations").unwrap_or_default();
@@ -45,7 +45,7 @@ fn tool(raw: &Raw, filter: &Filter) -> Option<Tool> {
     let title = title.or_else(|| annotations["title"].as_str().map(str::to_owned));
     let fixed = hiding_pattern(filter, &name)
         .map(|pattern| format!("`{pattern}` in the settings hides this tool and others."));
-    Some(Tool {
+    Some(ToolListing {
         title,
         description: raw.text_member("description"),
         input_schema: value("inputSchema").unwrap_or_default(),
@@ -56,7 +56,11 @@ fn tool(raw: &Raw, filter: &Filter) -> Option<Tool> {
     })
 }
 
-fn items(all: &[Raw], list: List, filters: &Filters) -> impl Iterator<Item = Item> {
+fn items(
+    all: &[Raw],
+    list: ListKind,
+    filters: &Filters,
+) -> impl Iterator<Item = CatalogEntry> {
     let filter = filters.of(list).clone();
     all.iter().filter_map(move |raw| {
         let name = raw.text_member(list.key())?;
@@ -64,6 +68,6 @@ fn items(all: &[Raw], list: List, filters: &Filters) -> impl Iterator<Item = Ite
         let title = raw.text_member("title");
         let title = title.or_else(|| raw.text_member("name").filter(|other| *other != name));
         let (description, shown) = (raw.text_member("description"), filter.passes(&name));
-        Some(Item { name, title, description, shown })
+        Some(CatalogEntry { name, title, description, shown })
     })
 }

@@ -8,38 +8,38 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::future::join_all;
 use http::StatusCode;
 
-use crate::server::control::{Control, refuse, unknown};
+use crate::server::control::{ControlApi, refuse, unknown};
 
-pub(crate) async fn pause_all(State(control): State<Arc<Control>>) -> Response {
+pub(crate) async fn pause_all(State(control): State<Arc<ControlApi>>) -> Response {
     change(&control, None, true).await
 }
 
-pub(crate) async fn resume_all(State(control): State<Arc<Control>>) -> Response {
+pub(crate) async fn resume_all(State(control): State<Arc<ControlApi>>) -> Response {
     change(&control, None, false).await
 }
 
 pub(crate) async fn pause(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(name): Path<String>,
 ) -> Response {
     change(&control, Some(&name), true).await
 }
 
 pub(crate) async fn resume(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(name): Path<String>,
 ) -> Response {
     change(&control, Some(&name), false).await
 }
 
-async fn change(control: &Control, upstream: Option<&str>, pause: bool) -> Response {
+async fn change(control: &ControlApi, upstream: Option<&str>, pause: bool) -> Response {
     let present = control.router.all_upstreams();
     let names: Vec<&str> = present.iter().map(|one| one.name().as_str()).collect();
     if let Some(name) = upstream.filter(|name| !names.contains(name)) {
         return unknown(control, name);
     }
     for name in names.iter().filter(|name| upstream.is_none_or(|wanted| wanted == **name)) {
-        control.touches.turns(name);
+        control.user_actions.turns(name);
     }
     let changed = control.pauses.change(|paused| match pause {
         true => paused.pause(upstream),

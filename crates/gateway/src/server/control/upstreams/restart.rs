@@ -8,26 +8,28 @@ use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use serde_json::json;
 
-use evermoor_core::config::Transport;
+use evermoor_core::config::TransportConfig;
 use evermoor_core::failure::{Code, Failure};
 
-use crate::server::control::{Control, refuse, unknown};
-use crate::upstream::Handle;
+use crate::server::control::{ControlApi, refuse, unknown};
+use crate::upstream::UpstreamHandle;
 
 /// Restarts an app and returns the number of the restart, whose progress is in the status. Any
 /// other upstream is reconnected.
 pub(crate) async fn restart(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(name): Path<String>,
 ) -> Response {
     let upstream = match active_upstream(&control, &name) {
         Ok(upstream) => upstream,
         Err(refusal) => return *refusal,
     };
-    control.touches.restarts(&name);
+    control.user_actions.restarts(&name);
     let number = match &upstream.config.transport {
-        Transport::App { .. } => Some(control.apps.desk(upstream.name()).wish_restart()),
-        Transport::Http { .. } | Transport::Stdio(_) | Transport::Demo => {
+        TransportConfig::App { .. } => {
+            Some(control.apps.app_state(upstream.name()).request_restart())
+        }
+        TransportConfig::Http { .. } | TransportConfig::Stdio(_) | TransportConfig::Demo => {
             upstream.restart().await;
             None
         }
@@ -36,12 +38,12 @@ pub(crate) async fn restart(
 }
 
 pub(crate) async fn reconnect(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(name): Path<String>,
 ) -> Response {
     match active_upstream(&control, &name) {
         Ok(upstream) => {
-            control.touches.restarts(&name);
+            control.user_actions.restarts(&name);
             upstream.restart().await;
             (StatusCode::ACCEPTED, Json(json!({}))).into_response()
         }
@@ -50,7 +52,7 @@ pub(crate) async fn reconnect(
 }
 
 /// The upstream of this name, unless it is paused.
-fn active_upstream(control: &Control, name: &str) -> Result<Handle, Box<Response>> {
+fn active_upstream(control: &ControlApi, name: &str) -> Result<UpstreamHandle, Box<Response>> {
     match control.router.upstream(name) {
         Some(upstream) if upstream.is_paused() => {
             let what = format!("{} is paused.", upstream.config.title);

@@ -10,17 +10,17 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use evermoor_core::api::Trial;
+use evermoor_core::api::TrialCallResult;
 use evermoor_core::protocol::envelope::{Id, Message, Outcome, Request};
 use evermoor_core::protocol::json::Raw;
-use evermoor_core::protocol::mcp::{Program, Revision, method};
-use evermoor_core::protocol::translate::client_capabilities::Abilities;
-use evermoor_core::protocol::translate::client_meta::WhoAsks;
-use evermoor_core::protocol::version::Spoken;
+use evermoor_core::protocol::mcp::{Implementation, SessionVersion, method};
+use evermoor_core::protocol::translate::client_capabilities::ClientCapabilities;
+use evermoor_core::protocol::translate::client_meta::ClientMeta;
+use evermoor_core::protocol::version::ProtocolVersion;
 
 use crate::mcp::exchange::{Exchange, ExchangeEvent, Requester};
-use crate::server::control::{Control, read_body, unknown};
-use crate::upstream::Owner;
+use crate::server::control::{ControlApi, read_body, unknown};
+use crate::upstream::ScopeOwner;
 
 /// The dashboard's name as an editor.
 const DASHBOARD: &str = "dashboard";
@@ -34,7 +34,7 @@ struct TestCall {
 }
 
 pub(crate) async fn call(
-    State(control): State<Arc<Control>>,
+    State(control): State<Arc<ControlApi>>,
     Path(name): Path<String>,
     body: Bytes,
 ) -> Response {
@@ -49,17 +49,18 @@ pub(crate) async fn call(
     let arguments = arguments.unwrap_or_else(|| serde_json::json!({}));
     let params = Raw::of(&serde_json::json!({ "name": tool, "arguments": arguments }));
     let request = Request::new(Id::number(1), method::TOOLS_CALL, Some(params));
-    let client = Program { name: "Evermoor".into(), version: crate::VERSION.into() };
-    let (owner, abilities) = (Owner::Editor(DASHBOARD.into()), Abilities::default());
+    let client = Implementation { name: "Evermoor".into(), version: crate::VERSION.into() };
+    let (owner, client_capabilities) =
+        (ScopeOwner::Editor(DASHBOARD.into()), ClientCapabilities::default());
     let asker = Requester {
         session: endpoint.sessions.number(),
         editor: DASHBOARD.into(),
-        spoken: Spoken::Session(Revision::LATEST),
+        spoken: ProtocolVersion::Session(SessionVersion::LATEST),
         owner: owner.clone(),
-        abilities,
+        client_capabilities,
         tasks: false,
         logs: false,
-        who_asks: Some(WhoAsks::editor(&client, abilities)),
+        client_meta: Some(ClientMeta::editor(&client, client_capabilities)),
         client: Some(client.name),
     };
     let view = control.router.all(DASHBOARD).of_one(upstream.clone());
@@ -73,7 +74,7 @@ pub(crate) async fn call(
         Some(Outcome::Error(error)) => (None, Some(value(error))),
         None => (None, Some(serde_json::json!({ "message": "The server did not answer." }))),
     };
-    Json(Trial { ms, result, error }).into_response()
+    Json(TrialCallResult { ms, result, error }).into_response()
 }
 
 /// The outcome, without notifications. Server requests are declined.
@@ -83,7 +84,7 @@ async fn answer(mut exchange: Exchange) -> Option<Outcome> {
             ExchangeEvent::Message(Message::Response(response)) => return Some(response.outcome),
             ExchangeEvent::Message(Message::Notification(_) | Message::Request(_)) => {}
             ExchangeEvent::ServerRequest(question) => {
-                question.turn_away("The dashboard cannot answer requests.")
+                question.reject("The dashboard cannot answer requests.")
             }
         }
     }

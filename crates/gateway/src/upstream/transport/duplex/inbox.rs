@@ -13,7 +13,7 @@ use evermoor_core::failure::outcome::Unknown;
 use evermoor_core::protocol::envelope::{Message, Notification, Request, Response};
 use evermoor_core::protocol::mcp::{meta, method};
 use evermoor_core::protocol::progress;
-use evermoor_core::protocol::stateless::{ACKNOWLEDGED, unsubscribed};
+use evermoor_core::protocol::stateless::{SUBSCRIPTIONS_ACKNOWLEDGED, without_subscription_id};
 
 use super::super::connection::Incoming;
 use super::{Calls, Outgoing, SendReceipt};
@@ -45,12 +45,14 @@ impl Inbox {
             Message::Notification(notification)
                 if notification.method == method::CANCELLED
                     && self.requests.cancel(&notification) => {}
-            Message::Notification(notification) if notification.method == ACKNOWLEDGED => {
+            Message::Notification(notification)
+                if notification.method == SUBSCRIPTIONS_ACKNOWLEDGED =>
+            {
                 self.acknowledge(notification);
             }
             Message::Notification(notification) => {
                 self.requests.forward_log(&notification);
-                let notification = unsubscribed(notification);
+                let notification = without_subscription_id(notification);
                 if self.incoming.try_send(Incoming::Notification(notification)).is_err() {
                     tracing::debug!("a notification was dropped: the buffer is full");
                 }
@@ -118,7 +120,7 @@ impl Inbox {
     }
 
     fn progress(&self, notification: Notification) {
-        let Some((number, params)) = progress::token_number(&notification) else { return };
+        let Some((number, params)) = progress::call_number(&notification) else { return };
         let calls = self.calls.lock();
         let Some((call, token)) =
             calls.get(&number).and_then(|call| Some((call, call.token.as_ref()?)))

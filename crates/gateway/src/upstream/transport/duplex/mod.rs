@@ -26,9 +26,9 @@ use evermoor_core::protocol::envelope::{Id, Message, Notification, Request, Resp
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 use evermoor_core::protocol::progress;
-use evermoor_core::protocol::translate::client_meta::WhoAsks;
+use evermoor_core::protocol::translate::client_meta::ClientMeta;
 
-use super::connection::{CallError, Incoming, Reply, ReplyStream};
+use super::connection::{CallError, CallReply, Incoming, ReplyStream};
 use crate::upstream::server_requests;
 use crate::upstream::server_requests::{Caller, ServerRequests};
 use crate::upstream::subscriptions::SubscriptionSet;
@@ -42,7 +42,7 @@ pub(crate) struct Duplex {
     ids: AtomicU64,
     closed: CancellationToken,
     /// The metadata for every request, if the upstream speaks 2026-07-28.
-    who_asks: Option<WhoAsks>,
+    client_meta: Option<ClientMeta>,
     requests: ServerRequests,
     /// The open `subscriptions/listen` call to a stateless upstream.
     subscription: Mutex<Option<ReplyStream>>,
@@ -88,7 +88,7 @@ pub(crate) fn channel() -> (Duplex, Inbox, mpsc::Receiver<Outgoing>, mpsc::Recei
     };
     let ids = AtomicU64::new(1);
     let subscription = Mutex::default();
-    let duplex = Duplex { outgoing, calls, ids, closed, who_asks: None, requests, subscription };
+    let duplex = Duplex { outgoing, calls, ids, closed, client_meta: None, requests, subscription };
     (duplex, inbox, to_send, received)
 }
 
@@ -97,10 +97,10 @@ impl Duplex {
         &self,
         request: &Request,
         caller: Option<&Caller>,
-    ) -> Result<Reply, CallError> {
+    ) -> Result<CallReply, CallError> {
         let number = self.ids.fetch_add(1, Ordering::Relaxed);
-        let (params, token) = progress::outbound(request.params.as_ref(), number);
-        let params = server_requests::with_client_meta(params, caller, self.who_asks.as_ref());
+        let (params, token) = progress::replace_token(request.params.as_ref(), number);
+        let params = server_requests::with_client_meta(params, caller, self.client_meta.as_ref());
         let sent = Request::new(Id::number(number), &request.method, params);
         let (messages, mut received) = mpsc::channel(BUFFER);
         let lost = Arc::new(OnceLock::new());
@@ -148,18 +148,18 @@ impl Duplex {
             Err(SendError::Refused(text)) => {
                 in_flight.finish();
                 let response = Response::error(Some(request.id.clone()), -32603, &text);
-                return Ok(Reply::Whole(response));
+                return Ok(CallReply::Whole(response));
             }
         }
         match received.recv().await {
             Some(Message::Response(response)) => {
                 in_flight.finish();
-                Ok(Reply::Whole(response))
+                Ok(CallReply::Whole(response))
             }
             Some(first) => {
                 let stream = ReplyStream::starting_with(first, received);
                 let stream = stream.keeping(in_flight).keeping(caller_guard);
-                Ok(Reply::Stream(stream))
+                Ok(CallReply::Stream(stream))
             }
             None => Err(match lost.get().cloned() {
                 Some((why, detail)) => CallError::Unknown { why, detail, connection_broke: false },
@@ -184,11 +184,11 @@ impl Duplex {
 
     /// Adds client metadata to every request from now on.
     pub(crate) fn set_stateless(&mut self) {
-        self.who_asks = Some(WhoAsks::gateway(crate::VERSION));
+        self.client_meta = Some(ClientMeta::gateway(crate::VERSION));
     }
 
     pub(crate) fn is_stateless(&self) -> bool {
-        self.who_asks.is_some()
+        self.client_meta.is_some()
     }
 
     /// Whether nothing can be sent any more. The reason may still be in the channel.
@@ -201,7 +201,7 @@ impl Duplex {
     pub(crate) async fn listen(&self, wanted: &SubscriptionSet) {
         let request = Request::new(Id::number(0), method::LISTEN, Some(wanted.filter()));
         let opened = timeout(LISTEN_LIMIT, self.call(&request, None)).await;
-        if let Ok(Ok(Reply::Stream(stream))) = opened {
+        if let Ok(Ok(CallReply::Stream(stream))) = opened {
             let previous = self.subscription.lock().replace(stream);
             drop(previous);
             wanted.acknowledged.set(&wanted.resources);
@@ -311,7 +311,7 @@ mod tests {
             inbox.deliver(Notification::new("notifications/progress", Some(Raw::of(&step))).into());
         }
         inbox.deliver(Message::Response(Response::result(Id::number(1), Raw::of("done"))));
-        let Ok(Reply::Stream(messages)) = call.await else { panic!("progress came first") };
+        let Ok(CallReply::Stream(messages)) = call.await else { panic!("progress came first") };
         assert!(messages.answer().await.is_some(), "the answer was dropped");
     }
 

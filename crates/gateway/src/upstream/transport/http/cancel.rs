@@ -14,7 +14,7 @@ use evermoor_core::protocol::envelope::{Id, Notification};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 
-use super::target::{Era, HttpTarget};
+use super::target::{HttpTarget, SessionMode};
 
 /// How long the notification may take.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -47,7 +47,7 @@ impl CancelOnDrop {
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        let Era::Session { .. } = self.target.era else { return };
+        let SessionMode::Session { .. } = self.target.era else { return };
         if self.answered.load(Ordering::Relaxed) {
             return;
         }

@@ -8,9 +8,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use reqwest::redirect::{Attempt, Policy};
 use url::Url;
 
-use evermoor_core::config::{Proxy, Reach};
+use evermoor_core::config::{HttpOptions, ProxySetting};
 use evermoor_core::failure::{Code, Failure};
-use evermoor_core::policy::retry::Class;
+use evermoor_core::policy::retry::RetryClass;
 use evermoor_core::security::secret_ref::Template;
 use evermoor_platform::paths;
 
@@ -36,7 +36,7 @@ impl HttpClients {
     pub(crate) async fn new(
         url: &Url,
         local: bool,
-        reach: &Reach,
+        reach: &HttpOptions,
         found: &Found,
     ) -> Result<Self, Failure> {
         let headers = headers(reach, found)?;
@@ -59,9 +59,9 @@ impl HttpClients {
             // Traffic to a local server never goes through a proxy.
             let client = match &reach.proxy {
                 _ if local => client.no_proxy(),
-                Proxy::Never => client.no_proxy(),
-                Proxy::System => client,
-                Proxy::At(proxy) => client.proxy(reqwest::Proxy::all(proxy.clone())?),
+                ProxySetting::Never => client.no_proxy(),
+                ProxySetting::System => client,
+                ProxySetting::At(proxy) => client.proxy(reqwest::Proxy::all(proxy.clone())?),
             };
             // Plain HTTP needs no root certificates, which take memory.
             let plain = local && url.scheme() == "http";
@@ -86,10 +86,10 @@ impl HttpClients {
         &self.once
     }
 
-    pub(super) fn of(&self, class: Class) -> &reqwest::Client {
+    pub(super) fn of(&self, class: RetryClass) -> &reqwest::Client {
         match class {
-            Class::Repeatable => &self.repeatable,
-            Class::Once => &self.once,
+            RetryClass::Repeatable => &self.repeatable,
+            RetryClass::Once => &self.once,
         }
     }
 }
@@ -112,7 +112,7 @@ fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
 }
 
 /// The configured headers, with their secrets filled in.
-fn headers(reach: &Reach, found: &Found) -> Result<HeaderMap, Failure> {
+fn headers(reach: &HttpOptions, found: &Found) -> Result<HeaderMap, Failure> {
     let read = |(name, template): (&String, &Template)| {
         let value = template.fill(|reference| found.value(reference))?;
         let unsendable = |_| {

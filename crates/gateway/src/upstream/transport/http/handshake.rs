@@ -12,10 +12,10 @@ use evermoor_core::protocol::envelope::{Message, Outcome, Request, Response};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp;
 use evermoor_core::protocol::mcp::method;
-use evermoor_core::protocol::version::Spoken;
-use evermoor_core::protocol::version::unsupported::wanted_instead;
+use evermoor_core::protocol::version::ProtocolVersion;
+use evermoor_core::protocol::version::unsupported::newest_common_version;
 
-use super::super::connection::Reply;
+use super::super::connection::CallReply;
 use super::target::HttpTarget;
 use super::{errors, reply};
 
@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 pub(super) struct HandshakeError {
     failure: Failure,
     /// The protocol version that the server asks for instead.
-    instead: Option<Spoken>,
+    instead: Option<ProtocolVersion>,
 }
 
 impl From<Failure> for HandshakeError {
@@ -49,7 +49,7 @@ pub(super) async fn discover(target: &HttpTarget, tasks: &TaskTracker) -> Result
         exchange(target, &sent, tasks).await.map(|(result, _)| result)
     };
     let mut answer = attempt().await;
-    if let Err(HandshakeError { instead: Some(Spoken::Stateless), .. }) = answer {
+    if let Err(HandshakeError { instead: Some(ProtocolVersion::Stateless), .. }) = answer {
         answer = attempt().await;
     }
     Ok(answer?)
@@ -76,14 +76,14 @@ pub(super) async fn exchange(
             answered: Arc::default(),
         };
         let response = match reply::read(answer, pending, None, tasks).await {
-            Ok(Reply::Whole(response)) => Some(response),
-            Ok(Reply::Stream(messages)) => messages.answer().await,
+            Ok(CallReply::Whole(response)) => Some(response),
+            Ok(CallReply::Stream(messages)) => messages.answer().await,
             Err(_) => None,
         };
         match response.map(|response| response.outcome) {
             Some(Outcome::Result(result)) => Ok((result, session)),
             Some(Outcome::Error(error)) => {
-                let instead = wanted_instead(&error);
+                let instead = newest_common_version(&error);
                 Err(HandshakeError { failure: errors::not_mcp(&target.url), instead })
             }
             None => Err(errors::not_mcp(&target.url).into()),
@@ -100,7 +100,7 @@ async fn refused(target: &HttpTarget, answer: reqwest::Response) -> HandshakeErr
     let body = reply::body_or_nothing(answer).await;
     let instead = match Message::parse(&body) {
         Ok(Message::Response(Response { outcome: Outcome::Error(error), .. })) => {
-            wanted_instead(&error)
+            newest_common_version(&error)
         }
         Ok(_) | Err(_) => None,
     };

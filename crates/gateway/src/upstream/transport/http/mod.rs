@@ -33,16 +33,16 @@ use evermoor_core::failure::outcome::Unknown;
 use evermoor_core::policy::timing::retry_after;
 use evermoor_core::protocol::envelope::{Notification, Request};
 use evermoor_core::protocol::mcp;
-use evermoor_core::protocol::mcp::{Handshake, Revision, method};
+use evermoor_core::protocol::mcp::{Handshake, SessionVersion, method};
 use evermoor_platform::clock;
 
-use super::connection::{CallError, Connected, Connection, Incoming, Reply, excerpt};
+use super::connection::{CallError, CallReply, Connected, Connection, Incoming, excerpt};
 use crate::upstream::server_requests::Caller;
 use crate::upstream::subscriptions::SubscriptionSet;
 use cancel::CancelOnDrop;
 pub(crate) use clients::HttpClients;
 pub(super) use reply::body_or_nothing;
-use target::{Era, HttpTarget};
+use target::{HttpTarget, SessionMode};
 
 /// A connection to an upstream over HTTP.
 pub(crate) struct HttpConnection {
@@ -66,10 +66,10 @@ impl HttpConnection {
         url: Url,
         tasks: &TaskTracker,
     ) -> Result<Connected, Failure> {
-        let target = HttpTarget::new(clients, url, Era::stateless());
+        let target = HttpTarget::new(clients, url, SessionMode::stateless());
         let result = handshake::discover(&target, tasks).await?;
         let handshake =
-            Handshake::discovered(&result).ok_or_else(|| errors::not_mcp(&target.url))?;
+            Handshake::from_discover(&result).ok_or_else(|| errors::not_mcp(&target.url))?;
         Ok(connected(target, handshake, tasks))
     }
 
@@ -79,13 +79,13 @@ impl HttpConnection {
         url: Url,
         tasks: &TaskTracker,
     ) -> Result<Connected, Failure> {
-        let era = Era::Session { id: None, revision: Revision::LATEST };
+        let era = SessionMode::Session { id: None, revision: SessionVersion::LATEST };
         let mut target = HttpTarget::new(clients, url, era);
-        let params = mcp::initialize_params(Revision::LATEST, crate::VERSION);
+        let params = mcp::initialize_params(SessionVersion::LATEST, crate::VERSION);
         let request = Request::new(target.next_id(), method::INITIALIZE, Some(params));
         let (result, id) = handshake::exchange(&target, &request, tasks).await?;
         let handshake = Handshake::read(&result).ok_or_else(|| errors::not_mcp(&target.url))?;
-        target.era = Era::Session { id, revision: handshake.revision };
+        target.era = SessionMode::Session { id, revision: handshake.revision };
         let sent = target.post(&Notification::new(method::INITIALIZED, None).into()).await;
         sent.map_err(|error| errors::failure(&target.url, &error))?;
         Ok(connected(target, handshake, tasks))
@@ -95,7 +95,7 @@ impl HttpConnection {
         &self,
         request: &Request,
         caller: Option<&Caller>,
-    ) -> Result<Reply, CallError> {
+    ) -> Result<CallReply, CallError> {
         let target = &self.target;
         let (sent, token) = target.outbound(request, caller);
         let sent_id = sent.id.clone();
@@ -123,9 +123,9 @@ impl HttpConnection {
                     Err(error @ CallError::Unknown { connection_broke: true, .. }) => {
                         Err(self.crashed_or(error).await)
                     }
-                    Ok(Reply::Stream(messages)) => {
+                    Ok(CallReply::Stream(messages)) => {
                         let messages = messages.keeping(caller_guard).keeping(cancel);
-                        return Ok(Reply::Stream(messages));
+                        return Ok(CallReply::Stream(messages));
                     }
                     reply => reply,
                 }
@@ -171,7 +171,7 @@ impl HttpConnection {
     }
 
     pub(crate) fn has_ping(&self) -> bool {
-        matches!(self.target.era, Era::Session { .. })
+        matches!(self.target.era, SessionMode::Session { .. })
     }
 
     /// Ends the session, so that the server can free it.
@@ -185,7 +185,7 @@ fn connected(target: HttpTarget, handshake: Handshake, tasks: &TaskTracker) -> C
     let target = Arc::new(target);
     let (send, incoming) = mpsc::channel(INCOMING_BUFFER);
     let alive = CancellationToken::new();
-    if let Era::Session { .. } = target.era {
+    if let SessionMode::Session { .. } = target.era {
         let listening = session_stream::listen(Arc::clone(&target), send.clone(), tasks.clone());
         tasks.spawn(alive.clone().run_until_cancelled_owned(listening));
     }

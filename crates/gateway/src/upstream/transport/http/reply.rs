@@ -13,7 +13,7 @@ use evermoor_core::protocol::envelope::{Id, Message, Notification, Outcome, Requ
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp::method;
 
-use super::super::connection::{CallError, LARGEST_REPLY, Reply, ReplyStream, excerpt};
+use super::super::connection::{CallError, CallReply, LARGEST_REPLY, ReplyStream, excerpt};
 use super::errors;
 use super::reply_events::ReplyEvents;
 use super::target::HttpTarget;
@@ -48,7 +48,7 @@ pub(super) async fn read(
     pending: PendingRequest,
     target: Option<&Arc<HttpTarget>>,
     tasks: &TaskTracker,
-) -> Result<Reply, CallError> {
+) -> Result<CallReply, CallError> {
     let kind = answer.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     if kind.is_some_and(|kind| kind.starts_with(b"text/event-stream")) {
         let events = ReplyEvents::new(answer, target.cloned());
@@ -61,7 +61,7 @@ pub(super) async fn read(
     };
     match Message::parse(&body) {
         Ok(Message::Response(response)) if pending.matches(&response) => {
-            Ok(Reply::Whole(Response { id: Some(pending.id), outcome: response.outcome }))
+            Ok(CallReply::Whole(Response { id: Some(pending.id), outcome: response.outcome }))
         }
         Ok(Message::Response(_) | Message::Request(_) | Message::Notification(_)) | Err(_) => {
             Err(errors::malformed(&body))
@@ -74,11 +74,11 @@ async fn read_events(
     mut events: ReplyEvents,
     pending: PendingRequest,
     tasks: &TaskTracker,
-) -> Result<Reply, CallError> {
+) -> Result<CallReply, CallError> {
     let first = loop {
         let event = events.next().await?;
         match message_for_caller(&event.data, &pending, events.target(), tasks) {
-            Some(Message::Response(response)) => return Ok(Reply::Whole(response)),
+            Some(Message::Response(response)) => return Ok(CallReply::Whole(response)),
             Some(first) => break first,
             None => {}
         }
@@ -106,7 +106,7 @@ async fn read_events(
             }
         }
     });
-    Ok(Reply::Stream(ReplyStream::starting_with(first, messages)))
+    Ok(CallReply::Stream(ReplyStream::starting_with(first, messages)))
 }
 
 /// The message for the caller in an event, with the caller's id and progress token. Requests of the
@@ -173,7 +173,7 @@ pub(super) async fn refusal(
     answer: reqwest::Response,
     pending: PendingRequest,
     target: &HttpTarget,
-) -> Result<Reply, CallError> {
+) -> Result<CallReply, CallError> {
     let status = answer.status();
     let body = body_or_nothing(answer).await;
     if target.has_session() && session_is_gone(status, &body) {
@@ -188,7 +188,7 @@ pub(super) async fn refusal(
             Response::error(Some(pending.id), -32603, text.trim_end_matches([':', ' ']))
         }
     };
-    Ok(Reply::Whole(response))
+    Ok(CallReply::Whole(response))
 }
 
 /// Whether a status means that the session is gone: 404 by the specification, but servers also send

@@ -11,11 +11,11 @@ use futures_util::stream::BoxStream;
 use tokio::time::sleep;
 
 use evermoor_core::protocol::sse;
-use evermoor_core::protocol::sse::Event;
+use evermoor_core::protocol::sse::SseEvent;
 
 use super::super::connection::{CallError, LARGEST_REPLY};
 use super::errors;
-use super::target::{Era, HttpTarget};
+use super::target::{HttpTarget, SessionMode};
 
 /// How often a stream is resumed without a new event.
 const MAX_RESUMES: u32 = 5;
@@ -25,8 +25,8 @@ const DEFAULT_RETRY: Duration = Duration::from_millis(500);
 
 pub(super) struct ReplyEvents {
     chunks: BoxStream<'static, Result<Bytes, reqwest::Error>>,
-    parser: sse::Parser,
-    ready: VecDeque<Event>,
+    parser: sse::SseParser,
+    ready: VecDeque<SseEvent>,
     last_id: Option<String>,
     target: Option<Arc<HttpTarget>>,
     resumes: u32,
@@ -36,7 +36,7 @@ impl ReplyEvents {
     pub(super) fn new(answer: reqwest::Response, target: Option<Arc<HttpTarget>>) -> Self {
         Self {
             chunks: answer.bytes_stream().boxed(),
-            parser: sse::Parser::new(LARGEST_REPLY),
+            parser: sse::SseParser::new(LARGEST_REPLY),
             ready: VecDeque::new(),
             last_id: None,
             target,
@@ -49,7 +49,7 @@ impl ReplyEvents {
     }
 
     /// The next event. The end of the stream is an error, because the answer comes before it.
-    pub(super) async fn next(&mut self) -> Result<Event, CallError> {
+    pub(super) async fn next(&mut self) -> Result<SseEvent, CallError> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 self.last_id = event.id.clone().or(self.last_id.take());
@@ -72,7 +72,7 @@ impl ReplyEvents {
         let (Some(target), Some(last)) = (self.target.clone(), self.last_id.clone()) else {
             return Err(broke);
         };
-        if self.resumes >= MAX_RESUMES || matches!(target.era, Era::Stateless(_)) {
+        if self.resumes >= MAX_RESUMES || matches!(target.era, SessionMode::Stateless(_)) {
             return Err(broke);
         }
         self.resumes += 1;
@@ -81,7 +81,7 @@ impl ReplyEvents {
         match target.get(Some(&last)).await {
             Ok(answer) if answer.status().is_success() => {
                 self.chunks = answer.bytes_stream().boxed();
-                self.parser = sse::Parser::new(LARGEST_REPLY);
+                self.parser = sse::SseParser::new(LARGEST_REPLY);
                 Ok(())
             }
             Ok(_) | Err(_) => Err(broke),

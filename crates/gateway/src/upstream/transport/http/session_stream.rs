@@ -65,7 +65,7 @@ async fn read(
     last_event: &mut Option<String>,
     tasks: &TaskTracker,
 ) -> Duration {
-    let mut parser = sse::Parser::new(LARGEST_REPLY);
+    let mut parser = sse::SseParser::new(LARGEST_REPLY);
     let mut chunks = answer.bytes_stream();
     while let Some(Ok(chunk)) = chunks.next().await {
         let Ok(events) = parser.push(&chunk) else { break };

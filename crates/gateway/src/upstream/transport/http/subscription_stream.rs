@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use evermoor_core::protocol::envelope::{Message, Notification, Outcome, Request};
 use evermoor_core::protocol::mcp::method;
-use evermoor_core::protocol::stateless::{ACKNOWLEDGED, unsubscribed};
+use evermoor_core::protocol::stateless::{SUBSCRIPTIONS_ACKNOWLEDGED, without_subscription_id};
 
 use super::super::connection::Incoming;
 use super::reply_events::ReplyEvents;
@@ -101,7 +101,7 @@ async fn open(
     loop {
         let Ok(event) = events.next().await else { return OpenResult::Broken };
         match Message::parse(&event.data) {
-            Ok(Message::Notification(first)) if first.method == ACKNOWLEDGED => break,
+            Ok(Message::Notification(first)) if first.method == SUBSCRIPTIONS_ACKNOWLEDGED => break,
             // A server that sends notifications has accepted the subscription.
             Ok(Message::Notification(first)) => {
                 forward(incoming, Some(first)).await;
@@ -125,7 +125,7 @@ async fn next(current: &mut Option<Box<ReplyEvents>>) -> Option<Notification> {
             return None;
         };
         match Message::parse(&event.data) {
-            Ok(Message::Notification(next)) if next.method == ACKNOWLEDGED => {}
+            Ok(Message::Notification(next)) if next.method == SUBSCRIPTIONS_ACKNOWLEDGED => {}
             Ok(Message::Notification(next)) => return Some(next),
             // The server ended the stream properly.
             Ok(Message::Response(_)) => *current = None,
@@ -136,6 +136,6 @@ async fn next(current: &mut Option<Box<ReplyEvents>>) -> Option<Notification> {
 
 async fn forward(incoming: &mpsc::Sender<Incoming>, notification: Option<Notification>) {
     if let Some(notification) = notification {
-        let _ = incoming.send(Incoming::Notification(unsubscribed(notification))).await;
+        let _ = incoming.send(Incoming::Notification(without_subscription_id(notification))).await;
     }
 }

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use http::{HeaderValue, Method, header};
 use url::Url;
 
-use evermoor_core::policy::retry::Class;
+use evermoor_core::policy::retry::RetryClass;
 use evermoor_core::protocol::envelope::{Id, Message, Request};
 use evermoor_core::protocol::json::Raw;
 use evermoor_core::protocol::mcp;
-use evermoor_core::protocol::mcp::Revision;
+use evermoor_core::protocol::mcp::SessionVersion;
 use evermoor_core::protocol::progress;
-use evermoor_core::protocol::stateless::{header_text, named};
-use evermoor_core::protocol::translate::client_meta::WhoAsks;
+use evermoor_core::protocol::stateless::{encode_header, mcp_name};
+use evermoor_core::protocol::translate::client_meta::ClientMeta;
 
 use crate::upstream::server_requests;
 use crate::upstream::server_requests::{Caller, ServerRequests};
@@ -23,27 +23,27 @@ use super::clients::HttpClients;
 pub(super) struct HttpTarget {
     pub(super) clients: HttpClients,
     pub(super) url: Url,
-    pub(super) era: Era,
+    pub(super) era: SessionMode,
     ids: AtomicU64,
     pub(super) requests: ServerRequests,
 }
 
 /// What distinguishes the protocol versions on the wire.
-pub(super) enum Era {
+pub(super) enum SessionMode {
     /// Up to 2025-11-25: a session, with an id if the server gave one.
-    Session { id: Option<HeaderValue>, revision: Revision },
+    Session { id: Option<HeaderValue>, revision: SessionVersion },
     /// 2026-07-28: each request carries the client's metadata.
-    Stateless(WhoAsks),
+    Stateless(ClientMeta),
 }
 
-impl Era {
+impl SessionMode {
     pub(super) fn stateless() -> Self {
-        Self::Stateless(WhoAsks::gateway(crate::VERSION))
+        Self::Stateless(ClientMeta::gateway(crate::VERSION))
     }
 }
 
 impl HttpTarget {
-    pub(super) fn new(clients: HttpClients, url: Url, era: Era) -> Self {
+    pub(super) fn new(clients: HttpClients, url: Url, era: SessionMode) -> Self {
         Self { clients, url, era, ids: AtomicU64::new(1), requests: ServerRequests::default() }
     }
 
@@ -58,10 +58,10 @@ impl HttpTarget {
         caller: Option<&Caller>,
     ) -> (Request, Option<Raw>) {
         let number = self.ids.fetch_add(1, Ordering::Relaxed);
-        let (params, token) = progress::outbound(request.params.as_ref(), number);
+        let (params, token) = progress::replace_token(request.params.as_ref(), number);
         let stateless = match &self.era {
-            Era::Stateless(who_asks) => Some(who_asks),
-            Era::Session { .. } => None,
+            SessionMode::Stateless(client_meta) => Some(client_meta),
+            SessionMode::Session { .. } => None,
         };
         let params = server_requests::with_client_meta(params, caller, stateless);
         (Request { id: Id::number(number), method: request.method.clone(), params }, token)
@@ -82,8 +82,8 @@ impl HttpTarget {
         repeated: &[(String, String)],
     ) -> Result<reqwest::Response, reqwest::Error> {
         let class = match message {
-            Message::Request(request) => Class::of(&request.method),
-            Message::Notification(_) | Message::Response(_) => Class::Repeatable,
+            Message::Request(request) => RetryClass::of(&request.method),
+            Message::Notification(_) | Message::Response(_) => RetryClass::Repeatable,
         };
         let mut request = self
             .request(class, Method::POST)
@@ -92,10 +92,10 @@ impl HttpTarget {
                 header::ACCEPT,
                 HeaderValue::from_static("application/json, text/event-stream"),
             );
-        if let (Era::Stateless(_), Message::Request(sent)) = (&self.era, message) {
+        if let (SessionMode::Stateless(_), Message::Request(sent)) = (&self.era, message) {
             request = request.header("mcp-method", &sent.method);
-            if let Some(name) = named(sent) {
-                request = request.header("mcp-name", header_text(&name));
+            if let Some(name) = mcp_name(sent) {
+                request = request.header("mcp-name", encode_header(&name));
             }
             for (name, value) in repeated {
                 request = request.header(name, value);
@@ -110,37 +110,39 @@ impl HttpTarget {
         last_event: Option<&str>,
     ) -> Result<reqwest::Response, reqwest::Error> {
         let mut request = self
-            .request(Class::Repeatable, Method::GET)
+            .request(RetryClass::Repeatable, Method::GET)
             .header(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
         if let Some(id) = last_event {
-            request = request.header("last-event-id", header_text(id));
+            request = request.header("last-event-id", encode_header(id));
         }
         request.send().await
     }
 
     /// Ends the session.
     pub(super) async fn delete(&self) {
-        if let Era::Session { id: Some(_), .. } = self.era {
-            let _ = self.request(Class::Repeatable, Method::DELETE).send().await;
+        if let SessionMode::Session { id: Some(_), .. } = self.era {
+            let _ = self.request(RetryClass::Repeatable, Method::DELETE).send().await;
         }
     }
 
     /// Whether the server gave a session id.
     pub(super) fn has_session(&self) -> bool {
-        matches!(self.era, Era::Session { id: Some(_), .. })
+        matches!(self.era, SessionMode::Session { id: Some(_), .. })
     }
 
-    fn request(&self, class: Class, method: Method) -> reqwest::RequestBuilder {
+    fn request(&self, class: RetryClass, method: Method) -> reqwest::RequestBuilder {
         let request = self.clients.of(class).request(method, self.url.clone());
         match &self.era {
-            Era::Stateless(_) => request.header(mcp::header::REVISION, mcp::STATELESS),
-            Era::Session { id, revision } => {
+            SessionMode::Stateless(_) => {
+                request.header(mcp::header::PROTOCOL_VERSION, mcp::STATELESS)
+            }
+            SessionMode::Session { id, revision } => {
                 let request = match id {
                     Some(id) => request.header(mcp::header::SESSION, id),
                     None => return request,
                 };
-                match *revision >= Revision::V2025_06_18 {
-                    true => request.header(mcp::header::REVISION, revision.as_str()),
+                match *revision >= SessionVersion::V2025_06_18 {
+                    true => request.header(mcp::header::PROTOCOL_VERSION, revision.as_str()),
                     false => request,
                 }
             }

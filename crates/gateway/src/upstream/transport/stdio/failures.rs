@@ -1,7 +1,7 @@
 //! The failures of a process that ended or could not be started.
 
 use evermoor_core::failure::{Code, Failure};
-use evermoor_platform::process::child::{Exit, StartError};
+use evermoor_platform::process::child::{ProcessExit, SpawnError};
 
 use super::stderr::{Position, Stderr};
 use crate::system::exit;
@@ -16,7 +16,7 @@ pub(super) struct ProcessLog {
 
 /// The first sign that a process is ending.
 pub(super) enum EndReason {
-    Exited(Exit),
+    Exited(ProcessExit),
     ClosedOutput,
     ClosedInput,
     DoesNotRead,
@@ -24,7 +24,7 @@ pub(super) enum EndReason {
 }
 
 impl ProcessLog {
-    pub(super) fn failure(&self, reason: &EndReason, exit: Option<Exit>) -> Failure {
+    pub(super) fn failure(&self, reason: &EndReason, exit: Option<ProcessExit>) -> Failure {
         let error = self.stderr.error_since(self.start);
         let because = error.map(|line| format!(": {line}")).unwrap_or_default();
         let because = because.trim_end_matches('.');
@@ -51,24 +51,24 @@ impl ProcessLog {
     }
 }
 
-pub(super) fn not_started(error: &StartError) -> Failure {
+pub(super) fn not_started(error: &SpawnError) -> Failure {
     let remedy = match error {
-        StartError::NotOnPath { program } if program.contains(' ') => {
+        SpawnError::NotOnPath { program } if program.contains(' ') => {
             "Move the arguments from `command` to `args`. Evermoor retries automatically."
         }
-        StartError::NotOnPath { .. } => {
+        SpawnError::NotOnPath { .. } => {
             "Install it, or set `command` to its full path. Evermoor retries automatically."
         }
-        StartError::NoFile { .. } | StartError::NoFolder { .. } => {
+        SpawnError::NoFile { .. } | SpawnError::NoFolder { .. } => {
             "Correct the path in the configuration."
         }
-        StartError::NotExecutable { .. } => {
+        SpawnError::NotExecutable { .. } => {
             "Make it executable, or set `command` to its interpreter."
         }
-        StartError::NoInterpreter { .. } => {
+        SpawnError::NoInterpreter { .. } => {
             "Install the interpreter in its first line, or correct that line."
         }
-        StartError::Refused { .. } => "Evermoor retries automatically.",
+        SpawnError::Refused { .. } => "Evermoor retries automatically.",
     };
     let mut what = format!("{error}.");
     if let Some(first) = what.get_mut(..1) {

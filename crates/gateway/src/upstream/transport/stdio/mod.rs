@@ -28,11 +28,11 @@ use tokio_util::task::TaskTracker;
 use evermoor_core::catalog::naming::UpstreamName;
 use evermoor_core::config;
 use evermoor_core::failure::Failure;
-use evermoor_core::protocol::version::transport::Dialect;
+use evermoor_core::protocol::version::transport::Transport;
 use evermoor_core::security::secret_ref::Template;
 use evermoor_platform::process::child;
-use evermoor_platform::process::child::orphans::Mark;
-use evermoor_platform::process::child::{Environment, Spec, Tree};
+use evermoor_platform::process::child::orphans::ChildMark;
+use evermoor_platform::process::child::{ChildEnvironment, ChildSpec, ProcessTree};
 
 use super::connection::{Connected, Connection, Incoming};
 use super::duplex::{self, Inbox, Outgoing};
@@ -56,7 +56,7 @@ const PREVIOUS_LIMIT: Duration = Duration::from_secs(20);
 /// A stdio server, which is started for each connection.
 pub(crate) struct StdioServer {
     upstream: UpstreamName,
-    spec: Spec,
+    spec: ChildSpec,
     /// Its environment variables. Their secrets are looked up at each start.
     env: BTreeMap<String, Template>,
     stderr: Stderr,
@@ -81,12 +81,12 @@ impl StdioServer {
     /// `stop` ends the process after the calls in flight.
     pub(crate) fn new(
         upstream: UpstreamName,
-        config: &config::Program,
-        dialect: Option<Dialect>,
+        config: &config::StdioCommand,
+        dialect: Option<Transport>,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        let spec = Spec {
+        let spec = ChildSpec {
             program: config.command.clone(),
             args: config.args.clone(),
             env: Default::default(),
@@ -107,8 +107,8 @@ impl StdioServer {
     }
 
     /// The transport and version it was found to speak.
-    pub(crate) fn dialect(&self) -> Option<Dialect> {
-        self.era.map(Dialect::from)
+    pub(crate) fn dialect(&self) -> Option<Transport> {
+        self.era.map(Transport::from)
     }
 
     /// Ends the process after the calls in flight. The returned watch closes when it has ended.
@@ -151,12 +151,12 @@ impl StdioServer {
         self.replaced.cancel();
         let previous_ended = async { while self.running.changed().await.is_ok() {} };
         let _ = timeout(PREVIOUS_LIMIT, previous_ended).await;
-        let environment = Environment::find(&Mark::ours().to_string()).await;
+        let environment = ChildEnvironment::find(&ChildMark::ours().to_string()).await;
         let start = self.stderr.position();
         let (tree, pipes) = match child::spawn(&self.spec, &environment).await {
             Ok(started) => started,
             Err(error) => {
-                child::path::missed().await;
+                child::path::program_not_found().await;
                 return Err(AttemptError { failure: not_started(&error), exited: false });
             }
         };
@@ -190,7 +190,7 @@ impl StdioServer {
 
 /// A running process, owned by its task.
 struct RunningProcess {
-    tree: Tree,
+    tree: ProcessTree,
     inbox: Inbox,
     log: ProcessLog,
     stop: CancellationToken,

@@ -5,7 +5,7 @@ use evermoor_core::protocol::envelope::{Id, Request};
 use evermoor_core::protocol::json::Raw;
 use tokio::time::Instant;
 
-use super::super::connection::{CallError, Reply};
+use super::super::connection::{CallError, CallReply};
 use super::*;
 
 /// A server; each test fills in `{discover}` and `{call}`.
@@ -34,7 +34,7 @@ struct Fixture {
 }
 
 fn fixture(command: &str, args: &[&str]) -> Fixture {
-    let config = config::Program {
+    let config = config::StdioCommand {
         command: command.to_owned(),
         args: args.iter().map(|argument| (*argument).to_owned()).collect(),
         env: std::collections::BTreeMap::new(),
@@ -53,8 +53,8 @@ fn sh(script: &str) -> Fixture {
 async fn call(connected: &Connected) -> Result<String, CallError> {
     let request = Request::new(Id::number(9), "tools/call", None);
     match connected.connection.call(&request, None).await? {
-        Reply::Whole(response) => Ok(format!("{:?}", response.outcome)),
-        Reply::Stream(_) => Ok("stream".into()),
+        CallReply::Whole(response) => Ok(format!("{:?}", response.outcome)),
+        CallReply::Stream(_) => Ok("stream".into()),
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::time::{Instant, sleep};
 
-use super::super::environment::MARKER;
-use super::{Mark, Stat};
+use super::super::environment::CHILD_MARKER;
+use super::{ChildMark, Stat};
 
 /// How long an orphan may take to exit after it was asked to.
 const TERMINATE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -58,11 +58,11 @@ fn orphan(pid: u32) -> Option<Orphan> {
     mark.is_orphan(process, stat).then_some(Orphan { pid, since: process.since, handle })
 }
 
-fn mark(pid: u32) -> Option<Mark> {
+fn mark(pid: u32) -> Option<ChildMark> {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
     let parse = |entry: &[u8]| {
-        let value = entry.strip_prefix(MARKER.as_bytes())?.strip_prefix(b"=")?;
-        Mark::parse(std::str::from_utf8(value).ok()?)
+        let value = entry.strip_prefix(CHILD_MARKER.as_bytes())?.strip_prefix(b"=")?;
+        ChildMark::parse(std::str::from_utf8(value).ok()?)
     };
     environment.split(|byte| *byte == 0).find_map(parse)
 }

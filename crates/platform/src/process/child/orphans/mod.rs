@@ -1,7 +1,7 @@
 //! Ends the children that a killed gateway left running.
 //!
 //! # Theory of operation
-//! Every child has a [`Mark`] in its environment and passes it on to its own children: the process id,
+//! Every child has a [`ChildMark`] in its environment and passes it on to its own children: the process id,
 //! the start time and the session of its gateway. A process whose gateway no longer runs is an orphan.
 //! The start time distinguishes the gateway from another process with the same id. A process that
 //! created its own session left on purpose and is not ended; neither are this process and its
@@ -27,7 +27,7 @@ use linux as system;
 
 /// The gateway that a child belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct ChildMark {
     gateway: u32,
     /// The start time of the gateway, in the unit of the system; 0 if unknown.
     since: u64,
@@ -44,7 +44,7 @@ struct Stat {
     exited: bool,
 }
 
-impl Mark {
+impl ChildMark {
     /// The mark for children of this process.
     pub fn ours() -> Self {
         let gateway = std::process::id();
@@ -71,7 +71,7 @@ impl Mark {
     }
 }
 
-impl fmt::Display for Mark {
+impl fmt::Display for ChildMark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.gateway, self.since, self.session)
     }
@@ -115,7 +115,7 @@ mod tests {
     const CHILD: Stat = Stat { parent: 1, session: 7, since: 200, exited: false };
 
     fn is_orphan(mark: &str, process: Stat, gateway: Option<Stat>) -> bool {
-        Mark::parse(mark).unwrap().is_orphan(process, |pid| gateway.filter(|_| pid == 40))
+        ChildMark::parse(mark).unwrap().is_orphan(process, |pid| gateway.filter(|_| pid == 40))
     }
 
     #[test]
@@ -134,9 +134,9 @@ mod tests {
         assert!(!is_orphan("40.100.7", Stat { session: 8, ..CHILD }, None));
         assert!(!is_orphan("40.100.7", Stat { exited: true, ..CHILD }, None));
         assert!(!is_orphan("40.0.0", CHILD, None));
-        assert_eq!(Mark::parse("40"), None);
-        assert_eq!(Mark::parse("40.1.2.3"), None);
-        assert_eq!(Mark::parse(&Mark::ours().to_string()), Some(Mark::ours()));
+        assert_eq!(ChildMark::parse("40"), None);
+        assert_eq!(ChildMark::parse("40.1.2.3"), None);
+        assert_eq!(ChildMark::parse(&ChildMark::ours().to_string()), Some(ChildMark::ours()));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::system::System;
 
 /// What to do with the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum ManagerAction {
     Install,
     Uninstall,
     Restart,
@@ -23,7 +23,7 @@ pub enum Act {
 
 /// One command of the service manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct ManagerCommand {
     pub program: String,
     pub args: Vec<String>,
     /// A failure is not an error.
@@ -159,49 +159,60 @@ fn systemd_word(word: &str) -> String {
 }
 
 /// The commands that perform an action.
-pub fn steps(system: System, act: Act, user: u32, file: Option<&Path>) -> Vec<Step> {
-    let step = |program: &str, args: &[&str]| Step {
+pub fn steps(
+    system: System,
+    act: ManagerAction,
+    user: u32,
+    file: Option<&Path>,
+) -> Vec<ManagerCommand> {
+    let step = |program: &str, args: &[&str]| ManagerCommand {
         program: program.to_owned(),
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),
         may_fail: false,
     };
-    let optional = |step: Step| Step { may_fail: true, ..step };
+    let optional = |step: ManagerCommand| ManagerCommand { may_fail: true, ..step };
     // Older versions of Evermoor used a registry entry.
     let delete_old_entry = || optional(step("reg", &["delete", RUN_KEY, "/v", TASK, "/f"]));
     let (domain, job) = (format!("gui/{user}"), format!("gui/{user}/{LABEL}"));
     let file = file.map(|file| file.to_string_lossy().into_owned()).unwrap_or_default();
     match (system, act) {
-        (System::MacOs, Act::Install) => vec![
+        (System::MacOs, ManagerAction::Install) => vec![
             optional(step("launchctl", &["bootout", &job])),
             step("launchctl", &["bootstrap", &domain, &file]),
         ],
-        (System::MacOs, Act::Uninstall) => vec![step("launchctl", &["bootout", &job])],
-        (System::MacOs, Act::Restart) => vec![step("launchctl", &["kickstart", "-k", &job])],
-        (System::MacOs, Act::Query) => vec![step("launchctl", &["print", &job])],
-        (System::Linux, Act::Install) => vec![
+        (System::MacOs, ManagerAction::Uninstall) => vec![step("launchctl", &["bootout", &job])],
+        (System::MacOs, ManagerAction::Restart) => {
+            vec![step("launchctl", &["kickstart", "-k", &job])]
+        }
+        (System::MacOs, ManagerAction::Query) => vec![step("launchctl", &["print", &job])],
+        (System::Linux, ManagerAction::Install) => vec![
             step("systemctl", &["--user", "daemon-reload"]),
             step("systemctl", &["--user", "enable", UNIT]),
             step("systemctl", &["--user", "restart", UNIT]),
         ],
-        (System::Linux, Act::Uninstall) => {
+        (System::Linux, ManagerAction::Uninstall) => {
             vec![step("systemctl", &["--user", "disable", "--now", UNIT])]
         }
-        (System::Linux, Act::Restart) => vec![step("systemctl", &["--user", "restart", UNIT])],
-        (System::Linux, Act::Query) => vec![step("systemctl", &["--user", "is-active", UNIT])],
-        (System::Windows, Act::Install) => vec![
+        (System::Linux, ManagerAction::Restart) => {
+            vec![step("systemctl", &["--user", "restart", UNIT])]
+        }
+        (System::Linux, ManagerAction::Query) => {
+            vec![step("systemctl", &["--user", "is-active", UNIT])]
+        }
+        (System::Windows, ManagerAction::Install) => vec![
             delete_old_entry(),
             step("schtasks", &["/Create", "/TN", TASK, "/XML", &file, "/F"]),
             step("schtasks", &["/Run", "/TN", TASK]),
         ],
-        (System::Windows, Act::Uninstall) => vec![
+        (System::Windows, ManagerAction::Uninstall) => vec![
             optional(step("schtasks", &["/End", "/TN", TASK])),
             delete_old_entry(),
             step("schtasks", &["/Delete", "/TN", TASK, "/F"]),
         ],
-        (System::Windows, Act::Restart) => vec![
+        (System::Windows, ManagerAction::Restart) => vec![
             optional(step("schtasks", &["/End", "/TN", TASK])),
             step("schtasks", &["/Run", "/TN", TASK]),
         ],
-        (System::Windows, Act::Query) => vec![step("schtasks", &["/Query", "/TN", TASK])],
+        (System::Windows, ManagerAction::Query) => vec![step("schtasks", &["/Query", "/TN", TASK])],
     }
 }

@@ -122,14 +122,14 @@ fn each_service_manager_gets_its_own_commands() {
         steps.iter().map(|step| format!("{} {}", step.program, step.args.join(" "))).collect()
     };
     assert_eq!(
-        commands(System::MacOs, Act::Install),
+        commands(System::MacOs, ManagerAction::Install),
         [
             "launchctl bootout gui/501/dev.evermoor.gateway",
             "launchctl bootstrap gui/501 /h/Library/LaunchAgents/dev.evermoor.gateway.plist"
         ]
     );
     assert_eq!(
-        commands(System::Linux, Act::Install),
+        commands(System::Linux, ManagerAction::Install),
         [
             "systemctl --user daemon-reload",
             "systemctl --user enable evermoor.service",
@@ -137,11 +137,11 @@ fn each_service_manager_gets_its_own_commands() {
         ]
     );
     assert_eq!(
-        commands(System::Linux, Act::Uninstall),
+        commands(System::Linux, ManagerAction::Uninstall),
         ["systemctl --user disable --now evermoor.service"]
     );
     assert_eq!(
-        commands(System::Windows, Act::Uninstall),
+        commands(System::Windows, ManagerAction::Uninstall),
         [
             "schtasks /End /TN Evermoor Gateway",
             r"reg delete HKCU\Software\Microsoft\Windows\CurrentVersion\Run /v Evermoor Gateway /f",
@@ -182,11 +182,11 @@ async fn systemd_accepts_the_unit() {
     std::fs::write(&file, text(System::Linux, &service(&program.to_string_lossy(), None))).unwrap();
     let args = ["--user", "verify", &file.to_string_lossy()].map(str::to_owned);
     let within = std::time::Duration::from_secs(20);
-    let Some(result) = crate::process::run::said("systemd-analyze", &args, within).await else {
+    let Some(result) = crate::process::run::output("systemd-analyze", &args, within).await else {
         return;
     };
     // It also reports problems of other units.
-    let ours: Vec<&str> = result.complaint.lines().filter(|line| line.contains(UNIT)).collect();
+    let ours: Vec<&str> = result.stderr.lines().filter(|line| line.contains(UNIT)).collect();
     assert!(ours.is_empty(), "{ours:?}");
 }
 
@@ -199,6 +199,6 @@ async fn macos_accepts_the_property_list() {
     std::fs::write(&file, text(System::MacOs, &service("/usr/bin/true", None))).unwrap();
     let args = ["-lint".to_owned(), file.to_string_lossy().into_owned()];
     let within = std::time::Duration::from_secs(20);
-    let result = crate::process::run::said("plutil", &args, within).await.unwrap();
-    assert!(result.good, "{result:?}");
+    let result = crate::process::run::output("plutil", &args, within).await.unwrap();
+    assert!(result.success, "{result:?}");
 }

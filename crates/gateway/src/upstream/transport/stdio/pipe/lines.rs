@@ -34,11 +34,11 @@ impl LineSplitter {
         let Some(end) = newline.map(|found| self.scanned + found) else {
             self.scanned = self.buffer.len();
             if let Some(finder) = &mut self.dropping {
-                finder.look_at(&self.buffer);
+                finder.feed(&self.buffer);
                 self.buffer.clear();
                 self.scanned = 0;
             } else if self.buffer.len() > self.limit {
-                self.dropping.insert(IdFinder::default()).look_at(&self.buffer);
+                self.dropping.insert(IdFinder::default()).feed(&self.buffer);
                 self.buffer = BytesMut::with_capacity(CHUNK);
                 self.scanned = 0;
             }
@@ -51,7 +51,7 @@ impl LineSplitter {
             finder => finder,
         };
         let mut finder = finder.unwrap_or_default();
-        finder.look_at(&line);
+        finder.feed(&line);
         Some(NextLine::TooLong(finder.id()))
     }
 }

@@ -202,7 +202,7 @@ fn number(id: Id) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::upstream::transport::connection::{CallError, Reply};
+    use crate::upstream::transport::connection::{CallError, CallReply};
     use crate::upstream::transport::duplex::{Duplex, channel};
     use evermoor_core::protocol::envelope::{Outcome, Request};
     use evermoor_core::protocol::json::Raw;
@@ -236,18 +236,18 @@ mod tests {
     }
 
     #[expect(clippy::disallowed_methods, reason = "the runtime of the test ends it")]
-    fn call(ends: &Ends, filler: usize) -> JoinHandle<Result<Reply, CallError>> {
+    fn call(ends: &Ends, filler: usize) -> JoinHandle<Result<CallReply, CallError>> {
         let duplex = std::sync::Arc::clone(&ends.duplex);
         tokio::spawn(async move { duplex.call(&request(filler), None).await })
     }
 
-    async fn result(call: JoinHandle<Result<Reply, CallError>>) -> String {
+    async fn result(call: JoinHandle<Result<CallReply, CallError>>) -> String {
         match call.await.expect("no panic") {
-            Ok(Reply::Whole(response)) => match response.outcome {
+            Ok(CallReply::Whole(response)) => match response.outcome {
                 Outcome::Result(result) => result.as_str().to_owned(),
                 Outcome::Error(error) => error.as_str().to_owned(),
             },
-            Ok(Reply::Stream(_)) => "stream".into(),
+            Ok(CallReply::Stream(_)) => "stream".into(),
             Err(CallError::NotSent(_)) => "not sent".into(),
             Err(CallError::Busy { .. } | CallError::Unavailable { .. }) => "busy".into(),
             Err(CallError::Unknown { why, .. }) => format!("unknown {why:?}"),
