@@ -13,7 +13,7 @@
 //!   reads the files, writes the runtime file, accepts
 //!   Serving        ──────▶      closes its copies and finishes its calls
 //!   Tell …         ──────▶
-//!                  ◀──────    Connection …, Wishes …
+//!                  ◀──────    Connection …, Subscriptions …
 //! ```
 //!
 //! Until it receives `Serving`, the predecessor can continue as before, and does so if the connection
@@ -68,7 +68,7 @@ pub enum PredecessorMessage {
     },
     /// A request that was still in progress changed the subscriptions of a session.
     #[serde(rename = "wishes")]
-    Wishes { session: String, resources: Vec<(String, String)>, level: Option<String> },
+    Subscriptions { session: String, resources: Vec<(String, String)>, level: Option<String> },
     #[serde(other)]
     Unknown,
 }
@@ -107,7 +107,7 @@ mod tests {
         let tag = |message: serde_json::Value| message["word"].as_str().map(str::to_owned);
         let tell = SuccessorMessage::Forward { session: "s".into(), message: "m".into() };
         let wishes =
-            PredecessorMessage::Wishes { session: "s".into(), resources: Vec::new(), level: None };
+            PredecessorMessage::Subscriptions { session: "s".into(), resources: Vec::new(), level: None };
         assert_eq!(tag(serde_json::to_value(tell).unwrap()).as_deref(), Some("tell"));
         assert_eq!(tag(serde_json::to_value(wishes).unwrap()).as_deref(), Some("wishes"));
         assert_eq!(

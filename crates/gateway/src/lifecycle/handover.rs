@@ -155,9 +155,9 @@ async fn send(
                     Err(error) => Err(error.into()),
                 }
             }
-            Some(Handoff::Wishes { session, wishes }) => {
+            Some(Handoff::Subscriptions { session, wishes }) => {
                 let (resources, level) = (wishes.resources, wishes.level);
-                send_message(&mut sender, &PredecessorMessage::Wishes { session, resources, level })
+                send_message(&mut sender, &PredecessorMessage::Subscriptions { session, resources, level })
                     .await
             }
         };

@@ -89,7 +89,7 @@ impl RunningGateway {
             PredecessorMessage::Granted
             | PredecessorMessage::Go { .. }
             | PredecessorMessage::Connection { .. }
-            | PredecessorMessage::Wishes { .. }
+            | PredecessorMessage::Subscriptions { .. }
             | PredecessorMessage::Unknown => return Err(TakeoverError::HungUp),
         }
         // Another gateway may have taken over since the file was read; by now it has written its own.
@@ -114,7 +114,7 @@ impl RunningGateway {
             PredecessorMessage::Welcome
             | PredecessorMessage::Go { .. }
             | PredecessorMessage::Connection { .. }
-            | PredecessorMessage::Wishes { .. }
+            | PredecessorMessage::Subscriptions { .. }
             | PredecessorMessage::Unknown => return Err(TakeoverError::HungUp),
         }
         let place = packet.into_listener(&paths.lock_file());
@@ -141,7 +141,7 @@ impl RunningGateway {
             PredecessorMessage::Welcome
             | PredecessorMessage::Granted
             | PredecessorMessage::Connection { .. }
-            | PredecessorMessage::Wishes { .. }
+            | PredecessorMessage::Subscriptions { .. }
             | PredecessorMessage::Unknown => Err(TakeoverError::HungUp),
         }
     }

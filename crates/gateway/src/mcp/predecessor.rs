@@ -86,7 +86,7 @@ async fn receive(mut hearing: HandoverReceiver, endpoint: &McpEndpoint, receptio
                     }
                 }
             }
-            PredecessorMessage::Wishes { session, resources, level } => {
+            PredecessorMessage::Subscriptions { session, resources, level } => {
                 endpoint.sessions.inherit(session, StoredSubscriptions { resources, level });
             }
             PredecessorMessage::Welcome
