@@ -251,7 +251,7 @@ fn action_path(upstream: Option<&str>, action: &str) -> Result<String, ControlEr
 fn checked_name(upstream: &str) -> Result<UpstreamName, ControlError> {
     UpstreamName::parse(upstream).map_err(|_| {
         let what = format!("There is no server `{upstream}`.");
-        let failure = Failure::new(Code::NotFound, what, "See `evermoor status`.");
+        let failure = Failure::new(Code::NotFound, what, "Run `evermoor status` to list them.");
         ControlError::Refused(failure)
     })
 }

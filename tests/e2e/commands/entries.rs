@@ -41,7 +41,7 @@ async fn an_entry_that_would_be_a_mistake_is_refused_and_the_file_is_left_alone(
     for (arguments, why) in [
         (vec!["add", "Bad Name", "--url", "http://x"], "Bad Name"),
         (vec!["add", "notes", "--url", "ftp://x"], "http or https"),
-        (vec!["disable", "nobody"], "There is no upstream `nobody`"),
+        (vec!["disable", "nobody"], "There is no server `nobody`"),
     ] {
         let refused = evermoor(&scene.home(), &arguments).await;
         assert_eq!(refused.status.code(), Some(1));

@@ -15,9 +15,9 @@ async fn what_the_tray_says_is_kept_and_can_be_read() {
     let _app = launch(&desktop, &scene);
     let file = scene.home().join("logs/tray.log");
     let written = || std::fs::read_to_string(&file).unwrap_or_default();
-    until("the tray says that it starts", || written().contains("the tray starts")).await;
+    until("the tray says that it starts", || written().contains("starting the tray")).await;
     let mut command = evermoor_platform::process::spawn::command(built("evermoor"));
     command.args(["logs", "--tray"]).env("EVERMOOR_HOME", scene.home());
     let said = String::from_utf8(command.output().await.unwrap().stdout).unwrap();
-    assert!(said.contains("info") && said.contains("the tray starts"), "{said}");
+    assert!(said.contains("info") && said.contains("starting the tray"), "{said}");
 }

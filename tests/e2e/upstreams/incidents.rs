@@ -168,7 +168,7 @@ async fn incidents_are_told_as_a_table_as_json_and_as_a_report() {
 
     let unknown = evermoor(&scene.home(), &["incidents", "nobody"]).await;
     assert_eq!(unknown.status.code(), Some(1));
-    assert!(text(&unknown.stderr).contains("There is no upstream `nobody`."));
+    assert!(text(&unknown.stderr).contains("There is no server `nobody`."));
     let mistyped = evermoor(&scene.home(), &["incidents", "--since", "soon"]).await;
     assert_eq!(mistyped.status.code(), Some(2));
     assert!(text(&mistyped.stderr).contains("such as 36h or 30d"));

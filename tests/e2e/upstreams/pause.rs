@@ -111,7 +111,7 @@ async fn everything_can_be_paused_and_one_of_it_resumed() {
     gateway.until_connected("notes").await;
     gateway.until_connected("other").await;
     let said = evermoor(&scene.home(), &["pause"]).await;
-    assert_eq!(text(&said.stdout), "Everything is paused.\n");
+    assert_eq!(text(&said.stdout), "Paused all servers.\n");
     let status = gateway.until_status(|status| status.overall == Overall::Paused).await;
     assert_eq!(status.sentence, "All 2 upstreams are paused");
     evermoor(&scene.home(), &["resume", "notes"]).await;
@@ -121,7 +121,7 @@ async fn everything_can_be_paused_and_one_of_it_resumed() {
     gateway.until_connected("other").await;
     let unknown = evermoor(&scene.home(), &["pause", "nobody"]).await;
     assert_eq!(unknown.status.code(), Some(1));
-    assert!(text(&unknown.stderr).contains("There is no upstream `nobody`."));
+    assert!(text(&unknown.stderr).contains("There is no server `nobody`."));
 }
 
 #[tokio::test]

@@ -134,7 +134,7 @@ async fn restart_service(
 ) -> Result<ControlClient, Failure> {
     let refused = |why: String| {
         let what = format!("The system's service manager did not restart Evermoor: {why}.");
-        Failure::new(Code::Internal, what, "See `evermoor service status`.")
+        Failure::new(Code::Internal, what, "Run `evermoor service status`.")
     };
     match service::restart().await {
         service::Done::Well => {}

@@ -17,7 +17,8 @@ pub(crate) fn in_status<'a>(status: &'a Status, name: &str) -> Result<&'a Upstre
 }
 
 pub(crate) fn unknown<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Failure {
-    let remedy = suggest::sentence(suggest::closest(name, names), "See `evermoor status`.");
+    let remedy =
+        suggest::sentence(suggest::closest(name, names), "Run `evermoor status` to list them.");
     Failure::new(Code::NotFound, format!("There is no server `{name}`."), remedy)
 }
 

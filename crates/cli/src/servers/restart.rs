@@ -99,7 +99,7 @@ async fn next(states: &mut StatusStream, upstream: &str, number: u64) -> Result<
     loop {
         let Some(Status { upstreams, .. }) = states.next().await else {
             let what = "The gateway stopped during the restart.";
-            return Err(Failure::new(Code::ConnectionLost, what, "See `evermoor status`."));
+            return Err(Failure::new(Code::ConnectionLost, what, "Run `evermoor status`."));
         };
         let seen = upstreams.into_iter().find(|one| one.name == upstream);
         let restart = seen.and_then(|one| one.app?.restart);

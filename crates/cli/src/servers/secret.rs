@@ -107,7 +107,7 @@ fn remove(paths: &Paths, keychain: &Keychain, name: &str, json: bool) -> Result<
     check(name)?;
     if !ask(keychain.delete(name))? {
         let what = format!("There is no secret `{name}`.");
-        return Err(Failure::new(Code::NotFound, what, "See `evermoor secret list`."));
+        return Err(Failure::new(Code::NotFound, what, "Run `evermoor secret list` to list them."));
     }
     let users = users(&config(paths), name);
     if json {

@@ -70,7 +70,11 @@ fn put_back(instance: &Instance, desk: &Desk, json: bool) -> Result<Exit, Failur
     let mut journal = Journal::open(&instance.paths)?;
     if journal.is_empty() {
         let what = "There is no import to undo.";
-        return Err(Failure::new(Code::NotFound, what, "See `evermoor import --dry-run`."));
+        return Err(Failure::new(
+            Code::NotFound,
+            what,
+            "Run `evermoor import --dry-run` to see what can be imported.",
+        ));
     }
     let gate = &mut |client| GatewayAccess::find(instance)?.with_token_for(client);
     let (back, leftovers) = undo::editors(desk, &mut journal, None, gate)?;
