@@ -15,7 +15,7 @@ use evermoor_platform::paths::Paths;
 use evermoor_setup::{Desk, Done, Refused};
 
 use crate::args::TokenAction;
-use crate::editors::setup::GatewayAccess;
+use crate::editors::setup::EditorAccess;
 use crate::exit::Exit;
 use crate::gateway::serve::Instance;
 use crate::inspect::status::run_async;
@@ -134,7 +134,7 @@ fn rewrite(instance: &Instance, name: &str) -> Vec<Result<Done, Refused>> {
     else {
         return Vec::new();
     };
-    let Ok(access) = GatewayAccess::find(instance) else { return Vec::new() };
+    let Ok(access) = EditorAccess::find(instance) else { return Vec::new() };
     match desk.rewrite_token(client, &access.of(client)) {
         Ok(done) => done.into_iter().map(Ok).collect(),
         Err(refused) => vec![Err(refused)],

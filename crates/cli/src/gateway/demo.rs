@@ -99,8 +99,8 @@ impl DemoRun {
         self.evermoor("is connected to Notes");
         let tools = count_tools(&editor.ask(method::TOOLS_LIST, None).await?);
         self.editor(&format!("lists the tools: {tools}"));
-        let said = call(&mut editor, "notes__echo").await?;
-        self.editor(&format!("calls a tool: \"{said}\""));
+        let answer = call(&mut editor, "notes__echo").await?;
+        self.editor(&format!("calls a tool: \"{answer}\""));
         sleep(Duration::from_secs(2)).await;
 
         self.narrate("kill -9: the server is gone.");
@@ -121,11 +121,11 @@ impl DemoRun {
             start_server(&self.program, authority(&self.address)).await
         };
         let asked = Instant::now();
-        let (said, restarted) = tokio::join!(call(&mut editor, "notes__echo"), restart);
-        let (said, (server, _)) = (said?, restarted?);
+        let (answer, restarted) = tokio::join!(call(&mut editor, "notes__echo"), restart);
+        let (answer, (server, _)) = (answer?, restarted?);
         self.server = server;
         self.narrate("4 s later the server is back, and the call runs.");
-        self.editor(&format!("gets its answer after {}: \"{said}\"", took(asked)));
+        self.editor(&format!("gets its answer after {}: \"{answer}\"", took(asked)));
         self.until(Overall::Healthy).await?;
         sleep(Duration::from_secs(2)).await;
 
@@ -136,10 +136,10 @@ impl DemoRun {
             kill(&mut self.server).await;
         };
         let arguments = Raw::of(&serde_json::json!({ "seconds": 30 }));
-        let (said, ()) = tokio::join!(editor.call_tool("notes__wait", &arguments), cut);
-        let said = text_of(&said?);
+        let (answer, ()) = tokio::join!(editor.call_tool("notes__wait", &arguments), cut);
+        let answer = text_of(&answer?);
         self.editor(&format!("gets a clear error after {}:", took(asked)));
-        self.quote(&said);
+        self.quote(&answer);
         let (server, _) = start_server(&self.program, authority(&self.address)).await?;
         self.server = server;
         self.until(Overall::Healthy).await?;
@@ -151,8 +151,8 @@ impl DemoRun {
         let gateway = self.restart_gateway().await?;
         self.evermoor(&format!("is back after {}", took(killed)));
         self.control = gateway;
-        let said = call(&mut editor, "notes__echo").await?;
-        self.editor(&format!("continues in the same session: \"{said}\""));
+        let answer = call(&mut editor, "notes__echo").await?;
+        self.editor(&format!("continues in the same session: \"{answer}\""));
 
         self.narrate("No call was lost, none ran twice, and the editor never had to reconnect.");
         Ok(())

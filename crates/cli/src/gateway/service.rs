@@ -105,7 +105,7 @@ fn status() -> Exit {
         Ok(state) => state,
         Err(error) => return Exit::failure(&error),
     };
-    let (word, sentence) = match state {
+    let (name, sentence) = match state {
         State::NotInstalled => ("notInstalled", "The service is not installed."),
         State::NoManager => {
             ("noManager", "The service is installed, but this session has no service manager.")
@@ -116,7 +116,7 @@ fn status() -> Exit {
         }
     };
     if terminal::options().json {
-        terminal::print_json(json!({ "state": word, "file": service::file() }));
+        terminal::print_json(json!({ "state": name, "file": service::file() }));
     } else {
         terminal::print(&sentence);
     }

@@ -35,7 +35,7 @@ pub(crate) fn start(instance: &Instance) -> Exit {
     drop(progress);
     match started {
         Ok(Ok(control)) => {
-            tell(
+            print_endpoint(
                 &control,
                 if was_there { "Evermoor is already running" } else { "Evermoor is running" },
             );
@@ -116,7 +116,7 @@ pub(crate) fn restart(instance: &Instance) -> Exit {
                 true => "The service was restarted",
                 false => "A new gateway has taken over",
             };
-            tell(&control, done);
+            print_endpoint(&control, done);
             if !supervised {
                 terminal::print_note(&"No call was lost.");
             }
@@ -179,7 +179,7 @@ async fn is_started_again(instance: &Instance) -> bool {
     false
 }
 
-fn tell(control: &ControlClient, what: &str) {
+fn print_endpoint(control: &ControlClient, what: &str) {
     let runtime = control.runtime();
     let endpoint = format!("{}/mcp", runtime.origin);
     if terminal::options().json {

@@ -71,7 +71,7 @@ pub(crate) fn run(instance: &Instance, output: Option<PathBuf>) -> Exit {
 async fn collect(instance: &Instance, now: u64) -> Vec<ArchiveFile> {
     let file = |name, text| ArchiveFile { name, text };
     let system = machine::system().await;
-    let checks = doctor::look(instance).await;
+    let checks = doctor::run_checks(instance).await;
     let mut files = vec![
         file(
             "versions.json",

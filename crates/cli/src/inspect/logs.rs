@@ -21,7 +21,7 @@ pub(crate) struct LogQuery {
     /// The tray's log instead of the gateway's.
     pub(crate) tray: bool,
     pub(crate) lines: usize,
-    /// How far to look back, in milliseconds.
+    /// Only lines from this period, in milliseconds.
     pub(crate) since: Option<u64>,
 }
 

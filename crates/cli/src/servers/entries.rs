@@ -34,12 +34,14 @@ enum Change {
 }
 
 impl Change {
-    fn word(self) -> &'static str {
+    /// What to print once the file is written.
+    fn sentence(self, name: &str, path: &Path) -> String {
+        let path = path.display();
         match self {
-            Self::Added => "Added",
-            Self::Removed => "Removed",
-            Self::TurnedOn => "Turned on",
-            Self::TurnedOff => "Turned off",
+            Self::Added => format!("Added `{name}` to {path}."),
+            Self::Removed => format!("Removed `{name}` from {path}."),
+            Self::TurnedOn => format!("Turned on `{name}` in {path}."),
+            Self::TurnedOff => format!("Turned off `{name}` in {path}."),
         }
     }
 
@@ -104,16 +106,12 @@ fn change(
         terminal::print_json(data);
         return Exit::Ok;
     }
-    terminal::print_message(&format_args!(
-        "{} `{name}` in {}.",
-        done.word(),
-        paths.config.display()
-    ));
+    terminal::print_message(&done.sentence(name, &paths.config));
     match seen {
         None => {
             terminal::print_note(&"Evermoor is not running. The change applies when it starts.");
         }
-        Some(Some(upstream)) => tell(&upstream),
+        Some(Some(upstream)) => print_result(&upstream),
         Some(None) => {}
     }
     Exit::Ok
@@ -125,7 +123,7 @@ fn edited(
     name: &str,
     change: impl FnOnce(&mut Edit) -> Result<(), Mistake>,
 ) -> Result<(), Failure> {
-    let told = |Mistake { line, what, remedy }: Mistake| {
+    let locate = |Mistake { line, what, remedy }: Mistake| {
         let location = line.map(|line| format!("config.toml, line {line}: ")).unwrap_or_default();
         Failure::new(Code::Configuration, format!("{location}{what}"), remedy)
     };
@@ -138,17 +136,21 @@ fn edited(
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(unusable(error)),
     };
-    let mut edit = Edit::of(&text).map_err(told)?;
+    let mut edit = Edit::of(&text).map_err(locate)?;
     let before = edit.before().clone();
     let known: Vec<&str> =
         before.upstreams.iter().chain(&before.off).map(|one| one.name.as_str()).collect();
-    change(&mut edit).map_err(|mistake| match mistake.what.starts_with("There is no ") {
+    let is_unknown = |mistake: &Mistake| {
+        let (start, end) = ("There is no ", format!("`{name}` in config.toml."));
+        mistake.what.starts_with(start) && mistake.what.ends_with(&end)
+    };
+    change(&mut edit).map_err(|mistake| match is_unknown(&mistake) {
         true => lookup::unknown(name, known.iter().copied()),
-        false => told(mistake),
+        false => locate(mistake),
     })?;
     let (text, _) = edit.done().map_err(|mistake| {
         // The line number would refer to text that was not written.
-        told(Mistake { line: None, ..mistake })
+        locate(Mistake { line: None, ..mistake })
     })?;
     // Follow a symlink and rewrite its target.
     let location = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -169,7 +171,7 @@ async fn settled(control: &ControlClient, name: &str, done: Change) -> Option<Up
     }
 }
 
-fn tell(upstream: &Upstream) {
+fn print_result(upstream: &Upstream) {
     match &upstream.link {
         Link::Connected { .. } => {
             let tools = upstream.tool_count();

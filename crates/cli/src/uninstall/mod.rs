@@ -34,14 +34,14 @@ pub(crate) fn run(instance: &Instance, keep_data: bool) -> Exit {
     let done = steps::all(instance, keep_data);
     let failed = done.iter().any(|(_, done)| matches!(done, StepOutcome::Failed(_)));
     if terminal::options().json {
-        let told = done.iter().map(|(step, done)| match done {
+        let steps = done.iter().map(|(step, done)| match done {
             StepOutcome::Undone(what) => json!({ "step": step, "done": true, "what": what }),
             StepOutcome::Nothing => json!({ "step": step, "done": false }),
             StepOutcome::Failed(failure) => {
                 json!({ "step": step, "done": false, "error": failure })
             }
         });
-        terminal::print_json(json!({ "steps": told.collect::<Vec<_>>() }));
+        terminal::print_json(json!({ "steps": steps.collect::<Vec<_>>() }));
     } else {
         let Palette { good, bad, quiet, .. } = Palette::for_output();
         for (_, done) in &done {

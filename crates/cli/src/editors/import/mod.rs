@@ -11,7 +11,7 @@ use evermoor_platform::keychain::{Keychain, Manner};
 use evermoor_setup::{Desk, client};
 
 use crate::args::ImportArgs;
-use crate::editors::setup::{GatewayAccess, revoke};
+use crate::editors::setup::{EditorAccess, revoke};
 use crate::exit::Exit;
 use crate::gateway::serve::Instance;
 use crate::inspect::status::run_async;
@@ -53,7 +53,7 @@ fn import(
     import.write(&instance.paths, &mut journal)?;
     let pointed = match args.point {
         true => {
-            let access = GatewayAccess::find(instance)?;
+            let access = EditorAccess::find(instance)?;
             let gate = &mut |client| access.with_token_for(client);
             let pointed =
                 redirect::all(&instance.paths, desk, &import.plan, false, gate, &mut journal)?;
@@ -76,7 +76,7 @@ fn put_back(instance: &Instance, desk: &Desk, json: bool) -> Result<Exit, Failur
             "Run `evermoor import --dry-run` to see what can be imported.",
         ));
     }
-    let gate = &mut |client| GatewayAccess::find(instance)?.with_token_for(client);
+    let gate = &mut |client| EditorAccess::find(instance)?.with_token_for(client);
     let (back, leftovers) = undo::editors(desk, &mut journal, None, gate)?;
     let mut editors: Vec<String> = back.into_iter().map(|pointed| pointed.client).collect();
     editors.sort();
@@ -93,7 +93,7 @@ fn put_back(instance: &Instance, desk: &Desk, json: bool) -> Result<Exit, Failur
 
 /// Restores the editors' entries, the last one first, and nothing else.
 pub(crate) fn put_editors_back(instance: &Instance, desk: &Desk) -> Result<Vec<PathBuf>, Failure> {
-    let gate = &mut |client| GatewayAccess::find(instance)?.with_token_for(client);
+    let gate = &mut |client| EditorAccess::find(instance)?.with_token_for(client);
     let (back, _) = undo::editors(desk, &mut Journal::open(&instance.paths)?, None, gate)?;
     Ok(back.into_iter().map(|pointed| pointed.spot.path).collect())
 }

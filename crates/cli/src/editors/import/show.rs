@@ -33,8 +33,8 @@ pub(super) fn done(plan: &Plan, pointed: &[Told], as_json: bool) {
     if !pointed.is_empty() {
         terminal::print(&"");
     }
-    for told in pointed {
-        let Told { title, path, trouble, hint, .. } = told;
+    for report in pointed {
+        let Told { title, path, trouble, hint, .. } = report;
         if let Some(trouble) = trouble {
             let bad = colours.bad;
             let cross = format!("{bad}✗{bad:#}");
@@ -123,13 +123,13 @@ fn data(plan: &Plan, pointed: &[Told]) -> Value {
         skipped["why"] = one.why.clone().into();
         skipped
     };
-    let told = |one: &Told| {
+    let report = |one: &Told| {
         let trouble = one.trouble.as_ref().map(|refused| format!("{refused}."));
         json!({ "editor": one.title, "path": one.path, "trouble": trouble })
     };
     json!({
         "adopted": plan.adopted.iter().map(adopted).collect::<Vec<_>>(),
         "skipped": plan.skipped.iter().map(skipped).collect::<Vec<_>>(),
-        "pointed": pointed.iter().map(told).collect::<Vec<_>>(),
+        "pointed": pointed.iter().map(report).collect::<Vec<_>>(),
     })
 }

@@ -16,7 +16,7 @@ use crate::editors::tokens;
 use crate::gateway::serve::Instance;
 
 /// The address of the gateway, running or not, and the known tokens.
-pub(crate) struct GatewayAccess {
+pub(crate) struct EditorAccess {
     instance: Instance,
     origin: String,
     program: PathBuf,
@@ -26,7 +26,7 @@ pub(crate) struct GatewayAccess {
 /// Placeholder for a token that does not exist yet or must not be shown.
 pub(super) const NO_TOKEN: &str = "<token>";
 
-impl GatewayAccess {
+impl EditorAccess {
     pub(crate) fn find(instance: &Instance) -> Result<Self, Failure> {
         let origin = match ControlClient::find(&instance.paths) {
             Some(control) => control.runtime().origin.clone(),
@@ -96,7 +96,7 @@ pub(crate) fn revoke(desk: &Desk, paths: &Paths, client: &Client) {
 
 /// Every editor, for `evermoor doctor`.
 pub(crate) fn found(instance: &Instance) -> Vec<Found> {
-    match (Desk::here(&instance.paths), GatewayAccess::find(instance)) {
+    match (Desk::here(&instance.paths), EditorAccess::find(instance)) {
         (Some(desk), Ok(access)) => desk.found(&[], |client| access.of(client)),
         (None, _) | (_, Err(_)) => Vec::new(),
     }
@@ -104,7 +104,7 @@ pub(crate) fn found(instance: &Instance) -> Vec<Found> {
 
 /// Every editor, and whether it has a session now.
 pub(crate) fn attached(instance: &Instance, status: &Status) -> Vec<Found> {
-    let (Some(desk), Ok(access)) = (Desk::here(&instance.paths), GatewayAccess::find(instance))
+    let (Some(desk), Ok(access)) = (Desk::here(&instance.paths), EditorAccess::find(instance))
     else {
         return Vec::new();
     };

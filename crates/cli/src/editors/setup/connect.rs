@@ -7,14 +7,14 @@ use evermoor_setup::apply::command::Command;
 use evermoor_setup::entry::desired::{entry, link, snippet, usual};
 use evermoor_setup::{Client, Desk, Door, Gate, Kind, Plan, Scope, Transport, Wish};
 
-use super::access::{GatewayAccess, NO_TOKEN};
+use super::access::{EditorAccess, NO_TOKEN};
 use super::args::SetupArgs;
 use crate::inspect::status::run_async;
 
 /// One run of `evermoor setup`.
 pub(super) struct SetupRun<'a> {
     pub(super) desk: &'a Desk,
-    pub(super) access: &'a GatewayAccess,
+    pub(super) access: &'a EditorAccess,
     pub(super) args: &'a SetupArgs,
 }
 

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::gateway::serve::Instance;
 use crate::terminal;
 
-pub(crate) use access::{GatewayAccess, attached, found, revoke, short};
+pub(crate) use access::{EditorAccess, attached, found, revoke, short};
 pub(crate) use args::SetupArgs;
 pub(crate) use connect::{EditorOutcome, OutcomeKind};
 pub(crate) use undo::everything as undo_everything;
@@ -25,7 +25,7 @@ pub(crate) fn run(instance: &Instance, args: &SetupArgs, json: bool) -> Exit {
     let Some(desk) = Desk::here(&instance.paths) else {
         return Exit::failure(&"There is no home folder, so no editor can be found. Set HOME.");
     };
-    let access = match access::GatewayAccess::find(instance) {
+    let access = match access::EditorAccess::find(instance) {
         Ok(access) => access,
         Err(failure) => return Exit::failure(&failure),
     };
@@ -61,7 +61,7 @@ fn ended(done: &[connect::EditorOutcome], args: &SetupArgs, json: bool) -> Exit 
 /// The editors that the user means.
 fn choose(
     desk: &Desk,
-    access: &access::GatewayAccess,
+    access: &access::EditorAccess,
     args: &SetupArgs,
     json: bool,
 ) -> Result<Vec<&'static Client>, Exit> {

@@ -4,7 +4,7 @@ use evermoor_core::api::Connection;
 use evermoor_setup::{Client, Desk, Scope};
 use serde_json::{Value, json};
 
-use super::access::GatewayAccess;
+use super::access::EditorAccess;
 use super::args::SetupArgs;
 use super::connect::{EditorOutcome, OutcomeKind};
 use crate::terminal::{self, Palette};
@@ -12,7 +12,7 @@ use crate::terminal::{self, Palette};
 /// Lists the installed editors and their state.
 pub(super) fn list(
     desk: &Desk,
-    access: &GatewayAccess,
+    access: &EditorAccess,
     installed: &[&'static Client],
     as_json: bool,
 ) {
@@ -35,7 +35,9 @@ pub(super) fn list(
     let colours = Palette::for_output();
     let rows: Vec<Vec<String>> = installed
         .iter()
-        .map(|client| vec![client.title.clone(), word(state(client)).to_owned(), client.id.clone()])
+        .map(|client| {
+            vec![client.title.clone(), state_text(state(client)).to_owned(), client.id.clone()]
+        })
         .collect();
     for (line, client) in terminal::columns(&rows, terminal::width()).iter().zip(installed) {
         let (mark, style) = match state(client) {
@@ -48,7 +50,7 @@ pub(super) fn list(
     }
 }
 
-fn word(state: Connection) -> &'static str {
+fn state_text(state: Connection) -> &'static str {
     match state {
         Connection::Connected => "connected",
         Connection::NotConnected => "not connected",
@@ -72,10 +74,10 @@ pub(super) fn show(done: &[EditorOutcome], args: &SetupArgs, as_json: bool) {
         };
         return terminal::print_note(&nothing);
     }
-    done.iter().for_each(tell);
+    done.iter().for_each(print_outcome);
 }
 
-fn tell(done: &EditorOutcome) {
+fn print_outcome(done: &EditorOutcome) {
     let colours = Palette::for_output();
     let (good, strong) = (colours.good, colours.strong);
     let (title, path) = (&done.client.title, done.path.as_deref().unwrap_or_default());

@@ -34,9 +34,9 @@ pub(crate) struct Repair {
 
 pub(crate) fn run(instance: &Instance, fix: bool) -> Exit {
     let progress = Progress::show("Checking");
-    let looked = run_async(async {
+    let checked = run_async(async {
         let began = Instant::now();
-        let mut checks = look(instance).await;
+        let mut checks = run_checks(instance).await;
         let mut repairs = Vec::new();
         if fix {
             for check in checks.iter().filter(|check| check.is_bad() && check.fixable) {
@@ -44,14 +44,14 @@ pub(crate) fn run(instance: &Instance, fix: bool) -> Exit {
                 repairs.push(Repair { id: check.id.clone(), title: check.title.clone(), done });
             }
             if !repairs.is_empty() {
-                checks = look(instance).await;
+                checks = run_checks(instance).await;
             }
         }
         (checks, repairs, began.elapsed())
     });
     drop(progress);
-    let (checks, repairs, took) = match looked {
-        Ok(looked) => looked,
+    let (checks, repairs, took) = match checked {
+        Ok(checked) => checked,
         Err(error) => return Exit::failure(&error),
     };
     show::all(&checks, &repairs, took);
@@ -64,7 +64,7 @@ pub(crate) fn run(instance: &Instance, fix: bool) -> Exit {
 }
 
 /// Runs all checks.
-pub(crate) async fn look(instance: &Instance) -> Vec<Check> {
+pub(crate) async fn run_checks(instance: &Instance) -> Vec<Check> {
     let Some(control) = ControlClient::find(&instance.paths) else {
         let mut checks = vec![external::no_gateway()];
         let (machine, tray, editors) = tokio::join!(

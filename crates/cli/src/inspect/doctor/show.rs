@@ -24,7 +24,7 @@ pub(super) fn all(checks: &[Check], repairs: &[Repair], took: Duration) {
     }
     let colours = Palette::for_output();
     for repair in repairs {
-        tell(repair, colours);
+        print_repair(repair, colours);
     }
     if !repairs.is_empty() {
         terminal::print(&"");
@@ -39,7 +39,7 @@ pub(super) fn all(checks: &[Check], repairs: &[Repair], took: Duration) {
     terminal::print_message(&format_args!("\n{summary}"));
 }
 
-fn tell(repair: &Repair, colours: Palette) {
+fn print_repair(repair: &Repair, colours: Palette) {
     let (mark, style, what) = match &repair.done {
         Ok(what) => ("✓", colours.good, what.clone()),
         Err(why) => ("✗", colours.bad, why.to_string()),
@@ -85,20 +85,22 @@ fn summary(checks: &[Check], took: Duration, tried: bool) -> String {
     let bad = checks.iter().filter(|check| check.is_bad()).count();
     let fixable = checks.iter().filter(|check| check.is_bad() && check.fixable).count();
     let took = length(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
-    let looked = match checks.len() {
+    let counted = match checks.len() {
         1 => format!("1 check in {took}"),
         many => format!("{many} checks in {took}"),
     };
     let found = match bad {
-        0 => return format!("{looked}, no problems."),
+        0 => return format!("{counted}, no problems."),
         1 => "1 problem".to_owned(),
         many => format!("{many} problems"),
     };
     match fixable {
-        0 => format!("{looked}, {found}."),
-        _ if tried => format!("{looked}, {found}."),
+        0 => format!("{counted}, {found}."),
+        _ if tried => format!("{counted}, {found}."),
         one_or_more => {
-            format!("{looked}, {found}. To fix {one_or_more} of them, run `evermoor doctor --fix`.")
+            format!(
+                "{counted}, {found}. To fix {one_or_more} of them, run `evermoor doctor --fix`."
+            )
         }
     }
 }

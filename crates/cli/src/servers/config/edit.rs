@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn the_content_of_a_new_file_is_valid() {
         assert!(Config::parse(FIRST).is_ok());
-        let said = FIRST.replace("# [", "[").replace("# url", "url");
-        assert_eq!(Config::parse(&said).unwrap().upstreams[0].name.as_str(), "notes");
+        let uncommented = FIRST.replace("# [", "[").replace("# url", "url");
+        assert_eq!(Config::parse(&uncommented).unwrap().upstreams[0].name.as_str(), "notes");
     }
 }

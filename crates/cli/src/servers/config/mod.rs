@@ -48,7 +48,7 @@ fn validate(path: &PathBuf) -> Exit {
     };
     match Config::parse(&text) {
         Ok(config) => {
-            tell(path, &config);
+            print_summary(path, &config);
             Exit::Ok
         }
         Err(mistake) => {
@@ -75,7 +75,7 @@ fn of(mistake: &Mistake) -> serde_json::Value {
     json!({ "line": mistake.line, "what": mistake.what, "remedy": mistake.remedy })
 }
 
-fn tell(path: &Path, config: &Config) {
+fn print_summary(path: &Path, config: &Config) {
     let names = |all: &[evermoor_core::config::Upstream]| -> Vec<String> {
         all.iter().map(|upstream| upstream.name.to_string()).collect()
     };
