@@ -1,4 +1,4 @@
-//! The task that tells.
+//! The task that shows notifications.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(super) struct Task<N> {
     acts: mpsc::UnboundedReceiver<Act>,
     began: Instant,
     rules: Alerts,
-    /// What is on the screen, as far as is known.
+    /// The notifications that are on the screen, as far as we know.
     shown: BTreeMap<Id, Notice>,
 }
 
@@ -37,7 +37,7 @@ impl<N: Notifier> Task<N> {
         acts: mpsc::UnboundedReceiver<Act>,
         at_login: bool,
     ) -> Self {
-        // What is known already counts as news.
+        // The first state is handled like a change.
         presence.mark_changed();
         let began = Instant::now();
         let rules = Alerts::new(Times::default(), at_login, now(began));
@@ -52,11 +52,11 @@ impl<N: Notifier> Task<N> {
                 biased;
                 () = stop.cancelled() => break,
                 Some(act) = self.acts.recv() => self.rules.act(&act, now(self.began)),
-                Ok(()) = self.presence.changed() => self.look(),
-                Ok(()) = self.updates.changed() => self.look_for_updates(),
-                press = self.notifier.pressed() => {
-                    if let Some(notice) = self.shown.get(&press.id) {
-                        buttons::perform(&self.app, notice, press.on);
+                Ok(()) = self.presence.changed() => self.on_presence(),
+                Ok(()) = self.updates.changed() => self.on_update(),
+                click = self.notifier.clicked() => {
+                    if let Some(notice) = self.shown.get(&click.id) {
+                        buttons::perform(&self.app, notice, click.target);
                     }
                     continue;
                 }
@@ -69,7 +69,7 @@ impl<N: Notifier> Task<N> {
         self.carry_out(orders).await;
     }
 
-    fn look(&mut self) -> Vec<Order> {
+    fn on_presence(&mut self) -> Vec<Order> {
         let now = now(self.began);
         match &*self.presence.borrow_and_update() {
             Presence::Starting => self.rules.look(now),
@@ -78,7 +78,7 @@ impl<N: Notifier> Task<N> {
         }
     }
 
-    fn look_for_updates(&mut self) -> Vec<Order> {
+    fn on_update(&mut self) -> Vec<Order> {
         let Update::Available { version } = &*self.updates.borrow_and_update() else {
             return Vec::new();
         };
@@ -105,7 +105,7 @@ impl<N: Notifier> Task<N> {
     }
 }
 
-/// Both clocks; the first counts from the start of the task.
+/// Both clocks. The monotonic one counts from the start of the task.
 fn now(began: Instant) -> Now {
     let awake = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     Now { awake, wall: clock::unix_millis() }

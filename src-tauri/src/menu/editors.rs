@@ -1,4 +1,4 @@
-//! The editors on this machine: a tick for those that are connected, a click for those that are not.
+//! The submenu of editors: connected ones have a tick, and a click connects the others.
 
 use evermoor_core::api::{Connection, Found};
 
@@ -19,17 +19,17 @@ pub(super) fn row(editors: &[Found]) -> Item {
 fn editor(editor: &Found) -> Item {
     let text = match editor.state {
         Connection::Changed => format!("{} — Repair", editor.title),
-        Connection::Unreadable => format!("{} — Look at its file…", editor.title),
+        Connection::Unreadable => format!("{} — Check its file…", editor.title),
         Connection::Connected | Connection::NotConnected | Connection::NotInstalled => {
             editor.title.clone()
         }
     };
     let connected = editor.state == Connection::Connected;
-    // What is connected already, or cannot be, is looked at.
+    // An editor that is connected, or cannot be, is shown in the dashboard.
     let action = match editor.state {
         Connection::NotConnected | Connection::Changed => Action::Connect(editor.id.clone()),
         Connection::Connected | Connection::Unreadable | Connection::NotInstalled => {
-            Action::LookAt(editor.id.clone())
+            Action::ShowEditor(editor.id.clone())
         }
     };
     check(&text, action, connected)

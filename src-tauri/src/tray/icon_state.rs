@@ -1,21 +1,22 @@
-//! Which of its shapes the icon shows: the state's, except that a moment's work does not show.
+//! Which image the icon shows: the one for the current state, except that a short busy period does
+//! not change it.
 
 use std::time::Duration;
 
 use evermoor_core::api::Overall;
 use tokio::time::Instant;
 
-/// Reconnecting mostly takes less, and an icon that flickers is read as trouble.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// Reconnecting usually takes less time, and a flickering icon looks like a problem.
+const BUSY_DELAY: Duration = Duration::from_secs(3);
 
-/// The shape that is shown, and since when another one is wanted.
+/// The state that is shown, and since when the gateway has been busy.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
+pub(crate) struct IconState {
     shown: Overall,
     busy_since: Option<Instant>,
 }
 
-impl Look {
+impl IconState {
     pub(crate) fn new(state: Overall) -> Self {
         Self { shown: state, busy_since: None }
     }
@@ -24,19 +25,19 @@ impl Look {
         self.shown
     }
 
-    /// The look after this state was seen.
-    pub(crate) fn seen(self, state: Overall, now: Instant) -> Self {
+    /// The icon state after the gateway reported `state`.
+    pub(crate) fn next(self, state: Overall, now: Instant) -> Self {
         if state != Overall::Busy || self.shown == Overall::Busy {
             return Self::new(state);
         }
         let since = self.busy_since.unwrap_or(now);
-        let shown = if now - since >= PATIENCE { Overall::Busy } else { self.shown };
+        let shown = if now - since >= BUSY_DELAY { Overall::Busy } else { self.shown };
         Self { shown, busy_since: (shown != Overall::Busy).then_some(since) }
     }
 
-    /// When it changes although nothing new is seen.
+    /// When the icon changes even if the state does not.
     pub(crate) fn changes_at(self) -> Option<Instant> {
-        self.busy_since.map(|since| since + PATIENCE)
+        self.busy_since.map(|since| since + BUSY_DELAY)
     }
 }
 
@@ -45,28 +46,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_of_a_moment_does_not_show() {
+    fn a_short_busy_period_does_not_change_the_icon() {
         let began = Instant::now();
-        let look = Look::new(Overall::Healthy).seen(Overall::Busy, began);
-        assert_eq!(look.shown(), Overall::Healthy);
-        let look = look.seen(Overall::Busy, began + PATIENCE / 2);
-        assert_eq!((look.shown(), look.changes_at()), (Overall::Healthy, Some(began + PATIENCE)));
-        let look = look.seen(Overall::Healthy, began + PATIENCE * 2);
-        assert_eq!((look.shown(), look.changes_at()), (Overall::Healthy, None));
+        let icon = IconState::new(Overall::Healthy).next(Overall::Busy, began);
+        assert_eq!(icon.shown(), Overall::Healthy);
+        let icon = icon.next(Overall::Busy, began + BUSY_DELAY / 2);
+        assert_eq!((icon.shown(), icon.changes_at()), (Overall::Healthy, Some(began + BUSY_DELAY)));
+        let icon = icon.next(Overall::Healthy, began + BUSY_DELAY * 2);
+        assert_eq!((icon.shown(), icon.changes_at()), (Overall::Healthy, None));
     }
 
     #[test]
-    fn work_that_lasts_does() {
+    fn a_long_busy_period_changes_the_icon() {
         let began = Instant::now();
-        let look = Look::new(Overall::Degraded).seen(Overall::Busy, began);
-        let look = look.seen(Overall::Busy, began + PATIENCE);
-        assert_eq!((look.shown(), look.changes_at()), (Overall::Busy, None));
+        let icon = IconState::new(Overall::Degraded).next(Overall::Busy, began);
+        let icon = icon.next(Overall::Busy, began + BUSY_DELAY);
+        assert_eq!((icon.shown(), icon.changes_at()), (Overall::Busy, None));
     }
 
     #[test]
-    fn everything_else_shows_at_once() {
+    fn every_other_state_shows_at_once() {
         let now = Instant::now();
-        let look = Look::new(Overall::Healthy).seen(Overall::Busy, now).seen(Overall::Down, now);
-        assert_eq!((look.shown(), look.changes_at()), (Overall::Down, None));
+        let icon =
+            IconState::new(Overall::Healthy).next(Overall::Busy, now).next(Overall::Down, now);
+        assert_eq!((icon.shown(), icon.changes_at()), (Overall::Down, None));
     }
 }
